@@ -1,0 +1,3 @@
+module github.com/treeline-dev/treeline
+
+go 1.26

@@ -1,0 +1,298 @@
+package rawjson
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// SyntaxError says where a text stops being JSON. Offset counts from the start of the scanned bytes.
+type SyntaxError struct {
+	Offset int
+	What   string
+	// Short is set when the text ended before the value did: everything up to its end was well formed.
+	Short bool
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.What, e.Offset) }
+
+const (
+	ones   = 0x0101010101010101
+	highs  = 0x8080808080808080
+	quotes = ones * '"'
+	slants = ones * '\\'
+	blanks = ones * 0x20
+)
+
+// special marks, in the high bit of each byte of w, the bytes that end a run of plain string text: quote,
+// backslash, control character. Bytes above the lowest mark may be marked falsely (a borrow), the lowest never.
+func special(w uint64) uint64 {
+	q, s := w^quotes, w^slants
+	return ((q-ones)&^q | (s-ones)&^s | (w-blanks)&^w) & highs
+}
+
+// skipString returns the offset behind the closing quote of the string whose text begins at i (behind the opening
+// quote) and whether it holds an escape. A negative offset is the complement of the place where it went wrong.
+func skipString(b []byte, i int) (end int, escaped bool) {
+	for {
+		// Eight bytes a step: session text is mostly long runs without anything special in them.
+		for i+8 <= len(b) {
+			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+				i += bits.TrailingZeros64(m) >> 3
+				goto found
+			}
+			i += 8
+		}
+		for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 {
+			i++
+		}
+		if i >= len(b) {
+			return ^len(b), escaped
+		}
+	found:
+		switch b[i] {
+		case '"':
+			return i + 1, escaped
+		case '\\':
+			escaped = true
+			if i+1 >= len(b) {
+				return ^len(b), escaped
+			}
+			switch b[i+1] {
+			case 'n', '"', '\\', 't', '/', 'r', 'b', 'f':
+				i += 2
+			case 'u':
+				for k := i + 2; k < i+6; k++ {
+					if k >= len(b) {
+						return ^len(b), escaped
+					}
+					if !isHex(b[k]) {
+						return ^k, escaped
+					}
+				}
+				i += 6
+			default:
+				return ^(i + 1), escaped
+			}
+		default:
+			return ^i, escaped
+		}
+	}
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// SkipSpace returns the offset of the first byte at or behind i that is not JSON white space.
+func SkipSpace(b []byte, i int) int {
+	for i < len(b) && isSpace(b[i]) {
+		i++
+	}
+	return i
+}
+
+// nesting remembers for each open container whether it is an object, one bit each: hostile input may open
+// a hundred million of them, so neither recursion nor a word for each will do.
+type nesting struct {
+	depth int
+	word  uint64
+	full  []uint64
+}
+
+func (n *nesting) push(object bool) {
+	if n.depth > 0 && n.depth&63 == 0 {
+		n.full = append(n.full, n.word)
+		n.word = 0
+	}
+	n.word <<= 1
+	if object {
+		n.word |= 1
+	}
+	n.depth++
+}
+
+// pop closes the innermost container.
+func (n *nesting) pop() {
+	n.depth--
+	n.word >>= 1
+	if n.depth > 0 && n.depth&63 == 0 {
+		n.word = n.full[len(n.full)-1]
+		n.full = n.full[:len(n.full)-1]
+	}
+}
+
+func (n *nesting) object() bool { return n.word&1 != 0 }
+
+// Skip returns the offset behind the JSON value that begins at or behind i. It checks the whole value: its
+// structure, literals, numbers, escapes and control characters, but not whether strings are valid UTF-8.
+func Skip(b []byte, i int) (int, error) {
+	end := skip(b, i)
+	if end < 0 {
+		return ^end, syntaxError(b, ^end)
+	}
+	return end, nil
+}
+
+func syntaxError(b []byte, at int) error {
+	if at >= len(b) {
+		return &SyntaxError{Offset: len(b), What: "unexpected end", Short: true}
+	}
+	return &SyntaxError{Offset: at, What: fmt.Sprintf("unexpected %q", b[at])}
+}
+
+// skip is Skip with the place of an error as the complement of its offset.
+func skip(b []byte, i int) int {
+	var n nesting
+value:
+	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
+		i++
+	}
+	if i >= len(b) {
+		return ^len(b)
+	}
+	switch b[i] {
+	case '"':
+		if i, _ = skipString(b, i+1); i < 0 {
+			return i
+		}
+	case '{':
+		i = SkipSpace(b, i+1)
+		if i < len(b) && b[i] == '}' {
+			i++
+			break
+		}
+		n.push(true)
+		goto key
+	case '[':
+		i = SkipSpace(b, i+1)
+		if i < len(b) && b[i] == ']' {
+			i++
+			break
+		}
+		n.push(false)
+		goto value
+	case 't':
+		if i = skipWord(b, i, "true"); i < 0 {
+			return i
+		}
+	case 'f':
+		if i = skipWord(b, i, "false"); i < 0 {
+			return i
+		}
+	case 'n':
+		if i = skipWord(b, i, "null"); i < 0 {
+			return i
+		}
+	default:
+		if i = skipNumber(b, i); i < 0 {
+			return i
+		}
+	}
+after:
+	if n.depth == 0 {
+		return i
+	}
+	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
+		i++
+	}
+	if i >= len(b) {
+		return ^len(b)
+	}
+	switch c := b[i]; {
+	case c == ',':
+		i++
+		if n.object() {
+			i = SkipSpace(b, i)
+			goto key
+		}
+		goto value
+	case c == '}' && n.object(), c == ']' && !n.object():
+		n.pop()
+		i++
+		goto after
+	}
+	return ^i
+key:
+	if i >= len(b) {
+		return ^len(b)
+	}
+	if b[i] != '"' {
+		return ^i
+	}
+	if i, _ = skipString(b, i+1); i < 0 {
+		return i
+	}
+	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
+		i++
+	}
+	if i >= len(b) {
+		return ^len(b)
+	}
+	if b[i] != ':' {
+		return ^i
+	}
+	i++
+	goto value
+}
+
+func skipWord(b []byte, i int, word string) int {
+	for k := range len(word) {
+		if i+k >= len(b) {
+			return ^len(b)
+		}
+		if b[i+k] != word[k] {
+			return ^(i + k)
+		}
+	}
+	return i + len(word)
+}
+
+func skipNumber(b []byte, i int) int {
+	if b[i] == '-' {
+		i++
+	}
+	switch {
+	case i >= len(b):
+		return ^len(b)
+	case b[i] == '0':
+		i++
+	case '1' <= b[i] && b[i] <= '9':
+		i = skipDigits(b, i)
+	default:
+		return ^i
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		if i >= len(b) || b[i]-'0' > 9 {
+			return ^i
+		}
+		i = skipDigits(b, i)
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if i >= len(b) || b[i]-'0' > 9 {
+			return ^i
+		}
+		i = skipDigits(b, i)
+	}
+	return i
+}
+
+func skipDigits(b []byte, i int) int {
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// Valid says whether b is exactly one JSON value, white space around it allowed.
+func Valid(b []byte) bool {
+	i := skip(b, 0)
+	return i >= 0 && SkipSpace(b, i) == len(b)
+}

@@ -1,0 +1,383 @@
+package session
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+)
+
+// Envelope is what a decoder tells a Builder of one entry. The byte slices may point into the record: the Builder copies
+// what it keeps.
+type Envelope struct {
+	// ID is the entry's id as text; nil where the record has none, then the Builder derives one.
+	ID []byte
+	// Parent is the parent's id; nil for a root. InOrder says that the parent is the entry added before.
+	Parent  []byte
+	InOrder bool
+	Kind    Kind
+	Role    Role
+	// Type is the dialect's name of the kind. It may point into the record.
+	Type []byte
+	// Span and Line: where the record stands.
+	Span Span
+	Line int
+	// Migrated marks an entry of an old version.
+	Migrated bool
+	// Target and Label are the content of KindLabel; Target that of KindLeaf (nil: before the first entry).
+	Target, Label []byte
+	// KeepIndex is, where HasKeepIndex is set, the index of the entry that a compaction of version 1 keeps from (-1:
+	// none).
+	KeepIndex    int
+	HasKeepIndex bool
+	// Record is the entry's record: some of it goes into a derived id.
+	Record []byte
+	// Repeats allows ids to occur again: the later entry gets "<id>~2" and keeps its own as NativeID, which is no
+	// Problem.
+	Repeats bool
+}
+
+// Builder makes a Tree from envelopes, in file order.
+type Builder struct {
+	t          *Tree
+	arena      *strings.Builder
+	unresolved map[int32]EntryID // parents that were not there yet
+	targets    []target
+	duplicates bool
+	forward    bool // some parent stands behind its child: only then can there be a circle
+	lastType   uint16
+	leafMoves  []leafMove
+}
+
+type target struct {
+	id   EntryID
+	node int32
+}
+
+// leafMove is a durable leaf: after the entry at that index the leaf is the target.
+type leafMove struct {
+	after int32
+	to    EntryID
+	none  bool
+}
+
+// NewBuilder begins a tree. The name is that of the log, for Problems.
+func NewBuilder(name string, source Source) *Builder {
+	return &Builder{
+		t:     &Tree{name: name, source: source, leaf: noParent},
+		arena: new(strings.Builder),
+	}
+}
+
+// SetCodec says who looks inside entries.
+func (b *Builder) SetCodec(c Codec) { b.t.codec = c }
+
+// SetHeader says what the log's first record is.
+func (b *Builder) SetHeader(h Header) { b.t.header = h }
+
+// Header is what SetHeader said.
+func (b *Builder) Header() Header { return b.t.header }
+
+// Len is the number of entries so far.
+func (b *Builder) Len() int { return len(b.t.nodes) }
+
+// Problem reports something wrong. The file's name is filled in.
+func (b *Builder) Problem(p Problem) {
+	if p.File == "" {
+		p.File = b.t.name
+	}
+	b.t.problems = append(b.t.problems, p)
+}
+
+// keep copies an id. Ids share large pieces of memory: one small allocation for each would cost more than the scan.
+func (b *Builder) keep(id []byte) EntryID {
+	if b.arena.Cap()-b.arena.Len() < len(id) {
+		b.arena = new(strings.Builder)
+		b.arena.Grow(max(len(id), 16<<10))
+	}
+	start := b.arena.Len()
+	b.arena.Write(id)
+	return EntryID(b.arena.String()[start:])
+}
+
+func (b *Builder) typeIndex(name []byte) uint16 {
+	t := b.t
+	if int(b.lastType) < len(t.types) && t.types[b.lastType] == string(name) {
+		return b.lastType
+	}
+	for i, known := range t.types {
+		if known == string(name) {
+			b.lastType = uint16(i)
+			return b.lastType
+		}
+	}
+	if len(t.types) >= 256 { // hostile: a new type in each record
+		name = []byte("?")
+		for i, known := range t.types {
+			if known == "?" {
+				return uint16(i)
+			}
+		}
+	}
+	t.types = append(t.types, string(name))
+	b.lastType = uint16(len(t.types) - 1)
+	return b.lastType
+}
+
+// Add adds an entry behind the others and moves the leaf to it.
+func (b *Builder) Add(env *Envelope) {
+	t := b.t
+	if len(t.nodes) >= math.MaxInt32-1 {
+		b.Problem(Problem{Line: env.Line, Offset: env.Span.Offset, Kind: ProblemUnreadable,
+			Message: "more than 2,147,483,646 entries", Advice: "the rest was left out"})
+		return
+	}
+	i := int32(len(t.nodes))
+	n := node{
+		offset: env.Span.Offset, length: env.Span.Length, line: int32(env.Line),
+		kind: env.Kind, role: env.Role, typ: b.typeIndex(env.Type), parent: noParent,
+	}
+	if env.Migrated {
+		n.flags |= migrated
+	}
+	switch {
+	case env.InOrder:
+		n.parent = i - 1
+		n.flags |= inOrder
+	case env.Parent != nil:
+		n.parent = b.resolve(i, env.Parent)
+	}
+	t.nodes = append(t.nodes, n)
+	if env.ID != nil {
+		t.nodes[i].id = b.keep(env.ID)
+		b.index(i, env)
+	} else {
+		t.nodes[i].flags |= derivedID
+		b.derive(i, env.Record)
+	}
+	b.note(i, env)
+	t.leaf = i
+}
+
+// resolve finds a parent. Nearly always it is the entry before; where it is not there yet, Finish looks again.
+func (b *Builder) resolve(i int32, parent []byte) int32 {
+	t := b.t
+	if i > 0 && string(t.nodes[i-1].id) == string(parent) {
+		return i - 1
+	}
+	if p := t.ids.find(t.nodes, EntryID(parent)); p >= 0 {
+		return p
+	}
+	if b.unresolved == nil {
+		b.unresolved = map[int32]EntryID{}
+	}
+	b.unresolved[i] = b.keep(parent)
+	return orphaned
+}
+
+// index enters the id of node i, which the log gave it.
+func (b *Builder) index(i int32, env *Envelope) {
+	t := b.t
+	if env.Repeats && t.ids.find(t.nodes, t.nodes[i].id) >= 0 {
+		b.setNative(i, t.nodes[i].id)
+		t.nodes[i].flags |= derivedID
+		for k := 2; ; k++ {
+			id := EntryID(fmt.Sprintf("%s~%d", env.ID, k))
+			if t.ids.find(t.nodes, id) < 0 {
+				t.nodes[i].id = id
+				break
+			}
+		}
+	}
+	before := t.ids.insert(t.nodes, i)
+	switch {
+	case before < 0:
+	case t.nodes[before].flags&derivedID != 0:
+		// We made the other one up: it steps aside.
+		b.derive(before, nil)
+	default:
+		b.duplicates = true
+		b.Problem(Problem{Line: env.Line, Offset: env.Span.Offset, Kind: ProblemDuplicate,
+			Message: fmt.Sprintf("entry id %q stands on line %d already", env.ID, t.nodes[before].line),
+			Advice:  "both entries are kept; the id means this one, the last"})
+	}
+}
+
+func (b *Builder) setNative(i int32, id EntryID) {
+	if b.t.natives == nil {
+		b.t.natives = map[int32]EntryID{}
+	}
+	b.t.natives[i] = id
+}
+
+// derive gives node i an id that depends on the log alone, so that it is the same each time the log is read: eight hex
+// digits, as the agents make them, from the session, the position and the beginning of the record.
+func (b *Builder) derive(i int32, record []byte) {
+	t := b.t
+	h := fnv.New64a()
+	h.Write([]byte(t.header.ID))
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(i)))
+	h.Write(record[:min(len(record), 64)])
+	seed := h.Sum64()
+	for {
+		id := EntryID(fmt.Sprintf("%08x", uint32(seed>>32^seed)))
+		if t.ids.find(t.nodes, id) < 0 {
+			t.nodes[i].id = id
+			t.ids.insert(t.nodes, i)
+			return
+		}
+		seed = seed*6364136223846793005 + 1442695040888963407
+	}
+}
+
+// note keeps what labels, leaves and compactions of version 1 say.
+func (b *Builder) note(i int32, env *Envelope) {
+	t := b.t
+	switch {
+	case env.Kind == KindLabel && env.Target != nil:
+		if t.labels == nil {
+			t.labels = map[EntryID]string{}
+		}
+		id := EntryID(env.Target)
+		if len(env.Label) == 0 {
+			delete(t.labels, id)
+		} else {
+			t.labels[id] = string(env.Label)
+		}
+		b.targets = append(b.targets, target{id, i})
+	case env.Kind == KindLeaf:
+		b.leafMoves = append(b.leafMoves, leafMove{after: i, to: EntryID(env.Target), none: env.Target == nil})
+	case env.HasKeepIndex:
+		if t.keptByIndex == nil {
+			t.keptByIndex = map[int32]int32{}
+		}
+		t.keptByIndex[i] = int32(env.KeepIndex)
+	}
+}
+
+// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree.
+func (b *Builder) Finish() *Tree {
+	b.resolveLate()
+	b.cutCycles()
+	b.moveLeaf()
+	for _, l := range b.targets {
+		if b.t.ids.find(b.t.nodes, l.id) < 0 {
+			b.problemAt(l.node, ProblemLabelTarget, fmt.Sprintf("the label is for entry %q, which does not exist", l.id),
+				"the label is kept and shows nowhere")
+		}
+	}
+	b.targets = nil
+	return b.t
+}
+
+func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {
+	n := &b.t.nodes[i]
+	b.Problem(Problem{Line: int(n.line), Offset: n.offset, Kind: kind, Message: message, Advice: advice})
+}
+
+func (b *Builder) resolveLate() {
+	t := b.t
+	if b.duplicates {
+		// The last entry of an id is meant, also by children that stood before it.
+		for i := range t.nodes {
+			n := &t.nodes[i]
+			if n.parent >= 0 && n.flags&inOrder == 0 {
+				n.parent = t.ids.find(t.nodes, t.nodes[n.parent].id)
+				b.forward = b.forward || n.parent >= int32(i)
+			}
+		}
+		b.duplicates = false
+	}
+	if len(b.unresolved) == 0 {
+		return
+	}
+	for i := range t.nodes { // in file order, so that Problems are too
+		parent, ok := b.unresolved[int32(i)]
+		if !ok {
+			continue
+		}
+		if p := t.ids.find(t.nodes, parent); p >= 0 {
+			t.nodes[i].parent = p
+			b.forward = b.forward || p >= int32(i)
+			continue
+		}
+		if t.orphans == nil {
+			t.orphans = map[int32]EntryID{}
+		}
+		t.orphans[int32(i)] = parent
+		b.problemAt(int32(i), ProblemOrphan, fmt.Sprintf("the parent %q of entry %q does not exist", parent, t.nodes[i].id),
+			"the entry is kept as a root; what came before it may be lost")
+	}
+	b.unresolved = nil
+}
+
+// cutCycles finds parents that run in a circle. Each entry is visited once.
+func (b *Builder) cutCycles() {
+	t := b.t
+	if !b.forward {
+		return
+	}
+	const unseen, walking, done = 0, 1, 2
+	state := make([]uint8, len(t.nodes))
+	for i := range t.nodes {
+		var trail []int32
+		k := int32(i)
+		for k >= 0 && state[k] == unseen {
+			state[k] = walking
+			trail = append(trail, k)
+			k = t.nodes[k].parent
+		}
+		if k >= 0 && state[k] == walking {
+			t.cyclic = true
+			t.nodes[k].flags |= cutCycle
+			b.problemAt(k, ProblemCycle, fmt.Sprintf("the parents of entry %q run in a circle", t.nodes[k].id),
+				"all entries are kept; paths end at the first repeat")
+		}
+		for _, k := range trail {
+			state[k] = done
+		}
+	}
+}
+
+// moveLeaf replays durable leaves: the last one that names an entry counts, unless entries follow it.
+func (b *Builder) moveLeaf() {
+	t := b.t
+	for _, m := range b.leafMoves {
+		last := int(m.after) == len(t.nodes)-1
+		at := t.ids.find(t.nodes, m.to)
+		switch {
+		case m.none:
+			at = noParent
+		case at < 0:
+			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf is to be entry %q, which does not exist", m.to),
+				"the leaf before it is used")
+			at = b.leafBefore(m.after)
+		}
+		if last {
+			t.leaf = at
+		}
+	}
+}
+
+// leafBefore gives the leaf that stood before the entry at i: what the last good leaf move before says, or the entry
+// before it.
+func (b *Builder) leafBefore(i int32) int32 {
+	t := b.t
+	for k := i - 1; k >= 0; k-- {
+		if t.nodes[k].kind != KindLeaf {
+			return k
+		}
+		for _, m := range b.leafMoves {
+			if m.after == k {
+				if m.none {
+					return noParent
+				}
+				if at := t.ids.find(t.nodes, m.to); at >= 0 {
+					return at
+				}
+			}
+		}
+	}
+	return noParent
+}

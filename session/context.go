@@ -1,0 +1,363 @@
+package session
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Rules says in which points the context of one dialect differs from that of another. They are data, so that there is
+// one algorithm.
+type Rules struct {
+	// ExplicitModelWins: a model change counts over the model that an assistant message names, wherever they stand.
+	// Otherwise the later of the two counts.
+	ExplicitModelWins bool
+	// JoinedModelOnly: a model change that does not spell "provider/id" in one member is passed over.
+	JoinedModelOnly bool
+	// ContextEdits: KindContextEdit has effect.
+	ContextEdits bool
+	// KeepSystem: system messages in the part that a compaction keeps are still emitted.
+	KeepSystem bool
+	// SingleModel: the agent knows one model, not one for each role.
+	SingleModel bool
+}
+
+// ContextOptions ask for a context other than the agent's own.
+type ContextOptions struct {
+	// DropFailed leaves out turns that ended in an error or were aborted, with their tool results.
+	DropFailed bool
+	// StripDangling removes tool calls that nothing answers, and results that answer nothing, so that a provider accepts the messages.
+	StripDangling bool
+	// LLM gives the messages in the form that goes to a provider.
+	LLM bool
+	// FallBack takes the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
+	FallBack bool
+	// Resolve, if set, is applied to each message before all else: it puts blobs in the place of their references.
+	Resolve func(message []byte) ([]byte, error)
+}
+
+// ModelRef is a model as a context names it.
+type ModelRef struct {
+	Role            string // "default", or what the agent uses another model for
+	Provider, Model string
+	Name            string // "provider/model"
+}
+
+// Context is what the model would see at a leaf. Its messages are read when they are asked for.
+type Context struct {
+	ThinkingLevel string
+	// Models are in the order in which their roles occur on the path.
+	Models []ModelRef
+	// TTSRRules have no repeats.
+	TTSRRules []string
+	Mode      string
+	ModeData  Raw
+
+	tree    *Tree
+	items   []item
+	edits   map[int32]ContextEdit
+	options ContextOptions
+	strip   *stripping
+}
+
+// item is an entry that contributes to the context.
+type item struct {
+	node int32
+}
+
+// ContextMessage is one message of a context, and the entry it comes from.
+type ContextMessage struct {
+	Entry Entry
+	JSON  []byte
+}
+
+// DefaultModel gives the model of the role "default"; ok is false where the path names none.
+func (c *Context) DefaultModel() (ModelRef, bool) {
+	for _, m := range c.Models {
+		if m.Role == "default" {
+			return m, true
+		}
+	}
+	return ModelRef{}, false
+}
+
+// Entries gives the entries that the messages come from, in order. Some of them may give no message.
+func (c *Context) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, it := range c.items {
+			if !yield(c.tree.At(int(it.node))) {
+				return
+			}
+		}
+	}
+}
+
+// BuildContext computes what the model would see at leaf. The empty leaf is the place before the first entry: nothing.
+//
+// The state (thinking level, models, mode, injected rules) comes from the whole path, also from the part that a
+// compaction hides. Of the messages, where the path has a compaction, only these are seen: the summary of the last one,
+// what it keeps from before (from its first kept entry on, nothing where that is not on the path), and what follows it.
+func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
+	c := &Context{ThinkingLevel: "off", Mode: "none", tree: t, options: opt}
+	if leaf == "" {
+		return c, nil
+	}
+	at := t.ids.find(t.nodes, leaf)
+	if at < 0 {
+		if !opt.FallBack {
+			return nil, unknownEntry(leaf)
+		}
+		if at = int32(len(t.nodes)) - 1; at < 0 {
+			return c, nil
+		}
+	}
+	path := t.walk(at)
+	if err := c.state(path); err != nil {
+		return nil, err
+	}
+	if err := c.choose(path); err != nil {
+		return nil, err
+	}
+	if opt.DropFailed || opt.StripDangling {
+		if err := c.findDangling(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// state takes thinking level, models, rules and mode from the path. Of what only the last one counts, only the last
+// is read: it walks from the leaf up.
+func (c *Context) state(path []int32) error {
+	t := c.tree
+	rules := t.Rules()
+	var thinking, mode, fallback bool
+	var roles []ModelRef // latest first
+	var ttsr [][]string  // latest first
+	setModel := func(m ModelRef) {
+		if !slices.ContainsFunc(roles, func(r ModelRef) bool { return r.Role == m.Role }) {
+			roles = append(roles, m)
+		}
+	}
+	var answered ModelRef
+	for k := len(path) - 1; k >= 0; k-- {
+		n := &t.nodes[path[k]]
+		switch n.kind {
+		case KindThinkingLevelChange:
+			if thinking {
+				continue
+			}
+		case KindModeChange:
+			if mode {
+				continue
+			}
+		case KindMessage:
+			if n.role != RoleAssistant || fallback {
+				continue
+			}
+		case KindModelChange, KindTTSRInjection:
+		default:
+			continue
+		}
+		body, err := t.At(int(path[k])).Body()
+		if err != nil {
+			return err
+		}
+		switch b := body.(type) {
+		case ThinkingLevelChange:
+			thinking = true
+			if b.Level != "" {
+				c.ThinkingLevel = b.Level
+			}
+		case ModeChange:
+			mode = true
+			c.Mode, c.ModeData = b.Mode, b.Data
+		case ModelChange:
+			if b.Model == "" || b.Split && rules.JoinedModelOnly {
+				continue
+			}
+			setModel(ModelRef{Role: b.Role, Provider: b.Provider, Model: b.ModelID, Name: b.Model})
+			fallback = fallback || b.Role == "default"
+		case Message:
+			if b.Provider == "" || b.Model == "" {
+				continue
+			}
+			fallback = true
+			answered = ModelRef{Role: "default", Provider: b.Provider, Model: b.Model, Name: b.Provider + "/" + b.Model}
+			if !rules.ExplicitModelWins {
+				setModel(answered)
+			}
+		case TTSRInjection:
+			ttsr = append(ttsr, b.Rules)
+		}
+	}
+	if answered.Name != "" {
+		setModel(answered) // ExplicitModelWins: no explicit change on the whole path
+	}
+	slices.Reverse(roles)
+	c.Models = roles
+	c.TTSRRules = unique(ttsr)
+	return nil
+}
+
+// unique joins lists that stand latest first, without repeats.
+func unique(lists [][]string) []string {
+	seen := map[string]bool{}
+	rules := []string{}
+	for _, list := range slices.Backward(lists) {
+		for _, r := range list {
+			if !seen[r] {
+				seen[r] = true
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// choose picks the entries that the model sees.
+func (c *Context) choose(path []int32) error {
+	t := c.tree
+	last := -1
+	for k := len(path) - 1; k >= 0 && last < 0; k-- {
+		if t.nodes[path[k]].kind == KindCompaction {
+			last = k
+		}
+	}
+	visible := path
+	if last >= 0 {
+		body, err := t.At(int(path[last])).Body()
+		if err != nil {
+			return err
+		}
+		compaction, ok := body.(Compaction)
+		if !ok {
+			return fmt.Errorf("%s: entry %s is no compaction", t.name, t.nodes[path[last]].id)
+		}
+		visible = append([]int32{path[last]}, c.kept(path[:last], compaction)...)
+		visible = append(visible, path[last+1:]...)
+	}
+	for k, i := range visible {
+		switch t.nodes[i].kind {
+		case KindMessage, KindCustomMessage, KindBranchSummary:
+			c.items = append(c.items, item{node: i})
+		case KindCompaction:
+			if k == 0 && last >= 0 {
+				c.items = append(c.items, item{node: i})
+			}
+		case KindContextEdit:
+			if err := c.addEdit(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kept gives the part before a compaction that the model still sees.
+func (c *Context) kept(before []int32, compaction Compaction) []int32 {
+	t := c.tree
+	if compaction.FirstKept == "" || compaction.ReplacesAll {
+		return nil
+	}
+	for k, i := range before {
+		if t.nodes[i].id != compaction.FirstKept {
+			continue
+		}
+		kept := before[k:]
+		if t.Rules().KeepSystem {
+			return kept
+		}
+		return slices.DeleteFunc(slices.Clone(kept), func(i int32) bool {
+			return t.nodes[i].kind == KindMessage && t.nodes[i].role == RoleSystem
+		})
+	}
+	return nil
+}
+
+func (c *Context) addEdit(i int32) error {
+	t := c.tree
+	if !t.Rules().ContextEdits {
+		return nil
+	}
+	body, err := t.At(int(i)).Body()
+	if err != nil {
+		return err
+	}
+	edit, ok := body.(ContextEdit)
+	if !ok {
+		return nil // it does not say what to do: it is shown as it is, and changes nothing
+	}
+	if target := t.ids.find(t.nodes, edit.Target); target >= 0 {
+		if c.edits == nil {
+			c.edits = map[int32]ContextEdit{}
+		}
+		c.edits[target] = edit
+	}
+	return nil
+}
+
+// Messages reads the messages, in order.
+func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
+	return func(yield func(ContextMessage, error) bool) {
+		for k := range c.items {
+			e := c.tree.At(int(c.items[k].node))
+			list, err := c.read(e)
+			if err != nil {
+				yield(ContextMessage{}, err)
+				return
+			}
+			for _, m := range list {
+				if m, err = c.finish(m); err != nil {
+					yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, e.ID, err))
+					return
+				}
+				if m != nil && !yield(ContextMessage{Entry: e, JSON: m}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// read gives the messages of an entry, edited.
+func (c *Context) read(e Entry) ([][]byte, error) {
+	edit, edited := c.edits[int32(e.Index)]
+	if edited && edit.Content == nil {
+		return nil, nil
+	}
+	raw, err := e.Raw()
+	if err != nil {
+		return nil, err
+	}
+	codec := c.tree.codec
+	list, err := codec.Messages(e, raw)
+	if err != nil || !edited {
+		return list, err
+	}
+	for i := range list {
+		if list[i], err = codec.Edit(list[i], edit.Content); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// finish applies what the options ask for to one message; nil leaves it out.
+func (c *Context) finish(m []byte) (_ []byte, err error) {
+	codec := c.tree.codec
+	if c.strip != nil {
+		if m, err = c.strip.apply(codec, m); m == nil || err != nil {
+			return nil, err
+		}
+	}
+	if c.options.Resolve != nil {
+		if m, err = c.options.Resolve(m); err != nil {
+			return nil, err
+		}
+	}
+	if c.options.LLM {
+		return codec.LLM(m)
+	}
+	return m, nil
+}

@@ -1,0 +1,61 @@
+package session
+
+// stripping is what DropFailed and StripDangling found in a first pass over a context.
+type stripping struct {
+	dropFailed bool
+	dangling   bool
+	calls      map[string]bool // ids of the calls of turns that stay
+	results    map[string]bool // ids that a result answers
+	failed     map[string]bool // ids of the calls of failed turns
+}
+
+// findDangling reads all messages once to learn which calls are answered.
+func (c *Context) findDangling() error {
+	s := &stripping{
+		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling,
+		calls: map[string]bool{}, results: map[string]bool{}, failed: map[string]bool{},
+	}
+	codec := c.tree.codec
+	for k := range c.items {
+		list, err := c.read(c.tree.At(int(c.items[k].node)))
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			calls := s.calls
+			if s.dropFailed && codec.Failed(m) {
+				calls = s.failed
+			}
+			for _, id := range codec.ToolCalls(m) {
+				calls[id] = true
+			}
+			if id := codec.ToolResult(m); id != "" {
+				s.results[id] = true
+			}
+		}
+	}
+	c.strip = s
+	return nil
+}
+
+// apply gives the message without what does not stay; nil where nothing of it does.
+func (s *stripping) apply(codec Codec, m []byte) ([]byte, error) {
+	if s.dropFailed && codec.Failed(m) {
+		return nil, nil
+	}
+	if id := codec.ToolResult(m); id != "" {
+		if s.failed[id] && !s.calls[id] || s.dangling && !s.calls[id] {
+			return nil, nil
+		}
+		return m, nil
+	}
+	if !s.dangling {
+		return m, nil
+	}
+	for _, id := range codec.ToolCalls(m) {
+		if !s.results[id] {
+			return codec.Strip(m, func(id string) bool { return !s.results[id] })
+		}
+	}
+	return m, nil
+}

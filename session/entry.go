@@ -1,0 +1,168 @@
+package session
+
+import "fmt"
+
+// Kind says what an entry is. It is neutral: each dialect maps its own type names to kinds.
+type Kind uint8
+
+const (
+	KindOpaque Kind = iota // a type we do not know: kept, walked through, shown
+	KindMessage
+	KindThinkingLevelChange
+	KindModelChange
+	KindCompaction
+	KindBranchSummary
+	KindCustom
+	KindCustomMessage
+	KindLabel
+	KindTTSRInjection
+	KindSessionInit
+	KindModeChange
+	KindSessionInfo
+	KindLeaf
+	KindContextEdit
+	kindCount
+)
+
+var kindNames = [kindCount]string{
+	"opaque", "message", "thinking_level_change", "model_change", "compaction", "branch_summary", "custom",
+	"custom_message", "label", "ttsr_injection", "session_init", "mode_change", "session_info", "leaf", "context_edit",
+}
+
+func (k Kind) String() string {
+	if k < kindCount {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Role says who speaks in a message.
+type Role uint8
+
+const (
+	RoleNone Role = iota // not a message, or a message without a role
+	RoleUser
+	RoleAssistant
+	RoleTool
+	RoleSystem
+	RoleOther // a role that only one agent knows; the body has its name
+)
+
+var roleNames = [...]string{"", "user", "assistant", "tool", "system", "other"}
+
+func (r Role) String() string { return roleNames[r] }
+
+// Span is a piece of a log: where the bytes are.
+type Span struct {
+	Offset int64
+	Length int64
+}
+
+// End is the offset behind the span.
+func (s Span) End() int64 { return s.Offset + s.Length }
+
+// Source gives the bytes of spans. It holds the opened log; a log that was truncated meanwhile gives an error.
+// The bytes belong to the caller.
+type Source interface {
+	Bytes(s Span) ([]byte, error)
+}
+
+// Codec looks inside entries for a tree: a dialect provides it with the tree that it decoded.
+type Codec interface {
+	// Body decodes the entry's content. raw is the entry's record.
+	Body(e Entry, raw []byte) (Body, error)
+	// Time finds when the entry was made.
+	Time(raw []byte) Time
+	// Parts gives what is inside the entry in neutral form.
+	Parts(e Entry, raw []byte) ([]Part, error)
+	// Messages gives what an entry contributes to a context, as the agent's own JSON: the exact bytes of its message
+	// member where it has one, otherwise what the agent makes of a summary or a custom message.
+	Messages(e Entry, raw []byte) ([][]byte, error)
+	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil where the
+	// message is not sent.
+	LLM(message []byte) ([]byte, error)
+	// ResolveBlobs puts, in a message, the content of blobs in the place of references to them. It gives the message
+	// itself where it has none. get fails for a blob that is not there: then the reference stays.
+	ResolveBlobs(message []byte, get func(ref string) ([]byte, error)) ([]byte, error)
+	// Edit gives the message with its content replaced, for KindContextEdit.
+	Edit(message, content []byte) ([]byte, error)
+	// ToolCalls gives the ids of the tool calls in a message; ToolResult the id of the call that it answers ("" for
+	// none); Failed whether it is a turn that ended in an error or was aborted.
+	ToolCalls(message []byte) []string
+	ToolResult(message []byte) string
+	Failed(message []byte) bool
+	// Strip removes the tool calls for which drop says so, together with what is only valid beside them. It gives nil where
+	// nothing is left worth sending.
+	Strip(message []byte, drop func(id string) bool) ([]byte, error)
+	// Rules says in which points the context of this dialect differs from others.
+	Rules() Rules
+}
+
+// Entry is one entry of a tree: its envelope, and the way to the rest.
+type Entry struct {
+	ID EntryID
+	// Parent is the id that the entry names as its parent, "" for a root. It may be an id that does not exist.
+	Parent EntryID
+	Kind   Kind
+	Role   Role
+	// Type is the dialect's own name of the kind.
+	Type string
+	// Index is the position among the tree's entries, in file order.
+	Index int
+	// Span and Line say where the record stands in its log. An entry that is not durable yet has Line 0.
+	Span Span
+	Line int
+	// Migrated is set when the log is of an old version: Raw is not what would be written today.
+	Migrated bool
+	// NativeID is the id as the log has it where that differs from ID (it is repeated, or absent).
+	NativeID EntryID
+
+	tree *Tree
+}
+
+// Raw gives the entry's record, byte for byte as the log has it.
+func (e Entry) Raw() ([]byte, error) {
+	if e.tree == nil {
+		return nil, fmt.Errorf("entry %s belongs to no tree", e.ID)
+	}
+	return e.tree.raw(e.Index)
+}
+
+// Body decodes what the entry says.
+func (e Entry) Body() (Body, error) {
+	raw, err := e.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return e.tree.codec.Body(e, raw)
+}
+
+// Time finds when the entry was made.
+func (e Entry) Time() (Time, error) {
+	raw, err := e.Raw()
+	if err != nil {
+		return Time{}, err
+	}
+	return e.tree.codec.Time(raw), nil
+}
+
+// Parts gives what is inside the entry in neutral form, in order.
+func (e Entry) Parts() ([]Part, error) {
+	raw, err := e.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return e.tree.codec.Parts(e, raw)
+}
+
+// FirstKept gives the entry that a compaction of an old version names by its position; ok is false for all others.
+func (e Entry) FirstKept() (id EntryID, ok bool) {
+	if e.tree == nil {
+		return "", false
+	}
+	i, ok := e.tree.keptByIndex[int32(e.Index)]
+	if !ok || i < 0 {
+		return "", ok
+	}
+	return e.tree.nodes[i].id, true
+}

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ID names a session, EntryID an entry inside one session.
+type (
+	ID      string
+	EntryID string
+)
+
+// Header is what the first record of a session says.
+type Header struct {
+	ID        ID
+	Version   int
+	Timestamp Time
+	CWD       string
+	// Title is the name that the header (or a title slot before it) carries; "" where there is none.
+	Title string
+	// Parent is the lineage that the agent wrote: a session id or a path, as it was written.
+	Parent string
+	// Raw is the header's record, byte for byte.
+	Raw []byte
+	// Record tells where it stands.
+	Span Span
+	Line int
+	// Newer is set when Version is higher than this program knows: such a log is read as well as we can and never
+	// written.
+	Newer bool
+}
+
+// Time is a moment as a log spells it. The spelling is kept, because rewriting "2026-01-01T00:00:00Z" as
+// "2026-01-01T00:00:00.000Z" changes a file that only passed through.
+type Time struct {
+	// Text is the JSON value: a string with its quotes, a number, or "" where the record has none.
+	Text string
+}
+
+// TimeFromMillis gives the usual spelling (ISO 8601 with milliseconds, UTC) of a moment.
+func TimeOf(t time.Time) Time {
+	return Time{Text: `"` + t.UTC().Format("2006-01-02T15:04:05.000Z") + `"`}
+}
+
+// Time gives the moment; ok is false where the text is absent or no time.
+func (t Time) Time() (at time.Time, ok bool) {
+	text := t.Text
+	if text == "" || text == "null" {
+		return time.Time{}, false
+	}
+	if text[0] != '"' {
+		return numericTime(text)
+	}
+	text = strings.Trim(text, `"`)
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Millis gives the moment in milliseconds since 1970, the unit of the agents' messages.
+func (t Time) Millis() (ms int64, ok bool) {
+	at, ok := t.Time()
+	if !ok {
+		return 0, false
+	}
+	return at.UnixMilli(), true
+}
+
+var timeLayouts = []string{
+	time.RFC3339Nano,
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	"2006-01-02",
+	"2006-01",
+	"2006",
+	"2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999",
+}
+
+// numericTime reads a number: seconds with a fraction where it is small, milliseconds where it is large. No session is
+// older than the year 2001 in milliseconds or younger than 33658 in seconds.
+func numericTime(text string) (time.Time, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != f || f < 0 || f > 8.64e15 {
+		return time.Time{}, false
+	}
+	if f < 1e12 && strings.ContainsAny(text, ".eE") || f < 1e11 {
+		sec := int64(f)
+		return time.Unix(sec, int64((f-float64(sec))*1e9)).UTC(), true
+	}
+	return time.UnixMilli(int64(f)).UTC(), true
+}

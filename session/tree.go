@@ -1,0 +1,288 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+)
+
+// ErrUnknownEntry is wrapped by errors that name an entry which the tree does not have.
+var ErrUnknownEntry = errors.New("not found")
+
+// unknownEntry spells the error as the agents' own programs do, because their users search for it.
+func unknownEntry(id EntryID) error { return fmt.Errorf("Entry %s %w", id, ErrUnknownEntry) } //nolint:staticcheck
+
+// Parents that are no index.
+const (
+	noParent = -1 // a root
+	orphaned = -2 // its parent's id is in Tree.orphans
+)
+
+// node is what the tree keeps of an entry. Bytes, body and parts are read again when someone looks at them.
+type node struct {
+	id     EntryID
+	offset int64
+	length int64
+	parent int32
+	line   int32
+	typ    uint16 // index into Tree.types
+	kind   Kind
+	role   Role
+	flags  nodeFlags
+}
+
+type nodeFlags uint8
+
+const (
+	derivedID nodeFlags = 1 << iota // the log has no id for it
+	migrated                        // of an old version
+	inOrder                         // the parent is the entry before it, not a named one
+	cutCycle                        // its parents run in a circle, which is cut open here for display
+)
+
+// Tree is the entries of one session. It is read-only but for the Builder that made it. Readers may share it between
+// goroutines as long as the Builder does not add to it.
+type Tree struct {
+	name     string
+	header   Header
+	nodes    []node
+	ids      idTable
+	types    []string
+	leaf     int32 // index, or noParent for "before the first entry"
+	labels   map[EntryID]string
+	orphans  map[int32]EntryID
+	natives  map[int32]EntryID // ids as written where we had to choose another
+	problems []Problem
+	cyclic   bool
+	// keptByIndex holds, for compactions of version 1, the entry that they keep from: an index, or -1.
+	keptByIndex map[int32]int32
+	pending     map[int32][]byte // records that are in no log yet
+
+	source Source
+	codec  Codec
+
+	childOnce             sync.Once
+	firstChild, lastChild []int32
+	nextSibling           []int32
+	firstRoot, lastRoot   int32
+}
+
+// Name is the log's name, for messages.
+func (t *Tree) Name() string { return t.name }
+
+// Header is what the first record says.
+func (t *Tree) Header() Header { return t.header }
+
+// Len is the number of entries.
+func (t *Tree) Len() int { return len(t.nodes) }
+
+// Rules says in which points contexts of this tree's dialect differ.
+func (t *Tree) Rules() Rules { return t.codec.Rules() }
+
+// Problems lists what is wrong with the log, in the order in which it was found.
+func (t *Tree) Problems() []Problem { return t.problems }
+
+// At gives the entry at a position in file order, 0 ≤ i < Len.
+func (t *Tree) At(i int) Entry {
+	n := &t.nodes[i]
+	e := Entry{
+		ID: n.id, Kind: n.kind, Role: n.role, Type: t.types[n.typ], Index: i,
+		Span: Span{n.offset, n.length}, Line: int(n.line), Migrated: n.flags&migrated != 0,
+		tree: t,
+	}
+	switch {
+	case n.parent >= 0:
+		e.Parent = t.nodes[n.parent].id
+	case n.parent == orphaned:
+		e.Parent = t.orphans[int32(i)]
+	}
+	e.NativeID = n.id
+	if n.flags&derivedID != 0 {
+		e.NativeID = t.natives[int32(i)]
+	}
+	return e
+}
+
+// Entries goes through all entries in file order.
+func (t *Tree) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for i := range t.nodes {
+			if !yield(t.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup finds an entry. Where several have the id, the last one is found.
+func (t *Tree) Lookup(id EntryID) (Entry, bool) {
+	i := t.ids.find(t.nodes, id)
+	if i < 0 {
+		return Entry{}, false
+	}
+	return t.At(int(i)), true
+}
+
+// Get is Lookup with the error that names the entry.
+func (t *Tree) Get(id EntryID) (Entry, error) {
+	e, ok := t.Lookup(id)
+	if !ok {
+		return Entry{}, unknownEntry(id)
+	}
+	return e, nil
+}
+
+// Leaf is where the conversation is now; ok is false where it is before the first entry.
+func (t *Tree) Leaf() (e Entry, ok bool) {
+	if t.leaf < 0 {
+		return Entry{}, false
+	}
+	return t.At(int(t.leaf)), true
+}
+
+// LeafID is the id of Leaf, "" where there is none.
+func (t *Tree) LeafID() EntryID {
+	if t.leaf < 0 {
+		return ""
+	}
+	return t.nodes[t.leaf].id
+}
+
+// Label gives the label of an entry, "" where it has none.
+func (t *Tree) Label(id EntryID) string { return t.labels[id] }
+
+// Roots gives the entries that nobody is the parent of: roots, orphans, and one entry of each circle.
+func (t *Tree) Roots() []Entry {
+	t.childOnce.Do(t.link)
+	return t.siblings(t.firstRoot)
+}
+
+// Children gives the entries whose parent is this one, in file order.
+func (t *Tree) Children(id EntryID) []Entry {
+	i := t.ids.find(t.nodes, id)
+	if i < 0 {
+		return nil
+	}
+	t.childOnce.Do(t.link)
+	return t.siblings(t.firstChild[i])
+}
+
+func (t *Tree) siblings(i int32) []Entry {
+	var list []Entry
+	for ; i >= 0; i = t.nextSibling[i] {
+		list = append(list, t.At(int(i)))
+	}
+	return list
+}
+
+// link makes the lists of children, once someone asks for them.
+func (t *Tree) link() {
+	n := len(t.nodes)
+	t.firstChild, t.lastChild, t.nextSibling = make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n)
+	t.firstRoot, t.lastRoot = -1, -1
+	for i := range t.nodes {
+		t.firstChild = append(t.firstChild, -1)
+		t.lastChild = append(t.lastChild, -1)
+		t.nextSibling = append(t.nextSibling, -1)
+		_ = i
+	}
+	for i := range t.nodes {
+		t.linkOne(int32(i))
+	}
+}
+
+func (t *Tree) linkOne(i int32) {
+	first, last := &t.firstRoot, &t.lastRoot
+	if p := t.nodes[i].parent; p >= 0 && t.nodes[i].flags&cutCycle == 0 {
+		first, last = &t.firstChild[p], &t.lastChild[p]
+	}
+	if *last < 0 {
+		*first = i
+	} else {
+		t.nextSibling[*last] = i
+	}
+	*last = i
+}
+
+// Path is the entries from a root to an entry.
+type Path struct {
+	tree  *Tree
+	index []int32
+}
+
+// Len is the number of entries on the path.
+func (p Path) Len() int { return len(p.index) }
+
+// At gives the entry at a position, the root first.
+func (p Path) At(i int) Entry { return p.tree.At(int(p.index[i])) }
+
+// Entries goes through the path from root to leaf.
+func (p Path) Entries() iter.Seq2[int, Entry] {
+	return func(yield func(int, Entry) bool) {
+		for i := range p.index {
+			if !yield(i, p.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Path walks from an entry to its root. It begins where a parent is missing, and where parents run in a circle it ends at
+// the first repeat. The empty id gives the empty path; an unknown one an error.
+func (t *Tree) Path(leaf EntryID) (Path, error) {
+	p := Path{tree: t}
+	if leaf == "" {
+		return p, nil
+	}
+	i := t.ids.find(t.nodes, leaf)
+	if i < 0 {
+		return p, unknownEntry(leaf)
+	}
+	p.index = t.walk(i)
+	return p, nil
+}
+
+func (t *Tree) walk(i int32) []int32 {
+	var seen []bool
+	if t.cyclic {
+		seen = make([]bool, len(t.nodes))
+	}
+	var up []int32
+	for ; i >= 0; i = t.nodes[i].parent {
+		if seen != nil {
+			if seen[i] {
+				break
+			}
+			seen[i] = true
+		}
+		up = append(up, i)
+	}
+	for a, b := 0, len(up)-1; a < b; a, b = a+1, b-1 {
+		up[a], up[b] = up[b], up[a]
+	}
+	return up
+}
+
+// OnActivePath says for each entry, by index, whether it lies between a root and the leaf.
+func (t *Tree) OnActivePath() []bool {
+	on := make([]bool, len(t.nodes))
+	if t.leaf >= 0 {
+		for _, i := range t.walk(t.leaf) {
+			on[i] = true
+		}
+	}
+	return on
+}
+
+func (t *Tree) raw(i int) ([]byte, error) {
+	if b, ok := t.pending[int32(i)]; ok {
+		return b, nil
+	}
+	n := &t.nodes[i]
+	b, err := t.source.Bytes(Span{n.offset, n.length})
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d (byte %d): %w", t.name, n.line, n.offset, err)
+	}
+	return b, nil
+}

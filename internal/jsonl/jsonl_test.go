@@ -1,0 +1,270 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// collect copies all records of s.
+func collect(s *Splitter) (recs []Record, err error) {
+	for {
+		r, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return recs, nil
+		}
+		if err != nil {
+			return recs, err
+		}
+		r.Data = bytes.Clone(r.Data)
+		recs = append(recs, r)
+	}
+}
+
+// plain is the specification, written as simply as possible.
+func plain(in []byte, offset int64) (recs []Record) {
+	for len(in) > 0 {
+		line, _, found := bytes.Cut(in, []byte("\n"))
+		end := len(line)
+		data := line
+		if found {
+			end++
+			data = bytes.TrimSuffix(line, []byte("\r"))
+		}
+		recs = append(recs, Record{offset, bytes.Clone(data), offset + int64(end), !found})
+		offset += int64(end)
+		in = in[end:]
+	}
+	return recs
+}
+
+func same(t testing.TB, got, want []Record) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d", len(got), len(want))
+	}
+	for i := range got {
+		g, w := got[i], want[i]
+		if g.Offset != w.Offset || g.End != w.End || g.Torn != w.Torn || !bytes.Equal(g.Data, w.Data) {
+			t.Fatalf("record %d: offset %d end %d torn %v data %.40q; want %d %d %v %.40q",
+				i, g.Offset, g.End, g.Torn, g.Data, w.Offset, w.End, w.Torn, w.Data)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		want     []string // torn ones end in "…"
+	}{
+		{"nothing", "", nil},
+		{"one", "a\n", []string{"a"}},
+		{"torn", "a\nb", []string{"a", "b…"}},
+		{"crlf", "a\r\nb\r\r\n\r\n", []string{"a", "b\r", ""}},
+		{"cr alone is text", "a\rb\nc\r", []string{"a\rb", "c\r…"}},
+		{"empty lines", "\n\na\n\n", []string{"", "", "a", ""}},
+		{"unicode line ends are text", "a\u2028b\u2029c\u0085d\n", []string{"a\u2028b\u2029c\u0085d"}},
+		{"nul tail", "a\n\x00\x00\x00", []string{"a", "\x00\x00\x00…"}},
+		{"byte order mark", "\ufeffa\n", []string{"\ufeffa"}},
+		{"not utf-8", "\xff\xfe\n", []string{"\xff\xfe"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			recs, err := collect(NewSplitter(strings.NewReader(tc.in), 7))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range recs {
+				if r.Torn {
+					r.Data = append(r.Data, "…"...)
+				}
+				got = append(got, string(r.Data))
+			}
+			if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			same(t, recs[:0], nil)
+			again, _ := collect(NewSplitter(strings.NewReader(tc.in), 7))
+			same(t, again, plain([]byte(tc.in), 7))
+		})
+	}
+}
+
+// Lines around the sizes at which the buffer is filled, grows and shrinks, through readers of every temper.
+func TestBufferSizes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var in []byte
+	for _, n := range []int{
+		0, 1, firstRead - 1, firstRead, 3, chunk - 1, chunk, chunk + 1, 5 * chunk, 0, 2, chunk / 2, 9, 3*chunk + 7, 1,
+	} {
+		for range n {
+			in = append(in, byte('a'+rnd.IntN(26)))
+		}
+		in = append(in, '\n')
+	}
+	for i := range 3000 {
+		in = append(in, strings.Repeat("x", rnd.IntN(400)+i%2)...)
+		in = append(in, "\r\n"[i%2:]...)
+	}
+	in = append(in, "the end"...)
+	want := plain(in, 0)
+	s := new(Splitter)
+	for name, r := range map[string]io.Reader{
+		"whole": bytes.NewReader(in), "half": iotest.HalfReader(bytes.NewReader(in)),
+		"error with data": iotest.DataErrReader(bytes.NewReader(in)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Reset(r, 0)
+			recs, err := collect(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, recs, want)
+			if len(s.buf) != chunk || s.home != nil {
+				t.Errorf("the buffer has %d bytes after the long lines", len(s.buf))
+			}
+		})
+	}
+	for _, from := range []int{0, 1, 5, len(want) - 1, len(want)} {
+		off := int64(len(in))
+		if from < len(want) {
+			off = want[from].Offset
+		}
+		s.ResetAt(bytes.NewReader(in), off, int64(len(in)))
+		recs, err := collect(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, recs, want[from:])
+	}
+}
+
+func TestErrors(t *testing.T) {
+	broken := errors.New("broken")
+	s := NewSplitter(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 0)
+	recs, err := collect(s)
+	if !errors.Is(err, broken) || len(recs) != 1 {
+		t.Errorf("%d records, %v; want the whole line, then the error, and no torn record", len(recs), err)
+	}
+	if _, err := s.Next(); !errors.Is(err, broken) {
+		t.Errorf("the error does not stay: %v", err)
+	}
+	s.ResetAt(strings.NewReader("a\nb"), 0, 10)
+	if recs, err = collect(s); !errors.Is(err, io.ErrUnexpectedEOF) || len(recs) != 1 {
+		t.Errorf("truncated: %d records, %v", len(recs), err)
+	}
+	if _, err := new(Splitter).Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("zero value: %v", err)
+	}
+	s.Reset(idle{}, 0)
+	if _, err := s.Next(); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("a reader that never gives anything: %v", err)
+	}
+}
+
+type idle struct{}
+
+func (idle) Read([]byte) (int, error) { return 0, nil }
+
+func FuzzSplitLikePlain(f *testing.F) {
+	f.Add([]byte("{\"a\":1}\r\n\n\x00\u2028x"), uint8(3))
+	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
+		recs, err := collect(NewSplitter(&dribble{in, int(size) + 1}, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, recs, plain(in, 0))
+	})
+}
+
+// dribble hands out at most n bytes at a time.
+type dribble struct {
+	in []byte
+	n  int
+}
+
+func (d *dribble) Read(p []byte) (int, error) {
+	if len(d.in) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), d.n)], d.in)
+	d.in = d.in[n:]
+	return n, nil
+}
+
+func TestNoAllocations(t *testing.T) {
+	in := bytes.Repeat([]byte(strings.Repeat("x", 99)+"\n"), 50_000)
+	s, r := new(Splitter), bytes.NewReader(in)
+	s.Reset(r, 0)
+	if n := testing.AllocsPerRun(3, func() {
+		s.ResetAt(r, 0, int64(len(in)))
+		for {
+			if _, err := s.Next(); err != nil {
+				return
+			}
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations for 50,000 records", n)
+	}
+}
+
+// BenchmarkNewlines splits a 128 MB file that the page cache holds, beside the limits: reading it, and searching
+// memory.
+func BenchmarkNewlines(b *testing.B) {
+	const size = 128 << 20
+	rnd := rand.New(rand.NewPCG(3, 4))
+	in := make([]byte, 0, size)
+	for len(in) < size-4096 {
+		in = append(in, strings.Repeat("x", 400+rnd.IntN(2600))...)
+		in = append(in, '\n')
+	}
+	path := filepath.Join(b.TempDir(), "log.jsonl")
+	if err := os.WriteFile(path, in, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	b.Run("file", func(b *testing.B) {
+		b.SetBytes(int64(len(in)))
+		s := new(Splitter)
+		for b.Loop() {
+			s.ResetAt(f, 0, int64(len(in)))
+			for {
+				if _, err := s.Next(); err != nil {
+					break
+				}
+			}
+		}
+	})
+	b.Run("limit=read", func(b *testing.B) {
+		b.SetBytes(int64(len(in)))
+		buf := make([]byte, chunk)
+		for b.Loop() {
+			for off := int64(0); off < int64(len(in)); off += chunk {
+				_, _ = f.ReadAt(buf, off)
+			}
+		}
+	})
+	b.Run("limit=search", func(b *testing.B) {
+		b.SetBytes(int64(len(in)))
+		for b.Loop() {
+			for rest := in; ; {
+				i := bytes.IndexByte(rest, '\n')
+				if i < 0 {
+					break
+				}
+				rest = rest[i+1:]
+			}
+		}
+	})
+}

@@ -129,7 +129,8 @@ func (n *nesting) object() bool { return n.word&1 != 0 }
 // Skip returns the offset behind the JSON value that begins at or behind i. It checks the whole value: its
 // structure, literals, numbers, escapes and control characters, but not whether strings are valid UTF-8.
 func Skip(b []byte, i int) (int, error) {
-	end := skip(b, i)
+	t := Text{b: b, plain: true}
+	end := t.skip(i)
 	if end < 0 {
 		return ^end, syntaxError(b, ^end)
 	}
@@ -141,101 +142,6 @@ func syntaxError(b []byte, at int) error {
 		return &SyntaxError{Offset: len(b), What: "unexpected end", Short: true}
 	}
 	return &SyntaxError{Offset: at, What: fmt.Sprintf("unexpected %q", b[at])}
-}
-
-// skip is Skip with the place of an error as the complement of its offset.
-func skip(b []byte, i int) int {
-	var n nesting
-value:
-	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
-		i++
-	}
-	if i >= len(b) {
-		return ^len(b)
-	}
-	switch b[i] {
-	case '"':
-		if i, _ = skipString(b, i+1); i < 0 {
-			return i
-		}
-	case '{':
-		i = SkipSpace(b, i+1)
-		if i < len(b) && b[i] == '}' {
-			i++
-			break
-		}
-		n.push(true)
-		goto key
-	case '[':
-		i = SkipSpace(b, i+1)
-		if i < len(b) && b[i] == ']' {
-			i++
-			break
-		}
-		n.push(false)
-		goto value
-	case 't':
-		if i = skipWord(b, i, "true"); i < 0 {
-			return i
-		}
-	case 'f':
-		if i = skipWord(b, i, "false"); i < 0 {
-			return i
-		}
-	case 'n':
-		if i = skipWord(b, i, "null"); i < 0 {
-			return i
-		}
-	default:
-		if i = skipNumber(b, i); i < 0 {
-			return i
-		}
-	}
-after:
-	if n.depth == 0 {
-		return i
-	}
-	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
-		i++
-	}
-	if i >= len(b) {
-		return ^len(b)
-	}
-	switch c := b[i]; {
-	case c == ',':
-		i++
-		if n.object() {
-			i = SkipSpace(b, i)
-			goto key
-		}
-		goto value
-	case c == '}' && n.object(), c == ']' && !n.object():
-		n.pop()
-		i++
-		goto after
-	}
-	return ^i
-key:
-	if i >= len(b) {
-		return ^len(b)
-	}
-	if b[i] != '"' {
-		return ^i
-	}
-	if i, _ = skipString(b, i+1); i < 0 {
-		return i
-	}
-	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
-		i++
-	}
-	if i >= len(b) {
-		return ^len(b)
-	}
-	if b[i] != ':' {
-		return ^i
-	}
-	i++
-	goto value
 }
 
 func skipWord(b []byte, i int, word string) int {
@@ -293,6 +199,7 @@ func skipDigits(b []byte, i int) int {
 
 // Valid says whether b is exactly one JSON value, white space around it allowed.
 func Valid(b []byte) bool {
-	i := skip(b, 0)
+	t := Text{b: b, plain: true}
+	i := t.skip(0)
 	return i >= 0 && SkipSpace(b, i) == len(b)
 }

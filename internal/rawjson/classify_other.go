@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package rawjson
+
+func classify(b []byte, out []masks) { classifyGo(b, out) }

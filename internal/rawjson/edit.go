@@ -1,0 +1,133 @@
+package rawjson
+
+import "unicode/utf8"
+
+// Set gives the object with a member changed to value, or added behind the others. All other bytes stay as they are.
+// Where the key is repeated the last one, which counts, is changed. The input is not changed.
+func Set(object []byte, key string, value []byte) []byte {
+	start, end := -1, -1
+	t := Text{b: object, plain: true}
+	o, ok := t.Object(0)
+	if !ok {
+		return object
+	}
+	empty := true
+	for o.Next() {
+		empty = false
+		if string(o.Key) == key {
+			start = o.Offset()
+			o.Value()
+			end = o.Offset()
+		}
+	}
+	behind, err := o.End()
+	if err != nil {
+		return object
+	}
+	if start >= 0 {
+		out := make([]byte, 0, len(object)+len(value))
+		out = append(out, object[:start]...)
+		out = append(out, value...)
+		return append(out, object[end:]...)
+	}
+	closing := behind - 1
+	for closing > 0 && isSpace(object[closing-1]) {
+		closing--
+	}
+	out := make([]byte, 0, len(object)+len(key)+len(value)+4)
+	out = append(out, object[:closing]...)
+	if !empty {
+		out = append(out, ',')
+	}
+	out = AppendString(out, key)
+	out = append(out, ':')
+	out = append(out, value...)
+	return append(out, object[closing:]...)
+}
+
+// Delete gives the object without a member, however often it is repeated, and without the comma that went with it.
+func Delete(object []byte, key string) []byte {
+	t := Text{b: object, plain: true}
+	o, ok := t.Object(0)
+	if !ok {
+		return object
+	}
+	type piece struct{ start, end int }
+	var cut []piece
+	from := SkipSpace(object, 0) + 1 // behind the brace or the last value
+	for o.Next() {
+		matches := string(o.Key) == key
+		o.Value()
+		if matches {
+			cut = append(cut, piece{from, o.Offset()})
+		}
+		from = o.Offset()
+	}
+	if _, err := o.End(); err != nil || len(cut) == 0 {
+		return object
+	}
+	out := make([]byte, 0, len(object))
+	at := 0
+	for _, c := range cut {
+		out = append(out, object[at:c.start]...)
+		at = c.end
+	}
+	out = append(out, object[at:]...)
+	lead := SkipSpace(object, 0) + 1
+	if cut[0].start != lead {
+		return out
+	}
+	// The first member went: the comma that stood behind it goes too.
+	if i := SkipSpace(out, lead); i < len(out) && out[i] == ',' {
+		out = append(out[:lead], out[i+1:]...)
+	}
+	return out
+}
+
+// AppendString appends s as a JSON string, escaped as JavaScript does it: only what must be.
+func AppendString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\b':
+				dst = append(dst, '\\', 'b')
+			case '\f':
+				dst = append(dst, '\\', 'f')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, "\uFFFD"...)
+			start = i + n
+		}
+		i += n
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// Quote is AppendString to nothing.
+func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }

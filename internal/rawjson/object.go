@@ -1,0 +1,241 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"unicode/utf8"
+)
+
+// Object goes through the members of one object of a Text, in order. The usual loop:
+//
+//	for o.Next() {
+//		switch string(o.Key) {
+//		case "id":
+//			id = o.Value()
+//		}
+//	}
+//	end, err := o.End()
+//
+// A value that is not asked for is skipped, and checked, all the same.
+type Object struct {
+	// Key is the current member's key, decoded. It is valid until Next.
+	Key []byte
+
+	t       *Text
+	at      int  // where to go on: at the current value, or behind it
+	pending bool // at is at the current value
+	first   bool
+	closed  bool
+	bad     int // complement of the place of an error, 0 where there is none
+}
+
+// Object begins at the object at or behind i; ok is false where there is another value, or none.
+func (t *Text) Object(i int) (o Object, ok bool) {
+	i = SkipSpace(t.b, i)
+	if i >= len(t.b) || t.b[i] != '{' {
+		return Object{}, false
+	}
+	return Object{t: t, at: i + 1, first: true}, true
+}
+
+// Next moves to the next member.
+func (o *Object) Next() bool {
+	if o.pending {
+		o.Value()
+	}
+	if o.closed || o.bad != 0 {
+		return false
+	}
+	b := o.t.b
+	i := SkipSpace(b, o.at)
+	switch {
+	case i >= len(b):
+		return o.fail(^len(b))
+	case b[i] == '}':
+		o.at, o.closed = i+1, true
+		return false
+	case o.first:
+		o.first = false
+	case b[i] == ',':
+		i = SkipSpace(b, i+1)
+	default:
+		return o.fail(^i)
+	}
+	if i >= len(b) {
+		return o.fail(^len(b))
+	}
+	if b[i] != '"' {
+		return o.fail(^i)
+	}
+	end := o.t.str(i + 1)
+	if end < 0 {
+		return o.fail(end)
+	}
+	o.Key = b[i+1 : end-1]
+	if bytes.IndexByte(o.Key, '\\') >= 0 {
+		key, _ := Unquote(b[i:end])
+		o.Key = []byte(key)
+	}
+	if i = SkipSpace(b, end); i >= len(b) {
+		return o.fail(^len(b))
+	}
+	if b[i] != ':' {
+		return o.fail(^i)
+	}
+	o.at, o.pending = SkipSpace(b, i+1), true
+	return true
+}
+
+func (o *Object) fail(at int) bool {
+	o.bad = at
+	return false
+}
+
+// Value gives the current member's value as it stands in the text, nil where it is not JSON.
+func (o *Object) Value() []byte {
+	if !o.pending {
+		return nil
+	}
+	start := o.at
+	o.pending = false
+	end := o.t.skip(start)
+	if end < 0 {
+		o.bad = end
+		return nil
+	}
+	o.at = end
+	return o.t.b[start:end]
+}
+
+// Enter goes into the current value where it is an object. When its members are done, call Leave.
+func (o *Object) Enter() (Object, bool) {
+	if !o.pending {
+		return Object{}, false
+	}
+	return o.t.Object(o.at)
+}
+
+// Leave goes on behind an object that Enter gave; members of it that were not visited are skipped.
+func (o *Object) Leave(in *Object) {
+	for in.Next() {
+	}
+	o.at, o.pending, o.bad = in.at, false, in.bad
+}
+
+// Offset is where the current value begins, or behind the last one that was read.
+func (o *Object) Offset() int { return o.at }
+
+// End skips what is left and gives the offset behind the object.
+func (o *Object) End() (int, error) {
+	for o.Next() {
+	}
+	if o.bad != 0 {
+		return ^o.bad, syntaxError(o.t.b, ^o.bad)
+	}
+	return o.at, nil
+}
+
+// Fields goes through the members of an object: keys decoded, values as they stand. It ends where the object is not
+// well formed; call Valid first where that matters.
+func Fields(object []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		t := Text{b: object, plain: true}
+		o, ok := t.Object(0)
+		if !ok {
+			return
+		}
+		for o.Next() {
+			key := string(o.Key)
+			value := o.Value()
+			if value == nil || !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// Elements goes through the elements of an array, as they stand.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		i := SkipSpace(array, 0)
+		if i >= len(array) || array[i] != '[' {
+			return
+		}
+		t := Text{b: array, plain: true}
+		for i = SkipSpace(array, i+1); i < len(array) && array[i] != ']'; {
+			end := t.skip(i)
+			if end < 0 || !yield(array[i:end]) {
+				return
+			}
+			if i = SkipSpace(array, end); i < len(array) && array[i] == ',' {
+				i = SkipSpace(array, i+1)
+			}
+		}
+	}
+}
+
+// Get gives the value of a member, nil where there is none. The last of repeated keys counts.
+func Get(object []byte, key string) []byte {
+	var found []byte
+	t := Text{b: object, plain: true}
+	o, ok := t.Object(0)
+	if !ok {
+		return nil
+	}
+	for o.Next() {
+		if string(o.Key) == key {
+			found = o.Value()
+		}
+	}
+	return found
+}
+
+// Str gives the text of a member that is a string, "" for all else.
+func Str(object []byte, key string) string {
+	s, _ := Unquote(Get(object, key))
+	return s
+}
+
+// IsObject and IsArray look at the first byte that counts.
+func IsObject(value []byte) bool { return first(value) == '{' }
+
+// IsArray says whether the value is an array.
+func IsArray(value []byte) bool { return first(value) == '[' }
+
+// IsString says whether the value is a string.
+func IsString(value []byte) bool { return first(value) == '"' }
+
+// IsNull says whether the value is absent or null.
+func IsNull(value []byte) bool { c := first(value); return c == 0 || c == 'n' }
+
+// Truthy says whether JavaScript takes the value for true.
+func Truthy(value []byte) bool {
+	switch value = bytes.TrimSpace(value); string(value) {
+	case "", "null", "false", `""`, "0", "-0":
+		return false
+	}
+	return true
+}
+
+func first(value []byte) byte {
+	if i := SkipSpace(value, 0); i < len(value) {
+		return value[i]
+	}
+	return 0
+}
+
+// Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as do bytes that are not UTF-8.
+func Unquote(value []byte) (s string, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return "", false
+	}
+	inside := value[1 : len(value)-1]
+	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
+		return string(inside), true
+	}
+	if err := json.Unmarshal(value, &s); err != nil {
+		return "", false
+	}
+	return s, true
+}

@@ -1,0 +1,201 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+var samples = []string{
+	`{}`, `[]`, `null`, `true`, `false`, `0`, `-0`, `1.5e+10`, `""`, ` { "a" : [ 1 , 2 , { } ] } `,
+	`{"a":1,"a":2,"b":{"c":[true,null,"x\\\"y"]}}`, `{"t\u0079pe":"session"}`, `"\ud800"`, `"\u00e9é` + "\u2028" + `"`,
+	`{"a":tru}`, `{"a":1,}`, `[1,,2]`, `[1 2]`, `{"a" 1}`, `{a:1}`, `"\x"`, `"\u12g4"`, "\"\x01\"", `01`, `1.`, `1e`, `-`, `--1`,
+	`{"a":"b`, `{"a":"b"`, `{"a":"b\`, `{"a":"b\u00`, `[`, `{`, `}`, `]`, `{"a":[}`, `[1]]`, `nul`, `+1`, `"a" "b"`, ``,
+	"{\"a\":\t1}", "\"a\tb\"", strings.Repeat(`\\`, 40), `"` + strings.Repeat(`\\`, 33) + `"`, `"` + strings.Repeat(`\`, 65) + `"`,
+	`{"k":"` + strings.Repeat("x", 100) + `\n` + strings.Repeat("y", 63) + `\""}`, "\xef\xbb\xbf{}", "\"\xff\xfe\"",
+}
+
+func textValid(b []byte) bool {
+	var t Text
+	t.Reset(b)
+	i := t.skip(0)
+	return i >= 0 && SkipSpace(b, i) == len(b)
+}
+
+func TestValidAgreesWithEncodingJSON(t *testing.T) {
+	for _, s := range samples {
+		want := json.Valid([]byte(s))
+		if got := Valid([]byte(s)); got != want {
+			t.Errorf("Valid(%q) = %v, want %v", s, got, want)
+		}
+		if got := textValid([]byte(s)); got != want {
+			t.Errorf("Text of %q is valid: %v, want %v", s, got, want)
+		}
+	}
+}
+
+func FuzzValidAgreesWithEncodingJSON(f *testing.F) {
+	for _, s := range samples {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		want := json.Valid(b)
+		if got := Valid(b); got != want && bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) < 9000 {
+			t.Fatalf("Valid(%q) = %v, want %v", b, got, want)
+		}
+		if got := textValid(b); got != Valid(b) {
+			t.Fatalf("Text and bytes differ on %q: %v", b, got)
+		}
+	})
+}
+
+// The vector code and the portable code must agree on every byte, at every place in a block.
+func TestClassifyPortable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const alphabet = `"\u/bfnrt` + "\x00\x1f\x20\x7f\x80\xff aA0"
+	for range 2000 {
+		b := make([]byte, 256)
+		for i := range b {
+			if rng.IntN(2) == 0 {
+				b[i] = alphabet[rng.IntN(len(alphabet))]
+			} else {
+				b[i] = byte(rng.IntN(256))
+			}
+		}
+		var got, want [4]masks
+		classify(b, got[:])
+		classifyGo(b, want[:])
+		for k := range got {
+			// Only bytes behind a backslash are ever asked about.
+			asked := want[k].slash<<1 | 1
+			got[k].noEsc &= asked
+			want[k].noEsc &= asked
+			if got[k] != want[k] {
+				t.Fatalf("block %q: %+v, portable %+v", b[k*64:k*64+64], got[k], want[k])
+			}
+		}
+	}
+}
+
+func TestDeepNestingNeedsNoStack(t *testing.T) {
+	const depth = 5_000_000
+	b := []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+	if !Valid(b) {
+		t.Error("deeply nested arrays are not valid")
+	}
+	if Valid(b[:len(b)-1]) {
+		t.Error("an array that is not closed is valid")
+	}
+	mixed := []byte(strings.Repeat(`{"a":[`, 200) + strings.Repeat(`]}`, 200))
+	if !Valid(mixed) {
+		t.Error("nested objects and arrays are not valid")
+	}
+	mixed[len(mixed)-300] = '}'
+	if Valid(mixed) {
+		t.Error("a bracket closed by a brace is valid")
+	}
+}
+
+func TestGet(t *testing.T) {
+	object := []byte(` {"a":1, "b" : "x\"y" ,"a":[2,{"a":3}],"t\u0079pe":"session","n":null}`)
+	for key, want := range map[string]string{"a": `[2,{"a":3}]`, "b": `"x\"y"`, "type": `"session"`, "n": "null", "zz": ""} {
+		if got := string(Get(object, key)); got != want {
+			t.Errorf("Get(%q) = %s, want %s", key, got, want)
+		}
+	}
+	if got := Str(object, "b"); got != `x"y` {
+		t.Errorf("Str = %q", got)
+	}
+	var list []string
+	for e := range Elements([]byte(` [1, "a" ,{"b":[]} , null]`)) {
+		list = append(list, string(e))
+	}
+	if got := strings.Join(list, "|"); got != `1|"a"|{"b":[]}|null` {
+		t.Errorf("Elements = %s", got)
+	}
+}
+
+func TestSetAndDelete(t *testing.T) {
+	for _, c := range []struct{ in, key, set, afterSet, afterDelete string }{
+		{`{}`, "a", `1`, `{"a":1}`, `{}`},
+		{`{"a":1}`, "a", `"x"`, `{"a":"x"}`, `{}`},
+		{`{ "a" : 1 , "b" : 2.50 }`, "a", `9`, `{ "a" : 9 , "b" : 2.50 }`, `{ "b" : 2.50 }`},
+		{`{ "a" : 1 , "b" : 2.50 }`, "b", `9`, `{ "a" : 1 , "b" : 9 }`, `{ "a" : 1 }`},
+		{`{"a":1,"b":2,"a":3}`, "a", `9`, `{"a":1,"b":2,"a":9}`, `{"b":2}`},
+		{`{"a":1,"a":2,"b":3}`, "a", `9`, `{"a":1,"a":9,"b":3}`, `{"b":3}`},
+		{`{"x":1}`, "a", `{"y":[]}`, `{"x":1,"a":{"y":[]}}`, `{"x":1}`},
+		{`{"\u0061":1,"c":1e2}`, "a", `2`, `{"\u0061":2,"c":1e2}`, `{"c":1e2}`},
+	} {
+		if got := string(Set([]byte(c.in), c.key, []byte(c.set))); got != c.afterSet {
+			t.Errorf("Set(%s, %s) = %s, want %s", c.in, c.key, got, c.afterSet)
+		}
+		if got := string(Delete([]byte(c.in), c.key)); got != c.afterDelete {
+			t.Errorf("Delete(%s, %s) = %s, want %s", c.in, c.key, got, c.afterDelete)
+		}
+	}
+}
+
+func FuzzEditKeepsTheRest(f *testing.F) {
+	for _, s := range samples {
+		f.Add([]byte(s), "a")
+	}
+	f.Fuzz(func(t *testing.T, b []byte, key string) {
+		if !Valid(b) || !IsObject(b) || len(b) > 1<<16 {
+			return
+		}
+		key = strings.ToValidUTF8(key, "")
+		before := fields(b)
+		set, deleted := Set(b, key, []byte(`{"new":1}`)), Delete(b, key)
+		if !Valid(set) || !Valid(deleted) {
+			t.Fatalf("edit of %q gives %q and %q", b, set, deleted)
+		}
+		if got := string(Get(set, key)); got != `{"new":1}` {
+			t.Fatalf("after Set the member is %q", got)
+		}
+		if Get(deleted, key) != nil {
+			t.Fatalf("after Delete the member is still in %q", deleted)
+		}
+		after, without := fields(set), fields(deleted)
+		for k, v := range before {
+			if k == key {
+				continue
+			}
+			if after[k] != v || without[k] != v {
+				t.Fatalf("member %q was %q, is %q and %q", k, v, after[k], without[k])
+			}
+		}
+	})
+}
+
+func fields(b []byte) map[string]string {
+	m := map[string]string{}
+	for k, v := range Fields(b) {
+		m[k] = string(v)
+	}
+	return m
+}
+
+func TestAppendStringRoundTrip(t *testing.T) {
+	for _, s := range []string{"", "plain", "q\"b\\n\n\t\r\b\f\x01", "é\u2028\u2029🎉", "bad\xffbyte"} {
+		q := Quote(s)
+		var back string
+		if err := json.Unmarshal(q, &back); err != nil {
+			t.Fatalf("Quote(%q) = %s: %v", s, q, err)
+		}
+		if want := strings.ToValidUTF8(s, "\uFFFD"); back != want {
+			t.Errorf("Quote(%q) reads back as %q", s, back)
+		}
+	}
+}
+
+func TestSyntaxErrorTellsShortFromWrong(t *testing.T) {
+	for s, short := range map[string]bool{`{"a":"b`: true, `{"a":1`: true, `{"a":tru`: true, `{"a":x}`: false, `{bad`: false} {
+		_, err := Skip([]byte(s), 0)
+		e, ok := err.(*SyntaxError)
+		if !ok || e.Short != short {
+			t.Errorf("Skip(%q): %v, want short %v", s, err, short)
+		}
+	}
+}

@@ -196,3 +196,7 @@ key:
 	i++
 	goto value
 }
+
+// Damaged says that the text is not JSON throughout: an open string in a damaged piece must not decide where the
+// strings behind it begin, so each is looked at byte by byte from its opening quote.
+func (t *Text) Damaged() { t.plain = true }

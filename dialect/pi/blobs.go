@@ -1,0 +1,62 @@
+package pi
+
+import (
+	"bytes"
+	"encoding/base64"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+var blobPrefix = []byte(`"blob:sha256:`)
+
+// ResolveBlobs puts the pictures that omp keeps beside its sessions back into a message: the data of image blocks, in
+// base64, and data URLs, whole.
+func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) ([]byte, error) {
+	if !bytes.Contains(m, blobPrefix) {
+		return m, nil
+	}
+	return resolve(m, get, false), nil
+}
+
+// resolve walks down a value; inContent is set for the elements of an array under the key "content".
+func resolve(value []byte, get func(string) ([]byte, error), inContent bool) []byte {
+	if !bytes.Contains(value, blobPrefix) {
+		return value
+	}
+	switch {
+	case rawjson.IsArray(value):
+		out := []byte{'['}
+		for e := range rawjson.Elements(value) {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, resolve(e, get, inContent)...)
+		}
+		return append(out, ']')
+	case rawjson.IsObject(value):
+		out := value
+		image := inContent && rawjson.Str(value, "type") == "image"
+		for key, member := range rawjson.Fields(value) {
+			now := member
+			ref, isString := rawjson.Unquote(member)
+			switch {
+			case !isString:
+				now = resolve(member, get, key == "content")
+			case !bytes.HasPrefix(member, blobPrefix):
+			case key == "data" && image:
+				if data, err := get(ref); err == nil {
+					now = rawjson.Quote(base64.StdEncoding.EncodeToString(data))
+				}
+			case key == "image_url":
+				if data, err := get(ref); err == nil {
+					now = rawjson.Quote(string(data))
+				}
+			}
+			if !bytes.Equal(now, member) {
+				out = rawjson.Set(out, key, now)
+			}
+		}
+		return out
+	}
+	return value
+}

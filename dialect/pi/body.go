@@ -1,0 +1,269 @@
+package pi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Time finds when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+}
+
+// Body decodes what an entry says. What does not fit its kind is Opaque.
+func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		return d.message(e, raw), nil
+	case session.KindThinkingLevelChange:
+		return session.ThinkingLevelChange{Level: rawjson.Str(raw, "thinkingLevel")}, nil
+	case session.KindModelChange:
+		return modelChange(raw), nil
+	case session.KindCompaction:
+		return d.compaction(e, raw), nil
+	case session.KindBranchSummary:
+		return session.BranchSummary{
+			From: session.EntryID(rawjson.Str(raw, "fromId")), Summary: rawjson.Str(raw, "summary"),
+			Details: rawjson.Get(raw, "details"), FromExtension: fromExtension(raw),
+		}, nil
+	case session.KindCustom:
+		return session.Custom{Type: rawjson.Str(raw, "customType"), Data: rawjson.Get(raw, "data")}, nil
+	case session.KindCustomMessage:
+		return session.CustomMessage{
+			Type: rawjson.Str(raw, "customType"), Content: rawjson.Get(raw, "content"),
+			Display: rawjson.Truthy(rawjson.Get(raw, "display")), Details: rawjson.Get(raw, "details"),
+		}, nil
+	case session.KindLabel:
+		return session.Label{Target: session.EntryID(rawjson.Str(raw, "targetId")), Label: rawjson.Str(raw, "label")}, nil
+	case session.KindTTSRInjection:
+		return session.TTSRInjection{Rules: stringList(rawjson.Get(raw, "injectedRules"))}, nil
+	case session.KindSessionInit:
+		return session.SessionInit{
+			SystemPrompt: rawjson.Str(raw, "systemPrompt"), Task: rawjson.Str(raw, "task"),
+			Tools: stringList(rawjson.Get(raw, "tools")), OutputSchema: rawjson.Get(raw, "outputSchema"),
+		}, nil
+	case session.KindModeChange:
+		return session.ModeChange{Mode: rawjson.Str(raw, "mode"), Data: rawjson.Get(raw, "data")}, nil
+	case session.KindSessionInfo:
+		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
+	case session.KindContextEdit:
+		return contextEdit(raw), nil
+	}
+	return session.Opaque{Type: e.Type, JSON: raw}, nil
+}
+
+func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
+	m := d.migrated(e, rawjson.Get(raw, "message"))
+	if !rawjson.IsObject(m) {
+		return session.Opaque{Type: e.Type, JSON: raw}
+	}
+	body := session.Message{Role: e.Role, JSON: m}
+	for key, value := range rawjson.Fields(m) {
+		switch key {
+		case "role":
+			body.Native, _ = rawjson.Unquote(value)
+		case "provider":
+			body.Provider, _ = rawjson.Unquote(value)
+		case "model":
+			body.Model, _ = rawjson.Unquote(value)
+		case "stopReason":
+			body.Stop, _ = rawjson.Unquote(value)
+		case "errorMessage":
+			body.Error, _ = rawjson.Unquote(value)
+		case "usage":
+			body.Usage = usage(value)
+		}
+	}
+	return body
+}
+
+func usage(value []byte) *session.Usage {
+	if !rawjson.IsObject(value) {
+		return nil
+	}
+	u := &session.Usage{
+		Input: integer(rawjson.Get(value, "input")), Output: integer(rawjson.Get(value, "output")),
+		CacheRead: integer(rawjson.Get(value, "cacheRead")), CacheWrite: integer(rawjson.Get(value, "cacheWrite")),
+		Total: integer(rawjson.Get(value, "totalTokens")),
+	}
+	u.Cost, _ = strconv.ParseFloat(string(rawjson.Get(rawjson.Get(value, "cost"), "total")), 64)
+	return u
+}
+
+func integer(value []byte) int64 {
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || f != f || f > 1<<62 || f < -(1<<62) {
+		return 0
+	}
+	return int64(f)
+}
+
+// modelChange takes both spellings: "provider/id" in one member, or in two.
+func modelChange(raw []byte) session.ModelChange {
+	m := session.ModelChange{Role: "default"}
+	if role := rawjson.Get(raw, "role"); rawjson.IsString(role) {
+		m.Role, _ = rawjson.Unquote(role)
+	}
+	if m.Model = rawjson.Str(raw, "model"); m.Model != "" {
+		m.Provider, m.ModelID, _ = strings.Cut(m.Model, "/")
+		return m
+	}
+	m.Provider, m.ModelID = rawjson.Str(raw, "provider"), rawjson.Str(raw, "modelId")
+	if m.Provider != "" || m.ModelID != "" {
+		m.Model, m.Split = m.Provider+"/"+m.ModelID, true
+	}
+	return m
+}
+
+func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
+	c := session.Compaction{
+		Summary: rawjson.Str(raw, "summary"), ShortSummary: rawjson.Str(raw, "shortSummary"),
+		FirstKept:    session.EntryID(text(rawjson.Get(raw, "firstKeptEntryId"))),
+		TokensBefore: rawjson.Get(raw, "tokensBefore"), Details: rawjson.Get(raw, "details"),
+		PreserveData: rawjson.Get(raw, "preserveData"), FromExtension: fromExtension(raw),
+	}
+	if id, ok := e.FirstKept(); ok {
+		c.FirstKept = id
+	}
+	c.ReplacesAll = d.omp && remoteHistory(c.PreserveData) != nil
+	return c
+}
+
+// remoteHistory gives what omp passes on where the provider itself compacted the conversation.
+func remoteHistory(preserveData []byte) []byte {
+	remote := rawjson.Get(preserveData, "openaiRemoteCompaction")
+	provider, items := rawjson.Get(remote, "provider"), rawjson.Get(remote, "replacementHistory")
+	if !rawjson.IsString(provider) || !rawjson.Truthy(provider) || !rawjson.IsArray(items) {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"type":"openaiResponsesHistory","provider":%s,"items":%s}`, provider, items)
+}
+
+func contextEdit(raw []byte) session.Body {
+	edit := session.ContextEdit{Target: session.EntryID(text(rawjson.Get(raw, "targetId")))}
+	replacement := rawjson.Get(raw, "replacement")
+	switch {
+	case replacement == nil:
+		return session.Opaque{Type: "context_edit", JSON: raw}
+	case rawjson.IsNull(replacement):
+		return edit
+	}
+	if edit.Content = rawjson.Get(replacement, "content"); edit.Content == nil {
+		edit.Content = session.Raw{} // the member disappears
+	}
+	return edit
+}
+
+// fromExtension takes the spellings of both programs.
+func fromExtension(raw []byte) bool {
+	return rawjson.Truthy(rawjson.Get(raw, "fromExtension")) || rawjson.Truthy(rawjson.Get(raw, "fromHook"))
+}
+
+func stringList(value []byte) []string {
+	var list []string
+	for e := range rawjson.Elements(value) {
+		if s, ok := rawjson.Unquote(e); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// oneLine is how pi cleans a session's name.
+func oneLine(name string) string {
+	return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(name))
+}
+
+// Parts gives what is inside an entry in neutral form.
+func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		return messageParts(rawjson.Get(raw, "message")), nil
+	case session.KindCustomMessage:
+		return contentParts(rawjson.Get(raw, "content")), nil
+	case session.KindCompaction, session.KindBranchSummary:
+		return textPart(rawjson.Str(raw, "summary")), nil
+	case session.KindSessionInit:
+		return append(textPart(rawjson.Str(raw, "systemPrompt")), textPart(rawjson.Str(raw, "task"))...), nil
+	case session.KindOpaque, session.KindCustom:
+		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
+	}
+	return nil, nil
+}
+
+func textPart(s string) []session.Part {
+	if s == "" {
+		return nil
+	}
+	return []session.Part{session.Text{Text: s}}
+}
+
+func messageParts(m []byte) []session.Part {
+	switch rawjson.Str(m, "role") {
+	case "toolResult":
+		return []session.Part{session.ToolResult{
+			CallID: rawjson.Str(m, "toolCallId"), Name: rawjson.Str(m, "toolName"),
+			Parts: contentParts(rawjson.Get(m, "content")), IsError: rawjson.Truthy(rawjson.Get(m, "isError")),
+		}}
+	case "bashExecution":
+		return execution("bash", "command", m)
+	case "pythonExecution":
+		return execution("python", "code", m)
+	case "branchSummary", "compactionSummary":
+		return textPart(rawjson.Str(m, "summary"))
+	case "fileMention":
+		var parts []session.Part
+		for f := range rawjson.Elements(rawjson.Get(m, "files")) {
+			parts = append(parts, textPart(rawjson.Str(f, "path")+"\n"+rawjson.Str(f, "content"))...)
+		}
+		return parts
+	}
+	parts := contentParts(rawjson.Get(m, "content"))
+	if msg := rawjson.Str(m, "errorMessage"); msg != "" {
+		parts = append(parts, session.OpaquePart{Type: "error", JSON: rawjson.Get(m, "errorMessage")})
+	}
+	return parts
+}
+
+// execution is a command that the user ran: a call and its result.
+func execution(tool, member string, m []byte) []session.Part {
+	code := rawjson.Get(m, member)
+	if code == nil {
+		code = []byte(`""`)
+	}
+	arguments := append(append(append([]byte(`{`), rawjson.Quote(member)...), ':'), code...)
+	exit := rawjson.Get(m, "exitCode")
+	return []session.Part{
+		session.ToolCall{Name: tool, Arguments: append(arguments, '}')},
+		session.ToolResult{Name: tool, Parts: textPart(rawjson.Str(m, "output")),
+			IsError: rawjson.Truthy(exit) || rawjson.Truthy(rawjson.Get(m, "cancelled"))},
+	}
+}
+
+// contentParts takes the content of a message: a string, or a list of blocks.
+func contentParts(content []byte) []session.Part {
+	if s, ok := rawjson.Unquote(content); ok {
+		return textPart(s)
+	}
+	var parts []session.Part
+	for block := range rawjson.Elements(content) {
+		switch kind := rawjson.Str(block, "type"); kind {
+		case "text":
+			parts = append(parts, session.Text{Text: rawjson.Str(block, "text")})
+		case "thinking":
+			parts = append(parts, session.Thinking{Text: rawjson.Str(block, "thinking"), Signature: rawjson.Str(block, "thinkingSignature")})
+		case "toolCall":
+			parts = append(parts, session.ToolCall{
+				ID: rawjson.Str(block, "id"), Name: rawjson.Str(block, "name"), Arguments: rawjson.Get(block, "arguments")})
+		case "image":
+			parts = append(parts, session.Image{MIME: rawjson.Str(block, "mimeType"), Data: rawjson.Str(block, "data")})
+		default:
+			parts = append(parts, session.OpaquePart{Type: kind, JSON: block})
+		}
+	}
+	return parts
+}

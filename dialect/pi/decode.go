@@ -1,0 +1,387 @@
+package pi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var bom = []byte("\xef\xbb\xbf")
+
+// Detect claims a log whose first object is a header of the family, or a title slot before one. Operator writes a header
+// of the same type; its times are numbers.
+func (d *Dialect) Detect(first []dialect.Record) bool {
+	for _, r := range first {
+		data := bytes.TrimPrefix(r.Data, bom)
+		if !rawjson.IsObject(data) {
+			continue
+		}
+		end, err := rawjson.Skip(data, 0)
+		if err != nil {
+			continue
+		}
+		data = data[:end]
+		switch rawjson.Str(data, "type") {
+		case "session":
+			t := rawjson.Get(data, "timestamp")
+			return rawjson.IsString(rawjson.Get(data, "id")) && (t == nil || rawjson.IsString(t) || rawjson.IsNull(t))
+		case "title":
+			continue
+		}
+		return false
+	}
+	return false
+}
+
+// decoder is the state of reading one log.
+type decoder struct {
+	d       *Dialect
+	b       *session.Builder
+	text    rawjson.Text
+	env     session.Envelope
+	started bool // a record was seen
+	header  bool
+	// slot is the title of a title slot; it counts over the header's, also when it is empty.
+	slot    string
+	hasSlot bool
+	refused *session.Problem // why there is no header
+	// ordinals has, for version 1 only, the entry index of each record, -1 for headers.
+	ordinals []int
+	v        int
+}
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	b.SetCodec(d)
+	return &decoder{d: d, b: b, v: version}
+}
+
+// Decode takes the next record: usually one entry.
+func (dec *decoder) Decode(r dialect.Record) {
+	if dec.refused != nil {
+		return
+	}
+	data, at := r.Data, r.Offset
+	if !dec.started {
+		if bytes.HasPrefix(data, bom) {
+			data, at = data[len(bom):], at+int64(len(bom))
+			dec.problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is passed over")
+		}
+		dec.started = len(data) > 0
+	}
+	if data, at = dec.trimNULs(r, data, at); len(data) == 0 {
+		return
+	}
+	dec.text.Reset(data)
+	pos, pieces := 0, 0
+	for {
+		if pos = rawjson.SkipSpace(data, pos); pos >= len(data) {
+			break
+		}
+		end, err := dec.one(r, data, at, pos)
+		if err != nil {
+			if pos = dec.damaged(r, data, at, pos, err); pos < 0 {
+				return
+			}
+			continue
+		}
+		pieces++
+		pos = end
+	}
+	if pieces > 1 {
+		dec.problem(r, 0, session.ProblemGlued, fmt.Sprintf("%d records share the line", pieces),
+			"all of them are kept; 'treeline repair' puts each on a line of its own")
+	}
+}
+
+// trimNULs cuts off the NUL bytes that file systems leave at the end of a file when a machine goes down.
+func (dec *decoder) trimNULs(r dialect.Record, data []byte, at int64) ([]byte, int64) {
+	if len(data) == 0 || data[0] != 0 && data[len(data)-1] != 0 {
+		return data, at
+	}
+	trimmed := bytes.TrimLeft(data, "\x00")
+	at += int64(len(data) - len(trimmed))
+	trimmed = bytes.TrimRight(trimmed, "\x00")
+	dec.problem(r, 0, session.ProblemNULs, fmt.Sprintf("%d NUL bytes", len(data)-len(trimmed)),
+		"they are passed over; an entry may have been lost here when the machine went down")
+	return trimmed, at
+}
+
+func (dec *decoder) problem(r dialect.Record, pos int, kind session.ProblemKind, message, advice string) {
+	dec.b.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
+}
+
+// one decodes the value at pos and gives the offset behind it.
+func (dec *decoder) one(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	if data[pos] != '{' {
+		end, err := rawjson.Skip(data, pos)
+		if err != nil {
+			return 0, err
+		}
+		dec.problem(r, pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", shorten(data[pos:end])),
+			"it is passed over and stays in the file")
+		return end, nil
+	}
+	var f fields
+	end, err := f.scan(&dec.text, pos)
+	if err != nil {
+		return 0, err
+	}
+	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	switch {
+	case !dec.header:
+		dec.first(r, data[pos:end], span, &f)
+	case string(f.typ) == "session":
+		dec.problem(r, pos, session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
+		if dec.v < 2 {
+			dec.ordinals = append(dec.ordinals, -1)
+		}
+	default:
+		dec.entry(r, data[pos:end], span, &f)
+	}
+	return end, nil
+}
+
+// fields are the members of an envelope, as they stand.
+type fields struct {
+	typ, id, parent, target, label, keepIndex, role []byte
+}
+
+// scan goes once through the record at pos. Nothing is decoded but what has escapes.
+func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
+	o, _ := t.Object(pos)
+	for o.Next() {
+		switch string(o.Key) {
+		case "type":
+			f.typ = text(o.Value())
+		case "id":
+			f.id = text(o.Value())
+		case "parentId":
+			f.parent = text(o.Value())
+		case "targetId":
+			f.target = text(o.Value())
+		case "label":
+			f.label = text(o.Value())
+		case "firstKeptEntryIndex":
+			f.keepIndex = o.Value()
+		case "message":
+			f.role = nil
+			m, ok := o.Enter()
+			if !ok {
+				continue
+			}
+			for m.Next() {
+				if string(m.Key) == "role" {
+					f.role = text(m.Value())
+				}
+			}
+			o.Leave(&m)
+		}
+	}
+	return o.End()
+}
+
+// text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else.
+func text(value []byte) []byte {
+	if len(value) < 2 || value[0] != '"' {
+		if len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && string(value) != "0" {
+			return value
+		}
+		return nil
+	}
+	inside := value[1 : len(value)-1]
+	if bytes.IndexByte(inside, '\\') >= 0 {
+		s, _ := rawjson.Unquote(value)
+		return []byte(s)
+	}
+	return inside
+}
+
+// first takes the record that must be the header, or the title slot before it.
+func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
+	if string(f.typ) == "title" && !dec.hasSlot {
+		dec.hasSlot, dec.slot = true, rawjson.Str(record, "title")
+		return
+	}
+	if string(f.typ) != "session" || !rawjson.IsString(rawjson.Get(record, "id")) {
+		dec.refuse(r, span.Offset, "the first record is "+describe(f, record))
+		return
+	}
+	h := session.Header{
+		ID: session.ID(rawjson.Str(record, "id")), Version: headerVersion(record),
+		Timestamp: session.Time{Text: string(rawjson.Get(record, "timestamp"))},
+		CWD:       rawjson.Str(record, "cwd"), Title: rawjson.Str(record, "title"),
+		Parent: rawjson.Str(record, "parentSession"),
+		Raw:    bytes.Clone(record), Span: span, Line: r.Line,
+	}
+	if dec.hasSlot {
+		h.Title = dec.slot
+	}
+	if h.Version > version {
+		h.Newer = true
+		dec.b.Problem(session.Problem{Line: r.Line, Offset: span.Offset, Kind: session.ProblemNewer,
+			Message: fmt.Sprintf("the log is of version %d, newer than %d", h.Version, version),
+			Advice:  "it is read as well as we can and never written"})
+	}
+	dec.header, dec.v = true, h.Version
+	dec.ordinals = append(dec.ordinals, -1)
+	dec.b.SetHeader(h)
+}
+
+func describe(f *fields, record []byte) string {
+	if f.typ != nil && string(f.typ) != "session" {
+		return fmt.Sprintf("of type %q", shorten(f.typ))
+	}
+	if f.typ != nil {
+		return "a header without an id"
+	}
+	return shorten(record)
+}
+
+func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
+	dec.refused = &session.Problem{Line: r.Line, Offset: offset, Kind: session.ProblemNoHeader,
+		Message: "no session header: " + found,
+		Advice:  "the file was not changed; if it is a session, its header line was damaged or lost"}
+}
+
+// headerVersion reads the version: absent means 1.
+func headerVersion(record []byte) int {
+	value := rawjson.Get(record, "version")
+	if rawjson.IsNull(value) {
+		return 1
+	}
+	if s, ok := rawjson.Unquote(value); ok {
+		value = []byte(s)
+	}
+	v, err := strconv.ParseFloat(string(value), 64)
+	switch {
+	case err != nil || v != v:
+		return version
+	case v < 1:
+		return 1
+	case v > 1e6:
+		return 1e6
+	}
+	return int(v)
+}
+
+// entry hands an envelope to the builder.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
+	env := &dec.env
+	*env = session.Envelope{
+		ID: f.id, Parent: f.parent, Kind: kindOf(f.typ), Role: roleOf(f.role), Type: f.typ,
+		Span: span, Line: r.Line, Record: record, Migrated: dec.v < version,
+	}
+	if len(f.id) == 0 {
+		env.ID = nil
+	}
+	if len(f.parent) == 0 {
+		env.Parent = nil
+	}
+	if env.Kind == session.KindLabel {
+		env.Target, env.Label = f.target, f.label
+	}
+	if dec.v < 2 {
+		env.ID, env.InOrder = nil, true
+		if env.Kind == session.KindCompaction && f.keepIndex != nil {
+			env.HasKeepIndex, env.KeepIndex = dec.keepIndex(f.keepIndex)
+		}
+		dec.ordinals = append(dec.ordinals, dec.b.Len())
+	} else if env.ID == nil {
+		dec.problem(r, int(span.Offset-r.Offset), session.ProblemNoID, "an entry without an id",
+			"it gets an id that is the same whenever the file is read")
+	}
+	dec.b.Add(env)
+}
+
+// keepIndex finds the entry that a compaction of version 1 keeps from. A number that is not the position of an earlier
+// entry keeps nothing; what is no number is left alone.
+func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
+	k, err := strconv.ParseFloat(string(value), 64)
+	if err != nil {
+		return false, 0
+	}
+	if k >= 0 && k < float64(len(dec.ordinals)) && k == float64(int(k)) {
+		return true, dec.ordinals[int(k)]
+	}
+	return true, -1
+}
+
+// damaged reports a piece of a line that is not JSON and looks whether a whole record follows it on the same line, as
+// happens when a program appends to a torn file. It gives the offset to go on at, -1 for the end of the line.
+func (dec *decoder) damaged(r dialect.Record, data []byte, at int64, pos int, err error) int {
+	next := dec.nextRecord(data, pos+1)
+	end := next
+	if end < 0 {
+		end = len(data)
+	}
+	var syntax *rawjson.SyntaxError
+	short := errors.As(err, &syntax) && syntax.Short
+	kind, message := session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
+	advice := "they are passed over and stay in the file"
+	if next < 0 && (r.Torn || short) {
+		kind = session.ProblemTorn
+		message = fmt.Sprintf("the record was cut off after %d bytes", end-pos)
+		advice = "it cannot be read and stays in the file; all before it was kept"
+	}
+	if next >= 0 {
+		advice = "the rest of the line was kept"
+	}
+	dec.b.Problem(session.Problem{Line: r.Line, Offset: at + int64(pos), Kind: kind, Message: message, Advice: advice})
+	if !dec.header && next < 0 && dec.refused == nil && r.Torn {
+		dec.refuse(r, at+int64(pos), "the only record is cut off")
+	}
+	return next
+}
+
+// nextRecord looks behind a damaged piece for a record that runs, alone or with others, to the end of the line. The work
+// is limited: a hostile line must not make us scan it again for each of its braces.
+func (dec *decoder) nextRecord(data []byte, from int) int {
+	budget := 4*len(data) + 4096
+	for budget > 0 {
+		i := bytes.Index(data[from:], []byte(`{"type":`))
+		if i < 0 {
+			return -1
+		}
+		from += i
+		var probe rawjson.Text
+		probe.Reset(data[from:])
+		var f fields
+		end, err := f.scan(&probe, 0)
+		budget -= len(data) - from
+		if err == nil && f.typ != nil && (f.id != nil || string(f.typ) == "session" || dec.v < 2) {
+			if rest := rawjson.SkipSpace(data, from+end); rest >= len(data) || data[rest] == '{' {
+				dec.text.Damaged()
+				return from
+			}
+		}
+		from++
+	}
+	return -1
+}
+
+// Finish says whether it was a session.
+func (dec *decoder) Finish() error {
+	if dec.refused != nil {
+		return dec.refused
+	}
+	if !dec.header && dec.started {
+		dec.refuse(dialect.Record{Line: 1}, 0, "no line of it is a record")
+		return dec.refused
+	}
+	return nil
+}
+
+// shorten makes a piece of a record fit for a message.
+func shorten(b []byte) string {
+	const most = 60
+	if len(b) > most {
+		return string(bytes.ToValidUTF8(b[:most], nil)) + "…"
+	}
+	return string(b)
+}

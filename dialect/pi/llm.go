@@ -1,0 +1,187 @@
+package pi
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// The texts that the programs put around a summary before it goes to a provider.
+const (
+	piCompactionText  = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+	ompCompactionText = "Another language model started to solve this problem and produced a summary of its thinking process. " +
+		"You also have access to the state of the tools that were used by that language model. You **MUST** use this to build on the " +
+		"work that has already been done and **MUST NOT** duplicate work. Here is the summary produced by the other language model; " +
+		"you **MUST** use the information in this summary to assist with your own analysis:\n\n<summary>\n"
+	branchText = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
+)
+
+// LLM gives a message in the form that goes to a provider; nil where it is not sent.
+func (d *Dialect) LLM(m []byte) ([]byte, error) {
+	switch role := rawjson.Str(m, "role"); role {
+	case "assistant":
+		return m, nil
+	case "user", "developer", "toolResult":
+		return d.said(m, role), nil
+	case "system":
+		if d.omp {
+			return nil, nil
+		}
+		return m, nil
+	case "bashExecution", "pythonExecution":
+		return d.ran(m, role), nil
+	case "custom", "hookMessage":
+		if role == "hookMessage" && !d.omp {
+			return nil, nil
+		}
+		w := object(`"role":"user"`)
+		content := rawjson.Get(m, "content")
+		if rawjson.IsString(content) {
+			content = block(content)
+		}
+		if content != nil {
+			w.add("content", content)
+		}
+		if d.omp {
+			w.copy(m, "attribution")
+		}
+		w.copy(m, "timestamp")
+		return append(w, '}'), nil
+	case "branchSummary":
+		// pi puts the closing tag right behind the summary, omp on a line of its own.
+		closing := "</summary>"
+		if d.omp {
+			closing = "\n</summary>"
+		}
+		return d.summary(m, branchText, closing), nil
+	case "compactionSummary":
+		opening := piCompactionText
+		if d.omp {
+			opening = ompCompactionText
+		}
+		return d.summary(m, opening, "\n</summary>"), nil
+	case "fileMention":
+		if d.omp {
+			return d.files(m), nil
+		}
+	}
+	return nil, nil
+}
+
+// said passes on what a person or a tool said. omp notes who is behind it.
+func (d *Dialect) said(m []byte, role string) []byte {
+	if !d.omp {
+		if role == "developer" {
+			return nil
+		}
+		return m
+	}
+	if rawjson.IsNull(rawjson.Get(m, "attribution")) {
+		who := `"agent"`
+		if role == "user" {
+			who = `"user"`
+		}
+		m = rawjson.Set(m, "attribution", []byte(who))
+	}
+	if role == "toolResult" && rawjson.Get(m, "prunedAt") != nil {
+		var all strings.Builder
+		for b := range rawjson.Elements(rawjson.Get(m, "content")) {
+			if rawjson.Str(b, "type") == "text" {
+				all.WriteString(rawjson.Str(b, "text"))
+			}
+		}
+		text := all.String()
+		if text == "" {
+			text = "[Output truncated]"
+		}
+		m = rawjson.Set(m, "content", block(rawjson.Quote(text)))
+	}
+	return m
+}
+
+// block is the content of one text.
+func block(quoted []byte) []byte {
+	return append(append([]byte(`[{"type":"text","text":`), quoted...), "}]"...)
+}
+
+// asUser is a message of the program in the user's name.
+func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []byte {
+	w := object(`"role":"user"`)
+	w.add("content", block(rawjson.Quote(text)))
+	if d.omp {
+		w.add("attribution", rawjson.Quote(attribution))
+		w.copy(m, more...)
+	}
+	w.copy(m, "timestamp")
+	return append(w, '}')
+}
+
+func (d *Dialect) summary(m []byte, opening, closing string) []byte {
+	return d.asUser(m, opening+display(rawjson.Get(m, "summary"))+closing, "agent", "providerPayload")
+}
+
+// ran tells of a command that the user ran.
+func (d *Dialect) ran(m []byte, role string) []byte {
+	if rawjson.Truthy(rawjson.Get(m, "excludeFromContext")) || role == "pythonExecution" && !d.omp {
+		return nil
+	}
+	output, exit := rawjson.Get(m, "output"), rawjson.Get(m, "exitCode")
+	shown := "(no output)"
+	if rawjson.Truthy(output) {
+		shown = "```\n" + display(output) + "\n```"
+	}
+	text, cancelled, failed := "Ran `"+display(rawjson.Get(m, "command"))+"`\n"+shown, "\n\n(command cancelled)", "\n\nCommand exited with code "
+	if role == "pythonExecution" {
+		if rawjson.Truthy(output) {
+			shown = "Output:\n" + shown
+		}
+		text = "Ran Python:\n```python\n" + display(rawjson.Get(m, "code")) + "\n```\n" + shown
+		cancelled, failed = "\n\n(execution cancelled)", "\n\nExecution failed with code "
+	}
+	switch {
+	case rawjson.Truthy(rawjson.Get(m, "cancelled")):
+		text += cancelled
+	case !rawjson.IsNull(exit) && string(exit) != "0":
+		text += failed + display(exit)
+	}
+	if full := rawjson.Str(m, "fullOutputPath"); !d.omp && full != "" && rawjson.Truthy(rawjson.Get(m, "truncated")) {
+		text += "\n\n[Output truncated. Full output: " + full + "]"
+	}
+	return d.asUser(m, text, "user")
+}
+
+// files tells of files that the user mentioned.
+func (d *Dialect) files(m []byte) []byte {
+	var texts []string
+	images := []byte{}
+	for f := range rawjson.Elements(rawjson.Get(m, "files")) {
+		content := rawjson.Str(f, "content")
+		if content != "" {
+			content += "\n"
+		}
+		texts = append(texts, `<file path="`+rawjson.Str(f, "path")+"\">\n"+content+"</file>")
+		if image := rawjson.Get(f, "image"); rawjson.Truthy(image) {
+			images = append(append(images, ','), image...)
+		}
+	}
+	text := "<system-reminder>\n" + strings.Join(texts, "\n\n") + "\n</system-reminder>"
+	w := object(`"role":"user"`)
+	content := block(rawjson.Quote(text))
+	content = append(append(content[:len(content)-1], images...), ']')
+	w.add("content", content)
+	w.add("attribution", []byte(`"user"`))
+	w.copy(m, "timestamp")
+	return append(w, '}')
+}
+
+// display gives a value as text: a string without its quotes, all else as it is spelled.
+func display(value []byte) string {
+	if s, ok := rawjson.Unquote(value); ok {
+		return s
+	}
+	if rawjson.IsNull(value) {
+		return ""
+	}
+	return string(bytes.TrimSpace(value))
+}

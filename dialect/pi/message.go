@@ -1,0 +1,194 @@
+package pi
+
+import (
+	"strconv"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Messages gives what an entry contributes to a context, as the program makes it.
+func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		m := rawjson.Get(raw, "message")
+		if m == nil || rawjson.IsNull(m) {
+			return nil, nil
+		}
+		return [][]byte{d.normal(d.migrated(e, m))}, nil
+	case session.KindCustomMessage:
+		return [][]byte{d.customMessage(raw)}, nil
+	case session.KindBranchSummary:
+		if !rawjson.Truthy(rawjson.Get(raw, "summary")) {
+			return nil, nil
+		}
+		m := object(`"role":"branchSummary"`)
+		m.copy(raw, "summary", "fromId")
+		return [][]byte{m.end(raw)}, nil
+	case session.KindCompaction:
+		return d.compactionMessages(raw), nil
+	}
+	return nil, nil
+}
+
+// migrated gives the message of an old version as today's version has it.
+func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
+	if e.Migrated && rawjson.Str(m, "role") == "hookMessage" {
+		return rawjson.Set(m, "role", []byte(`"custom"`))
+	}
+	return m
+}
+
+// normal mends, as pi does, a message without content.
+func (d *Dialect) normal(m []byte) []byte {
+	if d.omp || !rawjson.IsObject(m) || !rawjson.IsNull(rawjson.Get(m, "content")) {
+		return m
+	}
+	switch rawjson.Str(m, "role") {
+	case "system":
+		return rawjson.Set(m, "content", []byte(`""`))
+	case "user", "assistant", "toolResult":
+		return rawjson.Set(m, "content", []byte(`[]`))
+	}
+	return m
+}
+
+func (d *Dialect) customMessage(raw []byte) []byte {
+	m := object(`"role":"custom"`)
+	m.copy(raw, "customType")
+	if content := rawjson.Get(raw, "content"); !d.omp && rawjson.IsNull(content) {
+		m.add("content", []byte("[]"))
+	} else if content != nil {
+		m.add("content", content)
+	}
+	m.copy(raw, "display", "details")
+	if d.omp {
+		m.copy(raw, "attribution")
+	}
+	return m.end(raw)
+}
+
+func (d *Dialect) compactionMessages(raw []byte) [][]byte {
+	var list [][]byte
+	m := object(`"role":"compactionSummary"`)
+	m.copy(raw, "summary")
+	if d.omp {
+		m.copy(raw, "shortSummary")
+	} else if system := rawjson.Get(raw, "systemMessage"); rawjson.Truthy(system) {
+		list = append(list, system)
+	}
+	m.copy(raw, "tokensBefore")
+	if d.omp {
+		if payload := remoteHistory(rawjson.Get(raw, "preserveData")); payload != nil {
+			m.add("providerPayload", payload)
+		}
+	}
+	return append(list, m.end(raw))
+}
+
+// writer builds a message member by member; values are copied as they stand.
+type writer []byte
+
+func object(first string) writer { return append(writer("{"), first...) }
+
+func (w *writer) add(key string, value []byte) {
+	if len(*w) > 1 {
+		*w = append(*w, ',')
+	}
+	*w = append(rawjson.AppendString(*w, key), ':')
+	*w = append(*w, value...)
+}
+
+// copy takes over the members that the entry has.
+func (w *writer) copy(raw []byte, keys ...string) {
+	for _, key := range keys {
+		if value := rawjson.Get(raw, key); value != nil {
+			w.add(key, value)
+		}
+	}
+}
+
+// end adds the entry's time in milliseconds, as the programs do.
+func (w writer) end(raw []byte) []byte {
+	ms, ok := jsMillis(rawjson.Get(raw, "timestamp"))
+	value := []byte("null")
+	if ok {
+		value = strconv.AppendInt(nil, ms, 10)
+	}
+	w.add("timestamp", value)
+	return append(w, '}')
+}
+
+// Edit applies pi's context edit to one message.
+func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
+	switch role := rawjson.Str(m, "role"); role {
+	case "assistant", "toolResult":
+		if rawjson.IsString(content) {
+			content = append(append([]byte(`[{"type":"text","text":`), content...), "}]"...)
+		}
+	case "user", "custom":
+	default:
+		return m, nil
+	}
+	if len(content) == 0 {
+		return rawjson.Delete(m, "content"), nil
+	}
+	return rawjson.Set(m, "content", content), nil
+}
+
+// ToolCalls gives the ids of the calls in an assistant's message.
+func (d *Dialect) ToolCalls(m []byte) []string {
+	if rawjson.Str(m, "role") != "assistant" {
+		return nil
+	}
+	var ids []string
+	for block := range rawjson.Elements(rawjson.Get(m, "content")) {
+		if rawjson.Str(block, "type") == "toolCall" {
+			ids = append(ids, rawjson.Str(block, "id"))
+		}
+	}
+	return ids
+}
+
+// ToolResult gives the id of the call that the message answers.
+func (d *Dialect) ToolResult(m []byte) string {
+	if rawjson.Str(m, "role") != "toolResult" {
+		return ""
+	}
+	return rawjson.Str(m, "toolCallId")
+}
+
+// Failed says whether the message is a turn that did not end well.
+func (d *Dialect) Failed(m []byte) bool {
+	if rawjson.Str(m, "role") != "assistant" {
+		return false
+	}
+	stop := rawjson.Str(m, "stopReason")
+	return stop == "error" || stop == "aborted"
+}
+
+// Strip removes tool calls from an assistant's message. The signatures of its thinking were made for the message as it
+// was and are rejected without the calls, so they go too.
+func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	content := []byte("[")
+	useful := false
+	for block := range rawjson.Elements(rawjson.Get(m, "content")) {
+		kind := rawjson.Str(block, "type")
+		if kind == "toolCall" && drop(rawjson.Str(block, "id")) {
+			continue
+		}
+		if kind == "thinking" {
+			block = rawjson.Delete(block, "thinkingSignature")
+		} else {
+			useful = true
+		}
+		if len(content) > 1 {
+			content = append(content, ',')
+		}
+		content = append(content, block...)
+	}
+	if !useful {
+		return nil, nil
+	}
+	return rawjson.Set(m, "content", append(content, ']')), nil
+}

@@ -1,0 +1,45 @@
+package pi
+
+import (
+	"strconv"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Encode gives the record of an entry that was read: its own bytes, unless its log is of an old version. Then the
+// members that the migration changes are changed and all others stay as they are.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
+	raw, err := e.Raw()
+	if err != nil || !e.Migrated {
+		return raw, err
+	}
+	if e.NativeID != e.ID {
+		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
+		parent := []byte("null")
+		if e.Parent != "" {
+			parent = rawjson.Quote(string(e.Parent))
+		}
+		raw = rawjson.Set(raw, "parentId", parent)
+	}
+	if kept, ok := e.FirstKept(); ok {
+		raw = rawjson.Delete(raw, "firstKeptEntryIndex")
+		if kept != "" {
+			raw = rawjson.Set(raw, "firstKeptEntryId", rawjson.Quote(string(kept)))
+		}
+	}
+	if m := rawjson.Get(raw, "message"); m != nil {
+		if now := d.migrated(e, m); len(now) != len(m) {
+			raw = rawjson.Set(raw, "message", now)
+		}
+	}
+	return raw, nil
+}
+
+// EncodeHeader gives the header's record as today's version has it.
+func (d *Dialect) EncodeHeader(h session.Header) []byte {
+	if h.Version >= version {
+		return h.Raw
+	}
+	return rawjson.Set(h.Raw, "version", strconv.AppendInt(nil, version, 10))
+}

@@ -1,0 +1,116 @@
+// Package pi reads and writes the sessions of the pi family: pi and oh-my-pi (omp).
+//
+// # The format
+//
+// A log is JSON Lines. The first record is the header,
+//
+//	{"type":"session","version":3,"id":…,"timestamp":ISO,"cwd":…,"title"?,"parentSession"?}
+//
+// and every further one an entry:
+//
+//	{"type":KIND,"id":8 hex,"parentId":id or null,"timestamp":ISO,…}
+//
+// The leaf is the last entry of the file. Newer omp files have a title slot before the header, a record of 256 bytes
+// that is overwritten in place. Version 1 has no ids (each entry follows the one before, compactions name what they keep
+// by position, the header counting as 0); version 2 calls the role "custom" "hookMessage". Both are migrated in memory.
+//
+// Three values share the code and differ by data: Pi and Omp read as those programs do, OmpDoc as the format's
+// document says.
+package pi
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// version is the one that the programs write today.
+const version = 3
+
+// Dialect is one value of the family.
+type Dialect struct {
+	name  string
+	rules session.Rules
+	// omp: summaries carry shortSummary, custom messages attribution; texts for the provider are omp's.
+	omp    bool
+	layout layout
+}
+
+// The values of the family.
+var (
+	Pi = &Dialect{
+		name:   "pi",
+		rules:  session.Rules{ContextEdits: true, SingleModel: true},
+		layout: layout{base: ".pi", env: "PI_CODING_AGENT_DIR", rule: dirPi},
+	}
+	Omp = &Dialect{
+		name:   "omp",
+		rules:  session.Rules{JoinedModelOnly: true, KeepSystem: true},
+		omp:    true,
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, blobs: true, crumbs: true},
+	}
+	OmpDoc = &Dialect{
+		name:   "omp-doc",
+		rules:  session.Rules{ExplicitModelWins: true, KeepSystem: true},
+		omp:    true,
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, blobs: true, crumbs: true},
+	}
+)
+
+var (
+	_ dialect.Dialect = (*Dialect)(nil)
+	_ session.Codec   = (*Dialect)(nil)
+)
+
+// Name is how people call the value.
+func (d *Dialect) Name() string { return d.name }
+
+// Family is what the three values share.
+func (d *Dialect) Family() string { return "pi" }
+
+// Layout says where the program keeps its sessions.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Rules says in which points the value's contexts differ.
+func (d *Dialect) Rules() session.Rules { return d.rules }
+
+// kinds maps the family's type names.
+var kinds = map[string]session.Kind{
+	"message":               session.KindMessage,
+	"thinking_level_change": session.KindThinkingLevelChange,
+	"model_change":          session.KindModelChange,
+	"compaction":            session.KindCompaction,
+	"branch_summary":        session.KindBranchSummary,
+	"custom":                session.KindCustom,
+	"custom_message":        session.KindCustomMessage,
+	"label":                 session.KindLabel,
+	"ttsr_injection":        session.KindTTSRInjection,
+	"session_init":          session.KindSessionInit,
+	"mode_change":           session.KindModeChange,
+	"session_info":          session.KindSessionInfo,
+	"context_edit":          session.KindContextEdit,
+}
+
+// kindOf is kinds without its hash for the kind that nearly all entries are of. A "leaf" is nothing to these programs:
+// they walk through it as through every type that they do not know.
+func kindOf(name []byte) session.Kind {
+	if string(name) == "message" {
+		return session.KindMessage
+	}
+	return kinds[string(name)]
+}
+
+func roleOf(name []byte) session.Role {
+	switch string(name) {
+	case "assistant":
+		return session.RoleAssistant
+	case "toolResult":
+		return session.RoleTool
+	case "user":
+		return session.RoleUser
+	case "system":
+		return session.RoleSystem
+	case "":
+		return session.RoleNone
+	}
+	return session.RoleOther
+}

@@ -1,0 +1,216 @@
+// Package backendtest proves that a backend keeps the contract of package backend. A new backend's test is a call of Run
+// with a function that makes a place to keep logs in; see the tests of memory and file.
+//
+// The suite takes places, not backends, because half of the contract is about what is still there after Close.
+package backendtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// Place is a place to keep logs in, empty at first.
+type Place struct {
+	// Open opens the place. The suite closes what it opened, and opens again.
+	Open func() (backend.Backend, error)
+	// Put sets the bytes of a log behind the backend's back, as another program would. Where that is not possible it is
+	// nil, and what needs it is left out.
+	Put func(name string, content []byte) error
+	// ReadOnly says that backends of this place do not write: Put fills it, and mutations must be refused.
+	ReadOnly bool
+}
+
+// Run runs the suite. Each test asks for a new place.
+func Run(t *testing.T, place func(t *testing.T) Place) {
+	for _, tc := range []struct {
+		name        string
+		run         func(t *testing.T, p *prober)
+		writes, put bool // what the test needs
+	}{
+		{"ReadRecords", readRecords, false, false},
+		{"ReadFromOffset", readFromOffset, false, false},
+		{"ReadWhole", readWhole, false, false},
+		{"ReadOddBytes", readOddBytes, false, true},
+		{"ReadStops", readStops, false, false},
+		{"ReadChanged", readChanged, false, true},
+		{"ReadAtRandom", readAtRandom, false, false},
+		{"HugeRecord", hugeRecord, false, false},
+		{"ListOrder", listOrder, false, false},
+		{"NotThere", notThere, false, false},
+		{"BadNames", badNames, false, false},
+		{"CloseTwice", closeTwice, false, false},
+		{"ReadOnly", readOnly, false, true},
+		{"Create", create, true, false},
+		{"Append", appendRecords, true, false},
+		{"AppendToOddEnds", appendToOddEnds, true, true},
+		{"Conflict", conflict, true, false},
+		{"ConflictWithOthers", conflictWithOthers, true, true},
+		{"Replace", replace, true, false},
+		{"Remove", remove, true, false},
+		{"BadRecords", badRecords, true, false},
+		{"Reopen", reopen, true, false},
+		{"Cancel", cancelled, true, false},
+		{"ReadWhileWriting", readWhileWriting, true, false},
+		{"Race", race, true, false},
+		{"History", histories, true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &prober{T: t, place: place(t), ctx: t.Context()}
+			if tc.writes && p.place.ReadOnly || tc.put && p.place.Put == nil {
+				return // not a skip: the contract asks nothing here
+			}
+			p.b = p.open()
+			t.Cleanup(func() { _ = p.b.Close() })
+			tc.run(t, p)
+		})
+	}
+}
+
+// prober is a test with a place and a backend, and the calls that must not fail.
+type prober struct {
+	*testing.T
+	place Place
+	b     backend.Backend
+	ctx   context.Context
+}
+
+func (p *prober) open() backend.Backend {
+	p.Helper()
+	b, err := p.place.Open()
+	if err != nil {
+		p.Fatal(err)
+	}
+	return b
+}
+
+// again closes the backend and opens the place once more.
+func (p *prober) again() {
+	p.Helper()
+	if err := p.b.Close(); err != nil {
+		p.Fatal(err)
+	}
+	p.b = p.open()
+}
+
+// fill makes a log, by Create or, where the backend cannot write, by Put.
+func (p *prober) fill(name string, records ...string) backend.Log {
+	p.Helper()
+	if !p.place.ReadOnly {
+		at, err := p.b.Create(p.ctx, name, data(records)...)
+		if err != nil {
+			p.Fatal(err)
+		}
+		return at
+	}
+	content, err := backend.Encode(nil, name, data(records)...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return p.put(name, string(content))
+}
+
+func (p *prober) put(name, content string) backend.Log {
+	p.Helper()
+	if err := p.place.Put(name, []byte(content)); err != nil {
+		p.Fatal(err)
+	}
+	return p.stat(name)
+}
+
+func (p *prober) stat(name string) backend.Log {
+	p.Helper()
+	at, err := p.b.Stat(p.ctx, name)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if at.Name != name || at.Generation == "" || at.Time.IsZero() {
+		p.Fatalf("incomplete: %+v", at)
+	}
+	return at
+}
+
+func (p *prober) append(at backend.Log, records ...string) backend.Log {
+	p.Helper()
+	next, err := p.b.Append(p.ctx, at, data(records)...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return next
+}
+
+// read returns the records, each as "text", with "…" behind a torn one.
+func (p *prober) read(at backend.Log, offset int64) []string {
+	p.Helper()
+	got, err := readAll(p.ctx, p.b, at, offset)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return got
+}
+
+func readAll(ctx context.Context, b backend.Backend, at backend.Log, offset int64) (got []string, err error) {
+	for r, err := range b.Read(ctx, at, offset) {
+		if err != nil {
+			return got, err
+		}
+		if r.Offset != offset || r.End < r.Offset+int64(len(r.Data)) || r.End > at.Size {
+			return got, fmt.Errorf("record %d is at [%d,%d), expected to begin at %d", len(got), r.Offset, r.End, offset)
+		}
+		offset = r.End
+		text := string(r.Data)
+		if r.Torn {
+			text += "…"
+		}
+		got = append(got, text)
+		// The bytes are ours until the next step: scribbling on them must hurt nobody.
+		if len(r.Data) < 1<<20 {
+			_ = append(r.Data, "scribble"...)
+		}
+	}
+	if offset != at.Size {
+		return got, fmt.Errorf("the records end at %d, the log at %d", offset, at.Size)
+	}
+	return got, nil
+}
+
+// holds fails the test unless the log, looked at now, holds these records.
+func (p *prober) holds(name string, want ...string) {
+	p.Helper()
+	p.equal(p.read(p.stat(name), 0), want)
+}
+
+func (p *prober) equal(got, want []string) {
+	p.Helper()
+	if len(got) != len(want) {
+		p.Fatalf("%d records %.200q, want %d %.200q", len(got), got, len(want), want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			p.Fatalf("record %d is %.200q, want %.200q", i, got[i], want[i])
+		}
+	}
+}
+
+// is fails the test unless err is the one expected and names the log.
+func (p *prober) is(err, want error, name string) {
+	p.Helper()
+	if !errors.Is(err, want) {
+		p.Fatalf("error is %v, want %v", err, want)
+	}
+	if name != "" && !bytes.Contains([]byte(err.Error()), []byte(name)) {
+		p.Errorf("error %q does not name the log %s", err, name)
+	}
+}
+
+func data(records []string) [][]byte {
+	out := make([][]byte, len(records))
+	for i, r := range records {
+		out[i] = []byte(r)
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package backendtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+)
+
+// kinds are the errors that a caller can tell apart; two backends must agree on them.
+var kinds = []error{backend.ErrNotExist, backend.ErrExist, backend.ErrConflict, backend.ErrChanged, backend.ErrName, backend.ErrRecord}
+
+func kind(err error) string {
+	for _, k := range kinds {
+		if errors.Is(err, k) {
+			return k.Error()
+		}
+	}
+	if err != nil {
+		return "another error"
+	}
+	return ""
+}
+
+// histories does the same random things to the backend and to memory, and compares every answer. The seeds are fixed, so
+// a failure can be repeated.
+func histories(t *testing.T, p *prober) {
+	rounds, steps := 8, 150
+	if testing.Short() {
+		rounds = 2
+	}
+	for seed := range rounds {
+		h := history{prober: p, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), oracle: memory.New(), root: fmt.Sprintf("h%d", seed)}
+		for range steps {
+			h.step()
+		}
+		h.compare()
+	}
+}
+
+// seen is a Log of the same log at the same moment, from both sides.
+type seen struct{ real, oracle backend.Log }
+
+type history struct {
+	*prober
+	rnd    *rand.Rand
+	oracle *memory.Backend
+	root   string
+	tokens []seen // all that was ever seen: old tokens are used again on purpose
+	trace  []string
+}
+
+func (h *history) name() string {
+	return h.root + []string{"/a.jsonl", "/b.jsonl", "/f/a.jsonl", "/f/g/c.jsonl", "/state.json"}[h.rnd.IntN(5)]
+}
+
+func (h *history) records() [][]byte {
+	out := make([][]byte, h.rnd.IntN(4))
+	for i := range out {
+		out[i] = []byte(strings.Repeat(string(rune('a'+h.rnd.IntN(26))), h.rnd.IntN(90)))
+		if h.rnd.IntN(40) == 0 {
+			out[i] = append(out[i], '\n')
+		}
+	}
+	return out
+}
+
+// token picks a Log that was seen, most often the latest of its name.
+func (h *history) token(name string) seen {
+	var of []seen
+	for _, s := range h.tokens {
+		if s.real.Name == name {
+			of = append(of, s)
+		}
+	}
+	if len(of) == 0 {
+		return seen{backend.Log{Name: name}, backend.Log{Name: name}}
+	}
+	if h.rnd.IntN(4) > 0 {
+		return of[len(of)-1]
+	}
+	return of[h.rnd.IntN(len(of))]
+}
+
+// step does one thing to both.
+func (h *history) step() {
+	name := h.name()
+	at := h.token(name)
+	records := h.records()
+	var now seen
+	var err, oracle error
+	what := "create"
+	switch n := h.rnd.IntN(20); {
+	case n < 3:
+		now.real, err = h.b.Create(h.ctx, name, records...)
+		now.oracle, oracle = h.oracle.Create(h.ctx, name, records...)
+	case n < 12:
+		what = "append"
+		now.real, err = h.b.Append(h.ctx, at.real, records...)
+		now.oracle, oracle = h.oracle.Append(h.ctx, at.oracle, records...)
+	case n < 15:
+		what = "replace"
+		now.real, err = h.b.Replace(h.ctx, at.real, records...)
+		now.oracle, oracle = h.oracle.Replace(h.ctx, at.oracle, records...)
+	case n < 16:
+		what = "remove"
+		err, oracle = h.b.Remove(h.ctx, at.real), h.oracle.Remove(h.ctx, at.oracle)
+	case n < 17:
+		what = "reopen"
+		h.again()
+		h.oracle = h.oracle.Reopen()
+	default:
+		what = "read"
+		got, e1 := readAll(h.ctx, h.b, at.real, 0)
+		want, e2 := readAll(h.ctx, h.oracle, at.oracle, 0)
+		if !slices.Equal(got, want) {
+			h.Fatalf("%s: read %q, want %q\n%s", name, got, want, strings.Join(h.trace, "\n"))
+		}
+		err, oracle = e1, e2
+	}
+	h.trace = append(h.trace, fmt.Sprintf("%s %s at %d: %v", what, name, at.oracle.Size, oracle))
+	if kind(err) != kind(oracle) || now.real.Size != now.oracle.Size {
+		h.Fatalf("%s %s: %v and size %d, want %v and size %d\n%s",
+			what, name, err, now.real.Size, oracle, now.oracle.Size, strings.Join(h.trace, "\n"))
+	}
+	if err == nil && now.real.Name != "" {
+		h.tokens = append(h.tokens, now)
+	}
+}
+
+// compare looks at everything.
+func (h *history) compare() {
+	var got, want []string
+	for at, err := range h.b.List(h.ctx, h.root+"/") {
+		if err != nil {
+			h.Fatal(err)
+		}
+		got = append(append(got, at.Name), h.read(at, 0)...)
+	}
+	for at, err := range h.oracle.List(h.ctx, h.root+"/") {
+		if err != nil {
+			h.Fatal(err)
+		}
+		records, err := readAll(h.ctx, h.oracle, at, 0)
+		if err != nil {
+			h.Fatal(err)
+		}
+		want = append(append(want, at.Name), records...)
+	}
+	if !slices.Equal(got, want) {
+		h.Fatalf("at the end %q, want %q\n%s", got, want, strings.Join(h.trace, "\n"))
+	}
+}

@@ -1,0 +1,31 @@
+package file_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/backendtest"
+	"github.com/treeline-dev/treeline/backend/file"
+)
+
+// put writes as a program does that rewrites its files in place.
+func put(root, name string, content []byte) error {
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o600)
+}
+
+func TestReadOnly(t *testing.T) {
+	backendtest.Run(t, func(t *testing.T) backendtest.Place {
+		root := t.TempDir()
+		return backendtest.Place{
+			Open:     func() (backend.Backend, error) { return file.New(root, file.Options{ReadOnly: true}) },
+			Put:      func(name string, content []byte) error { return put(root, name, content) },
+			ReadOnly: true,
+		}
+	})
+}

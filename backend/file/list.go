@@ -1,0 +1,187 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// List implements backend.Backend. It costs a stat per file and opens none; see the package comment for what the Logs are
+// good for. The Log beside an error names the folder or file that the error is about.
+func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
+	return func(yield func(backend.Log, error) bool) {
+		if b.closed.Load() {
+			yield(backend.Log{}, backend.ErrClosed)
+			return
+		}
+		// Whatever folder the prefix names is gone to directly; its neighbours need not be read.
+		start, dir := "", b.root
+		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
+			start = prefix[:i]
+			path, err := b.Path(start)
+			if err != nil {
+				return // no log can have such a name
+			}
+			dir = path
+		}
+		l := lister{Backend: b, ctx: ctx, prefix: prefix, yield: yield, start: dir}
+		l.folder(start, dir)
+	}
+}
+
+// lister is one walk.
+type lister struct {
+	*Backend
+	ctx     context.Context
+	prefix  string
+	yield   func(backend.Log, error) bool
+	start   string   // where the walk begins
+	entered []string // real paths of the root, of start, and of folders entered through symbolic links
+}
+
+// item is an entry of a folder. Its key sorts it: a folder has a slash behind its name, as it has in the names of the
+// logs in it, or "a/b" and "a.b" would come in the wrong order.
+type item struct {
+	key  string
+	info durable.Info // known for what symbolic links lead to
+}
+
+// folder lists one folder and those in it. It returns false when nobody wants more.
+func (l *lister) folder(name, dir string) bool {
+	if l.ctx.Err() != nil {
+		l.yield(backend.Log{}, context.Cause(l.ctx))
+		return false
+	}
+	entries, err := l.fs.ReadDir(dir)
+	if gone(err) {
+		return true
+	}
+	// What could be read before the error is listed all the same.
+	items := l.items(name, dir, entries)
+	if err != nil && !l.yield(backend.Log{Name: name}, failed(name, err)) {
+		return false
+	}
+	if name != "" {
+		name += "/"
+	}
+	dir += string(filepath.Separator)
+	for _, it := range items {
+		more := false
+		if base, isDir := strings.CutSuffix(it.key, "/"); isDir {
+			more = l.folder(name+base, dir+base)
+		} else {
+			more = l.file(name+base, dir+base, it.info)
+		}
+		if !more {
+			return false
+		}
+	}
+	return true
+}
+
+// items picks the entries that matter, in order.
+func (l *lister) items(name, dir string, entries []fs.DirEntry) []item {
+	items := make([]item, 0, len(entries))
+	if name != "" {
+		name += "/"
+	}
+	for _, e := range entries {
+		base, mode := e.Name(), e.Type()
+		full := name + base
+		if strings.HasPrefix(base, ownPrefix) || !overlap(full, l.prefix) {
+			continue
+		}
+		var info durable.Info
+		if mode&fs.ModeSymlink != 0 {
+			path := dir + string(filepath.Separator) + base
+			var err error
+			if info, err = l.fs.Stat(path); err != nil {
+				continue // it leads nowhere: not a log
+			}
+			if mode = info.Mode.Type(); mode.IsDir() && !l.enter(full, path) {
+				continue
+			}
+		}
+		switch {
+		case mode.IsDir():
+			items = append(items, item{key: base + "/"})
+		case mode.IsRegular() && strings.HasPrefix(full, l.prefix):
+			items = append(items, item{base, info})
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.key, b.key) })
+	return items
+}
+
+// overlap says whether one begins with the other: a folder above the prefix leads to it, one below belongs to it.
+func overlap(a, b string) bool {
+	n := min(len(a), len(b))
+	return a[:n] == b[:n]
+}
+
+// file yields one log.
+func (l *lister) file(name, path string, info durable.Info) bool {
+	if l.ctx.Err() != nil {
+		l.yield(backend.Log{}, context.Cause(l.ctx))
+		return false
+	}
+	if !fs.ValidPath(name) {
+		// A name that is not UTF-8. It exists and holds something, so it is not passed over in silence.
+		return l.yield(backend.Log{Name: name}, fmt.Errorf("%q: %w", name, backend.ErrName))
+	}
+	if info == (durable.Info{}) {
+		var err error
+		if info, err = l.fs.Stat(path); gone(err) {
+			return true
+		} else if err != nil {
+			return l.yield(backend.Log{Name: name}, failed(name, err))
+		}
+	}
+	return l.yield(logOf(name, info), nil)
+}
+
+// enter says whether the folder behind a symbolic link is to be listed here: not if it is, or contains, or lies in one
+// that is listed under another name, because a loop would never end and a log would appear twice. A link that the caller
+// named himself, in the prefix, is followed always.
+func (l *lister) enter(name, path string) bool {
+	if strings.HasPrefix(l.prefix, name+"/") {
+		return true
+	}
+	r, ok := l.fs.(durable.Resolver)
+	if !ok {
+		return false
+	}
+	if l.entered == nil {
+		for _, begin := range []string{l.root, l.start} {
+			real, err := r.EvalSymlinks(begin)
+			if err != nil {
+				return false
+			}
+			l.entered = append(l.entered, real)
+		}
+	}
+	target, err := r.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	for _, known := range l.entered {
+		if inside(target, known) || inside(known, target) {
+			return false
+		}
+	}
+	l.entered = append(l.entered, target)
+	return true
+}
+
+// inside says whether path is the folder or below it.
+func inside(path, folder string) bool {
+	rest, ok := strings.CutPrefix(path, folder)
+	return ok && (rest == "" || rest[0] == filepath.Separator || folder[len(folder)-1] == filepath.Separator)
+}

@@ -1,0 +1,247 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/jsonl"
+)
+
+// patience is how often a look at a file that changes all the time is repeated before we give up.
+const patience = 100
+
+// look returns what the open file is and the last bytes before size, both of the same moment. A negative size stands
+// for the size it has. ErrChanged where the file is shorter.
+func look(f durable.File, name string, size int64) (durable.Info, []byte, error) {
+	info, err := f.Stat()
+	for range patience {
+		if err != nil {
+			return info, nil, failed(name, err)
+		}
+		if !info.Mode.IsRegular() {
+			return info, nil, fmt.Errorf("%s: %w: not a regular file", name, backend.ErrNotExist)
+		}
+		end := size
+		if end < 0 {
+			end = info.Size
+		}
+		if info.Size < end {
+			return info, nil, fmt.Errorf("%s: %w", name, backend.ErrChanged)
+		}
+		tail := make([]byte, min(end, tailSize))
+		_, readErr := f.ReadAt(tail, end-int64(len(tail)))
+		before := info
+		if info, err = f.Stat(); err == nil && info == before {
+			if readErr != nil {
+				return info, nil, failed(name, readErr)
+			}
+			return info, tail, nil
+		}
+	}
+	return info, nil, fmt.Errorf("%s: %w: it does not stand still", name, backend.ErrChanged)
+}
+
+// Stat implements backend.Backend.
+func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
+	path, err := b.begin(ctx, name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	f, err := b.fs.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return backend.Log{}, failed(name, err)
+	}
+	defer f.Close()
+	info, tail, err := look(f, name, -1)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return fullLogOf(name, info, tail), nil
+}
+
+// snapshot is an open log, as the caller saw it. It is the Reader that Open returns.
+type snapshot struct {
+	f    durable.File
+	name string
+	size int64
+	tail []byte // the last bytes before size
+
+	// open is held for reading while the file is in use, so that Close cannot take it away in the middle: its
+	// descriptor's number might by then be another file's.
+	open   sync.RWMutex
+	closed bool
+
+	mu   sync.Mutex
+	seen durable.Info // the file, when it was last known to hold what the caller saw
+}
+
+// hold opens the log that the caller saw. A file that has grown since still holds it; whether it only grew is told by
+// the bytes before the old end.
+func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
+	path, err := b.begin(ctx, at.Name)
+	if err != nil {
+		return nil, err
+	}
+	if at.Generation == "" {
+		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrNotExist)
+	}
+	want, ok := parseGeneration(at.Generation)
+	if !ok || at.Size < 0 {
+		return nil, fmt.Errorf("%s: %w: it was not seen by this backend", at.Name, backend.ErrChanged)
+	}
+	f, err := b.fs.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, failed(at.Name, err)
+	}
+	info, tail, err := look(f, at.Name, at.Size)
+	if err == nil && (info.Dev != want.dev || info.Ino != want.ino || want.full && hashTail(tail) != want.tail) {
+		err = fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &snapshot{f: f, name: at.Name, size: at.Size, tail: tail, seen: info}, nil
+}
+
+// Open implements backend.Opener.
+func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	s, err := b.hold(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ReadAt implements io.ReaderAt on the bytes that the caller saw; what was appended since is behind the end.
+func (s *snapshot) ReadAt(p []byte, off int64) (int, error) {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	if s.closed {
+		return 0, fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
+	}
+	if off < 0 {
+		return 0, fmt.Errorf("%s: negative offset", s.name)
+	}
+	if off >= s.size {
+		return 0, io.EOF
+	}
+	end := error(nil)
+	if left := s.size - off; int64(len(p)) > left {
+		p, end = p[:left], io.EOF
+	}
+	if _, err := s.f.ReadAt(p, off); err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	// Looked at after reading: only then is it sure that what was read is what the caller saw.
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	return len(p), end
+}
+
+// check returns ErrChanged if the file may no longer hold what the caller saw.
+func (s *snapshot) check() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, err := s.f.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	if info == s.seen {
+		return nil
+	}
+	info, tail, err := look(s.f, s.name, s.size)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(tail, s.tail) {
+		return fmt.Errorf("%s: %w", s.name, backend.ErrChanged)
+	}
+	s.seen = info
+	return nil
+}
+
+// Close implements io.Closer. A second call does nothing.
+func (s *snapshot) Close() error {
+	s.open.Lock()
+	defer s.open.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.f.Close()
+}
+
+// splitters are kept for the next Read: their buffers are worth more than a small log.
+var splitters = sync.Pool{New: func() any { return new(jsonl.Splitter) }}
+
+// Read implements backend.Backend. With offset at.Size it yields no record, only ErrChanged where the log is no longer
+// what the caller saw plus growth.
+func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	return func(yield func(backend.Record, error) bool) {
+		s, err := b.hold(ctx, at)
+		if err != nil {
+			yield(backend.Record{}, err)
+			return
+		}
+		defer s.Close()
+		if offset < 0 || offset > at.Size {
+			yield(backend.Record{}, fmt.Errorf("%s: offset %d is outside of the log's %d bytes", at.Name, offset, at.Size))
+			return
+		}
+		if backend.IsText(at.Name) {
+			s.lines(ctx, offset, yield)
+		} else if offset == 0 {
+			s.whole(yield)
+		}
+	}
+}
+
+// lines yields the records of a text log.
+func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.Record, error) bool) {
+	split := splitters.Get().(*jsonl.Splitter)
+	defer func() {
+		split.Reset(nil, 0) // let go of the file, and of the memory of a very long line
+		splitters.Put(split)
+	}()
+	split.ResetAt(s, offset, s.size)
+	done := ctx.Done()
+	for {
+		r, err := split.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		select {
+		case <-done:
+			err = context.Cause(ctx)
+		default:
+		}
+		if err != nil {
+			yield(backend.Record{}, err)
+			return
+		}
+		if !yield(backend.Record{Offset: r.Offset, Data: r.Data, End: r.End, Torn: r.Torn}, nil) {
+			return
+		}
+	}
+}
+
+// whole yields the one record of a log that is not text.
+func (s *snapshot) whole(yield func(backend.Record, error) bool) {
+	data := make([]byte, s.size)
+	if _, err := s.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
+		yield(backend.Record{}, err)
+		return
+	}
+	yield(backend.Record{Data: data, End: s.size}, nil)
+}

@@ -1,0 +1,93 @@
+// Package durable is where every write that must survive a crash goes through: a small file system interface, its
+// implementation by the operating system, and the few sequences of operations that are right in every order of events.
+//
+// # What a crash may do
+//
+// Until Sync returns, bytes that were written may be lost, all or some, and a file may have its new length without its
+// new content. Until SyncDir returns, a name that was made, renamed or removed may be as it was before. Nothing orders
+// one file against another, or a name against the bytes behind it, but these two calls. A rename that replaces is all or
+// nothing: the name stands for the old file or for the new one. Package crashfs beside this one is that paragraph as a
+// program.
+//
+// # Why an interface
+//
+// Because lost syncs do not show in ordinary tests. Through crashfs a test stops the world after each operation and looks
+// at all that may be left; through faultfs each operation fails once; and the list of operations is compared with a
+// recorded one, so that a forgotten sync is a difference in a review.
+package durable
+
+import (
+	"io"
+	"io/fs"
+)
+
+// FS is the file system, as far as we use it. Paths are those of the operating system. Errors are *fs.PathError, or
+// *os.LinkError, so that errors.Is with fs.ErrNotExist and fs.ErrExist works.
+type FS interface {
+	// Open opens or makes a file; flag as for os.OpenFile. With os.O_CREATE|os.O_EXCL the new file has exactly the
+	// mode perm, whatever the umask is. A file opened with os.O_APPEND is written at its end, each Write in one piece.
+	// Opening never blocks, not on a pipe either: look at Stat before use.
+	Open(name string, flag int, perm fs.FileMode) (File, error)
+	// Stat follows symbolic links.
+	Stat(name string) (Info, error)
+	// ReadDir returns the entries of a folder in no particular order.
+	ReadDir(name string) ([]fs.DirEntry, error)
+	// Mkdir makes one folder; its name is lasting after SyncDir of the folder above.
+	Mkdir(name string, perm fs.FileMode) error
+	// Rename moves a file onto a name, which from then on stands for it and not for what was there before.
+	Rename(from, to string) error
+	// Link gives a file a second name and fails with fs.ErrExist where the name is taken. Some file systems cannot.
+	Link(from, to string) error
+	// Remove takes a name away.
+	Remove(name string) error
+	// SyncDir returns when the names in a folder are lasting.
+	SyncDir(name string) error
+}
+
+// File is an open file. It is not for several goroutines at once, except ReadAt and Stat.
+type File interface {
+	io.ReaderAt
+	// Write writes all of p or says how much it wrote and why not more.
+	io.Writer
+	Stat() (Info, error)
+	Truncate(size int64) error
+	// Sync returns when what was written is lasting: the bytes and the length with Data, times and mode too with All.
+	Sync(what Scope) error
+	// TryLock takes the exclusive lock of the file if it is free. The lock is advisory, belongs to this opening of the
+	// file (not to the process), and is given up by Unlock, by Close and by the end of the process.
+	TryLock() (bool, error)
+	Unlock() error
+	io.Closer
+}
+
+// Scope says how much Sync waits for.
+type Scope bool
+
+// The scopes.
+const (
+	Data Scope = false
+	All  Scope = true
+)
+
+// Info is what is known of a file. Two equal Infos mean the same file, unchanged, as far as the system can tell: its
+// clock moves in steps of up to 10 ms, so two writes of equal length within a step look like one.
+type Info struct {
+	// Dev and Ino identify the file. On Windows, where asking for them needs an open file, Dev is 0 and Ino is the time
+	// of creation.
+	Dev, Ino uint64
+	// Size is the length in bytes.
+	Size int64
+	// Nanos is the time of the last modification in nanoseconds since 1970.
+	Nanos int64
+	// Mode is type and permissions.
+	Mode fs.FileMode
+}
+
+// SameFile says whether both are the same file, changed or not.
+func (i Info) SameFile(j Info) bool { return i.Dev == j.Dev && i.Ino == j.Ino }
+
+// Resolver is an FS that knows symbolic links.
+type Resolver interface {
+	// EvalSymlinks returns the path without symbolic links, as filepath.EvalSymlinks does.
+	EvalSymlinks(name string) (string, error)
+}

@@ -1,0 +1,35 @@
+package durable
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// OS is the file system of the operating system.
+type OS struct{}
+
+// ReadDir implements FS. Unlike os.ReadDir it does not sort.
+func (OS) ReadDir(name string) ([]fs.DirEntry, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.ReadDir(-1)
+}
+
+// Mkdir implements FS.
+func (OS) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
+
+// Rename implements FS.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Link implements FS.
+func (OS) Link(from, to string) error { return os.Link(from, to) }
+
+// Remove implements FS.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// EvalSymlinks implements Resolver.
+func (OS) EvalSymlinks(name string) (string, error) { return filepath.EvalSymlinks(name) }

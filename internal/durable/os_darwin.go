@@ -1,0 +1,24 @@
+package durable
+
+import (
+	"os"
+	"syscall"
+)
+
+func mtime(st *syscall.Stat_t) int64 { return st.Mtimespec.Nano() }
+
+// syncFile leaves the work to os.File, which knows that fsync(2) on this system stops at the drive's own cache and how to
+// ask for more. It gets a duplicate, because an os.File closes what it was given.
+func syncFile(fd int, _ Scope) error {
+	d, err := syscall.Dup(fd)
+	if err != nil {
+		return err
+	}
+	if err := syscall.SetNonblock(d, false); err != nil {
+		_ = syscall.Close(d)
+		return err
+	}
+	f := os.NewFile(uintptr(d), "")
+	defer f.Close()
+	return f.Sync()
+}

@@ -1,0 +1,171 @@
+//go:build linux || darwin
+
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// unixFile calls the system directly. os.File would do, but it costs a third of an append: each of its calls takes a
+// lock of its own, and Stat allocates.
+type unixFile struct {
+	fd   int
+	name string
+}
+
+// Open implements FS.
+func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
+	var fd int
+	err := retry(func() (err error) {
+		// O_NONBLOCK means nothing to a regular file and keeps a pipe from blocking us for ever.
+		fd, err = syscall.Open(name, flag|syscall.O_CLOEXEC|syscall.O_NONBLOCK, uint32(perm.Perm()))
+		return err
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	const exclusive = os.O_CREATE | os.O_EXCL
+	if flag&exclusive == exclusive {
+		// The umask took bits away. It belongs to the process, so it cannot be set aside for a moment.
+		if err := syscall.Fchmod(fd, uint32(perm.Perm())); err != nil {
+			_ = syscall.Close(fd)
+			return nil, &fs.PathError{Op: "chmod", Path: name, Err: err}
+		}
+	}
+	return &unixFile{fd, name}, nil
+}
+
+// Stat implements FS.
+func (OS) Stat(name string) (Info, error) {
+	var st syscall.Stat_t
+	if err := retry(func() error { return syscall.Stat(name, &st) }); err != nil {
+		return Info{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return info(&st), nil
+}
+
+// SyncDir implements FS.
+func (OS) SyncDir(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = f.Sync()
+	// Some file systems cannot sync a folder, and say so; there is nothing else to be done on them.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}
+
+func info(st *syscall.Stat_t) Info {
+	mode := fs.FileMode(st.Mode & 0o777)
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFREG:
+	case syscall.S_IFDIR:
+		mode |= fs.ModeDir
+	default:
+		mode |= fs.ModeIrregular
+	}
+	return Info{Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Nanos: mtime(st), Mode: mode}
+}
+
+// retry repeats a call that a signal interrupted; Go's own scheduler sends such signals.
+func retry(call func() error) error {
+	for {
+		if err := call(); err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
+func (f *unixFile) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: f.name, Err: err}
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *unixFile) ReadAt(p []byte, off int64) (done int, err error) {
+	for done < len(p) {
+		n, err := syscall.Pread(f.fd, p[done:], off+int64(done))
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return done, f.fail("read", err)
+		case n == 0:
+			return done, io.EOF
+		default:
+			done += n
+		}
+	}
+	return done, nil
+}
+
+// Write implements io.Writer: one write(2), unless the system takes less than all (Linux takes 2 GB at most).
+func (f *unixFile) Write(p []byte) (done int, err error) {
+	for done < len(p) {
+		n, err := syscall.Write(f.fd, p[done:])
+		if n > 0 {
+			done += n
+		}
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return done, f.fail("write", err)
+		case n == 0:
+			return done, f.fail("write", io.ErrShortWrite)
+		}
+	}
+	return done, nil
+}
+
+// Stat implements File.
+func (f *unixFile) Stat() (Info, error) {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(f.fd, &st); err != nil {
+		return Info{}, f.fail("stat", err)
+	}
+	return info(&st), nil
+}
+
+// Truncate implements File.
+func (f *unixFile) Truncate(size int64) error {
+	return f.fail("truncate", retry(func() error { return syscall.Ftruncate(f.fd, size) }))
+}
+
+// Sync implements File.
+func (f *unixFile) Sync(what Scope) error {
+	return f.fail("sync", retry(func() error { return syncFile(f.fd, what) }))
+}
+
+// TryLock implements File with flock(2), which belongs to the opened file. The other kind of lock, fcntl(2), belongs to
+// the process and is lost as soon as any other part of it closes the same file.
+func (f *unixFile) TryLock() (bool, error) {
+	err := retry(func() error { return syscall.Flock(f.fd, syscall.LOCK_EX|syscall.LOCK_NB) })
+	if err == syscall.EWOULDBLOCK {
+		return false, nil
+	}
+	return err == nil, f.fail("lock", err)
+}
+
+// Unlock implements File.
+func (f *unixFile) Unlock() error {
+	return f.fail("unlock", retry(func() error { return syscall.Flock(f.fd, syscall.LOCK_UN) }))
+}
+
+// Close implements io.Closer. A second call fails and does no harm: the number may already be another file's.
+func (f *unixFile) Close() error {
+	fd := f.fd
+	if f.fd = -1; fd < 0 {
+		return f.fail("close", fs.ErrClosed)
+	}
+	// Not repeated after EINTR: on Linux the descriptor is gone all the same.
+	return f.fail("close", syscall.Close(fd))
+}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/backendtest"
@@ -29,3 +30,5 @@ func TestReadOnly(t *testing.T) {
 		}
 	})
 }
+
+var fixed = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)

@@ -1,0 +1,255 @@
+package file_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+func open(t testing.TB, root string, options file.Options) *file.Backend {
+	t.Helper()
+	b, err := file.New(root, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+func names(t *testing.T, b *file.Backend, prefix string) (got []string) {
+	t.Helper()
+	for at, err := range b.List(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, at.Name)
+	}
+	return got
+}
+
+// A log that is cut or rewritten in place while it is read: records read so far are good, then there is an error.
+func TestChangedInPlaceWhileReading(t *testing.T) {
+	line := strings.Repeat("x", 99) + "\n"
+	content := strings.Repeat(line, 20_000)
+	for what, change := range map[string]func(path string) error{
+		"cut":     func(path string) error { return os.Truncate(path, 1000) },
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"longer":  func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("y", 3_000_000)), 0o600) },
+		"same length": func(path string) error {
+			return os.WriteFile(path, []byte(strings.ReplaceAll(content, "x", "y")), 0o600)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, "log.jsonl")
+			if err := put(root, "log.jsonl", []byte(content)); err != nil {
+				t.Fatal(err)
+			}
+			// An old time, as a log has that was not written this very moment: the change then shows in the time.
+			if err := os.Chtimes(path, fixed, fixed); err != nil {
+				t.Fatal(err)
+			}
+			b := open(t, root, file.Options{})
+			at, err := b.Stat(t.Context(), "log.jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := b.Open(t.Context(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			n := 0
+			for rec, e := range b.Read(t.Context(), at, 0) {
+				if err = e; err != nil {
+					break
+				}
+				if string(rec.Data) != line[:99] {
+					t.Fatalf("record %d is garbage: %.20q", n, rec.Data)
+				}
+				if n++; n == 10 {
+					if err := change(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if !errors.Is(err, backend.ErrChanged) || n >= 20_000 {
+				t.Errorf("%d records, then %v", n, err)
+			}
+			if _, err := r.ReadAt(make([]byte, 10), 500_000); !errors.Is(err, backend.ErrChanged) {
+				t.Errorf("the open reader: %v", err)
+			}
+		})
+	}
+}
+
+// A file that grows while it is read is read up to where it was seen.
+func TestGrowsWhileReading(t *testing.T) {
+	root := t.TempDir()
+	if err := put(root, "log.jsonl", []byte(strings.Repeat("0123456789\n", 100_000))); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, root, file.Options{})
+	at, err := b.Stat(t.Context(), "log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(root, "log.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	for _, err := range b.Read(t.Context(), at, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n%1000 == 0 {
+			if _, err := f.WriteString("more\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n != 100_000 {
+		t.Errorf("%d records", n)
+	}
+}
+
+func TestSymbolicLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need rights there")
+	}
+	outside, root := t.TempDir(), filepath.Join(t.TempDir(), "root")
+	for _, err := range []error{
+		put(root, "a/real.jsonl", []byte("r\n")),
+		put(outside, "there/log.jsonl", []byte("r\n")),
+		os.Symlink("..", filepath.Join(root, "a", "up")),                               // a loop
+		os.Symlink("a", filepath.Join(root, "alias")),                                  // listed as a already
+		os.Symlink("/", filepath.Join(root, "everything")),                             // above the root
+		os.Symlink(filepath.Join(outside, "there"), filepath.Join(root, "link")),       // elsewhere: listed
+		os.Symlink(filepath.Join(outside, "there"), filepath.Join(root, "link2")),      // the same again
+		os.Symlink(outside, filepath.Join(outside, "there", "loop")),                   // a loop outside
+		os.Symlink(filepath.Join(root, "nowhere"), filepath.Join(root, "gone.jsonl")),  // leads nowhere
+		os.Symlink(filepath.Join("a", "real.jsonl"), filepath.Join(root, "one.jsonl")), // a file by another name
+		put(root, ".treeline-tmp-1", []byte("half")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := open(t, root, file.Options{})
+	if got, want := names(t, b, ""), []string{"a/real.jsonl", "link/log.jsonl", "one.jsonl"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := names(t, b, "alias/"), []string{"alias/real.jsonl"}; !slices.Equal(got, want) {
+		t.Errorf("a link that is named: got %q, want %q", got, want)
+	}
+	if _, err := b.Stat(t.Context(), "link/log.jsonl"); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Stat(t.Context(), ".treeline-tmp-1"); !errors.Is(err, backend.ErrName) {
+		t.Errorf("a file in the making: %v", err)
+	}
+}
+
+// An error about one folder, or one name, is told and the list goes on.
+func TestListGoesOn(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/1.jsonl", "b/2.jsonl", "c/3.jsonl"} {
+		if err := put(root, name, []byte("r\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := open(t, root, file.Options{FS: blind{durable.OS{}, filepath.Join(root, "b")}})
+	var got []string
+	for at, err := range b.List(t.Context(), "") {
+		if err != nil {
+			got = append(got, fmt.Sprintf("%s: %v", at.Name, errors.Is(err, fs.ErrPermission)))
+			continue
+		}
+		got = append(got, at.Name)
+	}
+	if want := []string{"a/1.jsonl", "b: true", "c/3.jsonl"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := names(t, open(t, filepath.Join(root, "missing"), file.Options{}), ""); len(got) > 0 {
+		t.Errorf("a root that does not exist lists %q", got)
+	}
+	if runtime.GOOS == "linux" {
+		bad := filepath.Join(root, "\xff.jsonl")
+		if err := os.WriteFile(bad, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		told := false
+		for _, err := range open(t, root, file.Options{}).List(t.Context(), "") {
+			told = told || errors.Is(err, backend.ErrName)
+		}
+		if !told {
+			t.Error("a name that is not UTF-8 was passed over in silence")
+		}
+	}
+}
+
+// blind cannot read one folder.
+type blind struct {
+	durable.OS
+	folder string
+}
+
+func (b blind) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == b.folder {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return b.OS.ReadDir(name)
+}
+
+// BenchmarkList lists 10,000 logs in 100 folders beside the limit: a walk that stats every file.
+func BenchmarkList(b *testing.B) {
+	root := b.TempDir()
+	for i := range 10_000 {
+		if err := put(root, fmt.Sprintf("--home-user-project-%d--/2026-01-02T03-04-05_%08x.jsonl", i%100, i*7919), []byte("r\n")); err != nil {
+			b.Fatal(err)
+		}
+	}
+	be := open(b, root, file.Options{ReadOnly: true})
+	ctx := context.Background()
+	b.Run("ours", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			for range be.List(ctx, "") {
+				n++
+			}
+			if n != 10_000 {
+				b.Fatal(n)
+			}
+		}
+	})
+	b.Run("limit=walk", func(b *testing.B) {
+		for b.Loop() {
+			_ = filepath.WalkDir(root, func(_ string, d fs.DirEntry, _ error) error {
+				_, err := d.Info()
+				return err
+			})
+		}
+	})
+	b.Run("first record", func(b *testing.B) {
+		for b.Loop() {
+			for at := range be.List(ctx, "") {
+				for range be.Read(ctx, at, 0) {
+					break
+				}
+			}
+		}
+	})
+}

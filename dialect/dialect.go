@@ -39,6 +39,8 @@ type Dialect interface {
 	// Encode gives the record that stands for the entry in a log that is written today: for an entry that was read
 	// and not changed exactly the bytes that were read, unless the log's version is an old one.
 	Encode(e session.Entry) ([]byte, error)
+	// Codec looks inside the entries that this dialect decoded.
+	Codec() session.Codec
 	// Layout says where the agent keeps its sessions and how it names them.
 	Layout() Layout
 	// Peek makes a summary from the first and the last bytes of a log, for lists that must not read whole logs.

@@ -70,6 +70,9 @@ func (d *Dialect) Family() string { return "pi" }
 // Layout says where the program keeps its sessions.
 func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
+// Codec is the dialect itself: it has no state.
+func (d *Dialect) Codec() session.Codec { return d }
+
 // Rules says in which points the value's contexts differ.
 func (d *Dialect) Rules() session.Rules { return d.rules }
 

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) contextCommand() *cobra.Command {
+	var (
+		f    sessionFlags
+		leaf string
+		opt  store.ContextOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "context <session>",
+		Short: "Show what the model would see",
+		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, models and mode\n" +
+			"that hold there. Messages that the session has are printed byte for byte as they stand in it." + sessionHelp,
+		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
+		Args:    args("<session>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.open(cmd.Context(), cmd, args[0], f)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			return a.context(cmd.Context(), s, leafOf(s.Tree(), leaf), opt, f.json)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&leaf, "leaf", "", "the entry to look from: an `ID`, or none for the place before the first entry")
+	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages as they go to the provider")
+	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
+	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
+	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "leave references to blobs as they are")
+	return cmd
+}
+
+func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryID, opt store.ContextOptions, asJSON bool) error {
+	problems := s.Tree().Problems()
+	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+	c, err := s.Context(ctx, leaf, opt)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(a.stdout, 64<<10)
+	if asJSON {
+		err = writeContext(w, c, s.Tree().Rules(), &problems)
+	}
+	if flushErr := w.Flush(); err == nil {
+		err = flushErr
+	}
+	a.problems(problems)
+	return err
+}
+
+// writeContext prints a context as one object. Messages are copied as they are; all other members are short. The problems
+// are looked at last: reading the messages may find more.
+func writeContext(w io.Writer, c *session.Context, rules session.Rules, problems *[]session.Problem) error {
+	if _, err := io.WriteString(w, `{"messages":[`); err != nil {
+		return err
+	}
+	first := true
+	for m, err := range c.Messages() {
+		if err != nil {
+			return err
+		}
+		if !first {
+			if _, err := io.WriteString(w, ","); err != nil {
+				return err
+			}
+		}
+		first = false
+		if _, err := w.Write(m.JSON); err != nil {
+			return err
+		}
+	}
+	rest := append([]byte(`],"thinkingLevel":`), rawjson.Quote(c.ThinkingLevel)...)
+	rest = append(rest, `,"models":{`...)
+	for i, m := range c.Models {
+		if i > 0 {
+			rest = append(rest, ',')
+		}
+		rest = append(rawjson.AppendString(rest, m.Role), ':')
+		rest = rawjson.AppendString(rest, m.Name)
+	}
+	rest = append(rest, `},"injectedTtsrRules":[`...)
+	for i, r := range c.TTSRRules {
+		if i > 0 {
+			rest = append(rest, ',')
+		}
+		rest = rawjson.AppendString(rest, r)
+	}
+	rest = append(append(rest, `],"mode":`...), rawjson.Quote(c.Mode)...)
+	if c.ModeData != nil {
+		rest = append(append(rest, `,"modeData":`...), c.ModeData...)
+	}
+	if rules.SingleModel {
+		rest = appendModel(rest, c)
+	}
+	if len(*problems) > 0 {
+		list, err := json.Marshal(*problems)
+		if err != nil {
+			return err
+		}
+		rest = append(append(rest, `,"problems":`...), list...)
+	}
+	_, err := w.Write(append(rest, '}', '\n'))
+	return err
+}
+
+func appendModel(dst []byte, c *session.Context) []byte {
+	m, ok := c.DefaultModel()
+	if !ok {
+		return append(dst, `,"model":null`...)
+	}
+	dst = append(dst, `,"model":{"provider":`...)
+	dst = rawjson.AppendString(dst, m.Provider)
+	dst = append(dst, `,"modelId":`...)
+	dst = rawjson.AppendString(dst, m.Model)
+	return append(dst, '}')
+}

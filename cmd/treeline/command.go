@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// app is what the commands share: the streams, and what is known of the machine.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+func newApp() *app {
+	return &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+}
+
+// usageError is a command used wrongly: exit code 2.
+type usageError struct {
+	error
+	command *cobra.Command
+}
+
+func (e usageError) Unwrap() error { return e.error }
+
+// quietError ends a command with exit code 1 when all was said already.
+type quietError struct{ error }
+
+// args says how many arguments a command takes, with an error that names them.
+func args(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		switch {
+		case len(given) < len(names):
+			return usageError{fmt.Errorf("%s is missing", names[len(given)]), cmd}
+		case len(given) > len(names):
+			return usageError{fmt.Errorf("unexpected argument %q", given[len(names)]), cmd}
+		}
+		return nil
+	}
+}
+
+// mostProblems is how many problems a reading command tells of before it points to 'treeline check'.
+const mostProblems = 10
+
+// problems tells of what is wrong with a session that a command reads. They do not fail the command.
+func (a *app) problems(list []session.Problem) {
+	for i, p := range list {
+		if i == mostProblems {
+			fmt.Fprintf(a.stderr, "treeline: and %d more problems; 'treeline check %s' lists them\n", len(list)-i, clean(p.File))
+			return
+		}
+		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(p.String()))
+	}
+}
+
+// clean makes text from a session harmless on a terminal: control characters, and those that change the direction of
+// writing, are shown as escapes. Newlines and tabs stay.
+func clean(s string) string {
+	dangerous := func(r rune) bool {
+		switch {
+		case r == '\n' || r == '\t':
+			return false
+		case r < 0x20 || r >= 0x7f && r <= 0x9f:
+			return true
+		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0xfeff:
+			return true
+		}
+		return r == 0xfffd
+	}
+	if strings.IndexFunc(s, dangerous) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == 0xfffd:
+			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case dangerous(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case dangerous(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,88 @@
+// Command treeline reads, checks and keeps the sessions of coding agents. Run "treeline help" for what it can do.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes: 0 fine, 1 a problem, 2 the command was used wrongly.
+const (
+	exitFine = iota
+	exitProblem
+	exitUsage
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, newApp(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and gives its exit code.
+func run(ctx context.Context, a *app, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitFine
+	}
+	var quiet quietError
+	if !errors.As(err, &quiet) {
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error()))
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		if usage.command != nil {
+			fmt.Fprintf(a.stderr, "Run '%s --help' for how it is used.\n", usage.command.CommandPath())
+		}
+		return exitUsage
+	}
+	return exitProblem
+}
+
+// root is the command that all others hang on: one line each.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "treeline",
+		Short: "The session store for coding agents",
+		Long: "treeline reads the sessions of coding agents exactly as the agents do: every branch, label and compaction,\n" +
+			"and shows what the model would see at any entry. It never changes a file that it only reads.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q%s", args[0], suggestion(cmd, args[0])), cmd}
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetIn(a.stdin)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		a.contextCommand(),
+		a.versionCommand(),
+	)
+	return root
+}
+
+func suggestion(cmd *cobra.Command, word string) string {
+	if list := cmd.SuggestionsFor(word); len(list) > 0 {
+		return fmt.Sprintf("; did you mean %q?", list[0])
+	}
+	return ""
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// env is the machine as layouts see it.
+func (a *app) env() (dialect.Env, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return dialect.Env{}, err
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return dialect.Env{}, err
+	}
+	return dialect.Env{
+		Home: home, TempDir: os.TempDir(), WorkDir: wd,
+		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Zone: time.Local,
+	}, nil
+}
+
+// store gives the store of this machine, or of the roots that were asked for.
+func (a *app) store(roots ...string) (*store.Store, error) {
+	env, err := a.env()
+	if err != nil {
+		return nil, err
+	}
+	return store.New(store.Options{
+		Dialects:  all.Dialects(),
+		Env:       env,
+		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+		Roots:     roots,
+	}), nil
+}
+
+// sessionFlags are the flags of commands that take a session.
+type sessionFlags struct {
+	dialect string
+	json    bool
+}
+
+func (f *sessionFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does (pi, omp, omp-doc)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// sessionHelp explains, in the help of every command that takes one, what a session is called.
+const sessionHelp = "\n\n<session> is a file, the id of a session, the beginning of one, or @last: the newest of this directory."
+
+// open opens the session that someone named.
+func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessionFlags) (*store.Session, error) {
+	s, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	opt, err := openOptions(s, cmd, f)
+	if err != nil {
+		return nil, err
+	}
+	path := ref
+	if !isPath(ref) {
+		row, err := s.Find(ctx, ref)
+		var many *store.AmbiguousError
+		if errors.As(err, &many) {
+			return nil, a.ambiguous(many)
+		}
+		if err != nil {
+			return nil, err
+		}
+		path = row.Path
+	}
+	return s.Open(ctx, path, opt)
+}
+
+func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {
+	var opt store.OpenOptions
+	if f.dialect == "" {
+		return opt, nil
+	}
+	d, err := s.Dialect(f.dialect)
+	if err != nil {
+		return opt, usageError{err, cmd}
+	}
+	opt.Dialect = d
+	return opt, nil
+}
+
+// isPath tells a file from an id: it has a slash or an ending, or it is there.
+func isPath(ref string) bool {
+	if strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") {
+		return true
+	}
+	info, err := os.Stat(ref)
+	return err == nil && !info.IsDir()
+}
+
+// ambiguous lists what a name may mean.
+func (a *app) ambiguous(e *store.AmbiguousError) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v:", e)
+	for i, r := range e.Rows {
+		if i == 20 {
+			fmt.Fprintf(&b, "\n  … and %d more", len(e.Rows)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s  %s", r.ID, r.Path)
+	}
+	return errors.New(b.String())
+}
+
+// leafOf reads --leaf: an entry's id, "none", or nothing for the session's own.
+func leafOf(t *session.Tree, flag string) session.EntryID {
+	switch flag {
+	case "":
+		return t.LeafID()
+	case "none":
+		return ""
+	}
+	return session.EntryID(flag)
+}

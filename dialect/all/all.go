@@ -1,0 +1,17 @@
+// Package all is the list of the dialects that treeline knows, in the order in which they are asked.
+package all
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/pi"
+)
+
+// Dialects is every dialect. The first value of a family is the one that a log is taken for where nothing else decides;
+// the first of all is the default for new sessions.
+func Dialects() []dialect.Dialect {
+	return []dialect.Dialect{
+		pi.Omp,
+		pi.Pi,
+		pi.OmpDoc,
+	}
+}

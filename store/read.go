@@ -1,0 +1,208 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ErrNotSession is wrapped by the error for a file that no dialect can read.
+var ErrNotSession = errors.New("not a session")
+
+// OpenOptions change how a session is opened.
+type OpenOptions struct {
+	// Dialect reads the log, whatever it looks like. nil: the log is asked.
+	Dialect dialect.Dialect
+}
+
+// Open opens the session in a file for reading. Nothing is written, not even a time.
+//
+// Damage does not fail it: what could be read is there, and Tree().Problems says what could not. It fails with a
+// *session.Problem, wrapped together with ErrNotSession, where the file has no readable header.
+func (s *Store) Open(ctx context.Context, path string, opt OpenOptions) (*Session, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.opt.OpenDir(filepath.Dir(abs))
+	if err != nil {
+		return nil, err
+	}
+	sess, err := s.OpenLog(ctx, b, filepath.Base(abs), path, opt)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	sess.closers = append(sess.closers, b)
+	return sess, nil
+}
+
+// OpenLog opens the session in a log of any backend. The path is how it is called in messages; it also decides between
+// the values of a family.
+func (s *Store) OpenLog(ctx context.Context, b backend.Backend, name, path string, opt OpenOptions) (*Session, error) {
+	at, err := b.Stat(ctx, name)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	first, err := firstRecords(ctx, b, at)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	d, known := opt.Dialect, true
+	if d == nil {
+		d, known = s.detect(abs, first)
+	}
+	src, err := newSource(ctx, b, at)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	sess := &Session{path: path, log: at, dialect: d, closers: []io.Closer{src}}
+	if err := sess.load(ctx, b, src); err != nil {
+		src.Close()
+		if !known || errors.Is(err, ErrNotSession) {
+			return nil, err
+		}
+		return nil, named(path, err)
+	}
+	sess.blobs = s.blobsFor(abs, d)
+	return sess, nil
+}
+
+// named puts the path before an error, for messages that people read.
+func named(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, backend.ErrNotExist):
+		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// firstRecords gives enough of a log to tell what it is.
+func firstRecords(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
+	const enough = 8
+	var first []dialect.Record
+	for r, err := range records(ctx, b, at) {
+		if err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(r.Data)) > 0 {
+			r.Data = bytes.Clone(r.Data)
+			first = append(first, r)
+		}
+		if len(first) == enough {
+			break
+		}
+	}
+	return first, nil
+}
+
+// records reads a log as lines, whatever its name: a backup of a log is one too.
+func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
+	return func(yield func(dialect.Record, error) bool) {
+		line := 0
+		for r, err := range b.Read(ctx, at, 0) {
+			if err != nil {
+				yield(dialect.Record{}, err)
+				return
+			}
+			if backend.IsText(at.Name) {
+				line++
+				if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
+					return
+				}
+				continue
+			}
+			rest, offset := r.Data, r.Offset
+			for len(rest) > 0 {
+				data, after, found := bytes.Cut(rest, []byte{'\n'})
+				line++
+				if !yield(dialect.Record{Data: bytes.TrimSuffix(data, []byte{'\r'}), Offset: offset, Line: line, Torn: !found}, nil) {
+					return
+				}
+				offset += int64(len(rest) - len(after))
+				rest = after
+			}
+		}
+	}
+}
+
+// logSource gives the bytes of spans from the opened log.
+type logSource struct {
+	r backend.Reader
+}
+
+// newSource opens the log for random access. A backend without it is read once into memory.
+func newSource(ctx context.Context, b backend.Backend, at backend.Log) (*logSource, error) {
+	if o, ok := b.(backend.Opener); ok {
+		r, err := o.Open(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		return &logSource{r: r}, nil
+	}
+	all := make([]byte, at.Size)
+	for r, err := range b.Read(ctx, at, 0) {
+		if err != nil {
+			return nil, err
+		}
+		copy(all[r.Offset:], r.Data)
+	}
+	return &logSource{r: memoryReader{bytes.NewReader(all)}}, nil
+}
+
+type memoryReader struct{ *bytes.Reader }
+
+func (memoryReader) Close() error { return nil }
+
+// Bytes implements session.Source.
+func (s *logSource) Bytes(span session.Span) ([]byte, error) {
+	b := make([]byte, span.Length)
+	if n, err := s.r.ReadAt(b, span.Offset); int64(n) < span.Length {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = backend.ErrChanged
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+func (s *logSource) Close() error { return s.r.Close() }
+
+// blobsFor gives the blobs that references in a log mean: those of the agent's folder the log lies in, or the
+// agent's default ones.
+func (s *Store) blobsFor(path string, d dialect.Dialect) blob.Reader {
+	if s.opt.OpenBlobs == nil {
+		return nil
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "sessions" {
+			if r := d.Layout().RootAt(filepath.Dir(dir)); r.Blobs != "" {
+				return s.opt.OpenBlobs(r.Blobs)
+			}
+			return nil
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, r := range d.Layout().Roots(s.opt.Env) {
+		if r.Blobs != "" {
+			return s.opt.OpenBlobs(r.Blobs)
+		}
+	}
+	return nil
+}

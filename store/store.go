@@ -1,0 +1,145 @@
+// Package store puts the two axes together: it opens logs of any backend with the dialect that reads them, finds the
+// sessions of the agents on this machine, and lists them.
+//
+// It knows the interfaces of backends and dialects only. Which dialects there are, and how a folder is opened, is handed
+// in with Options.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// Options say what a Store works with.
+type Options struct {
+	// Dialects in the order in which they are asked; see package dialect/all.
+	Dialects []dialect.Dialect
+	// Env is the machine as layouts see it.
+	Env dialect.Env
+	// OpenDir opens the logs of a folder.
+	OpenDir func(dir string) (backend.Backend, error)
+	// OpenBlobs opens the blobs of a folder.
+	OpenBlobs func(dir string) blob.Reader
+	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
+	Roots []string
+}
+
+// Store is the sessions of this machine.
+type Store struct{ opt Options }
+
+// New gives a Store.
+func New(opt Options) *Store { return &Store{opt: opt} }
+
+// ErrUnknownDialect is wrapped by the error for a name that no dialect has.
+var ErrUnknownDialect = errors.New("unknown dialect")
+
+// Dialect finds a dialect by its name.
+func (s *Store) Dialect(name string) (dialect.Dialect, error) {
+	var names []string
+	for _, d := range s.opt.Dialects {
+		if d.Name() == name {
+			return d, nil
+		}
+		names = append(names, d.Name())
+	}
+	return nil, fmt.Errorf("%w %q: there are %s", ErrUnknownDialect, name, strings.Join(names, ", "))
+}
+
+// Source is a place where an agent keeps sessions.
+type Source struct {
+	Dialect dialect.Dialect
+	Root    dialect.Root
+}
+
+// Sources gives the places where sessions may be: the roots of all dialects, each folder once.
+func (s *Store) Sources() []Source {
+	var list []Source
+	seen := map[string]bool{}
+	add := func(src Source) {
+		if !seen[src.Root.Sessions] {
+			seen[src.Root.Sessions] = true
+			list = append(list, src)
+		}
+	}
+	for _, dir := range s.opt.Roots {
+		add(Source{Dialect: s.dialectOf(dir), Root: s.rootAt(dir)})
+	}
+	if len(s.opt.Roots) > 0 {
+		return list
+	}
+	for _, d := range s.opt.Dialects {
+		for _, r := range d.Layout().Roots(s.opt.Env) {
+			add(Source{Dialect: d, Root: r})
+		}
+	}
+	return list
+}
+
+// rootAt takes a folder that someone named: an agent's folder, its folder of sessions, or any folder with logs.
+func (s *Store) rootAt(dir string) dialect.Root {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	layout := s.dialectOf(abs).Layout()
+	if filepath.Base(abs) == "sessions" {
+		return layout.RootAt(filepath.Dir(abs))
+	}
+	b, err := s.opt.OpenDir(abs)
+	if err == nil {
+		defer b.Close()
+		for range b.List(context.Background(), "sessions/") {
+			return layout.RootAt(abs)
+		}
+	}
+	r := layout.RootAt(abs)
+	r.Sessions = abs
+	return r
+}
+
+// dialectOf says whose folder a path is in, the default dialect where it is nobody's.
+func (s *Store) dialectOf(path string) dialect.Dialect {
+	if src, ok := s.sourceOf(path); ok {
+		return src.Dialect
+	}
+	return s.opt.Dialects[0]
+}
+
+// sourceOf finds the agent's root that a path lies in.
+func (s *Store) sourceOf(path string) (Source, bool) {
+	for _, d := range s.opt.Dialects {
+		for _, r := range d.Layout().Roots(s.opt.Env) {
+			base := filepath.Dir(r.Sessions)
+			if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+				return Source{Dialect: d, Root: r}, true
+			}
+		}
+	}
+	return Source{}, false
+}
+
+// detect finds the dialect of a log by its first records, and among the values of a family by where the log lies.
+// Without any record the log is of the default dialect: the agents take an empty file for a new session.
+func (s *Store) detect(path string, first []dialect.Record) (dialect.Dialect, bool) {
+	place := s.dialectOf(path)
+	if len(first) == 0 {
+		return place, true
+	}
+	for _, d := range s.opt.Dialects {
+		if !d.Detect(first) {
+			continue
+		}
+		if place.Family() == d.Family() {
+			return place, true
+		}
+		return d, true
+	}
+	return place, false
+}

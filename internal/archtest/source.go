@@ -1,0 +1,87 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+const (
+	longFile = 400 // worth a note
+	wall     = 800 // no further
+)
+
+// freeMaps is the package in which objects without a type are allowed: it is where they are avoided for all others.
+const freeMaps = "internal/rawjson"
+
+const (
+	whyWall    = "a file beyond 800 lines holds more than one thing; split it by what its parts are about"
+	whyMap     = "nothing is decoded into a map: it loses key order, number spellings and repeated keys, and it is slow; use internal/rawjson or a type"
+	whyInit    = "nothing happens by being imported: lists are explicit and ordered, and starting the program costs nothing"
+	whyComment = "a package opens with what it is for, what it promises and what it does not do"
+)
+
+// checkLength finds files beyond the wall, and notes those that come near it. Generated files are nobody's to split.
+func checkLength(p *Package) (found []Violation, notes []string) {
+	for _, f := range p.Production() {
+		switch {
+		case ast.IsGenerated(f.Syntax):
+		case f.Lines > wall:
+			found = append(found, Violation{f.Name, fmt.Sprintf("%d lines", f.Lines), whyWall})
+		case f.Lines > longFile:
+			notes = append(notes, fmt.Sprintf("%s: %d lines; %d is long and %d is the wall", f.Name, f.Lines, longFile, wall))
+		}
+	}
+	return found, notes
+}
+
+// checkComment wants a package comment in the form that go doc expects.
+func checkComment(p *Package) []Violation {
+	files := p.Production()
+	if len(files) == 0 {
+		return nil
+	}
+	name := files[0].Syntax.Name.Name
+	want := "Package " + name + " "
+	if name == "main" {
+		want = "" // a command introduces itself by its own name
+	}
+	for _, f := range files {
+		if text := f.Syntax.Doc.Text(); text != "" && strings.HasPrefix(text, want) {
+			return nil
+		}
+	}
+	return []Violation{{p.Dir, fmt.Sprintf("no package comment (beginning with %q)", strings.TrimSpace("Package "+name)), whyComment}}
+}
+
+// checkHabits looks for init functions and maps of anything.
+func checkHabits(m *Module, p *Package) []Violation {
+	var found []Violation
+	for _, f := range p.Production() {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv == nil && n.Name.Name == "init" {
+					found = append(found, Violation{m.where(n), "func init", whyInit})
+				}
+			case *ast.MapType:
+				if p.Dir != freeMaps && isName(n.Key, "string") && isAny(n.Value) {
+					found = append(found, Violation{m.where(n), "map[string]any", whyMap})
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func isName(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// isAny knows both spellings.
+func isAny(e ast.Expr) bool {
+	i, ok := e.(*ast.InterfaceType)
+	return isName(e, "any") || ok && len(i.Methods.List) == 0
+}

@@ -115,6 +115,10 @@ func TestRules(t *testing.T) {
 			"companion/x/a.go":    src("x", `import "example.org/m/internal/bench"`),
 			"internal/bench/a.go": src("bench", `import ("testing"; "example.org/m/internal/gen"; "example.org/m/store")`),
 		}, []string{"imports internal/gen", "imports testing", "imports internal/bench"}},
+		{"file systems that fail are not shipped", map[string]string{
+			"companion/x/a.go":              src("x", `import ("example.org/m/internal/durable"; "example.org/m/internal/durable/faultfs")`),
+			"internal/durable/faultfs/a.go": src("faultfs", `import "example.org/m/internal/durable"`),
+		}, []string{"imports internal/durable/faultfs"}},
 		{"tests may import the suites", map[string]string{
 			"backend/file/a.go":      src("file", ""),
 			"backend/file/a_test.go": src("file_test", `import ("testing"; "example.org/m/backend/backendtest"; "example.org/m/session")`),

@@ -176,11 +176,11 @@ var importTable = []row{
 	},
 }
 
-// testOnly are the packages for tests and tools. Nothing that is shipped may import them, whatever its row says, and
+// testOnly are the packages (or patterns) for tests and tools. Nothing that is shipped may import them, whatever its row says, and
 // they alone may import "testing" and test libraries.
 var testOnly = []string{
 	"dialect/dialecttest", "backend/backendtest", "blob/blobtest", "index/indextest", "store/storetest",
-	"internal/crashfs", "internal/durable/crashfs",
+	"internal/crashfs", "internal/durable/*",
 	"internal/archtest", "internal/gen", "internal/bench", "internal/interop", "internal/soak",
 }
 
@@ -272,7 +272,7 @@ func (r row) judge(module, from, pattern, target string) (what, why string) {
 	if target == "C" {
 		return "imports C", "there is no cgo: the program cross-compiles, and starts nobody else's C code"
 	}
-	isTest := slices.Contains(testOnly, from)
+	isTest := isTestOnly(from)
 	if !isTest && slices.ContainsFunc(testLibraries, func(l string) bool { return below(target, l) }) {
 		return "imports " + target, whyTestOnly
 	}
@@ -308,10 +308,14 @@ func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why str
 		return fmt.Sprintf("imports %s; %s may import of ours: %s",
 			target, strings.Join(r.packages, ", "), list(r.may)), r.why
 	}
-	if !isTest && slices.Contains(testOnly, target) {
+	if !isTest && isTestOnly(target) {
 		return "imports " + target, whyTestOnly
 	}
 	return "", ""
+}
+
+func isTestOnly(dir string) bool {
+	return slices.ContainsFunc(testOnly, func(pattern string) bool { return matches(pattern, dir) })
 }
 
 // family is the folder that belongs to one sibling of a pattern with a star: backend/postgres for

@@ -1,0 +1,43 @@
+# The commands of everyday work. CI runs .ci/run, which does more.
+
+FUZZTIME    ?= 5s
+PACKAGES    ?= ./...
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: all test race lint fuzz bench soak cover ci
+
+all: lint test
+
+test:
+	go test $(PACKAGES)
+
+race:
+	CGO_ENABLED=1 go test -race $(PACKAGES)
+
+# Formatting, vet, staticcheck and the architecture.
+lint:
+	@unformatted=$$(find . -name '*.go' -not -path '*/testdata/*' -not -path './.*' | xargs gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
+	go vet $(PACKAGES)
+	go run $(STATICCHECK) $(PACKAGES)
+	go test -count=1 ./internal/archtest
+
+# Every fuzz target for FUZZTIME: make fuzz FUZZTIME=1m PACKAGES=./internal/jsonl
+fuzz:
+	.ci/fuzz $(FUZZTIME) $(PACKAGES)
+
+# A table of measurements, each beside its limit and its baseline in the same run.
+bench:
+	go run ./internal/bench
+
+# The kill and crash tests with ten times the rounds of an ordinary run.
+soak:
+	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak' $(PACKAGES)
+
+cover:
+	go test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)
+	go tool cover -func=coverage.out | tail -n 1
+	go tool cover -html=coverage.out -o coverage.html
+
+ci:
+	.ci/run

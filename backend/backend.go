@@ -7,8 +7,9 @@
 // # Text logs and whole logs
 //
 // A name that ends in ".jsonl" is a text log: its records are the lines, split at '\n' and nowhere else, without the
-// '\n' and without one '\r' before it. A record that is appended must not contain '\n'. Any other name is a log of one
-// record, its whole content; only Create and Replace write it.
+// '\n' and without one '\r' before it. A record that is appended must not contain '\n'; one that ends in '\r' comes back
+// without it (who copies a log byte for byte sees from Record.End that there was one, and appends it again). Any other
+// name is a log of one record, its whole content; only Create and Replace write it.
 //
 // # Looking before writing
 //
@@ -34,11 +35,19 @@ var (
 	ErrExist = errors.New("log exists already")
 	// ErrConflict: the log is not what the caller last saw; nothing was written.
 	ErrConflict = errors.New("log was changed by another writer")
+	// ErrInterleaved: another writer, one that takes no lock, wrote in the very moment of an append. The records were
+	// written, but not where they were meant to be; who wants to know what the log is now reads it from where he last
+	// saw it.
+	ErrInterleaved = errors.New("another writer wrote into the log at the same moment")
+	// ErrLocked: another writer has held the log's lock for too long; nothing was written. The error says who it is,
+	// where that is known.
+	ErrLocked = errors.New("log is locked by another writer")
 	// ErrChanged: while it was being read the log was truncated or replaced. What was read before is still good.
 	ErrChanged = errors.New("log was truncated or replaced while it was read")
-	// ErrName: the name is not a valid slash path, or the record does not fit the kind of log (a newline in it).
+	// ErrName: the name is not a valid slash path, or not one that this backend can keep.
 	ErrName = errors.New("invalid log name")
-	// ErrRecord: the record cannot be kept in a log of this kind.
+	// ErrRecord: the record cannot be kept in a log of this kind: a newline in it, or not exactly one in a log that
+	// is not text.
 	ErrRecord = errors.New("invalid record")
 	// ErrReadOnly: this backend does not write.
 	ErrReadOnly = errors.New("backend is read-only")
@@ -79,10 +88,15 @@ type Backend interface {
 	// ErrExist where the name is taken, ErrName where it is not valid.
 	Create(ctx context.Context, name string, records ...[]byte) (Log, error)
 
-	// Append adds records behind the last one, in order, and returns the log as it then is. ErrConflict where the
-	// log is not at any more, or is gone; ErrRecord for a record with a newline, or a log that is not text. A last
-	// record without newline gets one first, so that no two records ever share a line. After an error other than
-	// ErrConflict it is not known how much was written; Stat and Read tell.
+	// Append adds records behind the last one, in order, and returns the log as it then is: the records are its last
+	// bytes. ErrConflict where the log is not at any more, or is gone; ErrRecord for a record with a newline, or a log
+	// that is not text. Without records it only compares.
+	//
+	// No two records ever share a line: a last record without newline gets one first if it is a whole JSON value, and
+	// otherwise, being torn, is moved to a log of its own (TornName) and cut off.
+	//
+	// After an error other than these it is not known how much was written; Stat and Read tell. Cancelling ctx ends the
+	// waiting for a lock, not the writing.
 	Append(ctx context.Context, at Log, records ...[]byte) (Log, error)
 
 	// Replace puts these records in the place of all there is, atomically: a reader, and a crash, see the old
@@ -92,14 +106,17 @@ type Backend interface {
 	// Read yields the records of the log from the given offset, which must be 0 or the End of a record, up to
 	// at.Size: what is appended later is not seen. It ends with the first error: ErrNotExist, ErrChanged where the
 	// log is shorter than at.Size or was replaced, or the cause of cancellation of ctx. There is no limit to the
-	// length of a record.
+	// length of a record. From offset at.Size it yields no record, but ErrChanged all the same: that is how to tell a
+	// log that grew from one that was replaced.
 	Read(ctx context.Context, at Log, offset int64) iter.Seq2[Record, error]
 
 	// Stat says what the log of that name is now; ErrNotExist where there is none.
 	Stat(ctx context.Context, name string) (Log, error)
 
 	// List yields the logs whose name begins with prefix, in the byte order of their names. A log that vanishes
-	// meanwhile is left out. An error about one folder does not end the list: it is yielded, and the list goes on.
+	// meanwhile is left out. An error about one folder does not end the list: it is yielded, with the name of the
+	// folder, and the list goes on. A Log from List is good for Read and Open; some backends save effort here and
+	// answer a mutation of it with ErrConflict, so call Stat first.
 	List(ctx context.Context, prefix string) iter.Seq2[Log, error]
 
 	// Remove deletes the log; ErrConflict where it is not at any more.
@@ -121,4 +138,16 @@ type Opener interface {
 type Reader interface {
 	io.ReaderAt
 	io.Closer
+}
+
+// Syncer is a Backend whose appends may return before they are lasting.
+type Syncer interface {
+	// Sync returns when all that was written to the log up to now survives a crash of the machine.
+	Sync(ctx context.Context, at Log) error
+}
+
+// Sweeper is a Backend in which crashes can leave rubbish behind that is no log.
+type Sweeper interface {
+	// Sweep removes rubbish that is older than before, and says how much it was.
+	Sweep(ctx context.Context, before time.Time) (removed int, err error)
 }

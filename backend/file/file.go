@@ -15,6 +15,24 @@
 // would have to open every file for it: a Log from List is good for Read and for Open; Append, Replace and Remove answer
 // it with ErrConflict, so call Stat first.
 //
+// # Writing
+//
+// An append is one write(2) of whole lines, under the lock of the file (flock(2); LockFileEx on Windows) that is taken for
+// each append and not for longer, so that several processes can write to one log by turns. Under the lock the path is
+// looked at again, since a rename may have put another file there; then the file is compared with what the caller saw, and
+// its end is checked. While size, time and inode are what we left, the end need not be read: an append costs the same
+// however long the log is. After writing the file is looked at once more.
+//
+// What is noticed, before anything is written: the file was replaced, cut, continued, rewritten or removed. What cannot be
+// noticed: a program that takes no lock and writes between our look and our write, a few microseconds later. If it appends,
+// both are whole; we see it after the fact and say ErrInterleaved where its bytes came before ours. If it replaces or cuts
+// the file in that moment it destroys our record as it would destroy anybody's; we see that afterwards and answer
+// ErrConflict, unless it happens still later, when the record was written, and lost, after it was acknowledged. A file
+// that was removed is never made again by an append.
+//
+// Who writes is noted in a file ".treeline-<name>.writers" beside the log, for as long as the log is open for writing, so
+// that those who wait for its lock in vain can be told for whom.
+//
 // # Names
 //
 // Names are slash paths and cannot leave the root: "..", empty elements and absolute paths are no names (fs.ValidPath).
@@ -27,10 +45,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -43,8 +65,57 @@ const ownPrefix = ".treeline-"
 type Options struct {
 	// ReadOnly makes every mutation fail with backend.ErrReadOnly.
 	ReadOnly bool
+	// Level says how lasting an append is when it returns.
+	Level Level
+	// Observe is told what happened to a log besides what was asked for. It must not call the Backend.
+	Observe func(Event)
+	// LockWait is how long a mutation waits for the lock of a log before it gives up with backend.ErrLocked; 0 means
+	// 10 seconds.
+	LockWait time.Duration
+	// TornWait is how long a torn end must have stood still before it is moved away: its writer might just be slow;
+	// 0 means 2 seconds.
+	TornWait time.Duration
+	// Owner is what others are told of us; empty members are filled in from the process.
+	Owner Owner
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
+	// Clock is the time; nil means time.Now.
+	Clock func() time.Time
+	// Wait returns after that time, or when ctx is cancelled, with its cause; nil means real waiting.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// fill puts in what was left out.
+func (o *Options) fill() {
+	if o.Observe == nil {
+		o.Observe = func(Event) {}
+	}
+	if o.LockWait == 0 {
+		o.LockWait = 10 * time.Second
+	}
+	if o.TornWait == 0 {
+		o.TornWait = 2 * time.Second
+	}
+	if o.FS == nil {
+		o.FS = durable.OS{}
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Wait == nil {
+		o.Wait = wait
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Backend keeps logs as files.
@@ -53,6 +124,11 @@ type Backend struct {
 	fs     durable.FS
 	opt    Options
 	closed atomic.Bool
+
+	mu      sync.Mutex
+	writers map[string]*writer  // by name of the log
+	uses    int64               // counts, to know which writer was used longest ago
+	lasting map[string]struct{} // folders whose names, up to the root, are known to be lasting
 }
 
 // New returns a Backend for the files below root. The folder need not exist yet: until something is created in it, it is
@@ -66,10 +142,11 @@ func New(root string, options Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.FS == nil {
-		options.FS = durable.OS{}
-	}
-	return &Backend{root: abs, fs: options.FS, opt: options}, nil
+	options.fill()
+	return &Backend{
+		root: abs, fs: options.FS, opt: options,
+		writers: map[string]*writer{}, lasting: map[string]struct{}{},
+	}, nil
 }
 
 // Root returns the absolute path of the folder.
@@ -115,8 +192,41 @@ func failed(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// Close implements backend.Backend. Readers that Open gave stay open.
+// beginWrite is begin for mutations.
+func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err error) {
+	if path, err = b.begin(ctx, name); err == nil && b.opt.ReadOnly {
+		err = fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
+	}
+	return path, err
+}
+
+// conflict is the answer to a mutation of what is not there any more.
+func conflict(name string) error { return fmt.Errorf("%s: %w", name, backend.ErrConflict) }
+
+// tell sends an event.
+func (b *Backend) tell(e Event) {
+	e.Time = b.opt.Clock()
+	b.opt.Observe(e)
+}
+
+// Close implements backend.Backend: at level Flush it waits until all is lasting. Readers that Open gave stay open. It
+// does what it can and returns the first error.
 func (b *Backend) Close() error {
-	b.closed.Store(true)
-	return nil
+	if b.closed.Swap(true) {
+		return nil
+	}
+	b.mu.Lock()
+	writers := b.writers
+	b.writers = map[string]*writer{}
+	b.mu.Unlock()
+	var first error
+	for _, name := range slices.Sorted(maps.Keys(writers)) {
+		w := writers[name]
+		w.turn <- struct{}{} // whoever is at work finishes
+		if err := w.retire(); first == nil {
+			first = err
+		}
+		<-w.turn
+	}
+	return first
 }

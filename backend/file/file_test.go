@@ -32,3 +32,19 @@ func TestReadOnly(t *testing.T) {
 }
 
 var fixed = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+
+func TestFile(t *testing.T) {
+	for _, level := range []file.Level{file.None, file.Flush, file.Always} {
+		t.Run(level.String(), func(t *testing.T) {
+			backendtest.Run(t, func(t *testing.T) backendtest.Place {
+				root := t.TempDir()
+				return backendtest.Place{
+					Open: func() (backend.Backend, error) {
+						return file.New(root, file.Options{Level: level, TornWait: time.Nanosecond})
+					},
+					Put: func(name string, content []byte) error { return put(root, name, content) },
+				}
+			})
+		})
+	}
+}

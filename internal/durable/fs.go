@@ -75,12 +75,14 @@ type Info struct {
 	// Dev and Ino identify the file. On Windows, where asking for them needs an open file, Dev is 0 and Ino is the time
 	// of creation.
 	Dev, Ino uint64
+	// Links is how many names the file has; an open file without a name was removed or replaced. On Windows it is 1.
+	Links uint32
+	// Mode is type and permissions.
+	Mode fs.FileMode
 	// Size is the length in bytes.
 	Size int64
 	// Nanos is the time of the last modification in nanoseconds since 1970.
 	Nanos int64
-	// Mode is type and permissions.
-	Mode fs.FileMode
 }
 
 // SameFile says whether both are the same file, changed or not.

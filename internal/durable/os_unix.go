@@ -41,11 +41,17 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 
 // Stat implements FS.
 func (OS) Stat(name string) (Info, error) {
-	var st syscall.Stat_t
-	if err := retry(func() error { return syscall.Stat(name, &st) }); err != nil {
-		return Info{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+	for {
+		var st syscall.Stat_t
+		// No closure, as elsewhere: this is called once per append, and a closure would move st to the heap.
+		switch err := syscall.Stat(name, &st); err {
+		case nil:
+			return info(&st), nil
+		case syscall.EINTR:
+		default:
+			return Info{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+		}
 	}
-	return info(&st), nil
 }
 
 // SyncDir implements FS.
@@ -72,7 +78,9 @@ func info(st *syscall.Stat_t) Info {
 	default:
 		mode |= fs.ModeIrregular
 	}
-	return Info{Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Nanos: mtime(st), Mode: mode}
+	return Info{
+		Dev: uint64(st.Dev), Ino: st.Ino, Links: uint32(st.Nlink), Mode: mode, Size: st.Size, Nanos: mtime(st),
+	}
 }
 
 // retry repeats a call that a signal interrupted; Go's own scheduler sends such signals.

@@ -58,7 +58,7 @@ func (OS) Stat(name string) (Info, error) {
 func (OS) SyncDir(string) error { return nil }
 
 func info(fi fs.FileInfo) Info {
-	i := Info{Size: fi.Size(), Nanos: fi.ModTime().UnixNano(), Mode: fi.Mode()}
+	i := Info{Links: 1, Size: fi.Size(), Nanos: fi.ModTime().UnixNano(), Mode: fi.Mode()}
 	if d, ok := fi.Sys().(*syscall.Win32FileAttributeData); ok {
 		i.Ino = uint64(d.CreationTime.Nanoseconds())
 	}

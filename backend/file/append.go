@@ -1,0 +1,215 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Append implements backend.Backend. See the package comment for what is noticed and what cannot be. After an error other
+// than ErrConflict it tries to cut off what it had written, so that most often nothing was.
+func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	path, err := b.beginWrite(ctx, at.Name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	if !backend.IsText(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a .jsonl log can be appended to", at.Name, backend.ErrRecord)
+	}
+	w, err := b.take(ctx, at.Name, path)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	defer b.give(w)
+	// The first byte is for a newline that the last record may lack: both go into one write.
+	if w.buf, err = backend.Encode(append(w.buf[:0], '\n'), at.Name, records...); err != nil {
+		return backend.Log{}, err
+	}
+	return w.append(ctx, at, w.buf)
+}
+
+// append writes lines[1:], or lines where the log lacks its last newline.
+func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (backend.Log, error) {
+	info, err := w.lock(ctx)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	defer w.unlock()
+	if err := w.verify(at, info); err != nil {
+		return backend.Log{}, err
+	}
+	if len(lines) == 1 {
+		return w.last, nil
+	}
+	batch := lines[1:]
+	missing := false
+	if n := len(w.tail); n > 0 && w.tail[n-1] != '\n' {
+		if missing, err = w.mend(ctx); err != nil {
+			return backend.Log{}, err
+		}
+		if missing {
+			batch = lines
+		}
+	}
+	before := w.left.Size
+	if err := w.write(before, batch); err != nil {
+		return backend.Log{}, err
+	}
+	if missing {
+		w.b.tell(Event{Kind: NewlineAdded, Log: w.name, Offset: before, Size: 1})
+	}
+	return w.settle(before, batch)
+}
+
+// write writes the batch at the end, in one piece, and makes it lasting where that was asked for.
+func (w *writer) write(before int64, batch []byte) error {
+	w.left = durable.Info{} // until it is known again
+	n, err := w.f.Write(batch)
+	if err == nil {
+		w.dirty = true
+		if w.b.opt.Level != Always {
+			return nil
+		}
+		err = w.sync()
+	}
+	if err == nil {
+		return nil
+	}
+	// A part of a line at the end would be in everybody's way, and a record whose writing failed must not turn up
+	// later. But only what is certainly ours is cut.
+	if now, serr := w.f.Stat(); serr == nil && n > 0 && now.Size == before+int64(n) {
+		_ = w.f.Truncate(before)
+	}
+	w.drop() // a descriptor whose sync failed must not be trusted with a second one
+	return failed(w.name, err)
+}
+
+// settle looks at the file after writing: has it still a name, and is the batch where it was meant to be? To follow the
+// path once more would tell a little more, for half as much again as the write itself costs.
+func (w *writer) settle(before int64, batch []byte) (backend.Log, error) {
+	info, err := w.f.Stat()
+	if err != nil {
+		return backend.Log{}, failed(w.name, err)
+	}
+	if info.Links == 0 {
+		w.drop()
+		return backend.Log{}, fmt.Errorf("%s: %w: it was replaced or removed while it was appended to", w.name, backend.ErrConflict)
+	}
+	if tail := batch; len(tail) >= tailSize {
+		w.tail = append(w.tail[:0], tail[len(tail)-tailSize:]...)
+	} else {
+		w.tail = append(w.tail, tail...)
+		w.tail = w.tail[max(0, len(w.tail)-tailSize):]
+	}
+	end := before + int64(len(batch))
+	if info.Size == end {
+		w.left = info
+		w.last = fullLogOf(w.name, info, w.tail)
+		return w.last, nil
+	}
+	// Somebody who takes no lock wrote meanwhile. Behind ours: the caller gets the log as far as he knows it, and
+	// hears of the rest with his next mutation. Before ours: he must look.
+	there := make([]byte, len(batch))
+	if _, err := w.f.ReadAt(there, before); err != nil || !bytes.Equal(there, batch) {
+		return backend.Log{}, fmt.Errorf("%s: %w", w.name, backend.ErrInterleaved)
+	}
+	info.Size = end
+	return fullLogOf(w.name, info, w.tail), nil
+}
+
+// mend makes room behind a last line without newline. It says whether the line is whole, so that the newline is all that
+// is missing. A torn line is moved out of the way, but only when its writer had time enough to finish it.
+func (w *writer) mend(ctx context.Context) (missing bool, err error) {
+	begin, line, err := w.lastLine()
+	if err != nil {
+		return false, failed(w.name, err)
+	}
+	if rawjson.Valid(line) {
+		return true, nil
+	}
+	if err := w.standStill(ctx); err != nil {
+		return false, err
+	}
+	to, err := w.keep(line)
+	if err != nil {
+		return false, err
+	}
+	// The bytes are lasting in their new place: now, and not before, they may go here.
+	w.dirty = true
+	if err := w.f.Truncate(begin); err != nil {
+		w.left = durable.Info{}
+		return false, failed(w.name, err)
+	}
+	w.b.tell(Event{Kind: TornMoved, Log: w.name, Offset: begin, Size: int64(len(line)), To: to})
+	w.left = durable.Info{}
+	info, tail, err := look(w.f, w.name, -1)
+	if err != nil {
+		return false, err
+	}
+	if info.Size != begin {
+		return false, conflict(w.name)
+	}
+	w.note(info, tail)
+	return false, nil
+}
+
+// lastLine reads what stands behind the last newline.
+func (w *writer) lastLine() (begin int64, line []byte, err error) {
+	const step = 64 << 10
+	for begin = w.left.Size; begin > 0; {
+		chunk := make([]byte, min(begin, step))
+		if _, err := w.f.ReadAt(chunk, begin-int64(len(chunk))); err != nil {
+			return 0, nil, err
+		}
+		if i := bytes.LastIndexByte(chunk, '\n'); i >= 0 {
+			begin -= int64(len(chunk) - i - 1)
+			break
+		}
+		begin -= int64(len(chunk))
+	}
+	line = make([]byte, w.left.Size-begin)
+	_, err = w.f.ReadAt(line, begin)
+	return begin, line, err
+}
+
+// standStill returns when the file has not been changed for long enough. Who continued it meanwhile has changed what the
+// caller saw.
+func (w *writer) standStill(ctx context.Context) error {
+	age := w.b.opt.Clock().Sub(time.Unix(0, w.left.Nanos))
+	if age >= w.b.opt.TornWait {
+		return nil
+	}
+	// A time in the future says nothing about how long ago it was.
+	if err := w.b.opt.Wait(ctx, w.b.opt.TornWait-max(age, 0)); err != nil {
+		return err
+	}
+	info, err := w.b.fs.Stat(w.path)
+	if gone(err) || err == nil && info != w.left {
+		return conflict(w.name)
+	}
+	if err != nil {
+		return failed(w.name, err)
+	}
+	return nil
+}
+
+// keep saves torn bytes in a file of their own.
+func (w *writer) keep(torn []byte) (name string, err error) {
+	now := w.b.opt.Clock()
+	for try := range patience {
+		name = backend.TornName(w.name, now, try)
+		_, err = durable.Create(w.b.fs, backend.TornName(w.path, now, try), w.left.Mode.Perm(), bytes.NewReader(torn))
+		if err == nil {
+			return name, nil
+		}
+		if !taken(err) {
+			break
+		}
+	}
+	return "", failed(w.name, err)
+}

@@ -1,0 +1,223 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// New files are for their owner alone: sessions hold secrets.
+const (
+	fileMode   = 0o600
+	folderMode = 0o700
+)
+
+func taken(err error) bool { return errors.Is(err, fs.ErrExist) }
+
+// tailOf returns the last bytes of a content.
+func tailOf(content []byte) []byte { return content[max(0, len(content)-tailSize):] }
+
+// Create implements backend.Backend. Folders are made where they are missing.
+func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
+	path, err := b.beginWrite(ctx, name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	content, err := backend.Encode(nil, name, records...)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	// Looked at first only to save the work; what decides is the link.
+	if _, err := b.fs.Stat(path); err == nil {
+		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
+	}
+	fsys := b.fs
+	if b.opt.Level == None {
+		fsys = durable.Unsynced(fsys)
+	}
+	dir := filepath.Dir(path)
+	if err := durable.MkdirAll(fsys, dir, folderMode); errors.Is(err, syscall.ENOTDIR) {
+		return backend.Log{}, fmt.Errorf("%s: %w: it is below a file", name, backend.ErrName)
+	} else if err != nil {
+		return backend.Log{}, failed(name, err)
+	}
+	info, err := durable.Create(fsys, path, fileMode, bytes.NewReader(content))
+	if taken(err) {
+		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
+	}
+	if err == nil && b.opt.Level != None {
+		err = b.syncAbove(dir)
+	}
+	if err != nil {
+		return backend.Log{}, failed(name, err)
+	}
+	return fullLogOf(name, info, tailOf(content)), nil
+}
+
+// Replace implements backend.Backend: durable.Replace, under the lock of the file that is replaced. Those who wait for
+// that lock will find that the path leads elsewhere.
+func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	path, err := b.beginWrite(ctx, at.Name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	content, err := backend.Encode(nil, at.Name, records...)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	w, err := b.take(ctx, at.Name, path)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	defer b.give(w)
+	if err := w.hold(ctx, at); err != nil {
+		return backend.Log{}, err
+	}
+	defer w.drop() // the open file is the old one
+	// A name that is a symbolic link stays one: what it leads to is replaced.
+	if r, ok := b.fs.(durable.Resolver); ok {
+		if path, err = r.EvalSymlinks(path); err != nil {
+			return backend.Log{}, failed(at.Name, err)
+		}
+	}
+	info, err := durable.Replace(b.fs, path, fileMode, bytes.NewReader(content))
+	if err == nil {
+		err = b.syncAbove(filepath.Dir(w.path))
+	}
+	if err != nil {
+		return backend.Log{}, failed(at.Name, err)
+	}
+	w.dirty = false
+	// The Log is that of the file as it got its name. Another writer may have appended by now; the caller did not
+	// see that, and will hear of it.
+	return fullLogOf(at.Name, info, tailOf(content)), nil
+}
+
+// hold takes the lock and verifies that the log is what the caller saw.
+func (w *writer) hold(ctx context.Context, at backend.Log) error {
+	info, err := w.lock(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.verify(at, info); err != nil {
+		w.unlock()
+		return err
+	}
+	return nil
+}
+
+// Remove implements backend.Backend. Folders stay.
+func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
+	path, err := b.beginWrite(ctx, at.Name)
+	if err != nil {
+		return err
+	}
+	w, err := b.take(ctx, at.Name, path)
+	if err != nil {
+		return err
+	}
+	defer b.give(w)
+	if err := w.hold(ctx, at); err != nil {
+		return err
+	}
+	defer w.drop()
+	if err := b.fs.Remove(path); err != nil {
+		return failed(at.Name, err)
+	}
+	w.dirty = false
+	w.withdraw()
+	if b.opt.Level == None {
+		return nil
+	}
+	if err := b.fs.SyncDir(filepath.Dir(path)); err != nil {
+		return failed(at.Name, err)
+	}
+	return nil
+}
+
+// Sync implements backend.Syncer, at every level.
+func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
+	path, err := b.beginWrite(ctx, at.Name)
+	if err != nil {
+		return err
+	}
+	w, err := b.take(ctx, at.Name, path)
+	if err != nil {
+		return err
+	}
+	defer b.give(w)
+	return b.syncLog(w)
+}
+
+// syncLog syncs the file that the log is now. It needs no lock: what others write meanwhile may be synced with it.
+func (b *Backend) syncLog(w *writer) error {
+	if w.f != nil {
+		if info, err := b.fs.Stat(w.path); err != nil || !info.SameFile(w.id) {
+			w.drop()
+		}
+	}
+	if w.f == nil {
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	if err := w.sync(); err != nil {
+		w.drop()
+		return failed(w.name, err)
+	}
+	return nil
+}
+
+// Sweep implements backend.Sweeper: it removes files in the making, and notes of writers, that a crash left behind. A note
+// goes only if none of the writers it names can be alive.
+func (b *Backend) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
+	if b.closed.Load() {
+		return 0, backend.ErrClosed
+	}
+	if b.opt.ReadOnly {
+		return 0, backend.ErrReadOnly
+	}
+	err = b.sweep(ctx, b.root, before, &removed)
+	return removed, err
+}
+
+// sweep does one folder and goes on with those in it. Folders behind symbolic links are not ours to tidy.
+func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, removed *int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	entries, err := b.fs.ReadDir(dir)
+	if gone(err) {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() {
+			err = errors.Join(err, b.sweep(ctx, path, before, removed))
+			continue
+		}
+		if !strings.HasPrefix(e.Name(), ownPrefix) {
+			continue
+		}
+		info, serr := b.fs.Stat(path)
+		if serr != nil || !time.Unix(0, info.Nanos).Before(before) || b.inUse(path) {
+			continue
+		}
+		if rerr := b.fs.Remove(path); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
+			err = errors.Join(err, rerr)
+			continue
+		}
+		*removed++
+	}
+	return err
+}

@@ -1,0 +1,276 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// maxWriters is how many logs are kept open for writing. An agent has one or two; a server may have thousands, and
+// descriptors are few.
+const maxWriters = 64
+
+// keepBuffer is the largest buffer that a writer keeps for its next append.
+const keepBuffer = 1 << 20
+
+// writer is what we keep of a log between two appends: the open file, and what it was when we left it.
+type writer struct {
+	b          *Backend
+	name, path string
+
+	// turn is a lock that can be waited for with a context: who has put something in has the turn, and everything below.
+	turn chan struct{}
+
+	f    durable.File
+	id   durable.Info // which file f is
+	left durable.Info // what the file was when we last looked, under its lock; zero: look again
+	last backend.Log  // the same as a Log
+	tail []byte       // its last bytes
+	buf  []byte       // for the lines of an append
+
+	dirty     bool // written to, and not synced since
+	lasting   bool // the name of f is known to be lasting
+	announced bool // we are noted as a writer
+
+	// Guarded by Backend.mu:
+	users int   // who has or waits for the turn
+	used  int64 // when it was last used
+}
+
+// take gets the writer of a log and its turn.
+func (b *Backend) take(ctx context.Context, name, path string) (*writer, error) {
+	b.mu.Lock()
+	w := b.writers[name]
+	if w == nil {
+		w = &writer{b: b, name: name, path: path, turn: make(chan struct{}, 1)}
+		b.writers[name] = w
+	}
+	w.users++
+	b.mu.Unlock()
+	select {
+	case w.turn <- struct{}{}:
+	default:
+		select {
+		case w.turn <- struct{}{}:
+		case <-ctx.Done():
+			b.mu.Lock()
+			w.users--
+			b.mu.Unlock()
+			return nil, context.Cause(ctx)
+		}
+	}
+	if b.closed.Load() {
+		b.give(w)
+		return nil, backend.ErrClosed
+	}
+	return w, nil
+}
+
+// give gives the turn back. Where too many files are open the one that was used longest ago is closed.
+func (b *Backend) give(w *writer) {
+	if cap(w.buf) > keepBuffer {
+		w.buf = nil
+	}
+	<-w.turn
+	b.mu.Lock()
+	w.users--
+	b.uses++
+	w.used = b.uses
+	var idle *writer
+	if len(b.writers) > maxWriters {
+		for _, other := range b.writers {
+			if other.users == 0 && (idle == nil || other.used < idle.used) {
+				idle = other
+			}
+		}
+		if idle != nil {
+			delete(b.writers, idle.name)
+		}
+	}
+	b.mu.Unlock()
+	if idle != nil {
+		// An error here is one of a sync that nobody has asked for yet: Sync, when asked, syncs the file again.
+		_ = idle.retire()
+	}
+}
+
+// lock opens the log if need be, takes the lock of its file and returns what the file is. ErrConflict where there is none.
+func (w *writer) lock(ctx context.Context) (durable.Info, error) {
+	for range patience {
+		if w.f == nil {
+			if err := w.open(); err != nil {
+				return durable.Info{}, err
+			}
+		}
+		if err := w.waitLock(ctx); err != nil {
+			return durable.Info{}, err
+		}
+		// Who waited for the lock, or kept the file open, may hold a file that is not the log any more.
+		info, err := w.b.fs.Stat(w.path)
+		if err == nil && info.SameFile(w.id) {
+			if !w.announced {
+				w.announce()
+			}
+			return info, nil
+		}
+		w.drop()
+		if gone(err) {
+			return durable.Info{}, conflict(w.name)
+		}
+		if err != nil {
+			return durable.Info{}, failed(w.name, err)
+		}
+	}
+	return durable.Info{}, fmt.Errorf("%s: %w: it is replaced all the time", w.name, backend.ErrConflict)
+}
+
+func (w *writer) open() error {
+	f, err := w.b.fs.Open(w.path, os.O_RDWR|os.O_APPEND, 0)
+	if gone(err) {
+		return conflict(w.name)
+	}
+	if err != nil {
+		return failed(w.name, err)
+	}
+	id, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return failed(w.name, err)
+	}
+	if !id.Mode.IsRegular() {
+		_ = f.Close()
+		return conflict(w.name)
+	}
+	w.f, w.id, w.left, w.lasting = f, id, durable.Info{}, false
+	return nil
+}
+
+// waitLock takes the lock of the file. The system could wait for us, but not with a context and not for a limited time;
+// so we ask again and again. A lock is held for microseconds, or a sync, so the first questions come soon.
+func (w *writer) waitLock(ctx context.Context) error {
+	var since time.Time
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 2*time.Millisecond) {
+		got, err := w.f.TryLock()
+		if err != nil {
+			w.drop()
+			return failed(w.name, err)
+		}
+		if got {
+			return nil
+		}
+		now := w.b.opt.Clock()
+		if since.IsZero() {
+			since = now
+		}
+		if now.Sub(since) >= w.b.opt.LockWait {
+			return fmt.Errorf("%s: %w%s", w.name, backend.ErrLocked, w.b.heldBy(w.path))
+		}
+		if err := w.b.opt.Wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// unlock gives the lock of the file up. Closing the file does so, too.
+func (w *writer) unlock() {
+	if w.f != nil && w.f.Unlock() != nil {
+		w.drop()
+	}
+}
+
+// drop closes the file, which gives up the lock, and forgets what was known of it.
+func (w *writer) drop() {
+	if w.f != nil {
+		_ = w.f.Close() // nothing can be lost: what had to be lasting was synced
+	}
+	w.f, w.left, w.lasting = nil, durable.Info{}, false
+}
+
+// verify compares the locked file with what the caller saw. While the file is what we left there is nothing to read.
+func (w *writer) verify(at backend.Log, info durable.Info) error {
+	if info != w.left || w.left == (durable.Info{}) {
+		info, tail, err := look(w.f, w.name, -1)
+		if err != nil {
+			w.left = durable.Info{}
+			return err
+		}
+		w.note(info, tail)
+	}
+	if at.Generation != w.last.Generation || at.Size != w.last.Size {
+		return conflict(w.name)
+	}
+	return nil
+}
+
+// note remembers what the file is now.
+func (w *writer) note(info durable.Info, tail []byte) {
+	w.left = info
+	w.tail = append(w.tail[:0], tail...)
+	w.last = fullLogOf(w.name, info, w.tail)
+}
+
+// sync makes lasting what was written, and the name under which it can be found.
+func (w *writer) sync() error {
+	if err := w.f.Sync(durable.Data); err != nil {
+		return err
+	}
+	w.dirty = false
+	if w.lasting {
+		return nil
+	}
+	// The file may have been made by a program that synced nothing.
+	dir := filepath.Dir(w.path)
+	if err := w.b.fs.SyncDir(dir); err != nil {
+		return err
+	}
+	if err := w.b.syncAbove(dir); err != nil {
+		return err
+	}
+	w.lasting = true
+	return nil
+}
+
+// syncAbove makes the names of the folder, and of those above it up to the root, lasting; once for each folder.
+func (b *Backend) syncAbove(dir string) error {
+	b.mu.Lock()
+	_, known := b.lasting[dir]
+	b.mu.Unlock()
+	if known || dir == b.root {
+		return nil
+	}
+	above := filepath.Dir(dir)
+	if err := b.fs.SyncDir(above); err != nil {
+		return err
+	}
+	if len(above) > len(b.root) {
+		if err := b.syncAbove(above); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	b.lasting[dir] = struct{}{}
+	b.mu.Unlock()
+	return nil
+}
+
+// retire ends the work on a log: what was promised at Close is done, the note that we write is taken back.
+func (w *writer) retire() (err error) {
+	if w.dirty && w.b.opt.Level == Flush {
+		err = w.b.syncLog(w)
+	}
+	if w.announced {
+		w.withdraw()
+	}
+	if w.f != nil {
+		if cerr := w.f.Close(); err == nil && cerr != nil {
+			err = failed(w.name, cerr)
+		}
+		w.f = nil
+	}
+	return err
+}

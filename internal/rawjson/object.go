@@ -73,7 +73,7 @@ func (o *Object) Next() bool {
 		return o.fail(end)
 	}
 	o.Key = b[i+1 : end-1]
-	if bytes.IndexByte(o.Key, '\\') >= 0 {
+	if o.t.escaped(i+1, end-1) {
 		key, _ := Unquote(b[i:end])
 		o.Key = []byte(key)
 	}

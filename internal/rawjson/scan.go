@@ -88,7 +88,7 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // SkipSpace returns the offset of the first byte at or behind i that is not JSON white space.
 func SkipSpace(b []byte, i int) int {
-	for i < len(b) && isSpace(b[i]) {
+	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
 		i++
 	}
 	return i
@@ -144,7 +144,15 @@ func syntaxError(b []byte, at int) error {
 	return &SyntaxError{Offset: at, What: fmt.Sprintf("unexpected %q", b[at])}
 }
 
-func skipWord(b []byte, i int, word string) int {
+// skipWord takes true, false and null.
+func skipWord(b []byte, i int) int {
+	word := "null"
+	switch b[i] {
+	case 't':
+		word = "true"
+	case 'f':
+		word = "false"
+	}
 	for k := range len(word) {
 		if i+k >= len(b) {
 			return ^len(b)

@@ -12,13 +12,12 @@ type Rules struct {
 	// ExplicitModelWins: a model change counts over the model that an assistant message names, wherever they stand.
 	// Otherwise the later of the two counts.
 	ExplicitModelWins bool
-	// JoinedModelOnly: a model change that does not spell "provider/id" in one member is passed over.
-	JoinedModelOnly bool
 	// ContextEdits: KindContextEdit has effect.
 	ContextEdits bool
 	// KeepSystem: system messages in the part that a compaction keeps are still emitted.
 	KeepSystem bool
-	// SingleModel: the agent knows one model, not one for each role.
+	// SingleModel: the agent knows one model, not one for each role; whatever names a model sets it, also to less than
+	// a provider and a model.
 	SingleModel bool
 }
 
@@ -40,18 +39,22 @@ type ContextOptions struct {
 type ModelRef struct {
 	Role            string // "default", or what the agent uses another model for
 	Provider, Model string
-	Name            string // "provider/model"
+	Name            string // "provider/model"; "" where the path does not say both
+	// JSON is the model as the agent's own context spells it.
+	JSON Raw
 }
 
 // Context is what the model would see at a leaf. Its messages are read when they are asked for.
 type Context struct {
 	ThinkingLevel string
-	// Models are in the order in which their roles occur on the path.
+	// Models are in the order in which their roles first occur on the path.
 	Models []ModelRef
 	// TTSRRules have no repeats.
 	TTSRRules []string
 	Mode      string
 	ModeData  Raw
+
+	thinking, mode Raw // as the log has them, whatever their type; nil where the change does not say
 
 	tree    *Tree
 	items   []item
@@ -75,7 +78,7 @@ type ContextMessage struct {
 func (c *Context) DefaultModel() (ModelRef, bool) {
 	for _, m := range c.Models {
 		if m.Role == "default" {
-			return m, true
+			return m, m.Name != ""
 		}
 	}
 	return ModelRef{}, false
@@ -98,7 +101,10 @@ func (c *Context) Entries() iter.Seq[Entry] {
 // compaction hides. Of the messages, where the path has a compaction, only these are seen: the summary of the last one,
 // what it keeps from before (from its first kept entry on, nothing where that is not on the path), and what follows it.
 func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
-	c := &Context{ThinkingLevel: "off", Mode: "none", tree: t, options: opt}
+	c := &Context{
+		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
+		tree: t, options: opt,
+	}
 	if leaf == "" {
 		return c, nil
 	}
@@ -124,95 +130,6 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 		}
 	}
 	return c, nil
-}
-
-// state takes thinking level, models, rules and mode from the path. Of what only the last one counts, only the last
-// is read: it walks from the leaf up.
-func (c *Context) state(path []int32) error {
-	t := c.tree
-	rules := t.Rules()
-	var thinking, mode, fallback bool
-	var roles []ModelRef // latest first
-	var ttsr [][]string  // latest first
-	setModel := func(m ModelRef) {
-		if !slices.ContainsFunc(roles, func(r ModelRef) bool { return r.Role == m.Role }) {
-			roles = append(roles, m)
-		}
-	}
-	var answered ModelRef
-	for k := len(path) - 1; k >= 0; k-- {
-		n := &t.nodes[path[k]]
-		switch n.kind {
-		case KindThinkingLevelChange:
-			if thinking {
-				continue
-			}
-		case KindModeChange:
-			if mode {
-				continue
-			}
-		case KindMessage:
-			if n.role != RoleAssistant || fallback {
-				continue
-			}
-		case KindModelChange, KindTTSRInjection:
-		default:
-			continue
-		}
-		body, err := t.At(int(path[k])).Body()
-		if err != nil {
-			return err
-		}
-		switch b := body.(type) {
-		case ThinkingLevelChange:
-			thinking = true
-			if b.Level != "" {
-				c.ThinkingLevel = b.Level
-			}
-		case ModeChange:
-			mode = true
-			c.Mode, c.ModeData = b.Mode, b.Data
-		case ModelChange:
-			if b.Model == "" || b.Split && rules.JoinedModelOnly {
-				continue
-			}
-			setModel(ModelRef{Role: b.Role, Provider: b.Provider, Model: b.ModelID, Name: b.Model})
-			fallback = fallback || b.Role == "default"
-		case Message:
-			if b.Provider == "" || b.Model == "" {
-				continue
-			}
-			fallback = true
-			answered = ModelRef{Role: "default", Provider: b.Provider, Model: b.Model, Name: b.Provider + "/" + b.Model}
-			if !rules.ExplicitModelWins {
-				setModel(answered)
-			}
-		case TTSRInjection:
-			ttsr = append(ttsr, b.Rules)
-		}
-	}
-	if answered.Name != "" {
-		setModel(answered) // ExplicitModelWins: no explicit change on the whole path
-	}
-	slices.Reverse(roles)
-	c.Models = roles
-	c.TTSRRules = unique(ttsr)
-	return nil
-}
-
-// unique joins lists that stand latest first, without repeats.
-func unique(lists [][]string) []string {
-	seen := map[string]bool{}
-	rules := []string{}
-	for _, list := range slices.Backward(lists) {
-		for _, r := range list {
-			if !seen[r] {
-				seen[r] = true
-				rules = append(rules, r)
-			}
-		}
-	}
-	return rules
 }
 
 // choose picks the entries that the model sees.

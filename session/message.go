@@ -16,12 +16,19 @@ type (
 		JSON Raw
 		// Provider and Model say who answered; Stop why the answer ended; Error what went wrong. Assistants only.
 		Provider, Model string
-		Stop, Error     string
-		Usage           *Usage
+		// ModelJSON is the model as the agent's own context names it after this answer; nil where the answer changes
+		// nothing.
+		ModelJSON   Raw
+		Stop, Error string
+		Usage       *Usage
 	}
 
 	// ThinkingLevelChange sets how hard the model thinks from here on.
-	ThinkingLevelChange struct{ Level string }
+	ThinkingLevelChange struct {
+		Level string
+		// JSON is the level as the agent's own context has it, whatever its type; nil where there is none.
+		JSON Raw
+	}
 
 	// ModelChange sets the model of a role from here on.
 	ModelChange struct {
@@ -31,6 +38,8 @@ type (
 		Provider, ModelID, Model string
 		// Split is set where the entry spells provider and model id in members of their own.
 		Split bool
+		// JSON is the model as the agent's own context names it; nil where the agent passes the change over.
+		JSON Raw
 	}
 
 	// Compaction replaces what came before by a summary.
@@ -86,6 +95,8 @@ type (
 	// ModeChange switches the agent's mode.
 	ModeChange struct {
 		Mode string
+		// JSON is the mode as the agent's own context has it, whatever its type; nil where there is none.
+		JSON Raw
 		Data Raw
 	}
 

@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -52,7 +51,7 @@ func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryI
 	}
 	w := bufio.NewWriterSize(a.stdout, 64<<10)
 	if asJSON {
-		err = writeContext(w, c, s.Tree().Rules(), &problems)
+		err = writeContext(w, c, &problems)
 	}
 	if flushErr := w.Flush(); err == nil {
 		err = flushErr
@@ -63,7 +62,7 @@ func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryI
 
 // writeContext prints a context as one object. Messages are copied as they are; all other members are short. The problems
 // are looked at last: reading the messages may find more.
-func writeContext(w io.Writer, c *session.Context, rules session.Rules, problems *[]session.Problem) error {
+func writeContext(w io.Writer, c *session.Context, problems *[]session.Problem) error {
 	if _, err := io.WriteString(w, `{"messages":[`); err != nil {
 		return err
 	}
@@ -82,29 +81,7 @@ func writeContext(w io.Writer, c *session.Context, rules session.Rules, problems
 			return err
 		}
 	}
-	rest := append([]byte(`],"thinkingLevel":`), rawjson.Quote(c.ThinkingLevel)...)
-	rest = append(rest, `,"models":{`...)
-	for i, m := range c.Models {
-		if i > 0 {
-			rest = append(rest, ',')
-		}
-		rest = append(rawjson.AppendString(rest, m.Role), ':')
-		rest = rawjson.AppendString(rest, m.Name)
-	}
-	rest = append(rest, `},"injectedTtsrRules":[`...)
-	for i, r := range c.TTSRRules {
-		if i > 0 {
-			rest = append(rest, ',')
-		}
-		rest = rawjson.AppendString(rest, r)
-	}
-	rest = append(append(rest, `],"mode":`...), rawjson.Quote(c.Mode)...)
-	if c.ModeData != nil {
-		rest = append(append(rest, `,"modeData":`...), c.ModeData...)
-	}
-	if rules.SingleModel {
-		rest = appendModel(rest, c)
-	}
+	rest := c.AppendState([]byte("],"))
 	if len(*problems) > 0 {
 		list, err := json.Marshal(*problems)
 		if err != nil {
@@ -114,16 +91,4 @@ func writeContext(w io.Writer, c *session.Context, rules session.Rules, problems
 	}
 	_, err := w.Write(append(rest, '}', '\n'))
 	return err
-}
-
-func appendModel(dst []byte, c *session.Context) []byte {
-	m, ok := c.DefaultModel()
-	if !ok {
-		return append(dst, `,"model":null`...)
-	}
-	dst = append(dst, `,"model":{"provider":`...)
-	dst = rawjson.AppendString(dst, m.Provider)
-	dst = append(dst, `,"modelId":`...)
-	dst = rawjson.AppendString(dst, m.Model)
-	return append(dst, '}')
 }

@@ -20,9 +20,9 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindMessage:
 		return d.message(e, raw), nil
 	case session.KindThinkingLevelChange:
-		return session.ThinkingLevelChange{Level: rawjson.Str(raw, "thinkingLevel")}, nil
+		return d.thinkingLevelChange(raw), nil
 	case session.KindModelChange:
-		return modelChange(raw), nil
+		return d.modelChange(raw), nil
 	case session.KindCompaction:
 		return d.compaction(e, raw), nil
 	case session.KindBranchSummary:
@@ -47,7 +47,9 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 			Tools: stringList(rawjson.Get(raw, "tools")), OutputSchema: rawjson.Get(raw, "outputSchema"),
 		}, nil
 	case session.KindModeChange:
-		return session.ModeChange{Mode: rawjson.Str(raw, "mode"), Data: rawjson.Get(raw, "data")}, nil
+		mode := rawjson.Get(raw, "mode")
+		name, _ := rawjson.Unquote(mode)
+		return session.ModeChange{Mode: name, JSON: mode, Data: rawjson.Get(raw, "data")}, nil
 	case session.KindSessionInfo:
 		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
 	case session.KindContextEdit:
@@ -62,13 +64,16 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 		return session.Opaque{Type: e.Type, JSON: raw}
 	}
 	body := session.Message{Role: e.Role, JSON: m}
+	var provider, model []byte
 	for key, value := range rawjson.Fields(m) {
 		switch key {
 		case "role":
 			body.Native, _ = rawjson.Unquote(value)
 		case "provider":
+			provider = value
 			body.Provider, _ = rawjson.Unquote(value)
 		case "model":
+			model = value
 			body.Model, _ = rawjson.Unquote(value)
 		case "stopReason":
 			body.Stop, _ = rawjson.Unquote(value)
@@ -78,7 +83,36 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 			body.Usage = usage(value)
 		}
 	}
+	if body.Role == session.RoleAssistant {
+		body.ModelJSON = d.answered(provider, model)
+	}
 	return body
+}
+
+// answered is the model of a context after an answer. omp would join what is missing as the word "undefined": an
+// answer that does not say who gave it changes nothing instead.
+func (d *Dialect) answered(provider, model []byte) session.Raw {
+	if !d.omp {
+		return splitModel(provider, model)
+	}
+	p, _ := rawjson.Unquote(provider)
+	m, _ := rawjson.Unquote(model)
+	if p == "" || m == "" {
+		return nil
+	}
+	return rawjson.Quote(p + "/" + m)
+}
+
+// splitModel is the model of pi's contexts: what the record says of provider and model, whatever its type.
+func splitModel(provider, model []byte) session.Raw {
+	var w writer = []byte("{")
+	if provider != nil {
+		w.add("provider", provider)
+	}
+	if model != nil {
+		w.add("modelId", model)
+	}
+	return session.Raw(append(w, '}'))
 }
 
 func usage(value []byte) *session.Usage {
@@ -102,19 +136,46 @@ func integer(value []byte) int64 {
 	return int64(f)
 }
 
-// modelChange takes both spellings: "provider/id" in one member, or in two.
-func modelChange(raw []byte) session.ModelChange {
+// thinkingLevelChange: omp takes null for "off".
+func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
+	level := rawjson.Get(raw, "thinkingLevel")
+	if d.omp && rawjson.IsNull(level) {
+		level = []byte(`"off"`)
+	}
+	text, _ := rawjson.Unquote(level)
+	return session.ThinkingLevelChange{Level: text, JSON: level}
+}
+
+// modelChange takes both spellings, "provider/id" in one member or in two, for those who show the entry. In contexts
+// each program knows its own spelling alone; the document's reader knows both.
+func (d *Dialect) modelChange(raw []byte) session.ModelChange {
 	m := session.ModelChange{Role: "default"}
-	if role := rawjson.Get(raw, "role"); rawjson.IsString(role) {
-		m.Role, _ = rawjson.Unquote(role)
+	if role := rawjson.Get(raw, "role"); !rawjson.IsNull(role) {
+		m.Role = jsString(role)
 	}
-	if m.Model = rawjson.Str(raw, "model"); m.Model != "" {
+	joined, provider, id := rawjson.Get(raw, "model"), rawjson.Get(raw, "provider"), rawjson.Get(raw, "modelId")
+	if m.Model, _ = rawjson.Unquote(joined); m.Model != "" {
 		m.Provider, m.ModelID, _ = strings.Cut(m.Model, "/")
-		return m
 	}
-	m.Provider, m.ModelID = rawjson.Str(raw, "provider"), rawjson.Str(raw, "modelId")
-	if m.Provider != "" || m.ModelID != "" {
-		m.Model, m.Split = m.Provider+"/"+m.ModelID, true
+	split := session.ModelChange{Role: m.Role, Split: true}
+	split.Provider, _ = rawjson.Unquote(provider)
+	split.ModelID, _ = rawjson.Unquote(id)
+	if split.Provider != "" || split.ModelID != "" {
+		split.Model = split.Provider + "/" + split.ModelID
+	}
+	switch {
+	case !d.omp:
+		if split.Model != "" {
+			m = split
+		}
+		m.JSON = splitModel(provider, id)
+	case rawjson.Truthy(joined):
+		m.JSON = joined
+	case split.Model != "":
+		m = split
+		if d.bothSpellings {
+			m.JSON = rawjson.Quote(m.Model)
+		}
 	}
 	return m
 }

@@ -19,6 +19,9 @@ func jsMillis(value []byte) (ms int64, ok bool) {
 	case string(value) == "true":
 		return 1, true
 	}
+	if rawjson.IsArray(value) {
+		return jsDate(jsJoin(value, ",")) // only the text of a single element can be a date
+	}
 	s, isString := rawjson.Unquote(value)
 	if !isString {
 		f, err := strconv.ParseFloat(string(value), 64)

@@ -1,7 +1,6 @@
 package pi
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -49,18 +48,12 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 		w.copy(m, "timestamp")
 		return append(w, '}'), nil
 	case "branchSummary":
-		// pi puts the closing tag right behind the summary, omp on a line of its own.
-		closing := "</summary>"
-		if d.omp {
-			closing = "\n</summary>"
-		}
-		return d.summary(m, branchText, closing), nil
+		return d.summary(m, branchText, "</summary>"), nil
 	case "compactionSummary":
-		opening := piCompactionText
 		if d.omp {
-			opening = ompCompactionText
+			return d.summary(m, ompCompactionText, ""), nil
 		}
-		return d.summary(m, opening, "\n</summary>"), nil
+		return d.summary(m, piCompactionText, "\n</summary>"), nil
 	case "fileMention":
 		if d.omp {
 			return d.files(m), nil
@@ -87,8 +80,8 @@ func (d *Dialect) said(m []byte, role string) []byte {
 	if role == "toolResult" && rawjson.Get(m, "prunedAt") != nil {
 		var all strings.Builder
 		for b := range rawjson.Elements(rawjson.Get(m, "content")) {
-			if rawjson.Str(b, "type") == "text" {
-				all.WriteString(rawjson.Str(b, "text"))
+			if text := rawjson.Get(b, "text"); rawjson.Str(b, "type") == "text" && !rawjson.IsNull(text) {
+				all.WriteString(jsString(text))
 			}
 		}
 		text := all.String()
@@ -117,8 +110,18 @@ func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []b
 	return append(w, '}')
 }
 
+// summary wraps a summary. pi puts the closing text right behind it; omp renders a template, in which a missing
+// summary is nothing, and formats the whole.
 func (d *Dialect) summary(m []byte, opening, closing string) []byte {
-	return d.asUser(m, opening+display(rawjson.Get(m, "summary"))+closing, "agent", "providerPayload")
+	summary := rawjson.Get(m, "summary")
+	text := jsString(summary)
+	if !d.omp {
+		return d.asUser(m, opening+text+closing, "agent")
+	}
+	if rawjson.IsNull(summary) {
+		text = ""
+	}
+	return d.asUser(m, tidy(opening+text+"\n</summary>\n"), "agent", "providerPayload")
 }
 
 // ran tells of a command that the user ran.
@@ -129,24 +132,28 @@ func (d *Dialect) ran(m []byte, role string) []byte {
 	output, exit := rawjson.Get(m, "output"), rawjson.Get(m, "exitCode")
 	shown := "(no output)"
 	if rawjson.Truthy(output) {
-		shown = "```\n" + display(output) + "\n```"
+		shown = "```\n" + jsString(output) + "\n```"
 	}
-	text, cancelled, failed := "Ran `"+display(rawjson.Get(m, "command"))+"`\n"+shown, "\n\n(command cancelled)", "\n\nCommand exited with code "
+	text, cancelled, failed := "Ran `"+jsString(rawjson.Get(m, "command"))+"`\n"+shown, "\n\n(command cancelled)", "\n\nCommand exited with code "
 	if role == "pythonExecution" {
 		if rawjson.Truthy(output) {
 			shown = "Output:\n" + shown
 		}
-		text = "Ran Python:\n```python\n" + display(rawjson.Get(m, "code")) + "\n```\n" + shown
+		text = "Ran Python:\n```python\n" + jsString(rawjson.Get(m, "code")) + "\n```\n" + shown
 		cancelled, failed = "\n\n(execution cancelled)", "\n\nExecution failed with code "
 	}
 	switch {
 	case rawjson.Truthy(rawjson.Get(m, "cancelled")):
 		text += cancelled
-	case !rawjson.IsNull(exit) && string(exit) != "0":
-		text += failed + display(exit)
+	case !rawjson.IsNull(exit) && jsString(exit) != "0":
+		text += failed + jsString(exit)
 	}
-	if full := rawjson.Str(m, "fullOutputPath"); !d.omp && full != "" && rawjson.Truthy(rawjson.Get(m, "truncated")) {
-		text += "\n\n[Output truncated. Full output: " + full + "]"
+	full := rawjson.Get(m, "fullOutputPath")
+	switch {
+	case d.omp:
+		text += outputNotice(rawjson.Get(m, "meta"))
+	case rawjson.Truthy(full) && rawjson.Truthy(rawjson.Get(m, "truncated")):
+		text += "\n\n[Output truncated. Full output: " + jsString(full) + "]"
 	}
 	return d.asUser(m, text, "user")
 }
@@ -156,11 +163,11 @@ func (d *Dialect) files(m []byte) []byte {
 	var texts []string
 	images := []byte{}
 	for f := range rawjson.Elements(rawjson.Get(m, "files")) {
-		content := rawjson.Str(f, "content")
-		if content != "" {
-			content += "\n"
+		inner := "\n"
+		if content := rawjson.Get(f, "content"); rawjson.Truthy(content) {
+			inner = "\n" + jsString(content) + "\n"
 		}
-		texts = append(texts, `<file path="`+rawjson.Str(f, "path")+"\">\n"+content+"</file>")
+		texts = append(texts, `<file path="`+jsString(rawjson.Get(f, "path"))+`">`+inner+"</file>")
 		if image := rawjson.Get(f, "image"); rawjson.Truthy(image) {
 			images = append(append(images, ','), image...)
 		}
@@ -173,15 +180,4 @@ func (d *Dialect) files(m []byte) []byte {
 	w.add("attribution", []byte(`"user"`))
 	w.copy(m, "timestamp")
 	return append(w, '}')
-}
-
-// display gives a value as text: a string without its quotes, all else as it is spelled.
-func display(value []byte) string {
-	if s, ok := rawjson.Unquote(value); ok {
-		return s
-	}
-	if rawjson.IsNull(value) {
-		return ""
-	}
-	return string(bytes.TrimSpace(value))
 }

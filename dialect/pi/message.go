@@ -1,6 +1,7 @@
 package pi
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -39,9 +40,13 @@ func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
 	return m
 }
 
-// normal mends, as pi does, a message without content.
+// normal mends a message as the programs do when they load it: pi gives one without content an empty one, omp takes out
+// what is only good while the provider keeps the conversation.
 func (d *Dialect) normal(m []byte) []byte {
-	if d.omp || !rawjson.IsObject(m) || !rawjson.IsNull(rawjson.Get(m, "content")) {
+	if d.omp {
+		return withoutHistory(m)
+	}
+	if !rawjson.IsObject(m) || !rawjson.IsNull(rawjson.Get(m, "content")) {
 		return m
 	}
 	switch rawjson.Str(m, "role") {
@@ -51,6 +56,33 @@ func (d *Dialect) normal(m []byte) []byte {
 		return rawjson.Set(m, "content", []byte(`[]`))
 	}
 	return m
+}
+
+// withoutHistory removes the provider's own history from an answer, and the signatures that are bound to it.
+func withoutHistory(m []byte) []byte {
+	const history = "openaiResponsesHistory"
+	if !bytes.Contains(m, []byte(history)) && !bytes.Contains(m, []byte(`\u`)) {
+		return m // nearly every message: one look at the bytes, none at the members
+	}
+	if rawjson.Str(m, "role") != "assistant" || rawjson.Str(rawjson.Get(m, "providerPayload"), "type") != history {
+		return m
+	}
+	m = rawjson.Delete(m, "providerPayload")
+	content := rawjson.Get(m, "content")
+	if !rawjson.IsArray(content) {
+		return m
+	}
+	out := []byte("[")
+	for block := range rawjson.Elements(content) {
+		if rawjson.Str(block, "type") == "thinking" {
+			block = rawjson.Delete(block, "thinkingSignature")
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, block...)
+	}
+	return rawjson.Set(m, "content", append(out, ']'))
 }
 
 func (d *Dialect) customMessage(raw []byte) []byte {

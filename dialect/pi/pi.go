@@ -31,8 +31,10 @@ type Dialect struct {
 	name  string
 	rules session.Rules
 	// omp: summaries carry shortSummary, custom messages attribution; texts for the provider are omp's.
-	omp    bool
-	layout layout
+	omp bool
+	// bothSpellings: a model change may name provider and model in two members as well as in one.
+	bothSpellings bool
+	layout        layout
 }
 
 // The values of the family.
@@ -44,14 +46,14 @@ var (
 	}
 	Omp = &Dialect{
 		name:   "omp",
-		rules:  session.Rules{JoinedModelOnly: true, KeepSystem: true},
+		rules:  session.Rules{KeepSystem: true},
 		omp:    true,
 		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, blobs: true, crumbs: true},
 	}
 	OmpDoc = &Dialect{
-		name:   "omp-doc",
-		rules:  session.Rules{ExplicitModelWins: true, KeepSystem: true},
-		omp:    true,
+		name:  "omp-doc",
+		rules: session.Rules{ExplicitModelWins: true, KeepSystem: true},
+		omp:   true, bothSpellings: true,
 		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, blobs: true, crumbs: true},
 	}
 )

@@ -1,0 +1,202 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// state takes thinking level, models, rules and mode from the path. Of what only the last one counts, only the last
+// is read: it walks from the leaf up.
+func (c *Context) state(path []int32) error {
+	t := c.tree
+	s := stateWalk{c: c, rules: t.Rules(), firstAnswer: -1}
+	for k := len(path) - 1; k >= 0; k-- {
+		n := &t.nodes[path[k]]
+		switch n.kind {
+		case KindThinkingLevelChange:
+			if s.thinking {
+				continue
+			}
+		case KindModeChange:
+			if s.mode {
+				continue
+			}
+		case KindMessage:
+			if n.role != RoleAssistant {
+				continue
+			}
+			s.firstAnswer = k
+			if s.model {
+				continue
+			}
+		case KindModelChange, KindTTSRInjection:
+		default:
+			continue
+		}
+		body, err := t.At(int(path[k])).Body()
+		if err != nil {
+			return err
+		}
+		s.take(body, k)
+	}
+	c.Models = s.result()
+	c.TTSRRules = unique(s.ttsr)
+	return nil
+}
+
+// stateWalk is what a walk from the leaf up has found.
+type stateWalk struct {
+	c              *Context
+	rules          Rules
+	thinking, mode bool
+	// model: which model answers by default is settled; no answer further up changes it.
+	model       bool
+	roles       []roleModel // latest first
+	answered    ModelRef    // the last model that answered
+	firstAnswer int         // where on the path the first answer stands
+	ttsr        [][]string  // latest first
+}
+
+// roleModel is the model of a role, and where on the path the role is named first.
+type roleModel struct {
+	ModelRef
+	first int
+}
+
+func (s *stateWalk) take(body Body, at int) {
+	switch b := body.(type) {
+	case ThinkingLevelChange:
+		s.thinking = true
+		s.c.ThinkingLevel, s.c.thinking = b.Level, b.JSON
+	case ModeChange:
+		s.mode = true
+		s.c.Mode, s.c.mode, s.c.ModeData = b.Mode, b.JSON, b.Data
+	case ModelChange:
+		if b.JSON == nil {
+			return
+		}
+		m := ModelRef{Role: b.Role, Provider: b.Provider, Model: b.ModelID, Name: b.Model, JSON: b.JSON}
+		if s.rules.SingleModel {
+			m.Role = "default"
+		}
+		s.set(m, at)
+		s.model = s.model || m.Role == "default"
+	case Message:
+		if b.ModelJSON == nil {
+			return
+		}
+		s.model = true
+		s.answered = ModelRef{Role: "default", Provider: b.Provider, Model: b.Model, JSON: b.ModelJSON}
+		if b.Provider != "" && b.Model != "" {
+			s.answered.Name = b.Provider + "/" + b.Model
+		}
+		if !s.rules.ExplicitModelWins {
+			s.set(s.answered, at)
+		}
+	case TTSRInjection:
+		s.ttsr = append(s.ttsr, b.Rules)
+	}
+}
+
+// set gives a role its model, unless one further down has done so.
+func (s *stateWalk) set(m ModelRef, at int) {
+	for i := range s.roles {
+		if s.roles[i].Role == m.Role {
+			s.roles[i].first = min(s.roles[i].first, at)
+			return
+		}
+	}
+	s.roles = append(s.roles, roleModel{m, at})
+}
+
+// result lists the models in the order in which their roles occur on the path.
+func (s *stateWalk) result() []ModelRef {
+	if s.answered.JSON != nil {
+		s.set(s.answered, s.firstAnswer) // ExplicitModelWins: it counts where no change names the default model
+	}
+	for i := range s.roles {
+		if r := &s.roles[i]; r.Role == "default" && s.firstAnswer >= 0 {
+			r.first = min(r.first, s.firstAnswer)
+		}
+	}
+	slices.SortStableFunc(s.roles, func(a, b roleModel) int { return a.first - b.first })
+	models := make([]ModelRef, 0, len(s.roles))
+	for _, r := range s.roles {
+		models = append(models, r.ModelRef)
+	}
+	return models
+}
+
+// unique joins lists that stand latest first, without repeats.
+func unique(lists [][]string) []string {
+	seen := map[string]bool{}
+	rules := []string{}
+	for _, list := range slices.Backward(lists) {
+		for _, r := range list {
+			if !seen[r] {
+				seen[r] = true
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// AppendState appends what the context says beside its messages, as members of a JSON object without the braces:
+// thinkingLevel, models, injectedTtsrRules, mode, modeData where it is set, and model where the agent knows only one.
+// Values stand as the agent's own program would spell them, also those of a type that they should not have.
+func (c *Context) AppendState(dst []byte) []byte {
+	if value := spelled(c.thinking, c.ThinkingLevel); value != nil {
+		dst = append(append(dst, `"thinkingLevel":`...), value...)
+		dst = append(dst, ',')
+	}
+	single := c.tree.Rules().SingleModel
+	dst = append(dst, `"models":{`...)
+	comma := false
+	for _, m := range c.Models {
+		value := m.JSON
+		if single || value == nil {
+			if m.Name == "" {
+				continue
+			}
+			value = rawjson.Quote(m.Name)
+		}
+		if comma {
+			dst = append(dst, ',')
+		}
+		comma = true
+		dst = append(rawjson.AppendString(dst, m.Role), ':')
+		dst = append(dst, value...)
+	}
+	dst = append(dst, `},"injectedTtsrRules":[`...)
+	for i, r := range c.TTSRRules {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = rawjson.AppendString(dst, r)
+	}
+	dst = append(dst, ']')
+	if value := spelled(c.mode, c.Mode); value != nil {
+		dst = append(append(dst, `,"mode":`...), value...)
+	}
+	if c.ModeData != nil {
+		dst = append(append(dst, `,"modeData":`...), c.ModeData...)
+	}
+	if single {
+		model := Raw("null")
+		if len(c.Models) > 0 {
+			model = c.Models[0].JSON
+		}
+		dst = append(append(dst, `,"model":`...), model...)
+	}
+	return dst
+}
+
+// spelled gives a value as the log has it, or else its text; nil where there is neither.
+func spelled(value Raw, text string) Raw {
+	if value == nil && text != "" {
+		return rawjson.Quote(text)
+	}
+	return value
+}

@@ -70,6 +70,18 @@ func NewBuilder(name string, source Source) *Builder {
 	}
 }
 
+// Expect makes room for the entries of a log of that many bytes, so that the tree need not grow step by step.
+func (b *Builder) Expect(bytes int64) {
+	const perEntry = 1500 // what a record takes on average in the agents' own files; less only costs a copy
+	n := int(min(bytes/perEntry, 1<<20))
+	b.t.nodes = make([]node, 0, n)
+	slots := 64
+	for slots < 2*n {
+		slots *= 2
+	}
+	b.t.ids.resize(slots)
+}
+
 // SetCodec says who looks inside entries.
 func (b *Builder) SetCodec(c Codec) { b.t.codec = c }
 

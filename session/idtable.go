@@ -2,25 +2,32 @@ package session
 
 import "hash/maphash"
 
-// idTable finds entries by id. It is a hash table of indexes into the nodes, which hold the ids: four bytes a slot, where
-// a map[EntryID]int32 takes 25, and it lets a later entry take the place of an earlier one with the same id.
+// idTable finds entries by id. It is a hash table of indexes into the nodes, which hold the ids: eight bytes a slot, where
+// a map[EntryID]int32 takes 25, and it lets a later entry take the place of an earlier one with the same id. A slot
+// keeps half of the hash beside the index, so that other ids are told apart without touching their nodes.
 type idTable struct {
-	slots []int32 // index+1; 0 is free
+	slots []idSlot
 	used  int
 	seed  maphash.Seed
+}
+
+type idSlot struct {
+	hash uint32
+	node int32 // index+1; 0 is free
 }
 
 // insert makes nodes[i] the entry of its id and gives the one that was it before, or -1.
 func (t *idTable) insert(nodes []node, i int32) (before int32) {
 	if t.used*2 >= len(t.slots) {
-		t.grow(nodes)
+		t.resize(max(64, 2*len(t.slots)))
 	}
-	s := t.slot(nodes, nodes[i].id)
-	before = t.slots[s] - 1
+	h := t.hash(nodes[i].id)
+	s := t.slot(nodes, nodes[i].id, h)
+	before = s.node - 1
 	if before < 0 {
 		t.used++
 	}
-	t.slots[s] = i + 1
+	*s = idSlot{hash: uint32(h >> 32), node: i + 1}
 	return before
 }
 
@@ -29,29 +36,39 @@ func (t *idTable) find(nodes []node, id EntryID) int32 {
 	if len(t.slots) == 0 {
 		return -1
 	}
-	return t.slots[t.slot(nodes, id)] - 1
+	return t.slot(nodes, id, t.hash(id)).node - 1
 }
 
-func (t *idTable) slot(nodes []node, id EntryID) uint64 {
-	mask := uint64(len(t.slots) - 1)
-	for s := maphash.String(t.seed, string(id)) & mask; ; s = (s + 1) & mask {
-		if i := t.slots[s]; i == 0 || nodes[i-1].id == id {
+func (t *idTable) hash(id EntryID) uint64 { return maphash.String(t.seed, string(id)) }
+
+// slot gives the slot of the id, or the free one where it would be.
+func (t *idTable) slot(nodes []node, id EntryID, h uint64) *idSlot {
+	mask := uint32(len(t.slots) - 1)
+	tag := uint32(h >> 32)
+	for k := tag & mask; ; k = (k + 1) & mask {
+		s := &t.slots[k]
+		if s.node == 0 || s.hash == tag && nodes[s.node-1].id == id {
 			return s
 		}
 	}
 }
 
-func (t *idTable) grow(nodes []node) {
-	if len(t.slots) == 0 {
+// resize makes room for half as many ids as there are slots, a power of two.
+func (t *idTable) resize(slots int) {
+	if t.slots == nil {
 		t.seed = maphash.MakeSeed()
-		t.slots = make([]int32, 64)
-		return
 	}
 	old := t.slots
-	t.slots = make([]int32, 2*len(old))
-	for _, i := range old {
-		if i != 0 {
-			t.slots[t.slot(nodes, nodes[i-1].id)] = i
+	t.slots = make([]idSlot, slots)
+	mask := uint32(slots - 1)
+	for _, s := range old {
+		if s.node == 0 {
+			continue
 		}
+		k := s.hash & mask
+		for t.slots[k].node != 0 {
+			k = (k + 1) & mask
+		}
+		t.slots[k] = s
 	}
 }

@@ -25,6 +25,7 @@ type Session struct {
 // load reads the log and builds the tree.
 func (s *Session) load(ctx context.Context, b backend.Backend, src session.Source) error {
 	builder := session.NewBuilder(s.path, src)
+	builder.Expect(s.log.Size)
 	dec := s.dialect.NewDecoder(builder)
 	for r, err := range records(ctx, b, s.log) {
 		if err != nil {

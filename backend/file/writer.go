@@ -2,9 +2,11 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -131,7 +133,7 @@ func (w *writer) lock(ctx context.Context) (durable.Info, error) {
 
 func (w *writer) open() error {
 	f, err := w.b.fs.Open(w.path, os.O_RDWR|os.O_APPEND, 0)
-	if gone(err) {
+	if gone(err) || errors.Is(err, syscall.EISDIR) {
 		return conflict(w.name)
 	}
 	if err != nil {

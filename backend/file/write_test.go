@@ -1,0 +1,412 @@
+package file_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+func create(t *testing.T, b *file.Backend, name string, records ...string) backend.Log {
+	t.Helper()
+	at, err := b.Create(t.Context(), name, data(records)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func data(records []string) (out [][]byte) {
+	for _, r := range records {
+		out = append(out, []byte(r))
+	}
+	return out
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What others do to the file between two appends is noticed before anything is written.
+func TestOthersBetweenAppends(t *testing.T) {
+	for what, other := range map[string]func(path string) error{
+		"appended": func(path string) error {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteString("foreign\n")
+			return errors.Join(err, f.Close())
+		},
+		"cut":        func(path string) error { return os.Truncate(path, 4) },
+		"removed":    os.Remove,
+		"moved away": func(path string) error { return os.Rename(path, path+".old") },
+		"replaced by a rename": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte("one\ntwo\n"), 0o600), os.Rename(path+".new", path))
+		},
+		"rewritten in place": func(path string) error { return os.WriteFile(path, []byte("ONE\nTWO\n"), 0o600) },
+		"touched":            func(path string) error { return os.Chtimes(path, fixed, fixed) },
+		"became a folder": func(path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o700))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, "log.jsonl")
+			b := open(t, root, file.Options{})
+			at, err := b.Append(t.Context(), create(t, b, "log.jsonl", "one"), []byte("two"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other(path); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.ReadFile(path)
+			if _, err := b.Append(t.Context(), at, []byte("three")); !errors.Is(err, backend.ErrConflict) {
+				t.Errorf("error is %v, want a conflict", err)
+			}
+			after, _ := os.ReadFile(path)
+			if string(before) != string(after) {
+				t.Errorf("was %q, is %q", before, after)
+			}
+			// Who looks again can go on, unless there is nothing to go on with.
+			if at, err = b.Stat(t.Context(), "log.jsonl"); err == nil {
+				_, err = b.Append(t.Context(), at, []byte("{}"))
+			}
+			if gone := what == "removed" || what == "moved away" || what == "became a folder"; gone != errors.Is(err, backend.ErrNotExist) {
+				t.Errorf("after a second look: %v", err)
+			}
+		})
+	}
+}
+
+// meddler is a file system in which somebody who takes no lock acts around a write.
+type meddler struct {
+	durable.OS
+	before, after func()
+}
+
+func (m *meddler) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := m.OS.Open(name, flag, perm)
+	if err != nil || !strings.HasSuffix(name, ".jsonl") {
+		return f, err
+	}
+	return meddled{f, m}, nil
+}
+
+type meddled struct {
+	durable.File
+	m *meddler
+}
+
+func (f meddled) Write(p []byte) (int, error) {
+	if f.m.before != nil {
+		f.m.before()
+	}
+	n, err := f.File.Write(p)
+	if f.m.after != nil {
+		f.m.after()
+	}
+	return n, err
+}
+
+func TestOthersDuringAnAppend(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "log.jsonl")
+	foreign := func() {
+		f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		_, _ = f.WriteString("foreign\n")
+		_ = f.Close()
+	}
+	m := &meddler{}
+	b := open(t, root, file.Options{FS: m})
+	at := create(t, b, "log.jsonl", "one")
+
+	m.after = foreign
+	at, err := b.Append(t.Context(), at, []byte("two"))
+	if err != nil || at.Size != int64(len("one\ntwo\n")) {
+		t.Fatalf("foreign bytes behind ours: %+v, %v", at, err)
+	}
+	m.after = nil
+	if _, err := b.Append(t.Context(), at, []byte("three")); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("the foreign bytes went unnoticed: %v", err)
+	}
+	if at, err = b.Stat(t.Context(), "log.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	m.before = foreign
+	if _, err = b.Append(t.Context(), at, []byte("three")); !errors.Is(err, backend.ErrInterleaved) {
+		t.Errorf("foreign bytes before ours: %v", err)
+	}
+	m.before = nil
+	if got, want := content(t, path), "one\ntwo\nforeign\nforeign\nthree\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if at, err = b.Stat(t.Context(), "log.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	m.before = func() { _ = os.Remove(path) }
+	if _, err = b.Append(t.Context(), at, []byte("four")); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("removed in the very moment: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a removed file was made again: %v", err)
+	}
+}
+
+// A torn end is given time; what its writer does in that time counts.
+func TestTornEndWaits(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		age    time.Duration
+		during func(path string) error
+		waits  time.Duration
+		want   error
+		text   string
+	}{
+		{"old", time.Hour, nil, 0, nil, "{}\nnew\n"},
+		{"fresh", 500 * time.Millisecond, nil, 1500 * time.Millisecond, nil, "{}\nnew\n"},
+		{"from the future", -time.Hour, nil, 2 * time.Second, nil, "{}\nnew\n"},
+		{"finished meanwhile", 0, func(path string) error { return os.WriteFile(path, []byte("{}\n{\"a\":1}\n"), 0o600) },
+			2 * time.Second, backend.ErrConflict, "{}\n{\"a\":1}\n"},
+		{"removed meanwhile", 0, os.Remove, 2 * time.Second, backend.ErrConflict, ""},
+		{"cancelled", 0, func(string) error { return context.DeadlineExceeded }, 2 * time.Second, context.DeadlineExceeded, "{}\n{\"a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, "log.jsonl")
+			if err := errors.Join(put(root, "log.jsonl", []byte("{}\n{\"a")), os.Chtimes(path, fixed, fixed)); err != nil {
+				t.Fatal(err)
+			}
+			var waited time.Duration
+			var events []file.Event
+			b := open(t, root, file.Options{
+				Clock:   func() time.Time { return fixed.Add(tc.age) },
+				Observe: func(e file.Event) { events = append(events, e) },
+				Wait: func(_ context.Context, d time.Duration) error {
+					waited += d
+					if tc.during != nil {
+						return tc.during(path)
+					}
+					return nil
+				},
+			})
+			at, err := b.Stat(t.Context(), "log.jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err = b.Append(t.Context(), at, []byte("new"))
+			if !errors.Is(err, tc.want) || waited != tc.waits {
+				t.Errorf("waited %v, error %v; want %v, %v", waited, err, tc.waits, tc.want)
+			}
+			if text, _ := os.ReadFile(path); string(text) != tc.text {
+				t.Errorf("the log is %q, want %q", text, tc.text)
+			}
+			torn, _ := filepath.Glob(path + ".torn-*")
+			if tc.want != nil {
+				if len(torn) > 0 || len(events) > 0 {
+					t.Errorf("moved %q, told %v", torn, events)
+				}
+				return
+			}
+			if len(torn) != 1 || content(t, torn[0]) != `{"a` || len(events) != 1 {
+				t.Fatalf("moved %q, told %v", torn, events)
+			}
+			e := events[0]
+			if e.Kind != file.TornMoved || e.Log != "log.jsonl" || e.Offset != 3 || e.Size != 3 || e.To != filepath.Base(torn[0]) {
+				t.Errorf("told %+v", e)
+			}
+			if now, _ := b.Stat(t.Context(), "log.jsonl"); now != at {
+				t.Errorf("Append returned %+v, Stat says %+v", at, now)
+			}
+		})
+	}
+}
+
+func TestNewlineAdded(t *testing.T) {
+	root := t.TempDir()
+	whole := `{"text":"` + strings.Repeat("x", 200_000) + `"}`
+	if err := put(root, "log.jsonl", []byte("{}\n"+whole)); err != nil {
+		t.Fatal(err)
+	}
+	var events []file.Event
+	b := open(t, root, file.Options{Observe: func(e file.Event) { events = append(events, e) }})
+	at, err := b.Stat(t.Context(), "log.jsonl")
+	if err == nil {
+		_, err = b.Append(t.Context(), at, []byte("new"))
+	}
+	if err != nil || content(t, filepath.Join(root, "log.jsonl")) != "{}\n"+whole+"\nnew\n" {
+		t.Errorf("error %v, or the wrong content", err)
+	}
+	if len(events) != 1 || events[0].Kind != file.NewlineAdded || events[0].Offset != at.Size {
+		t.Errorf("told %v", events)
+	}
+}
+
+// Who waits in vain is told for whom.
+func TestLockedByOthers(t *testing.T) {
+	root := t.TempDir()
+	other := open(t, root, file.Options{Owner: file.Owner{PID: os.Getppid(), Program: "other-agent"}})
+	at, err := other.Append(t.Context(), create(t, other, "log.jsonl", "one"), []byte("two"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := durable.OS{}.Open(filepath.Join(root, "log.jsonl"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.TryLock(); !got || err != nil {
+		t.Fatal(got, err)
+	}
+	now := fixed
+	b := open(t, root, file.Options{
+		Clock: func() time.Time { return now },
+		Wait:  func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil },
+	})
+	_, err = b.Append(t.Context(), at, []byte("three"))
+	if !errors.Is(err, backend.ErrLocked) || !strings.Contains(err.Error(), "other-agent") {
+		t.Errorf("error is %v", err)
+	}
+	if waited := now.Sub(fixed); waited < 10*time.Second || waited > 11*time.Second {
+		t.Errorf("gave up after %v", waited)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Append(t.Context(), at, []byte("three")); err != nil {
+		t.Error(err)
+	}
+	owners, err := b.Owners(t.Context(), "log.jsonl")
+	if err != nil || len(owners) != 2 || owners[0].Program != "other-agent" || owners[1].PID != os.Getpid() {
+		t.Errorf("%v, %v", owners, err)
+	}
+	for _, be := range []*file.Backend{other, b} {
+		if err := be.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(root, ".treeline-*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such modes there")
+	}
+	root := filepath.Join(t.TempDir(), "new", "root")
+	b := open(t, root, file.Options{})
+	at := create(t, b, "folder/log.jsonl", "one")
+	mode := func(name string) fs.FileMode {
+		info, err := os.Stat(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	if mode("folder/log.jsonl") != 0o600 || mode("folder") != 0o700 || mode("") != 0o700 {
+		t.Errorf("modes %v %v %v", mode("folder/log.jsonl"), mode("folder"), mode(""))
+	}
+	path := filepath.Join(root, "folder", "log.jsonl")
+	link := filepath.Join(root, "link.jsonl")
+	if err := errors.Join(os.Chmod(path, 0o664), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	// Replaced through a symbolic link: the link stays, and so does the mode.
+	at, err := b.Stat(t.Context(), "link.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err = b.Replace(t.Context(), at, []byte("other")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	if mode("folder/log.jsonl") != 0o664 || content(t, path) != "other\n" {
+		t.Errorf("mode %v, content %q", mode("folder/log.jsonl"), content(t, path))
+	}
+	if _, err := b.Append(t.Context(), at, []byte("more")); err != nil {
+		t.Error(err)
+	}
+}
+
+// More logs than descriptors that we allow ourselves.
+func TestManyLogs(t *testing.T) {
+	root := t.TempDir()
+	b := open(t, root, file.Options{})
+	var logs []backend.Log
+	for i := range 150 {
+		logs = append(logs, create(t, b, fmt.Sprintf("%d.jsonl", i)))
+	}
+	for range 3 {
+		for i := range logs {
+			var err error
+			if logs[i], err = b.Append(t.Context(), logs[i], []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if notes, _ := filepath.Glob(filepath.Join(root, ".treeline-*.writers")); len(notes) > 64 {
+		t.Errorf("%d logs are held open", len(notes))
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if notes, _ := filepath.Glob(filepath.Join(root, ".treeline-*")); len(notes) > 0 {
+		t.Errorf("left behind: %q", notes)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	root := t.TempDir()
+	dead := `{"pid":999999999,"host":"%s","program":"p","since":"2026-01-02T03:04:05Z"}`
+	host, _ := os.Hostname()
+	for name, text := range map[string]string{
+		"a/.treeline-tmp-0":             "half",
+		"a/.treeline-tmp-1":             "young",
+		"a/log.jsonl":                   "{}\n",
+		".treeline-dead.jsonl.writers":  fmt.Sprintf(dead, host),
+		".treeline-other.jsonl.writers": fmt.Sprintf(dead, "another machine"),
+	} {
+		if err := put(root, name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if text != "young" {
+			if err := os.Chtimes(filepath.Join(root, name), fixed, fixed); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b := open(t, root, file.Options{})
+	if n, err := b.Sweep(t.Context(), fixed.Add(time.Hour)); n != 2 || err != nil {
+		t.Errorf("%d removed, %v", n, err)
+	}
+	var left []string
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			left = append(left, d.Name())
+		}
+		return nil
+	})
+	if want := []string{".treeline-other.jsonl.writers", ".treeline-tmp-1", "log.jsonl"}; !slices.Equal(left, want) {
+		t.Errorf("left: %q, want %q", left, want)
+	}
+}

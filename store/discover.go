@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -26,13 +23,16 @@ type Row struct {
 	Path string
 	Log  backend.Log
 	dialect.Summary
+	// Short is the shortest beginning of ID, of eight characters or more, that no other session's id has.
+	Short string
 	// Err says why nothing is known of the log; the other fields are then empty.
 	Err error
 }
 
 // ListOptions narrow a list.
 type ListOptions struct {
-	// CWD, if set, keeps the sessions of that working directory: the header decides, not the folder.
+	// CWD, if set, keeps the sessions of that working directory: the header decides, not the folder. Rows with an Err
+	// stay: nobody knows whose they are.
 	CWD string
 	// Dialect, if set, reads every log.
 	Dialect dialect.Dialect
@@ -50,8 +50,72 @@ func (s *Store) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 		}
 		rows = append(rows, part...)
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return b.Log.Time.Compare(a.Log.Time) })
-	return rows, nil
+	shorten(rows)
+	if opt.CWD != "" {
+		rows = s.of(opt.CWD, rows)
+	}
+	return newestFirst(rows), nil
+}
+
+// newestFirst sorts. Rows are large: they are moved once.
+func newestFirst(rows []Row) []Row {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(rows[b].Log.Time.Compare(rows[a].Log.Time), cmp.Compare(a, b))
+	})
+	sorted := make([]Row, len(rows))
+	for k, i := range order {
+		sorted[k] = rows[i]
+	}
+	return sorted
+}
+
+// of keeps the rows of one working directory. Directories repeat: each spelling is looked at once.
+func (s *Store) of(cwd string, rows []Row) []Row {
+	want := s.canonical(cwd)
+	known := map[string]bool{"": false, cwd: true}
+	return slices.DeleteFunc(rows, func(r Row) bool {
+		if r.Err != nil {
+			return false
+		}
+		fits, ok := known[r.CWD]
+		if !ok {
+			fits = s.canonical(r.CWD) == want
+			known[r.CWD] = fits
+		}
+		return !fits
+	})
+}
+
+// shorten fills in the short ids. Among sorted ids only neighbours can begin alike.
+func shorten(rows []Row) {
+	const least = 8
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(string(rows[a].ID), string(rows[b].ID)) })
+	alike := func(k, l int) int { // how many characters two neighbours share
+		if k < 0 || l >= len(order) {
+			return 0
+		}
+		a, b := rows[order[k]].ID, rows[order[l]].ID
+		n := 0
+		for n < len(a) && n < len(b) && a[n] == b[n] {
+			n++
+		}
+		return n
+	}
+	before := 0
+	for k, i := range order {
+		after := alike(k, k+1)
+		id := string(rows[i].ID)
+		rows[i].Short = id[:min(max(before+1, after+1, least), len(id))]
+		before = after
+	}
 }
 
 func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]Row, error) {
@@ -60,7 +124,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 		return nil, err
 	}
 	defer b.Close()
-	var rows []Row
+	var logs []backend.Log
 	for log, err := range b.List(ctx, "") {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -72,20 +136,19 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 			continue
 		}
 		if src.Dialect.Layout().Owns(log.Name) {
-			rows = append(rows, Row{Source: src, Path: filepath.Join(src.Root.Sessions, filepath.FromSlash(log.Name)), Log: log})
+			logs = append(logs, log)
 		}
+	}
+	rows := make([]Row, len(logs))
+	below := filepath.Clean(src.Root.Sessions) + string(filepath.Separator)
+	for i, log := range logs {
+		rows[i] = Row{Source: src, Path: below + filepath.FromSlash(log.Name), Log: log}
 	}
 	s.peekAll(ctx, b, rows, opt)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if opt.CWD == "" {
-		return rows, nil
-	}
-	want := s.canonical(opt.CWD)
-	return slices.DeleteFunc(rows, func(r Row) bool {
-		return r.Err != nil || r.CWD == "" || r.CWD != opt.CWD && s.canonical(r.CWD) != want
-	}), nil
+	return rows, nil
 }
 
 // canonical makes two spellings of one directory equal.
@@ -94,114 +157,6 @@ func (s *Store) canonical(dir string) string {
 		return real
 	}
 	return filepath.Clean(dir)
-}
-
-// peekAll reads the ends of all logs, several at a time: the work is mostly waiting.
-func (s *Store) peekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
-	const batch = 32
-	var wg sync.WaitGroup
-	next := make(chan []Row)
-	for range min(2*runtime.GOMAXPROCS(0), len(rows)/batch+1) {
-		wg.Go(func() {
-			var buf peekBuffer
-			for part := range next {
-				for i := range part {
-					s.peek(ctx, b, &part[i], opt, &buf)
-				}
-			}
-		})
-	}
-	for part := range slices.Chunk(rows, batch) {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- part
-	}
-	close(next)
-	wg.Wait()
-}
-
-type peekBuffer struct{ head, tail []byte }
-
-const (
-	headSize = 4 << 10
-	tailSize = 4 << 10
-	headMost = 1 << 20 // a header may be longer than a page: a system prompt in it, say
-)
-
-// peek fills in a row.
-func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions, buf *peekBuffer) {
-	o, ok := b.(backend.Opener)
-	if !ok {
-		row.Err = errors.New("the backend gives no random access")
-		return
-	}
-	f, err := o.Open(ctx, row.Log)
-	if err != nil {
-		row.Err = err
-		return
-	}
-	defer f.Close()
-	for size := int64(headSize); ; size *= 16 {
-		head, tail, err := buf.read(f, row.Log.Size, size)
-		if err != nil {
-			row.Err = err
-			return
-		}
-		whole := size >= row.Log.Size
-		row.Dialect = opt.Dialect
-		if row.Dialect == nil {
-			row.Dialect, _ = s.detect(row.Path, leading(head, whole))
-		}
-		row.Summary = row.Dialect.Peek(head, tail, whole)
-		if row.OK || whole || size >= headMost {
-			break
-		}
-	}
-	if !row.OK && row.Log.Size > 0 {
-		row.Err = ErrNotSession
-	}
-}
-
-// read gives the first bytes of a log and, where they do not reach them, the last ones.
-func (buf *peekBuffer) read(f io.ReaderAt, length, size int64) (head, tail []byte, err error) {
-	get := func(b *[]byte, offset, n int64) error {
-		if int64(cap(*b)) < n {
-			*b = make([]byte, n)
-		}
-		*b = (*b)[:n]
-		k, err := f.ReadAt(*b, offset)
-		if int64(k) == n {
-			return nil
-		}
-		return cmp.Or(err, error(backend.ErrChanged))
-	}
-	if err = get(&buf.head, 0, min(size, length)); err != nil || size >= length {
-		return buf.head, nil, err
-	}
-	n := min(tailSize, length-size)
-	err = get(&buf.tail, length-n, n)
-	return buf.head, buf.tail, err
-}
-
-// leading gives the records that begin a log, as far as they are whole.
-func leading(head []byte, whole bool) []dialect.Record {
-	var first []dialect.Record
-	offset := 0
-	for line := 1; offset < len(head) && len(first) < 8; line++ {
-		end := slices.Index(head[offset:], '\n')
-		if end < 0 {
-			if !whole {
-				break
-			}
-			end = len(head) - offset
-		}
-		if data := head[offset : offset+end]; len(strings.TrimSpace(string(data[:min(len(data), 64)]))) > 0 {
-			first = append(first, dialect.Record{Data: data, Offset: int64(offset), Line: line})
-		}
-		offset += end + 1
-	}
-	return first
 }
 
 // AmbiguousError says that several sessions fit.
@@ -225,10 +180,12 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 		if err != nil {
 			return Row{}, err
 		}
-		if len(rows) == 0 {
-			return Row{}, fmt.Errorf("@last: %w for %s", ErrNoSession, s.opt.Env.WorkDir)
+		for _, r := range rows {
+			if r.Err == nil {
+				return r, nil
+			}
 		}
-		return rows[0], nil
+		return Row{}, fmt.Errorf("@last: %w for %s", ErrNoSession, s.opt.Env.WorkDir)
 	}
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)

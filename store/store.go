@@ -128,7 +128,11 @@ func (s *Store) sourceOf(path string) (Source, bool) {
 // detect finds the dialect of a log by its first records, and among the values of a family by where the log lies.
 // Without any record the log is of the default dialect: the agents take an empty file for a new session.
 func (s *Store) detect(path string, first []dialect.Record) (dialect.Dialect, bool) {
-	place := s.dialectOf(path)
+	return s.detectIn(s.dialectOf(path), first)
+}
+
+// detectIn is detect for a log that lies in a place of that dialect.
+func (s *Store) detectIn(place dialect.Dialect, first []dialect.Record) (dialect.Dialect, bool) {
 	if len(first) == 0 {
 		return place, true
 	}

@@ -2,21 +2,29 @@ package pi
 
 import (
 	"bytes"
-	"strings"
+	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
+// texts are kept for the next Peek: a list looks at thousands of logs.
+var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
+
 // Peek makes a list's row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.Summary{Messages: -1}}
+	p := peek{s: dialect.Summary{Messages: -1}, text: texts.Get().(*rawjson.Text)}
+	defer texts.Put(p.text)
 	if whole {
 		p.s.Messages = 0
 	}
-	p.lines(bytes.TrimPrefix(head, bom), true, whole, p.front)
-	p.lines(tail, false, true, p.back)
+	p.lines(bytes.TrimPrefix(head, bom), true, whole)
+	p.lines(tail, false, true)
+	p.text.Reset(nil)
+	if p.active != nil {
+		p.s.Active = session.Time{Text: string(p.active)}
+	}
 	if p.name != "" {
 		p.s.Title = p.name
 	}
@@ -28,14 +36,16 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 
 type peek struct {
 	s        dialect.Summary
+	text     *rawjson.Text
 	slot     bool
 	untitled bool   // the title slot says that there is no title
 	name     string // the last session_info
 	short    string // the last compaction's short summary
+	active   []byte // the last entry's time
 }
 
-// lines calls f for each line that is there whole.
-func (p *peek) lines(b []byte, fromStart, toEnd bool, f func([]byte)) {
+// lines looks at each line that is there whole.
+func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 	if !fromStart {
 		i := bytes.IndexByte(b, '\n')
 		if i < 0 {
@@ -49,56 +59,120 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool, f func([]byte)) {
 			p.cut(line)
 			return
 		}
-		if rawjson.IsObject(line) && rawjson.Valid(line) {
-			f(line)
+		var m members
+		switch {
+		case p.dull(line) && len(rest) > 0:
+		case !m.scan(p.text, line):
+		case p.s.OK:
+			p.entry(&m)
+		default:
+			p.front(line, &m)
 		}
 		b = rest
 	}
 }
 
-// front looks at a record near the beginning.
-func (p *peek) front(line []byte) {
-	if p.s.OK {
-		p.back(line)
-		return
+// dull says that a line need not be looked into: it begins as a message does, and messages are neither counted nor is
+// the first prompt still wanted. Most bytes of most logs are such lines. (The last line is looked at for its time.)
+func (p *peek) dull(line []byte) bool {
+	return p.s.OK && p.s.Messages < 0 && p.s.Prompt != "" && bytes.HasPrefix(line, messageStart)
+}
+
+var messageStart = []byte(`{"type":"message",`)
+
+// members are what a list may want to know of a record, as they stand in it.
+type members struct {
+	typ, timestamp, title, name, short []byte
+	id, cwd, parent                    []byte // of the header
+	role, content                      []byte // of the message
+}
+
+// scan goes once through a record. It says false for what is no whole object.
+func (m *members) scan(t *rawjson.Text, line []byte) bool {
+	if !rawjson.IsObject(line) {
+		return false
 	}
-	switch rawjson.Str(line, "type") {
+	t.Reset(line)
+	o, _ := t.Object(0)
+	for o.Next() {
+		switch string(o.Key) {
+		case "type":
+			m.typ = o.Value()
+		case "timestamp":
+			m.timestamp = o.Value()
+		case "title":
+			m.title = o.Value()
+		case "id":
+			m.id = o.Value()
+		case "cwd":
+			m.cwd = o.Value()
+		case "parentSession":
+			m.parent = o.Value()
+		case "name":
+			m.name = o.Value()
+		case "shortSummary":
+			m.short = o.Value()
+		case "message":
+			m.role, m.content = nil, nil
+			in, ok := o.Enter()
+			if !ok {
+				continue
+			}
+			for in.Next() {
+				switch string(in.Key) {
+				case "role":
+					m.role = in.Value()
+				case "content":
+					m.content = in.Value()
+				}
+			}
+			o.Leave(&in)
+		}
+	}
+	end, err := o.End()
+	return err == nil && rawjson.SkipSpace(line, end) >= len(line)
+}
+
+// front looks at a record before the entries.
+func (p *peek) front(line []byte, m *members) {
+	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
+	switch string(text(m.typ)) {
 	case "title":
-		p.slot, p.s.Title = true, rawjson.Str(line, "title")
+		p.slot, p.s.Title = true, str(m.title)
 		p.untitled = p.s.Title == ""
 	case "session":
-		if !rawjson.IsString(rawjson.Get(line, "id")) {
+		if !rawjson.IsString(m.id) {
 			return
 		}
 		p.s.OK = true
-		p.s.ID = session.ID(rawjson.Str(line, "id"))
-		p.s.CWD = rawjson.Str(line, "cwd")
-		p.s.Parent = rawjson.Str(line, "parentSession")
+		p.s.ID = session.ID(str(m.id))
+		p.s.CWD, p.s.Parent = str(m.cwd), str(m.parent)
 		p.s.Version = headerVersion(line)
-		p.s.Created = session.Time{Text: string(rawjson.Get(line, "timestamp"))}
+		p.s.Created = session.Time{Text: string(m.timestamp)}
 		if !p.slot {
-			p.s.Title = rawjson.Str(line, "title")
+			p.s.Title = str(m.title)
 		}
 	}
 }
 
-// back looks at an entry.
-func (p *peek) back(line []byte) {
-	if t := rawjson.Get(line, "timestamp"); rawjson.IsString(t) {
-		p.s.Active = session.Time{Text: string(t)}
+// entry looks at an entry.
+func (p *peek) entry(m *members) {
+	if rawjson.IsString(m.timestamp) {
+		p.active = m.timestamp
 	}
-	switch rawjson.Str(line, "type") {
+	switch string(text(m.typ)) {
 	case "message":
 		if p.s.Messages >= 0 {
 			p.s.Messages++
 		}
-		if m := rawjson.Get(line, "message"); p.s.Prompt == "" && rawjson.Str(m, "role") == "user" {
-			p.s.Prompt = plainText(rawjson.Get(m, "content"))
+		if p.s.Prompt == "" && string(text(m.role)) == "user" {
+			p.s.Prompt = plainText(m.content)
 		}
 	case "session_info":
-		p.name = oneLine(rawjson.Str(line, "name"))
+		name, _ := rawjson.Unquote(m.name)
+		p.name = oneLine(name)
 	case "compaction":
-		if short := rawjson.Str(line, "shortSummary"); short != "" {
+		if short, _ := rawjson.Unquote(m.short); short != "" {
 			p.short = short
 		}
 	}
@@ -116,17 +190,26 @@ func (p *peek) cut(line []byte) {
 	rest := line[m:]
 	for _, key := range []string{`"text":"`, `"content":"`} {
 		if i := bytes.Index(rest, []byte(key)); i >= 0 {
-			s := rest[i+len(key)-1:]
-			if len(s) > 600 {
-				s = s[:600]
-			}
-			if end := bytes.LastIndexByte(s, '\\'); end > len(s)-7 {
-				s = s[:end]
-			}
-			p.s.Prompt, _ = rawjson.Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"'))
+			p.s.Prompt = beginning(rest[i+len(key)-1:])
 			return
 		}
 	}
+}
+
+// beginning gives the text of a JSON string of which only the first bytes may be there.
+func beginning(s []byte) string {
+	if end, err := rawjson.Skip(s, 0); err == nil {
+		s = s[:end-1]
+	}
+	s = s[:min(len(s), 600)]
+	// An escape of up to twelve bytes (a surrogate pair) may be cut off.
+	for k := 0; k < 12 && len(s) > 0; k++ {
+		if text, ok := rawjson.Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
+			return text
+		}
+		s = s[:len(s)-1]
+	}
+	return ""
 }
 
 // plainText joins the text blocks of a message's content.
@@ -134,11 +217,25 @@ func plainText(content []byte) string {
 	if s, ok := rawjson.Unquote(content); ok {
 		return s
 	}
-	var texts []string
+	all := ""
 	for b := range rawjson.Elements(content) {
-		if rawjson.Str(b, "type") == "text" {
-			texts = append(texts, rawjson.Str(b, "text"))
+		var kind, text []byte
+		for key, value := range rawjson.Fields(b) {
+			switch key {
+			case "type":
+				kind = value
+			case "text":
+				text = value
+			}
 		}
+		if string(kind) != `"text"` {
+			continue
+		}
+		s, _ := rawjson.Unquote(text)
+		if all != "" {
+			all += " "
+		}
+		all += s
 	}
-	return strings.Join(texts, " ")
+	return all
 }

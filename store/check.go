@@ -1,0 +1,63 @@
+package store
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Check lists all that is wrong with the session: the problems that reading it found, and blobs that its entries name
+// and that cannot be had. It reads the whole log again.
+func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
+	problems := append([]session.Problem(nil), s.tree.Problems()...)
+	if s.blobs == nil {
+		return problems, nil // what looks like a reference is one only to agents that keep blobs
+	}
+	known := map[string]*session.Problem{}
+	for e := range s.tree.Entries() {
+		if ctx.Err() != nil {
+			return problems, context.Cause(ctx)
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return problems, err
+		}
+		if !bytes.Contains(raw, []byte(blob.Prefix)) {
+			continue
+		}
+		messages, err := s.dialect.Codec().Messages(e, raw)
+		if err != nil {
+			return problems, err
+		}
+		for _, m := range messages {
+			_, err := s.dialect.Codec().ResolveBlobs(m, func(ref string) ([]byte, error) {
+				p, seen := known[ref]
+				if !seen {
+					_, p = s.Blob(ctx, ref)
+					known[ref] = p
+				}
+				if p != nil {
+					here := *p
+					here.Line, here.Offset = e.Line, e.Span.Offset
+					problems = append(problems, here)
+				}
+				return nil, blob.ErrNotExist // nobody wants the message
+			})
+			if err != nil {
+				return problems, err
+			}
+		}
+	}
+	return problems, nil
+}
+
+// MessageParts gives what is inside a message of a context in neutral form. A dialect that cannot say so gives the
+// message as it is.
+func (s *Session) MessageParts(m []byte) []session.Part {
+	if d, ok := s.dialect.(interface{ MessageParts(m []byte) []session.Part }); ok {
+		return d.MessageParts(m)
+	}
+	return []session.Part{session.OpaquePart{Type: "message", JSON: m}}
+}

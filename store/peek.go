@@ -1,0 +1,141 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// peekAll reads the ends of all logs, several at a time: the work is mostly waiting.
+func (s *Store) peekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
+	const batch = 32
+	var wg sync.WaitGroup
+	next := make(chan []Row)
+	for range min(2*runtime.GOMAXPROCS(0), len(rows)/batch+1) {
+		wg.Go(func() {
+			var buf peekBuffer
+			for part := range next {
+				for i := range part {
+					s.peek(ctx, b, &part[i], opt, &buf)
+				}
+			}
+		})
+	}
+	for part := range slices.Chunk(rows, batch) {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- part
+	}
+	close(next)
+	wg.Wait()
+}
+
+// peekBuffer is what one worker uses again for each log.
+type peekBuffer struct {
+	head, tail []byte
+	first      []dialect.Record
+	// place is whose folder dir is: neighbours in a list mostly share one.
+	dir   string
+	place dialect.Dialect
+}
+
+const (
+	headSize = 4 << 10
+	tailSize = 4 << 10
+	headMost = 1 << 20 // a header may be longer than a page: a system prompt in it, say
+)
+
+// peek fills in a row.
+func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions, buf *peekBuffer) {
+	length := row.Log.Size
+	size := int64(headSize)
+	if length <= headSize+tailSize {
+		size = length // one read is enough, and all is known
+	}
+	for ; ; size *= 16 {
+		head, tail, err := buf.read(ctx, b, row.Log, size)
+		if err != nil {
+			row.Err = err
+			return
+		}
+		whole := size >= length
+		row.Dialect = opt.Dialect
+		if row.Dialect == nil {
+			if dir := filepath.Dir(row.Path); dir != buf.dir || buf.place == nil {
+				buf.dir, buf.place = dir, s.dialectOf(row.Path)
+			}
+			row.Dialect, _ = s.detectIn(buf.place, buf.leading(head, whole))
+		}
+		row.Summary = row.Dialect.Peek(head, tail, whole)
+		if row.OK || whole || size >= headMost {
+			break
+		}
+	}
+	if !row.OK && length > 0 {
+		row.Err = ErrNotSession
+	}
+}
+
+// ender is a backend that reads both ends of a log at once, cheaper than an Opener does.
+type ender interface {
+	Ends(ctx context.Context, at backend.Log, head, tail []byte) (inHead, inTail int, err error)
+}
+
+// read gives the first bytes of a log and, where they do not reach them, the last ones.
+func (buf *peekBuffer) read(ctx context.Context, b backend.Backend, at backend.Log, size int64) (head, tail []byte, err error) {
+	if int64(cap(buf.head)) < size {
+		buf.head = make([]byte, max(size, headSize+tailSize))
+	}
+	if buf.tail == nil {
+		buf.tail = make([]byte, tailSize)
+	}
+	head, tail = buf.head[:min(size, at.Size)], buf.tail[:min(tailSize, max(at.Size-size, 0))]
+	switch o := b.(type) {
+	case ender:
+		_, _, err = o.Ends(ctx, at, head, tail)
+	case backend.Opener:
+		var f backend.Reader
+		if f, err = o.Open(ctx, at); err != nil {
+			return nil, nil, err
+		}
+		defer f.Close()
+		if _, err = f.ReadAt(head, 0); err == nil || errors.Is(err, io.EOF) {
+			_, err = f.ReadAt(tail, at.Size-int64(len(tail)))
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	default:
+		err = errors.New("the backend gives no random access")
+	}
+	return head, tail, err
+}
+
+// leading gives the records that begin a log, as far as they are whole.
+func (buf *peekBuffer) leading(head []byte, whole bool) []dialect.Record {
+	buf.first = buf.first[:0]
+	offset := 0
+	for line := 1; offset < len(head) && len(buf.first) < 8; line++ {
+		end := bytes.IndexByte(head[offset:], '\n')
+		if end < 0 {
+			if !whole {
+				break
+			}
+			end = len(head) - offset
+		}
+		if data := head[offset : offset+end]; len(bytes.TrimSpace(data[:min(len(data), 64)])) > 0 {
+			buf.first = append(buf.first, dialect.Record{Data: data, Offset: int64(offset), Line: line})
+		}
+		offset += end + 1
+	}
+	return buf.first
+}

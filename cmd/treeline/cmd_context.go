@@ -30,11 +30,16 @@ func (a *app) contextCommand() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			return a.context(cmd.Context(), s, leafOf(s.Tree(), leaf), opt, f.json)
+			at, err := leafOf(s, leaf)
+			if err != nil {
+				return err
+			}
+			return a.context(cmd.Context(), s, at, opt, f.json)
 		},
+		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&leaf, "leaf", "", "the entry to look from: an `ID`, or none for the place before the first entry")
+	addLeaf(cmd, &leaf)
 	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages as they go to the provider")
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")

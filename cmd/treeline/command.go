@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/session"
@@ -57,39 +56,4 @@ func (a *app) problems(list []session.Problem) {
 		}
 		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(p.String()))
 	}
-}
-
-// clean makes text from a session harmless on a terminal: control characters, and those that change the direction of
-// writing, are shown as escapes. Newlines and tabs stay.
-func clean(s string) string {
-	dangerous := func(r rune) bool {
-		switch {
-		case r == '\n' || r == '\t':
-			return false
-		case r < 0x20 || r >= 0x7f && r <= 0x9f:
-			return true
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0xfeff:
-			return true
-		}
-		return r == 0xfffd
-	}
-	if strings.IndexFunc(s, dangerous) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == 0xfffd:
-			b.WriteRune(r)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case dangerous(r) && r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case dangerous(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -74,6 +74,9 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
+		a.lsCommand(),
+		a.showCommand(),
+		a.treeCommand(),
 		a.contextCommand(),
 		a.versionCommand(),
 	)

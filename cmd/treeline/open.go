@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,15 +20,23 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// home is the user's folder. Without one the agents have no sessions here, and files can still be read.
+func (a *app) home() (string, error) {
+	if home := a.getenv("HOME"); home != "" {
+		return home, nil
+	}
+	return os.UserHomeDir()
+}
+
 // env is the machine as layouts see it.
 func (a *app) env() (dialect.Env, error) {
-	home, err := os.UserHomeDir()
+	home, err := a.home()
 	if err != nil {
-		return dialect.Env{}, err
+		home = string(filepath.Separator)
 	}
 	wd, err := os.Getwd()
 	if err != nil {
-		return dialect.Env{}, err
+		return dialect.Env{}, fmt.Errorf("the working directory: %w", err)
 	}
 	return dialect.Env{
 		Home: home, TempDir: os.TempDir(), WorkDir: wd,
@@ -59,6 +68,8 @@ type sessionFlags struct {
 func (f *sessionFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does (pi, omp, omp-doc)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	// It fails only where there is no such flag.
+	_ = cmd.RegisterFlagCompletionFunc("dialect", completeDialect)
 }
 
 // sessionHelp explains, in the help of every command that takes one, what a session is called.
@@ -125,13 +136,36 @@ func (a *app) ambiguous(e *store.AmbiguousError) error {
 	return errors.New(b.String())
 }
 
-// leafOf reads --leaf: an entry's id, "none", or nothing for the session's own.
-func leafOf(t *session.Tree, flag string) session.EntryID {
+func addLeaf(cmd *cobra.Command, leaf *string) {
+	cmd.Flags().StringVar(leaf, "leaf", "", "the entry to look from: an `ID`, the beginning of one, or none for the place before the first entry")
+}
+
+// leafOf reads --leaf: an entry's id or the beginning of one, "none", or nothing for the session's own.
+func leafOf(s *store.Session, flag string) (session.EntryID, error) {
+	t := s.Tree()
 	switch flag {
 	case "":
-		return t.LeafID()
+		return t.LeafID(), nil
 	case "none":
-		return ""
+		return "", nil
 	}
-	return session.EntryID(flag)
+	if e, ok := t.Lookup(session.EntryID(flag)); ok {
+		return e.ID, nil
+	}
+	var fits []string
+	for e := range t.Entries() {
+		if strings.HasPrefix(string(e.ID), flag) && !slices.Contains(fits, string(e.ID)) {
+			if fits = append(fits, string(e.ID)); len(fits) > 8 {
+				break
+			}
+		}
+	}
+	switch len(fits) {
+	case 0:
+		_, err := t.Get(session.EntryID(flag))
+		return "", fmt.Errorf("%s: %w; 'treeline tree' shows the ids", s.Path(), err)
+	case 1:
+		return session.EntryID(fits[0]), nil
+	}
+	return "", fmt.Errorf("%s: %q fits several entries: %s", s.Path(), flag, strings.Join(fits, ", "))
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// image is what can be said of a picture without showing it.
+type image struct {
+	mime string
+	size int64  // -1 where it is not known
+	blob string // the reference, where the bytes are a blob
+	url  string
+}
+
+// lookAtImage says what a picture is. blobSize tells the size of a blob, -1 where it is not known.
+func lookAtImage(p session.Image, blobSize func(ref string) int64) image {
+	i := image{mime: p.MIME, size: -1}
+	data := p.Data
+	switch {
+	case strings.HasPrefix(data, blob.Prefix):
+		i.blob, i.size = data, blobSize(data)
+		return i
+	case strings.HasPrefix(data, "data:"):
+		head, rest, _ := strings.Cut(data, ",")
+		if i.mime == "" {
+			i.mime, _, _ = strings.Cut(strings.TrimPrefix(head, "data:"), ";")
+		}
+		data = rest
+	case strings.Contains(data, "://"):
+		i.url = data
+		return i
+	}
+	data = strings.TrimRight(data, "=")
+	i.size = int64(len(data)) * 3 / 4
+	return i
+}
+
+// String names a picture in a transcript.
+func (i image) String() string {
+	words := []string{"image " + orElse(i.mime, "of unknown type")}
+	if i.size >= 0 {
+		words = append(words, byteSize(i.size))
+	}
+	if i.blob != "" {
+		name := strings.TrimPrefix(i.blob, blob.Prefix)
+		name = "blob " + name[:min(len(name), 8)]
+		if i.size < 0 {
+			name += " is missing"
+		}
+		words = append(words, name)
+	}
+	if i.url != "" {
+		words = append(words, i.url)
+	}
+	return "[" + oneLine(strings.Join(words, ", "), 120) + "]"
+}

@@ -1,0 +1,105 @@
+package main
+
+import "github.com/clipperhouse/displaywidth"
+
+// column is one column of a table.
+type column struct {
+	name  string
+	right bool // aligned to the right: numbers
+	mark  func(string) string
+
+	cells []cell
+	width int
+}
+
+// cell is a text and the columns that it takes on a terminal.
+type cell struct {
+	text  string
+	width int
+}
+
+// table is text in columns, aligned by what the text takes on a terminal.
+type table []column
+
+func (t table) add(texts ...string) {
+	for i := range t {
+		c := &t[i]
+		w := displaywidth.String(texts[i])
+		c.cells = append(c.cells, cell{texts[i], w})
+		c.width = max(c.width, w, len(c.name))
+	}
+}
+
+const gap = "  "
+
+// The columns that give way where a line is too short: of a project the end matters, of a title the beginning.
+const (
+	projectColumn = 1
+	titleColumn   = 2
+	leastProject  = 12
+	leastTitle    = 16
+)
+
+// fit makes the table as wide as the terminal: first the project gives way, then the title.
+func (t table) fit(columns int) {
+	total := len(gap) * (len(t) - 1)
+	for i := range t {
+		total += t[i].width
+	}
+	over := total - columns
+	if over <= 0 {
+		return
+	}
+	project, title := &t[projectColumn], &t[titleColumn]
+	// The title keeps half of what the two have, where the project is long.
+	share := (project.width + title.width - over) / 3
+	give := min(over, max(project.width-max(share, leastProject), 0))
+	project.width -= give
+	title.width = max(title.width-(over-give), leastTitle)
+	for i := range project.cells {
+		project.cells[i].shorten(project.width, cutFront)
+		title.cells[i].shorten(title.width, cut)
+	}
+}
+
+func (c *cell) shorten(width int, cut func(string, int) string) {
+	if c.width > width {
+		c.text = cut(c.text, width)
+		c.width = displaywidth.String(c.text)
+	}
+}
+
+func (t table) write(out *output) {
+	for i := range t {
+		t.cell(out, i, cell{t[i].name, len(t[i].name)}, out.style.dim)
+	}
+	for row := range t[0].cells {
+		for i := range t {
+			t.cell(out, i, t[i].cells[row], t[i].mark)
+		}
+	}
+}
+
+// cell writes one cell and what stands behind it.
+func (t table) cell(out *output, i int, c cell, mark func(string) string) {
+	last := i == len(t)-1
+	fill := t[i].width - c.width
+	if t[i].right {
+		spaces(out, fill)
+	}
+	out.WriteString(mark(c.text))
+	if !t[i].right && !last {
+		spaces(out, fill)
+	}
+	if last {
+		out.WriteByte('\n')
+	} else {
+		out.WriteString(gap)
+	}
+}
+
+func spaces(out *output, n int) {
+	for ; n > 0; n-- {
+		out.WriteByte(' ')
+	}
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// clean makes text from a session harmless on a terminal: control characters, and those that change the direction of
+// writing, are shown as escapes. Newlines and tabs stay.
+func clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == utf8.RuneError: // also for each byte that is not UTF-8
+			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case dangerous(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case dangerous(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// plain says that there is nothing in s to look at twice: most text is ASCII.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		} else if c >= 0x80 {
+			return strings.IndexFunc(s[i:], func(r rune) bool { return r == utf8.RuneError || dangerous(r) }) < 0
+		}
+	}
+	return true
+}
+
+func dangerous(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20 || r >= 0x7f && r <= 0x9f:
+		return true
+	}
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c || r == 0xfeff
+}
+
+// isOneLine says that a text is a clean line already, of no more than so many columns (0: no limit).
+func isOneLine(s string, most int) bool {
+	if most > 0 && len(s) > most {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
+			return false
+		}
+	}
+	return true
+}
+
+// oneLine gives the beginning of a text as one clean line: white space becomes single spaces, and it ends with an ellipsis
+// where it was longer than the given number of columns (0: no limit). A long text is not gone through to its end.
+func oneLine(s string, most int) string {
+	if isOneLine(s, most) {
+		return s
+	}
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+		// No character takes more than four bytes; combining ones do take none of the columns, so leave them some room.
+		if most > 0 && b.Len() > 8*most+64 {
+			break
+		}
+	}
+	return cut(clean(b.String()), most)
+}
+
+const ellipsis = "…"
+
+// cut shortens a line to a number of columns (0: not at all).
+func cut(s string, most int) string {
+	if most <= 0 || len(s) <= most {
+		return s
+	}
+	return displaywidth.TruncateString(s, most, ellipsis)
+}
+
+// cutFront shortens a line too, and keeps its end: of a path that is what matters.
+func cutFront(s string, most int) string {
+	over := displaywidth.String(s) - most
+	if most <= 0 || over <= 0 {
+		return s
+	}
+	over++ // for the ellipsis
+	g := displaywidth.StringGraphemes(s)
+	rest := s
+	for over > 0 && g.Next() {
+		over -= g.Width()
+		rest = rest[len(g.Value()):]
+	}
+	return ellipsis + rest
+}
+
+// pad fills a cell up with spaces, on the left for numbers.
+func pad(s string, width int, right bool) string {
+	n := width - displaywidth.String(s)
+	if n <= 0 {
+		return s
+	}
+	if right {
+		return strings.Repeat(" ", n) + s
+	}
+	return s + strings.Repeat(" ", n)
+}
+
+// wrap breaks a clean line into pieces of at most width columns (0: not at all), between words where it can. What goes on is indented as
+// the line was.
+func wrap(line string, width int) []string {
+	if width <= 0 {
+		return []string{line}
+	}
+	if strings.IndexByte(line, '\t') >= 0 {
+		line = strings.ReplaceAll(line, "\t", "    ")
+	}
+	if len(line) <= width || displaywidth.String(line) <= width {
+		return []string{line}
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	if len(indent) > width/2 {
+		indent = ""
+	}
+	var lines []string
+	start, used := 0, 0 // where the piece begins, and its columns
+	breakAt := -1       // behind the last space
+	at := 0
+	for g := displaywidth.StringGraphemes(line); g.Next(); {
+		w := g.Width()
+		if used+w > width && at > start {
+			end := at
+			if breakAt > start && strings.TrimSpace(line[start:breakAt]) != "" {
+				end = breakAt
+			}
+			lines = append(lines, prefixed(len(lines), indent, strings.TrimRight(line[start:end], " ")))
+			start, breakAt = end, -1
+			used = len(indent) + displaywidth.String(line[start:at])
+		}
+		used += w
+		at += len(g.Value())
+		if g.Value() == " " {
+			breakAt = at
+		}
+	}
+	return append(lines, prefixed(len(lines), indent, line[start:]))
+}
+
+func prefixed(n int, indent, s string) string {
+	if n == 0 {
+		return s
+	}
+	return indent + s
+}
+
+// byteSize is a size for people.
+func byteSize(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f := float64(n)
+	for _, unit := range []string{"KB", "MB", "GB", "TB"} {
+		if f /= 1000; f < 9.95 {
+			return fmt.Sprintf("%.1f %s", f, unit)
+		} else if f < 999.5 || unit == "TB" {
+			return fmt.Sprintf("%.0f %s", f, unit)
+		}
+	}
+	return ""
+}
+
+// grouped is a number with its thousands set apart.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// counted says how many there are of something, with its plural.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(int64(n)) + " " + many
+}
+
+// ago is a moment as people say it, seen from now.
+func ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d < -time.Minute:
+		return t.Format("2006-01-02 15:04")
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour && now.Day() == t.Day(), d < 6*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	case d < 6*24*time.Hour:
+		return t.Format("Mon 15:04")
+	case now.Year() == t.Year():
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006")
+}
+
+// tilde shortens the home folder in a path.
+func tilde(path, home string) string {
+	if home == "" || home == "/" {
+		return path
+	}
+	if rest, ok := strings.CutPrefix(path, home); ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
+		return "~" + rest
+	}
+	return path
+}
+
+// displayWidth is the columns of a text that may have marks of ours in it.
+func displayWidth(s string) int {
+	if strings.IndexByte(s, 0x1b) >= 0 {
+		return displaywidth.Options{ControlSequences: true}.String(s)
+	}
+	return displaywidth.String(s)
+}

@@ -1,0 +1,375 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// transcript writes entries and messages for people. The first error of the writer stays in it.
+type transcript struct {
+	out *output
+	// all shows what is otherwise folded or hidden.
+	all bool
+	// label gives the label of an entry; blobSize the size of a blob, -1 where it is not there.
+	label    func(session.EntryID) string
+	blobSize func(ref string) int64
+
+	day  string // of the last header: the date is shown where it changes
+	last block
+}
+
+// block is what was written last: it decides whether a blank line comes before the next.
+type block int
+
+const (
+	nothing block = iota
+	speech        // somebody speaks
+	result        // of a tool
+	note          // a thin line
+)
+
+const (
+	foldedLines = 3   // of what a tool answered
+	foldedWidth = 160 // columns of such a line where there is no terminal
+	indent      = "  "
+)
+
+func (t *transcript) begin(b block) {
+	if t.last != nothing && (b != t.last || b == speech) && b != result {
+		io.WriteString(t.out, "\n")
+	}
+	t.last = b
+}
+
+func (t *transcript) line(s string) {
+	t.out.WriteString(strings.TrimRight(s, " "))
+	t.out.WriteByte('\n')
+}
+
+// text writes a text that may have many lines, each behind a margin and marked.
+func (t *transcript) text(s, margin string, mark func(string) string) {
+	for _, line := range lines(s) {
+		width := t.out.width - displayWidth(margin)
+		if t.out.width == 0 {
+			width = 0
+		}
+		for _, piece := range wrap(line, max(width, 0)) {
+			t.line(margin + mark(piece))
+		}
+	}
+}
+
+// lines gives the clean lines of a text, without the blank ones at its ends.
+func lines(s string) []string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Split(strings.Trim(clean(s), "\n"), "\n")
+}
+
+func same(s string) string { return s }
+
+// header writes who speaks, with what is known of it.
+func (t *transcript) header(b block, who string, details ...string) {
+	t.begin(b)
+	words := []string{who}
+	for _, d := range details {
+		if d != "" {
+			words = append(words, d)
+		}
+	}
+	t.line(strings.Join(words, " "))
+}
+
+// details are the dim words behind a name: time, model and id, and the label.
+func (t *transcript) details(v view, more ...string) []string {
+	st := t.out.style
+	words := []string{t.when(v.time)}
+	words = append(words, more...)
+	words = append(words, clean(string(v.ID)))
+	var list []string
+	for _, w := range words {
+		if w != "" {
+			list = append(list, st.dim("· "+w))
+		}
+	}
+	return append(list, t.flag(v.ID))
+}
+
+// flag is the label of an entry.
+func (t *transcript) flag(id session.EntryID) string {
+	if l := t.label(id); l != "" {
+		return t.out.style.yellow("⚑ " + oneLine(l, 60))
+	}
+	return ""
+}
+
+// when is the time of an entry: with the date where that is another than before.
+func (t *transcript) when(at session.Time) string {
+	moment, ok := at.Time()
+	if !ok {
+		return ""
+	}
+	moment = moment.In(time.Local)
+	day := moment.Format("2006-01-02")
+	if day == t.day {
+		return moment.Format("15:04")
+	}
+	t.day = day
+	return moment.Format("2006-01-02 15:04")
+}
+
+// speaker marks who speaks. The sign in front makes turns easy to find without colours too.
+func (t *transcript) speaker(role string) string {
+	st := t.out.style
+	role = oneLine(role, 40)
+	switch role {
+	case "user":
+		return st.mark("1;36", "❯ user")
+	case "assistant":
+		return st.mark("1;32", "● assistant")
+	}
+	return st.bold("○ " + orElse(role, "message"))
+}
+
+// entry writes one entry of a path.
+func (t *transcript) entry(v view) {
+	st := t.out.style
+	switch b := v.body.(type) {
+	case session.Message:
+		t.message(v, b)
+	case session.Compaction:
+		words := []string{"compaction"}
+		if n, err := strconv.ParseInt(string(b.TokensBefore), 10, 64); err == nil {
+			words = append(words, grouped(n)+" tokens before")
+		}
+		if b.FirstKept != "" && b.FirstKept != v.ID {
+			words = append(words, "keeps from "+clean(string(b.FirstKept)))
+		}
+		t.summary(v, strings.Join(words, " · "), b.Summary)
+	case session.BranchSummary:
+		t.summary(v, "back from a branch · "+clean(orElse(string(b.From), "?")), b.Summary)
+	case session.CustomMessage:
+		if !b.Display && !t.all {
+			return
+		}
+		hidden := ""
+		if !b.Display {
+			hidden = "hidden"
+		}
+		t.header(speech, st.yellow("┃ "+oneLine(b.Type, 60)), t.details(v, hidden)...)
+		t.parts(v.parts, st.yellow("┃")+" ", true)
+	case session.Label, session.Custom:
+		if t.all {
+			t.note(v)
+		}
+	case session.SessionInit:
+		t.note(v)
+		if t.all {
+			t.parts(v.parts, indent, true)
+		}
+	case session.Opaque:
+		t.note(v)
+		if t.all {
+			t.text(string(b.JSON), indent, st.dim)
+		}
+	default:
+		t.note(v)
+	}
+}
+
+// note writes a thin line: something changed.
+func (t *transcript) note(v view) {
+	st := t.out.style
+	most := 100
+	if t.out.width > 0 {
+		most = min(most, t.out.width-4)
+	}
+	t.header(note, st.dim("┄ "+oneLine(v.word()+" "+v.line(most), most)), t.flag(v.ID))
+}
+
+// summary writes what stands for entries that are not on the path, or that the model no longer sees.
+func (t *transcript) summary(v view, title, text string) {
+	st := t.out.style
+	t.header(speech, st.mark("1;35", "━━ "+title), t.details(v)...)
+	if strings.TrimSpace(text) != "" {
+		t.text(text, indent, same)
+	}
+}
+
+func (t *transcript) message(v view, m session.Message) {
+	if v.Role == session.RoleTool {
+		t.begin(result)
+		t.parts(v.parts, indent, false)
+		if f := t.flag(v.ID); f != "" {
+			t.line(indent + indent + f)
+		}
+		return
+	}
+	model := ""
+	if m.Model != "" {
+		model = oneLine(m.Model, 60)
+	}
+	t.header(speech, t.speaker(v.role()), t.details(v, model)...)
+	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
+	t.parts(v.parts, indent, spoken)
+	t.ending(m)
+}
+
+// ending says how an answer ended where that is worth a word.
+func (t *transcript) ending(m session.Message) {
+	st := t.out.style
+	switch m.Stop {
+	case "", "stop", "toolUse":
+	default:
+		t.line(indent + st.red("✗ ended: "+oneLine(m.Stop, 40)))
+	}
+	if t.all && m.Usage != nil {
+		u := m.Usage
+		words := []string{grouped(u.Input) + " in", grouped(u.Output) + " out"}
+		if u.CacheRead > 0 {
+			words = append(words, grouped(u.CacheRead)+" cached")
+		}
+		if u.Cost > 0 {
+			words = append(words, fmt.Sprintf("$%.4f", u.Cost))
+		}
+		t.line(indent + st.dim("tokens: "+strings.Join(words, " · ")))
+	}
+}
+
+// parts writes what is inside a message. Text is whole where somebody speaks; what programs wrote is folded.
+func (t *transcript) parts(parts []session.Part, margin string, spoken bool) {
+	st := t.out.style
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			switch {
+			case strings.TrimSpace(p.Text) == "":
+			case spoken:
+				t.text(p.Text, margin, same)
+			default:
+				t.folded(p.Text, margin)
+			}
+		case session.Thinking:
+			if p.Text != "" {
+				t.text(p.Text, margin+st.dim("┊")+" ", st.thought)
+			} else if p.Signature != "" {
+				t.line(margin + st.dim("┊ (thinking that only the provider can read)"))
+			}
+		case session.ToolCall:
+			t.call(p, margin)
+		case session.ToolResult:
+			t.result(p, margin)
+		case session.Image:
+			t.line(margin + lookAtImage(p, t.blobSize).String())
+		case session.OpaquePart:
+			t.opaque(p, margin)
+		}
+	}
+}
+
+// opaque writes a part of a type that we do not know, or what went wrong.
+func (t *transcript) opaque(p session.OpaquePart, margin string) {
+	st := t.out.style
+	if s, ok := rawjson.Unquote(p.JSON); ok && p.Type == "error" {
+		t.text("✗ "+s, margin, st.red)
+		return
+	}
+	t.line(margin + st.dim("["+oneLine(orElse(p.Type, "?"), 60)+"]"))
+	if t.all {
+		t.text(string(p.JSON), margin+indent, st.dim)
+	}
+}
+
+// call writes a tool call: its name and what it is about on one line.
+func (t *transcript) call(c session.ToolCall, margin string) {
+	st := t.out.style
+	name := oneLine(orElse(c.Name, "?"), 60)
+	if t.all {
+		t.line(margin + st.cyan("▸ ") + st.bold(name))
+		t.arguments(c.Arguments, margin+indent+indent)
+		return
+	}
+	most := 100
+	if t.out.width > 0 {
+		most = max(t.out.width-displayWidth(margin)-displayWidth(name)-4, 8)
+	}
+	t.line(margin + st.cyan("▸ ") + st.bold(name) + " " + shortJSON(c.Arguments, most))
+}
+
+// arguments writes all that a tool was told.
+func (t *transcript) arguments(raw session.Raw, margin string) {
+	st := t.out.style
+	if !rawjson.IsObject(raw) {
+		if len(raw) > 0 {
+			t.text(string(raw), margin, same)
+		}
+		return
+	}
+	for key, value := range rawjson.Fields(raw) {
+		s, isString := rawjson.Unquote(value)
+		if !isString {
+			s = string(value)
+		}
+		key = oneLine(key, 60)
+		if !strings.Contains(strings.TrimRight(s, "\n"), "\n") {
+			t.text(key+": "+s, margin, same)
+			continue
+		}
+		t.line(margin + key + ":")
+		t.text(s, margin+st.dim("│")+" ", same)
+	}
+}
+
+// result writes what a tool answered.
+func (t *transcript) result(r session.ToolResult, margin string) {
+	st := t.out.style
+	name := oneLine(orElse(r.Name, "result"), 60)
+	head := st.dim("↳ " + name)
+	if r.IsError {
+		head = st.red("✗ " + name)
+	}
+	count := 0
+	for _, p := range r.Parts {
+		if text, ok := p.(session.Text); ok && text.Text != "" {
+			count += len(lines(text.Text))
+		}
+	}
+	switch {
+	case len(r.Parts) == 0 || count == 0 && len(r.Parts) == 1 && isText(r.Parts[0]):
+		t.line(margin + head + st.dim(" (empty)"))
+		return
+	case count > 1:
+		t.line(margin + head + st.dim(" · "+counted(count, "line", "lines")))
+	default:
+		t.line(margin + head)
+	}
+	t.parts(r.Parts, margin+st.dim("│")+" ", t.all)
+}
+
+func isText(p session.Part) bool { _, ok := p.(session.Text); return ok }
+
+// folded writes the first lines of a text and says how many more there are.
+func (t *transcript) folded(s, margin string) {
+	st := t.out.style
+	list := lines(s)
+	if t.all || len(list) <= foldedLines+1 && len(s) < foldedWidth {
+		t.text(s, margin, same)
+		return
+	}
+	most := foldedWidth
+	if t.out.width > 0 {
+		most = max(t.out.width-displayWidth(margin), 8)
+	}
+	shown := min(len(list), foldedLines)
+	for _, line := range list[:shown] {
+		t.line(margin + cut(strings.ReplaceAll(line, "\t", "    "), most))
+	}
+	if more := len(list) - shown; more > 0 {
+		t.line(margin + st.dim("… "+counted(more, "more line", "more lines")))
+	}
+}

@@ -125,6 +125,9 @@ func (dec *decoder) one(r dialect.Record, data []byte, at int64, pos int) (int, 
 		}
 		dec.problem(r, pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", shorten(data[pos:end])),
 			"it is passed over and stays in the file")
+		if dec.v < 2 && data[pos] == '[' {
+			dec.ordinals = append(dec.ordinals, dec.b.Len()) // version 1 counts it
+		}
 		return end, nil
 	}
 	var f fields
@@ -204,7 +207,7 @@ func text(value []byte) []byte {
 
 // first takes the record that must be the header, or the title slot before it.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
-	if string(f.typ) == "title" && !dec.hasSlot {
+	if string(f.typ) == "title" {
 		dec.hasSlot, dec.slot = true, rawjson.Str(record, "title")
 		return
 	}
@@ -306,7 +309,10 @@ func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	if err != nil {
 		return false, 0
 	}
-	if k >= 0 && k < float64(len(dec.ordinals)) && k == float64(int(k)) {
+	switch n := float64(len(dec.ordinals)); {
+	case k == n: // the compaction itself: nothing is kept
+		return true, dec.b.Len()
+	case k >= 0 && k < n && k == float64(int(k)):
 		return true, dec.ordinals[int(k)]
 	}
 	return true, -1
@@ -342,27 +348,47 @@ func (dec *decoder) damaged(r dialect.Record, data []byte, at int64, pos int, er
 // nextRecord looks behind a damaged piece for a record that runs, alone or with others, to the end of the line. The work
 // is limited: a hostile line must not make us scan it again for each of its braces.
 func (dec *decoder) nextRecord(data []byte, from int) int {
-	budget := 4*len(data) + 4096
+	budget := 8*len(data) + 4096
 	for budget > 0 {
 		i := bytes.Index(data[from:], []byte(`{"type":`))
 		if i < 0 {
 			return -1
 		}
 		from += i
-		var probe rawjson.Text
-		probe.Reset(data[from:])
-		var f fields
-		end, err := f.scan(&probe, 0)
-		budget -= len(data) - from
-		if err == nil && f.typ != nil && (f.id != nil || string(f.typ) == "session" || dec.v < 2) {
-			if rest := rawjson.SkipSpace(data, from+end); rest >= len(data) || data[rest] == '{' {
-				dec.text.Damaged()
-				return from
-			}
+		end, err := rawjson.Skip(data, from)
+		budget -= end - from
+		if err != nil {
+			from++
+			continue
 		}
-		from++
+		rest := rawjson.SkipSpace(data, end)
+		if (rest >= len(data) || data[rest] == '{') && dec.isRecord(data[from:end]) {
+			dec.text.Damaged()
+			return from
+		}
+		from = end
 	}
 	return -1
+}
+
+// isRecord tells a record from the other objects with a type that a torn record has inside: blocks of its content, or
+// items of a provider's history, which have an id as well.
+func (dec *decoder) isRecord(object []byte) bool {
+	var t rawjson.Text
+	t.Reset(object)
+	var f fields
+	if _, err := f.scan(&t, 0); err != nil || f.typ == nil {
+		return false
+	}
+	switch kind := kindOf(f.typ); {
+	case string(f.typ) == "session":
+		return f.id != nil
+	case dec.v >= 2:
+		return f.id != nil && rawjson.Get(object, "parentId") != nil
+	default: // no ids, and few kinds
+		return kind != session.KindOpaque && (kind != session.KindMessage || f.role != nil) &&
+			rawjson.IsString(rawjson.Get(object, "timestamp"))
+	}
 }
 
 // Finish says whether it was a session.
@@ -371,7 +397,11 @@ func (dec *decoder) Finish() error {
 		return dec.refused
 	}
 	if !dec.header && dec.started {
-		dec.refuse(dialect.Record{Line: 1}, 0, "no line of it is a record")
+		found := "no line of it is a record"
+		if dec.hasSlot {
+			found = "there is a title and nothing behind it"
+		}
+		dec.refuse(dialect.Record{Line: 1}, 0, found)
 		return dec.refused
 	}
 	return nil

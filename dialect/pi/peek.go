@@ -20,8 +20,13 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		p.s.Messages = 0
 	}
 	p.lines(bytes.TrimPrefix(head, bom), true, whole)
-	p.lines(tail, false, true)
+	if p.s.OK {
+		p.lines(tail, false, true)
+	}
 	p.text.Reset(nil)
+	if whole && p.damaged {
+		p.count(d, head)
+	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
 	}
@@ -42,6 +47,35 @@ type peek struct {
 	name     string // the last session_info
 	short    string // the last compaction's short summary
 	active   []byte // the last entry's time
+	refused  bool   // the first record is no header
+	damaged  bool   // a line is not simply a record
+}
+
+// count reads a damaged log as a decoder does, which knows what is still good in it.
+func (p *peek) count(d *Dialect, log []byte) {
+	b := session.NewBuilder("", nil)
+	dec := d.NewDecoder(b)
+	line, offset := 0, int64(0)
+	for data := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
+		line++
+		record, whole := bytes.CutSuffix(data, []byte{'\n'})
+		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !whole})
+		offset += int64(len(data))
+	}
+	if dec.Finish() != nil {
+		return
+	}
+	tree := b.Finish()
+	if h := tree.Header(); !p.s.OK && h.Raw != nil {
+		p.s.OK, p.s.ID, p.s.CWD, p.s.Parent = true, h.ID, h.CWD, h.Parent
+		p.s.Version, p.s.Created, p.s.Title = h.Version, h.Timestamp, h.Title
+	}
+	p.s.Messages = 0
+	for e := range tree.Entries() {
+		if e.Kind == session.KindMessage {
+			p.s.Messages++
+		}
+	}
 }
 
 // lines looks at each line that is there whole.
@@ -53,7 +87,7 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		}
 		b = b[i+1:]
 	}
-	for len(b) > 0 {
+	for len(b) > 0 && !p.refused {
 		line, rest, found := bytes.Cut(b, []byte{'\n'})
 		if !found && !toEnd {
 			p.cut(line)
@@ -63,6 +97,7 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		switch {
 		case p.dull(line) && len(rest) > 0:
 		case !m.scan(p.text, line):
+			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
 		case p.s.OK:
 			p.entry(&m)
 		default:
@@ -141,7 +176,7 @@ func (p *peek) front(line []byte, m *members) {
 		p.slot, p.s.Title = true, str(m.title)
 		p.untitled = p.s.Title == ""
 	case "session":
-		if !rawjson.IsString(m.id) {
+		if p.refused = !rawjson.IsString(m.id); p.refused {
 			return
 		}
 		p.s.OK = true
@@ -152,6 +187,8 @@ func (p *peek) front(line []byte, m *members) {
 		if !p.slot {
 			p.s.Title = str(m.title)
 		}
+	default:
+		p.refused = true
 	}
 }
 

@@ -1,0 +1,128 @@
+package dialecttest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// encode: what was read and not changed is written as it was, byte for byte; of an old version, as a record that says
+// the same.
+func (f *fixture) encode(t *testing.T) {
+	tree, _ := Decode(f.d, f.name, f.data)
+	for e := range tree.Entries() {
+		want := f.data[e.Span.Offset:e.Span.End()]
+		raw, err := e.Raw()
+		if err != nil || !bytes.Equal(raw, want) {
+			t.Fatalf("entry %s is read as %q (%v), not %q", e.ID, raw, err, want)
+		}
+		record, err := f.d.Encode(e)
+		switch {
+		case err != nil:
+			t.Fatalf("entry %s: %v", e.ID, err)
+		case bytes.IndexByte(record, '\n') >= 0 || !rawjson.Valid(record):
+			t.Fatalf("entry %s is written as %q, which is no record", e.ID, record)
+		case !e.Migrated && !bytes.Equal(record, want):
+			t.Fatalf("entry %s is written as %q, not %q", e.ID, record, want)
+		}
+	}
+}
+
+// contexts: at every entry, with every option, there is a path and a context of well-formed messages.
+func (f *fixture) contexts(t *testing.T) {
+	tree, err := Decode(f.d, f.name, f.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range tree.Entries() {
+		if err := checkLeaf(tree, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var contextOptions = []session.ContextOptions{
+	{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {DropFailed: true, StripDangling: true, LLM: true},
+}
+
+func checkLeaf(tree *session.Tree, e session.Entry) error {
+	path, err := tree.Path(e.ID)
+	if err != nil {
+		return fmt.Errorf("path to %s: %w", e.ID, err)
+	}
+	if path.Len() == 0 || path.Len() > tree.Len() || path.At(path.Len()-1).ID != e.ID {
+		return fmt.Errorf("the path to %s has %d entries of %d", e.ID, path.Len(), tree.Len())
+	}
+	for _, opt := range contextOptions {
+		c, err := session.BuildContext(tree, e.ID, opt)
+		if err != nil {
+			return fmt.Errorf("context at %s: %w", e.ID, err)
+		}
+		for m, err := range c.Messages() {
+			if err != nil {
+				return fmt.Errorf("message at %s: %w", e.ID, err)
+			}
+			if !rawjson.Valid(m.JSON) || bytes.IndexByte(m.JSON, '\n') >= 0 {
+				return fmt.Errorf("message of %s at %s is %q", m.Entry.ID, e.ID, m.JSON)
+			}
+		}
+		if state := c.AppendState([]byte("{")); !rawjson.Valid(append(state, '}')) {
+			return fmt.Errorf("state at %s is %s", e.ID, state)
+		}
+	}
+	if _, err := e.Body(); err != nil {
+		return fmt.Errorf("body of %s: %w", e.ID, err)
+	}
+	if _, err := e.Parts(); err != nil {
+		return fmt.Errorf("parts of %s: %w", e.ID, err)
+	}
+	_, err = e.Time()
+	return err
+}
+
+// Fuzz feeds a decoder any bytes, beginning with the fixtures of a folder. Whatever the bytes: nothing panics, every
+// entry is a piece of the log and JSON, every path and context ends, and a second reading gives the same.
+func Fuzz(f *testing.F, dir string, d dialect.Dialect) {
+	for _, fix := range load(f, dir) {
+		f.Add(fix.data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 64<<10 {
+			return // the work below is quadratic; long records are a test of their own
+		}
+		tree, err := Decode(d, "fuzz", data)
+		again, errAgain := Decode(d, "fuzz", data)
+		if a, b := describe(tree, err), describe(again, errAgain); a != b {
+			t.Fatalf("two readings differ (-first +second):\n%s", Diff(a, b))
+		}
+		d.Detect(first(data))
+		d.Peek(data, nil, true)
+		d.Peek(data[:len(data)/2], data[len(data)/2:], false)
+		if err != nil {
+			return
+		}
+		from := max(0, tree.Len()-20)
+		for e := range tree.Entries() {
+			raw, err := e.Raw()
+			if err != nil || !rawjson.Valid(raw) || !bytes.Equal(raw, data[e.Span.Offset:e.Span.End()]) {
+				t.Fatalf("entry %q is %q (%v)", e.ID, raw, err)
+			}
+			if record, err := d.Encode(e); err != nil || !rawjson.Valid(record) {
+				t.Fatalf("entry %q is written as %q (%v)", e.ID, record, err)
+			}
+			if found, ok := tree.Lookup(e.ID); !ok || found.Index < e.Index {
+				t.Fatalf("entry %q is not found by its id", e.ID)
+			}
+			if e.Index < from {
+				continue
+			}
+			if err := checkLeaf(tree, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

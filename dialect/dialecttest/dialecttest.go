@@ -1,0 +1,206 @@
+// Package dialecttest proves that a dialect keeps the contract of package dialect, on logs that the dialect's author
+// wrote. A new dialect's test is a call of Run and one of Fuzz; see the tests of package pi.
+//
+// # Fixtures
+//
+// A fixture is a log, testdata/<value>/<name>.jsonl. The folder is the name of the dialect value that reads it, or
+// "refused" for logs that are no session to anyone. Beside each lies <name>.golden, what the log decodes to: one line
+// for the header, each entry, each label, the leaf and each Problem. "go test -update" writes these anew; look at the
+// difference before you believe it.
+//
+// Every fixture is then damaged in every way that we can think of: cut at each byte, garbage between its lines, members
+// that nobody knows in its records. So fixtures are best small, one oddity each.
+package dialecttest
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/jsonl"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Refused is the folder of logs that no dialect reads.
+const Refused = "refused"
+
+// Run tests the values of one dialect's package on the fixtures of a folder.
+func Run(t *testing.T, dir string, values ...dialect.Dialect) {
+	fixtures := load(t, dir)
+	if len(fixtures) == 0 {
+		t.Fatalf("no fixture %s/<value>/<name>.jsonl", dir)
+	}
+	used := map[string]bool{}
+	for _, f := range fixtures {
+		d := find(values, f.value)
+		if d == nil {
+			t.Errorf("%s: no value is called %q", f.path, f.value)
+			continue
+		}
+		used[f.value] = true
+		t.Run(f.value+"/"+f.name, func(t *testing.T) {
+			t.Parallel()
+			f.T = t
+			f.d = d
+			f.run()
+		})
+	}
+	for _, d := range values {
+		if !used[d.Name()] {
+			t.Errorf("no fixture is for %s", d.Name())
+		}
+	}
+}
+
+// find gives the value of that name; the first one tries what nobody reads.
+func find(values []dialect.Dialect, name string) dialect.Dialect {
+	if name == Refused {
+		return values[0]
+	}
+	for _, d := range values {
+		if d.Name() == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// fixture is one log, and the test of it.
+type fixture struct {
+	*testing.T
+	d           dialect.Dialect
+	path        string
+	value, name string
+	data        []byte
+}
+
+func load(t testing.TB, dir string) []*fixture {
+	t.Helper()
+	var list []*fixture
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || path.Ext(name) != ".jsonl" {
+			return err
+		}
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		data, err := os.ReadFile(file)
+		list = append(list, &fixture{
+			path: file, value: path.Dir(name), name: strings.TrimSuffix(path.Base(name), ".jsonl"), data: data,
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (f *fixture) run() {
+	f.Run("Detect", f.detect)
+	f.Run("Golden", f.golden)
+	f.Run("Peek", f.peek)
+	f.Run("Cut", f.cut)
+	if f.value == Refused {
+		return
+	}
+	f.Run("Encode", f.encode)
+	f.Run("Contexts", f.contexts)
+	f.Run("UnknownMembers", f.unknownMembers)
+	f.Run("Garbage", f.garbage)
+}
+
+// Decode reads a log from bytes. The error is that of the decoder: the log is no session.
+func Decode(d dialect.Dialect, name string, data []byte) (*session.Tree, error) {
+	b := session.NewBuilder(name, source(data))
+	dec := d.NewDecoder(b)
+	for _, r := range records(data) {
+		dec.Decode(r)
+	}
+	err := dec.Finish()
+	return b.Finish(), err
+}
+
+// records splits a log. Each has bytes of its own, and they are spoiled once the decoder has seen the next one: what
+// it kept without copying shows.
+func records(data []byte) []dialect.Record {
+	var list []dialect.Record
+	s := jsonl.NewSplitter(bytes.NewReader(data), 0)
+	for line := 1; ; line++ {
+		r, err := s.Next()
+		if err != nil {
+			return list
+		}
+		list = append(list, dialect.Record{Data: bytes.Clone(r.Data), Offset: r.Offset, Line: line, Torn: r.Torn})
+	}
+}
+
+// source gives the spans of a log in memory.
+type source []byte
+
+var errSpan = errors.New("the span lies outside of the log")
+
+func (s source) Bytes(span session.Span) ([]byte, error) {
+	if span.Offset < 0 || span.Length < 0 || span.End() > int64(len(s)) {
+		return nil, errSpan
+	}
+	return bytes.Clone(s[span.Offset:span.End()]), nil
+}
+
+// first gives what Detect gets: the first records, blank ones left out.
+func first(data []byte) []dialect.Record {
+	var list []dialect.Record
+	for _, r := range records(data) {
+		if len(bytes.TrimSpace(r.Data)) > 0 && len(list) < 8 {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// detect: exactly one family of all that there are claims a log, and nobody one that is no session or empty.
+func (f *fixture) detect(t *testing.T) {
+	for _, d := range all.Dialects() {
+		want := f.value != Refused && len(f.data) > 0 && d.Family() == f.d.Family()
+		if got := d.Detect(first(f.data)); got != want {
+			t.Errorf("%s: Detect of %s says %v", f.path, d.Name(), got)
+		}
+	}
+}
+
+// peek: the summary of a whole log agrees with the log, and no piece of a log makes Peek fall over.
+func (f *fixture) peek(t *testing.T) {
+	tree, err := Decode(f.d, f.path, f.data)
+	s := f.d.Peek(f.data, nil, true)
+	if want := err == nil && len(tree.Header().Raw) > 0; s.OK != want {
+		t.Fatalf("OK is %v", s.OK)
+	}
+	for n := range f.data {
+		if part := f.d.Peek(f.data[:n], f.data[n:], false); part.OK && !s.OK {
+			t.Fatalf("the first %d bytes have a header that the log has not", n)
+		}
+	}
+	if !s.OK {
+		return
+	}
+	if h := tree.Header(); s.ID != h.ID || s.CWD != h.CWD || s.Version != h.Version || s.Parent != h.Parent || s.Created != h.Timestamp {
+		t.Errorf("the summary %+v is not that of the header %s", s, h.Raw)
+	}
+	messages := 0
+	for e := range tree.Entries() {
+		if e.Kind == session.KindMessage {
+			messages++
+		}
+	}
+	if s.Messages != messages {
+		t.Errorf("%d messages instead of %d", s.Messages, messages)
+	}
+}

@@ -1,0 +1,12 @@
+package pi_test
+
+import (
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/dialect/pi"
+)
+
+func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", pi.Omp, pi.Pi, pi.OmpDoc) }
+
+func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", pi.Omp) }

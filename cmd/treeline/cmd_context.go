@@ -1,12 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -48,21 +50,73 @@ func (a *app) contextCommand() *cobra.Command {
 }
 
 func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryID, opt store.ContextOptions, asJSON bool) error {
-	problems := s.Tree().Problems()
+	problems := slices.Clone(s.Tree().Problems())
 	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+	if !asJSON {
+		opt.NoBlobs = true // pictures are named, not shown
+	}
 	c, err := s.Context(ctx, leaf, opt)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(a.stdout, 64<<10)
-	if asJSON {
-		err = writeContext(w, c, &problems)
-	}
-	if flushErr := w.Flush(); err == nil {
-		err = flushErr
-	}
-	a.problems(problems)
+	blobs := newBlobSizes(ctx, s)
+	err = a.page(ctx, func(ctx context.Context, out *output) error {
+		if asJSON {
+			return writeContext(out, c, &problems)
+		}
+		return printContext(ctx, out, s, c, blobs)
+	})
+	a.problems(append(problems, blobs.problems...))
 	return err
+}
+
+// printContext prints a context for people: what holds, and what was said.
+func printContext(ctx context.Context, out *output, s *store.Session, c *session.Context, blobs *blobSizes) error {
+	t := &transcript{out: out, label: func(session.EntryID) string { return "" }, blobSize: blobs.size, cwd: s.Header().CWD}
+	for _, line := range stateLines(out.style, c) {
+		t.line(line)
+	}
+	t.last = note
+	count, size := 0, 0
+	for m, err := range c.Messages() {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		count++
+		size += len(m.JSON)
+		blobs.entry = m.Entry
+		t.contextMessage(rawjson.Str(m.JSON, "role"), m.Entry, s.MessageParts(m.JSON))
+	}
+	t.begin(speech)
+	t.line(out.style.dim(counted(count, "message", "messages") + ", " + byteSize(int64(size))))
+	return nil
+}
+
+// stateLines say what holds at the leaf beside the messages.
+func stateLines(st style, c *session.Context) []string {
+	var lines []string
+	add := func(name, value string) {
+		lines = append(lines, st.dim(pad(name, 9, false))+" "+oneLine(value, 0))
+	}
+	add("thinking", orElse(c.ThinkingLevel, "off"))
+	if len(c.Models) == 0 {
+		add("model", "none")
+	}
+	for _, m := range c.Models {
+		value := orElse(m.Name, shortJSON(m.JSON, 80))
+		if m.Role != "default" {
+			value += " for " + m.Role
+		}
+		add("model", value)
+	}
+	add("mode", strings.TrimSpace(orElse(c.Mode, "none")+" "+shortJSON(c.ModeData, 80)))
+	if len(c.TTSRRules) > 0 {
+		add("rules", strings.Join(c.TTSRRules, ", "))
+	}
+	return lines
 }
 
 // writeContext prints a context as one object. Messages are copied as they are; all other members are short. The problems

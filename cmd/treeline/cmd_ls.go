@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -81,10 +80,10 @@ func (a *app) listDir(cwd string, all bool) (string, error) {
 func mustBeDir(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return atPath(path, err)
 	}
 	if !info.IsDir() {
-		return &fs.PathError{Op: "ls", Path: path, Err: fmt.Errorf("not a folder")}
+		return fmt.Errorf("%s: not a folder", path)
 	}
 	return nil
 }

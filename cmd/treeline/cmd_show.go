@@ -62,7 +62,7 @@ func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, 
 
 // transcript writes a path for people.
 func (a *app) transcript(ctx context.Context, out *output, s *store.Session, path session.Path, blobs *blobSizes, all bool) error {
-	t := &transcript{out: out, all: all, label: s.Tree().Label, blobSize: blobs.size}
+	t := &transcript{out: out, all: all, label: s.Tree().Label, blobSize: blobs.size, cwd: s.Header().CWD}
 	for _, line := range a.about(s, out.style) {
 		t.line(line)
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -56,4 +58,13 @@ func (a *app) problems(list []session.Problem) {
 		}
 		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(p.String()))
 	}
+}
+
+// atPath says what is wrong with a path without the name of the system call.
+func atPath(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }

@@ -190,7 +190,7 @@ func callLine(c session.ToolCall, most int) string {
 
 // telling are the members that say what a call is about; the first of them that is there needs no name.
 var telling = []string{
-	"command", "cmd", "path", "file_path", "filePath", "file", "pattern", "query", "url", "code", "script", "task", "prompt",
+	"command", "cmd", "pattern", "query", "path", "file_path", "filePath", "file", "url", "code", "script", "task", "prompt",
 }
 
 // envelope are members that are shown in columns of their own, or say nothing to people.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that does not listen
 	code := run(ctx, newApp(), os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -28,6 +30,7 @@ func main() {
 
 // run executes one command line and gives its exit code.
 func run(ctx context.Context, a *app, args []string) int {
+	cobra.EnableCommandSorting = false // ours is the order in which one needs them
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -72,15 +75,60 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd} })
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(
+	root.AddGroup(
+		&cobra.Group{ID: "read", Title: "Reading sessions:"},
+		&cobra.Group{ID: "more", Title: "More:"},
+	)
+	add(root, "read",
 		a.lsCommand(),
 		a.showCommand(),
 		a.treeCommand(),
 		a.contextCommand(),
-		a.versionCommand(),
+		a.checkCommand(),
 	)
+	add(root, "more",
+		a.demoCommand(),
+		a.versionCommand(),
+		a.helpCommand(root),
+	)
+	root.SetCompletionCommandGroupID("more")
 	return root
+}
+
+func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = group
+		root.AddCommand(c)
+	}
+}
+
+// helpCommand explains the other commands. Cobra's own takes a word that is none for a question.
+func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "help [command]",
+		Short:   "Explain a command",
+		Example: "  treeline help show",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			about, rest, err := root.Find(words)
+			if err != nil || len(rest) > 0 || about == root && len(words) > 0 {
+				return usageError{fmt.Errorf("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0])), root}
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, c := range root.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	root.SetHelpCommand(cmd)
+	return cmd
 }
 
 func suggestion(cmd *cobra.Command, word string) string {

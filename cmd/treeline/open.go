@@ -86,6 +86,9 @@ func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessio
 		return nil, err
 	}
 	path := ref
+	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
+		return nil, fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
+	}
 	if !isPath(ref) {
 		row, err := s.Find(ctx, ref)
 		var many *store.AmbiguousError
@@ -97,7 +100,11 @@ func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessio
 		}
 		path = row.Path
 	}
-	return s.Open(ctx, path, opt)
+	sess, err := s.Open(ctx, path, opt)
+	if errors.Is(err, backend.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such file", path)
+	}
+	return sess, err
 }
 
 func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {

@@ -19,6 +19,8 @@ type transcript struct {
 	// label gives the label of an entry; blobSize the size of a blob, -1 where it is not there.
 	label    func(session.EntryID) string
 	blobSize func(ref string) int64
+	// cwd is where the session ran: paths below it are shown from there.
+	cwd string
 
 	day  string // of the last header: the date is shown where it changes
 	last block
@@ -220,6 +222,19 @@ func (t *transcript) message(v view, m session.Message) {
 	t.ending(m)
 }
 
+// contextMessage writes a message as the model would see it.
+func (t *transcript) contextMessage(role string, e session.Entry, parts []session.Part) {
+	if len(parts) == 1 {
+		if r, ok := parts[0].(session.ToolResult); ok {
+			t.begin(result)
+			t.result(r, indent)
+			return
+		}
+	}
+	t.header(speech, t.speaker(role), t.out.style.dim("· "+clean(string(e.ID))))
+	t.parts(parts, indent, true)
+}
+
 // ending says how an answer ended where that is worth a word.
 func (t *transcript) ending(m session.Message) {
 	st := t.out.style
@@ -298,7 +313,11 @@ func (t *transcript) call(c session.ToolCall, margin string) {
 	if t.out.width > 0 {
 		most = max(t.out.width-displayWidth(margin)-displayWidth(name)-4, 8)
 	}
-	t.line(margin + st.cyan("▸ ") + st.bold(name) + " " + shortJSON(c.Arguments, most))
+	about := shortJSON(c.Arguments, 1000)
+	if t.cwd != "" && t.cwd != "/" {
+		about = strings.ReplaceAll(about, t.cwd+"/", "")
+	}
+	t.line(margin + st.cyan("▸ ") + st.bold(name) + " " + cut(about, most))
 }
 
 // arguments writes all that a tool was told.

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var f sessionFlags
+	cmd := &cobra.Command{
+		Use:   "check <file|dir>…",
+		Short: "Tell what is wrong with session files",
+		Long: "Read session files, and all *.jsonl files in folders, and list every problem: where it is, what was kept, and what one\n" +
+			"can do. Pictures that a session names and that are not there are problems too. Nothing is changed.\n\n" +
+			"The exit code is 1 where there is any problem.",
+		Example: "  treeline check session.jsonl\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return usageError{errors.New("<file|dir> is missing"), cmd}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			opt, err := openOptions(s, cmd, f)
+			if err != nil {
+				return err
+			}
+			return a.check(cmd.Context(), s, given, opt, f.json)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (a *app) check(ctx context.Context, s *store.Store, paths []string, opt store.OpenOptions, asJSON bool) error {
+	files, problems, err := filesIn(ctx, paths)
+	if err != nil {
+		return err
+	}
+	progress := a.newProgress("checking", len(files))
+	found, done := 0, 0
+	err = a.print(ctx, a.stdout, 0, func(ctx context.Context, out *output) error {
+		list := arrayWriter{w: out}
+		for {
+			for _, p := range problems {
+				found++
+				progress.clear()
+				if err := printProblem(out, &list, p, asJSON); err != nil {
+					return err
+				}
+			}
+			if len(problems) > 0 && !asJSON {
+				out.Flush() // someone may be waiting for a long run
+			}
+			if done == len(files) || ctx.Err() != nil {
+				break
+			}
+			problems = checkFile(ctx, s, files[done], opt)
+			done++
+			progress.at(done)
+		}
+		progress.clear()
+		if asJSON {
+			return list.end()
+		}
+		_, err := fmt.Fprintf(out, "%s, %s\n", counted(done, "file", "files"), counted(found, "problem", "problems"))
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted after %d of %s", done, counted(len(files), "file", "files"))
+	case found > 0:
+		return quietError{errors.New("there are problems")}
+	case len(files) == 0:
+		fmt.Fprintln(a.stderr, "treeline: no *.jsonl files there")
+	}
+	return nil
+}
+
+// filesIn gives the files to check: those named, and the logs in the folders named. A folder that cannot be read is a
+// problem; a path that does not exist is an error.
+func filesIn(ctx context.Context, paths []string) (files []string, problems []session.Problem, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, nil, atPath(path, err)
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		b, err := file.New(path, file.Options{ReadOnly: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		for log, err := range b.List(ctx, "") {
+			name := filepath.Join(path, filepath.FromSlash(log.Name))
+			switch {
+			case ctx.Err() != nil:
+				return files, problems, nil
+			case err != nil:
+				problems = append(problems, unreadable(name, err))
+			case backend.IsText(log.Name):
+				files = append(files, name)
+			}
+		}
+	}
+	return files, problems, nil
+}
+
+func unreadable(path string, err error) session.Problem {
+	return session.Problem{File: path, Kind: session.ProblemUnreadable, Message: err.Error(),
+		Advice: "nothing of it was checked"}
+}
+
+// checkFile gives all that is wrong with one file.
+func checkFile(ctx context.Context, s *store.Store, path string, opt store.OpenOptions) []session.Problem {
+	sess, err := s.Open(ctx, path, opt)
+	if err != nil {
+		var p *session.Problem
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &p):
+			return []session.Problem{*p}
+		}
+		return []session.Problem{unreadable(path, err)}
+	}
+	defer sess.Close()
+	problems, err := sess.Check(ctx)
+	if err != nil && ctx.Err() == nil {
+		problems = append(problems, unreadable(path, err))
+	}
+	return problems
+}
+
+// printProblem prints a problem as compilers do: place, kind and message on a line, and below it what can be done.
+func printProblem(out *output, list *arrayWriter, p session.Problem, asJSON bool) error {
+	if asJSON {
+		return list.add(p)
+	}
+	st := out.style
+	where := clean(p.File)
+	if p.Line > 0 {
+		where += fmt.Sprintf(":%d", p.Line)
+	}
+	message := oneLine(p.Message, 0)
+	if p.Line > 0 {
+		message += st.dim(fmt.Sprintf(" (byte %d)", p.Offset))
+	}
+	fmt.Fprintf(out, "%s: %s: %s\n", st.bold(where), st.red(string(p.Kind)), message)
+	if p.Advice != "" {
+		fmt.Fprintln(out, st.dim("    "+oneLine(p.Advice, 0)))
+	}
+	return nil
+}
+
+// progress tells on a terminal how far a long run is.
+type progress struct {
+	a     *app
+	what  string
+	total int
+	on    bool
+	next  time.Time
+	shown bool
+}
+
+const progressEvery = 100 * time.Millisecond
+
+func (a *app) newProgress(what string, total int) *progress {
+	_, isTerminal := terminalWidth(a.stderr)
+	return &progress{a: a, what: what, total: total, on: isTerminal && a.getenv("TERM") != "dumb", next: time.Now().Add(3 * progressEvery)}
+}
+
+func (p *progress) at(n int) {
+	if !p.on {
+		return
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next, p.shown = now.Add(progressEvery), true
+		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s %s of %s", p.what, grouped(int64(n)), counted(p.total, "file", "files"))
+	}
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.a.stderr, "\r\x1b[K")
+		p.shown = false
+	}
+}

@@ -142,7 +142,9 @@ type Reader interface {
 
 // Syncer is a Backend whose appends may return before they are lasting.
 type Syncer interface {
-	// Sync returns when all that was written to the log up to now survives a crash of the machine.
+	// Sync returns when all that was written to the log up to now survives a crash of the machine. After an error a
+	// later success proves nothing about what was written before: systems forget what they could not write. Who needs
+	// certainty writes the log anew, with Replace.
 	Sync(ctx context.Context, at Log) error
 }
 

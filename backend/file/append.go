@@ -14,18 +14,14 @@ import (
 // Append implements backend.Backend. See the package comment for what is noticed and what cannot be. After an error other
 // than ErrConflict it tries to cut off what it had written, so that most often nothing was.
 func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	path, err := b.beginWrite(ctx, at.Name)
-	if err != nil {
-		return backend.Log{}, err
-	}
-	if !backend.IsText(at.Name) {
-		return backend.Log{}, fmt.Errorf("%s: %w: only a .jsonl log can be appended to", at.Name, backend.ErrRecord)
-	}
-	w, err := b.take(ctx, at.Name, path)
+	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return backend.Log{}, err
 	}
 	defer b.give(w)
+	if !backend.IsText(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a .jsonl log can be appended to", at.Name, backend.ErrRecord)
+	}
 	// The first byte is for a newline that the last record may lack: both go into one write.
 	if w.buf, err = backend.Encode(append(w.buf[:0], '\n'), at.Name, records...); err != nil {
 		return backend.Log{}, err

@@ -13,7 +13,8 @@
 //
 // A generation is device, inode, time of change and a hash of the last 64 bytes. List leaves the hash out, because it
 // would have to open every file for it: a Log from List is good for Read and for Open; Append, Replace and Remove answer
-// it with ErrConflict, so call Stat first.
+// it with ErrConflict, so call Stat first. Without the hash a file that was rewritten in place between List and Read, and
+// is not shorter, passes for one that grew.
 //
 // # Writing
 //
@@ -129,6 +130,7 @@ type Backend struct {
 	writers map[string]*writer  // by name of the log
 	uses    int64               // counts, to know which writer was used longest ago
 	lasting map[string]struct{} // folders whose names, up to the root, are known to be lasting
+	late    error               // what went wrong when logs were closed to make room for others
 }
 
 // New returns a Backend for the files below root. The folder need not exist yet: until something is created in it, it is
@@ -218,8 +220,8 @@ func (b *Backend) Close() error {
 	b.mu.Lock()
 	writers := b.writers
 	b.writers = map[string]*writer{}
+	first := b.late
 	b.mu.Unlock()
-	var first error
 	for _, name := range slices.Sorted(maps.Keys(writers)) {
 		w := writers[name]
 		w.turn <- struct{}{} // whoever is at work finishes

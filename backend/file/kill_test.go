@@ -109,7 +109,7 @@ func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (
 // Writers are killed at any moment. Nothing that one of them acknowledged is lost, nothing is there twice or in part.
 func TestKill(t *testing.T) {
 	rounds := 100
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		rounds = 10
 	}
 	if os.Getenv("TREELINE_SOAK") != "" {

@@ -67,24 +67,21 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 // Replace implements backend.Backend: durable.Replace, under the lock of the file that is replaced. Those who wait for
 // that lock will find that the path leads elsewhere.
 func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	path, err := b.beginWrite(ctx, at.Name)
-	if err != nil {
-		return backend.Log{}, err
-	}
-	content, err := backend.Encode(nil, at.Name, records...)
-	if err != nil {
-		return backend.Log{}, err
-	}
-	w, err := b.take(ctx, at.Name, path)
+	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return backend.Log{}, err
 	}
 	defer b.give(w)
+	content, err := backend.Encode(nil, at.Name, records...)
+	if err != nil {
+		return backend.Log{}, err
+	}
 	if err := w.hold(ctx, at); err != nil {
 		return backend.Log{}, err
 	}
 	defer w.drop() // the open file is the old one
 	// A name that is a symbolic link stays one: what it leads to is replaced.
+	path := w.path
 	if r, ok := b.fs.(durable.Resolver); ok {
 		if path, err = r.EvalSymlinks(path); err != nil {
 			return backend.Log{}, failed(at.Name, err)
@@ -118,11 +115,7 @@ func (w *writer) hold(ctx context.Context, at backend.Log) error {
 
 // Remove implements backend.Backend. Folders stay.
 func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
-	path, err := b.beginWrite(ctx, at.Name)
-	if err != nil {
-		return err
-	}
-	w, err := b.take(ctx, at.Name, path)
+	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return err
 	}
@@ -131,7 +124,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 		return err
 	}
 	defer w.drop()
-	if err := b.fs.Remove(path); err != nil {
+	if err := b.fs.Remove(w.path); err != nil {
 		return failed(at.Name, err)
 	}
 	w.dirty = false
@@ -139,7 +132,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	if b.opt.Level == None {
 		return nil
 	}
-	if err := b.fs.SyncDir(filepath.Dir(path)); err != nil {
+	if err := b.fs.SyncDir(filepath.Dir(w.path)); err != nil {
 		return failed(at.Name, err)
 	}
 	return nil
@@ -147,11 +140,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 
 // Sync implements backend.Syncer, at every level.
 func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
-	path, err := b.beginWrite(ctx, at.Name)
-	if err != nil {
-		return err
-	}
-	w, err := b.take(ctx, at.Name, path)
+	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return err
 	}

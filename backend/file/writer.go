@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,54 +40,69 @@ type writer struct {
 	lasting   bool // the name of f is known to be lasting
 	announced bool // we are noted as a writer
 
-	// Guarded by Backend.mu:
-	users int   // who has or waits for the turn
-	used  int64 // when it was last used
+	users atomic.Int32 // who has or waits for the turn; counted up under Backend.mu only
+	used  int64        // when it was last taken; guarded by Backend.mu
 }
 
-// take gets the writer of a log and its turn.
-func (b *Backend) take(ctx context.Context, name, path string) (*writer, error) {
+// take is what every mutation of a log that is there does first: it checks, and gets the writer of the log and its turn.
+func (b *Backend) take(ctx context.Context, name string) (*writer, error) {
 	b.mu.Lock()
 	w := b.writers[name]
-	if w == nil {
-		w = &writer{b: b, name: name, path: path, turn: make(chan struct{}, 1)}
-		b.writers[name] = w
+	if w != nil { // its name was checked when it was made
+		b.use(w)
+		b.mu.Unlock()
+	} else {
+		b.mu.Unlock()
+		path, err := b.beginWrite(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		w = b.newWriter(name, path)
 	}
-	w.users++
-	b.mu.Unlock()
 	select {
 	case w.turn <- struct{}{}:
 	default:
 		select {
 		case w.turn <- struct{}{}:
 		case <-ctx.Done():
-			b.mu.Lock()
-			w.users--
-			b.mu.Unlock()
+			w.users.Add(-1)
 			return nil, context.Cause(ctx)
 		}
 	}
+	var err error
 	if b.closed.Load() {
+		err = backend.ErrClosed
+	} else if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		b.give(w)
-		return nil, backend.ErrClosed
+		return nil, err
 	}
 	return w, nil
 }
 
-// give gives the turn back. Where too many files are open the one that was used longest ago is closed.
-func (b *Backend) give(w *writer) {
-	if cap(w.buf) > keepBuffer {
-		w.buf = nil
-	}
-	<-w.turn
-	b.mu.Lock()
-	w.users--
+// use notes that somebody wants the turn. The Backend is locked.
+func (b *Backend) use(w *writer) {
+	w.users.Add(1)
 	b.uses++
 	w.used = b.uses
+}
+
+// newWriter makes the writer of a log, unless somebody else just has. Where too many files are open the one that was used
+// longest ago is closed.
+func (b *Backend) newWriter(name, path string) *writer {
+	b.mu.Lock()
+	w := b.writers[name]
+	if w == nil {
+		w = &writer{b: b, name: name, path: path, turn: make(chan struct{}, 1)}
+		b.writers[name] = w
+	}
+	b.use(w)
 	var idle *writer
 	if len(b.writers) > maxWriters {
 		for _, other := range b.writers {
-			if other.users == 0 && (idle == nil || other.used < idle.used) {
+			if other.users.Load() == 0 && (idle == nil || other.used < idle.used) {
 				idle = other
 			}
 		}
@@ -96,9 +112,22 @@ func (b *Backend) give(w *writer) {
 	}
 	b.mu.Unlock()
 	if idle != nil {
-		// An error here is one of a sync that nobody has asked for yet: Sync, when asked, syncs the file again.
-		_ = idle.retire()
+		if err := idle.retire(); err != nil {
+			b.mu.Lock()
+			b.late = errors.Join(b.late, err) // for Close to tell: nobody waits for this log now
+			b.mu.Unlock()
+		}
 	}
+	return w
+}
+
+// give gives the turn back.
+func (b *Backend) give(w *writer) {
+	if cap(w.buf) > keepBuffer {
+		w.buf = nil
+	}
+	<-w.turn
+	w.users.Add(-1)
 }
 
 // lock opens the log if need be, takes the lock of its file and returns what the file is. ErrConflict where there is none.

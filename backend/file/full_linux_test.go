@@ -1,0 +1,71 @@
+package file_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend/file"
+)
+
+// A disk that is really full: the error is the system's, the log keeps what was acknowledged, and when there is room
+// again the log goes on.
+func TestFullDisk(t *testing.T) {
+	root := t.TempDir()
+	if err := syscall.Mount("tmpfs", root, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skip("a small file system cannot be mounted here: ", err)
+	}
+	defer func() { _ = syscall.Unmount(root, syscall.MNT_DETACH) }()
+	b := open(t, root, file.Options{})
+	path := filepath.Join(root, "log.jsonl")
+	at := create(t, b, "log.jsonl")
+	var err error
+	n := 0
+	for want := ""; ; n++ {
+		rec := fmt.Sprintf(`{"n":%d,"pad":"%s"}`, n, strings.Repeat("x", 9_000))
+		next, aerr := b.Append(t.Context(), at, []byte(rec))
+		if err = aerr; err != nil {
+			if got := content(t, path); got != want {
+				t.Errorf("the log has %d bytes, want %d", len(got), len(want))
+			}
+			break
+		}
+		at = next
+		want += rec + "\n"
+	}
+	if !errors.Is(err, syscall.ENOSPC) || n < 10 {
+		t.Errorf("after %d records: %v", n, err)
+	}
+	// There is no room for a second copy: the old one stays, and no half of a new one either.
+	if at, err = b.Stat(t.Context(), "log.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Replace(t.Context(), at, []byte(strings.Repeat("y", 100_000))); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("replaced on a full disk: %v", err)
+	}
+	if _, err := b.Create(t.Context(), "new.jsonl", []byte(strings.Repeat("y", 100_000))); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("created on a full disk: %v", err)
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "log.jsonl" && !strings.HasSuffix(e.Name(), ".writers") {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+	if now, err := b.Stat(t.Context(), "log.jsonl"); err != nil || now != at {
+		t.Errorf("was %+v, is %+v, %v", at, now, err)
+	}
+	if err := syscall.Mount("tmpfs", root, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Append(t.Context(), at, []byte(strings.Repeat("z", 100_000))); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}

@@ -31,6 +31,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// Updating says whether golden files are to be written anew, for tests that have some of their own.
+func Updating() bool { return *update }
+
 // Refused is the folder of logs that no dialect reads.
 const Refused = "refused"
 

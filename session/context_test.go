@@ -1,0 +1,144 @@
+package session_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// TestContext builds the contexts of testdata/context, one case for each sentence of the specification. A case is an
+// archive in the txtar format: the sentence, the session, optionally a leaf ("none" for the place before the first
+// entry) and options, and the context that each dialect makes of it. "go test -update" writes the contexts anew.
+func TestContext(t *testing.T) {
+	files, err := filepath.Glob("testdata/context/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := parseArchive(string(data))
+			seen := 0
+			for _, d := range []*pi.Dialect{pi.Pi, pi.Omp, pi.OmpDoc} {
+				want, ok := c.sections[d.Name()]
+				if !ok {
+					continue
+				}
+				seen++
+				got := contextOf(t, d, c)
+				if dialecttest.Updating() {
+					c.sections[d.Name()] = got
+				} else if diff := dialecttest.Diff(want, got); diff != "" {
+					t.Errorf("%s\n%s reads it otherwise (-want +got):\n%s", c.comment, d.Name(), diff)
+				}
+			}
+			if seen == 0 {
+				t.Fatal("the case says for no dialect what the context is")
+			}
+			if dialecttest.Updating() {
+				if err := os.WriteFile(file, []byte(c.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// contextOf gives a context as text, one message on each line.
+func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
+	t.Helper()
+	tree, err := dialecttest.Decode(d, "session.jsonl", []byte(c.sections["session.jsonl"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := tree.LeafID()
+	if named, ok := c.sections["leaf"]; ok {
+		leaf = session.EntryID(strings.TrimSuffix(named, "\n"))
+		if leaf == "none" {
+			leaf = ""
+		}
+	}
+	var opt session.ContextOptions
+	for word := range strings.FieldsSeq(c.sections["options"]) {
+		switch word {
+		case "llm":
+			opt.LLM = true
+		case "drop-failed":
+			opt.DropFailed = true
+		case "strip-dangling":
+			opt.StripDangling = true
+		case "fall-back":
+			opt.FallBack = true
+		default:
+			t.Fatalf("no option %q", word)
+		}
+	}
+	ctx, err := session.BuildContext(tree, leaf, opt)
+	if err != nil {
+		return fmt.Sprintf("error: %v\n", err)
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"messages":[`)
+	first := true
+	for m, err := range ctx.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		b.WriteByte('\n')
+		b.Write(m.JSON)
+	}
+	b.WriteString("\n],\n")
+	b.Write(ctx.AppendState(nil))
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// archive is a txtar archive: a comment, and sections that begin with "-- name --".
+type archive struct {
+	comment  string
+	names    []string
+	sections map[string]string
+}
+
+func parseArchive(text string) *archive {
+	a := &archive{sections: map[string]string{}}
+	for line := range strings.Lines(text) {
+		name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "-- ")
+		if name, end := strings.CutSuffix(name, " --"); ok && end {
+			a.names = append(a.names, name)
+			a.sections[name] = ""
+			continue
+		}
+		if len(a.names) == 0 {
+			a.comment += line
+			continue
+		}
+		a.sections[a.names[len(a.names)-1]] += line
+	}
+	a.comment = strings.TrimSpace(a.comment)
+	return a
+}
+
+func (a *archive) String() string {
+	var b strings.Builder
+	b.WriteString(a.comment + "\n\n")
+	for _, name := range slices.Compact(a.names) {
+		fmt.Fprintf(&b, "-- %s --\n%s", name, a.sections[name])
+	}
+	return b.String()
+}

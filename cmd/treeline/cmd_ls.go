@@ -121,8 +121,12 @@ func (a *app) ls(ctx context.Context, s *store.Store, opt store.ListOptions, asJ
 // notListed tells of files that are no sessions, and why a list is empty.
 func (a *app) notListed(opt store.ListOptions, listed int, bad []string) {
 	if len(bad) > 0 {
-		fmt.Fprintf(a.stderr, "treeline: %s cannot be read as a session; 'treeline check' says why: %s%s\n",
-			counted(len(bad), "file", "files"), clean(bad[0]), map[bool]string{true: ", " + ellipsis}[len(bad) > 1])
+		more := ""
+		if len(bad) > 1 {
+			more = ", " + ellipsis
+		}
+		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s%s\n",
+			counted(len(bad), "file", "files"), clean(bad[0]), more)
 	}
 	switch {
 	case listed > 0:
@@ -172,7 +176,7 @@ func (a *app) listTable(out *output, rows []store.Row) {
 		return
 	}
 	st := out.style
-	home, _ := a.home()
+	home := a.home()
 	now := time.Now()
 	t := table{
 		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same}, {name: "MSGS", right: true, mark: same},

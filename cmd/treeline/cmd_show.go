@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, 
 // transcript writes a path for people.
 func (a *app) transcript(ctx context.Context, out *output, s *store.Session, path session.Path, blobs *blobSizes, all bool) error {
 	t := &transcript{out: out, all: all, label: s.Tree().Label, blobSize: blobs.size, cwd: s.Header().CWD}
-	for _, line := range a.about(s, out.style) {
+	for _, line := range a.about(s, out) {
 		t.line(line)
 	}
 	t.last = note
@@ -112,23 +113,27 @@ func showJSON(ctx context.Context, out *output, s *store.Session, path session.P
 }
 
 // about says what session this is: the title, and a line with the rest.
-func (a *app) about(s *store.Session, st style) []string {
+func (a *app) about(s *store.Session, out *output) []string {
 	h := s.Header()
+	st := out.style
 	var lines []string
 	if title := titleOf(s); title != "" {
-		lines = append(lines, st.bold(title))
-	}
-	words := []string{s.Dialect().Name(), clean(string(h.ID))}
-	if h.CWD != "" {
-		home, _ := a.home()
-		words = append(words, tilde(oneLine(h.CWD, 0), home))
-	}
-	if at, ok := h.Timestamp.Time(); ok {
-		words = append(words, at.In(time.Local).Format("2006-01-02 15:04"))
+		lines = append(lines, st.bold(cut(title, out.width)))
 	}
 	if h.ID == "" {
-		words = []string{s.Dialect().Name(), "empty file"}
+		return append(lines, st.dim(s.Dialect().Name()+" · empty file"))
 	}
+	when := ""
+	if at, ok := h.Timestamp.Time(); ok {
+		when = at.In(time.Local).Format("2006-01-02 15:04")
+	}
+	name := oneLine(string(h.ID), 60)
+	cwd := tilde(oneLine(h.CWD, 0), a.home())
+	const dots = len(" · ")
+	if out.width > 0 {
+		cwd = cutPath(cwd, max(out.width-displayWidth(s.Dialect().Name()+name+when)-3*dots, 12))
+	}
+	words := slices.DeleteFunc([]string{s.Dialect().Name(), name, cwd, when}, func(w string) bool { return w == "" })
 	return append(lines, st.dim(strings.Join(words, " · ")))
 }
 

@@ -38,7 +38,7 @@ func (a *app) tree(ctx context.Context, s *store.Session, asJSON bool) error {
 		if asJSON {
 			return treeJSON(ctx, out, s)
 		}
-		for _, line := range a.about(s, out.style) {
+		for _, line := range a.about(s, out) {
 			fmt.Fprintln(out, line)
 		}
 		return drawTree(ctx, out, s)
@@ -81,6 +81,7 @@ type drawing struct {
 	codec  session.Codec
 	active []bool
 	leaf   int // index, -1 for none
+	cwd    string
 	// first and next link the children of each entry, by index: two entries may share an id.
 	first, next []int32
 	root        int32
@@ -91,7 +92,7 @@ type drawing struct {
 // The last child goes on in its parent's column; all children before it begin a branch, one level further in. So a
 // conversation that was tried again a hundred times stays on the left.
 func drawTree(ctx context.Context, out *output, s *store.Session) error {
-	d := &drawing{out: out, tree: s.Tree(), codec: s.Dialect().Codec(), active: s.Tree().OnActivePath(), leaf: -1}
+	d := &drawing{out: out, tree: s.Tree(), codec: s.Dialect().Codec(), active: s.Tree().OnActivePath(), leaf: -1, cwd: s.Header().CWD}
 	if leaf, ok := s.Tree().Leaf(); ok {
 		d.leaf = leaf.Index
 	}
@@ -172,7 +173,7 @@ func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 		b.WriteString(st.dim(strings.Repeat("│ ", depth)))
 	}
 	b.WriteString(d.sign(e, root) + " ")
-	id := clean(string(e.ID))
+	id := pad(oneLine(string(e.ID), 40), 8, false)
 	word := pad(oneLine(v.word(), 24), 10, false)
 	if !d.active[e.Index] {
 		id, word = st.dim(id), st.dim(word)
@@ -185,7 +186,7 @@ func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 	if d.out.width > 0 {
 		most = max(d.out.width-displayWidth(b.String())-displayWidth(end), 10)
 	}
-	text := v.line(most)
+	text := cut(fromHere(v.line(most+2*len(d.cwd)), d.cwd), most)
 	if root && e.Parent != "" {
 		text = cut("(parent "+oneLine(string(e.Parent), 40)+" is missing) "+text, most)
 	}

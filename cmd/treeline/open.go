@@ -20,26 +20,25 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// home is the user's folder. Without one the agents have no sessions here, and files can still be read.
-func (a *app) home() (string, error) {
+// home is the user's folder. Where there is none the agents have no sessions, and files can be read all the same.
+func (a *app) home() string {
 	if home := a.getenv("HOME"); home != "" {
-		return home, nil
+		return home
 	}
-	return os.UserHomeDir()
+	if home, err := os.UserHomeDir(); err == nil {
+		return home
+	}
+	return string(filepath.Separator)
 }
 
 // env is the machine as layouts see it.
 func (a *app) env() (dialect.Env, error) {
-	home, err := a.home()
-	if err != nil {
-		home = string(filepath.Separator)
-	}
 	wd, err := os.Getwd()
 	if err != nil {
 		return dialect.Env{}, fmt.Errorf("the working directory: %w", err)
 	}
 	return dialect.Env{
-		Home: home, TempDir: os.TempDir(), WorkDir: wd,
+		Home: a.home(), TempDir: os.TempDir(), WorkDir: wd,
 		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Zone: time.Local,
 	}, nil
 }

@@ -51,13 +51,17 @@ func (t table) fit(columns int) {
 		return
 	}
 	project, title := &t[projectColumn], &t[titleColumn]
-	// The title keeps half of what the two have, where the project is long.
-	share := (project.width + title.width - over) / 3
-	give := min(over, max(project.width-max(share, leastProject), 0))
-	project.width -= give
-	title.width = max(title.width-(over-give), leastTitle)
-	for i := range project.cells {
-		project.cells[i].shorten(project.width, cutFront)
+	both := project.width + title.width - over
+	if most := max(both/3, leastProject); project.width > most {
+		project.width = len(project.name)
+		for i := range project.cells {
+			c := &project.cells[i]
+			c.shorten(most, cutPath)
+			project.width = max(project.width, c.width)
+		}
+	}
+	title.width = max(min(title.width, both-project.width), leastTitle)
+	for i := range title.cells {
 		title.cells[i].shorten(title.width, cut)
 	}
 }

@@ -106,8 +106,8 @@ func cut(s string, most int) string {
 	return displaywidth.TruncateString(s, most, ellipsis)
 }
 
-// cutFront shortens a line too, and keeps its end: of a path that is what matters.
-func cutFront(s string, most int) string {
+// cutPath shortens a path and keeps its end, which matters, if possible from a separator on.
+func cutPath(s string, most int) string {
 	over := displaywidth.String(s) - most
 	if most <= 0 || over <= 0 {
 		return s
@@ -118,6 +118,9 @@ func cutFront(s string, most int) string {
 	for over > 0 && g.Next() {
 		over -= g.Width()
 		rest = rest[len(g.Value()):]
+	}
+	if i := strings.IndexAny(rest, `/\`); i >= 0 && i < len(rest)-1 {
+		rest = rest[i:]
 	}
 	return ellipsis + rest
 }
@@ -250,4 +253,12 @@ func displayWidth(s string) int {
 		return displaywidth.Options{ControlSequences: true}.String(s)
 	}
 	return displaywidth.String(s)
+}
+
+// fromHere shows paths below a directory from there: that is where the agent was.
+func fromHere(s, dir string) string {
+	if len(dir) < 2 {
+		return s
+	}
+	return strings.ReplaceAll(s, dir+"/", "")
 }

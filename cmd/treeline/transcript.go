@@ -39,6 +39,7 @@ const (
 const (
 	foldedLines = 3   // of what a tool answered
 	foldedWidth = 160 // columns of such a line where there is no terminal
+	widest      = 120 // columns of text: longer lines are hard to read
 	indent      = "  "
 )
 
@@ -57,11 +58,11 @@ func (t *transcript) line(s string) {
 // text writes a text that may have many lines, each behind a margin and marked.
 func (t *transcript) text(s, margin string, mark func(string) string) {
 	for _, line := range lines(s) {
-		width := t.out.width - displayWidth(margin)
-		if t.out.width == 0 {
-			width = 0
+		width := 0
+		if t.out.width > 0 {
+			width = max(min(t.out.width, widest)-displayWidth(margin), 8)
 		}
-		for _, piece := range wrap(line, max(width, 0)) {
+		for _, piece := range wrap(line, width) {
 			t.line(margin + mark(piece))
 		}
 	}
@@ -313,10 +314,7 @@ func (t *transcript) call(c session.ToolCall, margin string) {
 	if t.out.width > 0 {
 		most = max(t.out.width-displayWidth(margin)-displayWidth(name)-4, 8)
 	}
-	about := shortJSON(c.Arguments, 1000)
-	if t.cwd != "" && t.cwd != "/" {
-		about = strings.ReplaceAll(about, t.cwd+"/", "")
-	}
+	about := fromHere(shortJSON(c.Arguments, most+2*len(t.cwd)), t.cwd)
 	t.line(margin + st.cyan("▸ ") + st.bold(name) + " " + cut(about, most))
 }
 

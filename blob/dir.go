@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,28 +9,69 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Dir is the blobs in a folder, one file each, named by its hash.
-type Dir struct{ path string }
+// Dir is the blobs in a folder, one file each, named by its hash: the layout of the agents that keep blobs.
+type Dir struct {
+	path string
+	fs   durable.FS
+}
 
 // NewDir gives the blobs of a folder, which need not exist.
-func NewDir(path string) *Dir { return &Dir{path: path} }
+func NewDir(path string) *Dir { return NewDirFS(path, durable.OS{}) }
+
+// NewDirFS is NewDir on another file system.
+func NewDirFS(path string, fsys durable.FS) *Dir { return &Dir{path: path, fs: fsys} }
+
+func (d *Dir) file(r Ref) string { return filepath.Join(d.path, r.Hex()) }
 
 // Open implements Reader.
 func (d *Dir) Open(_ context.Context, r Ref) (io.ReadCloser, error) {
-	f, err := os.Open(filepath.Join(d.path, r.Hex()))
+	f, err := d.fs.Open(d.file(r), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w in %s", r, ErrNotExist, d.path)
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &openBlob{io.NewSectionReader(f, 0, info.Size), f}, nil
+}
+
+type openBlob struct {
+	io.Reader
+	io.Closer
 }
 
 // Has implements Reader.
 func (d *Dir) Has(_ context.Context, r Ref) (bool, error) {
-	info, err := os.Stat(filepath.Join(d.path, r.Hex()))
+	_, err := d.fs.Stat(d.file(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && info.Mode().IsRegular(), err
+	return err == nil, err
+}
+
+// Put implements Store. A blob that is there already is not written again, unless its length says that it was damaged:
+// other programs write theirs without care for crashes.
+func (d *Dir) Put(_ context.Context, b []byte) (Ref, error) {
+	r := Sum(b)
+	path := d.file(r)
+	if info, err := d.fs.Stat(path); err == nil && info.Size == int64(len(b)) {
+		return r, nil
+	}
+	if err := durable.MkdirAll(d.fs, d.path, 0o700); err != nil {
+		return r, err
+	}
+	// Replace, not create: two writers of one blob write the same bytes, and the later one does no harm.
+	if _, err := durable.Replace(d.fs, path, 0o600, bytes.NewReader(b)); err != nil {
+		return r, err
+	}
+	return r, nil
 }

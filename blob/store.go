@@ -14,6 +14,14 @@ type Reader interface {
 	Has(ctx context.Context, r Ref) (bool, error)
 }
 
+// Store gives and keeps blobs.
+type Store interface {
+	Reader
+	// Put keeps these bytes and gives their reference. When it returns they survive a crash of the machine, so that a
+	// record that names them can be written. Bytes that are there already are not written again.
+	Put(ctx context.Context, b []byte) (Ref, error)
+}
+
 // Get reads a blob whole and checks it: ErrCorrupt where its bytes are not those that the reference stands for.
 func Get(ctx context.Context, s Reader, r Ref) ([]byte, error) {
 	f, err := s.Open(ctx, r)

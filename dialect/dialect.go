@@ -67,6 +67,8 @@ type Env struct {
 	Realpath func(string) (string, error)
 	// Zone is the local time zone.
 	Zone *time.Location
+	// Terminal names the terminal that the process runs in, for breadcrumbs; "" where there is none.
+	Terminal string
 }
 
 // Root is one folder where an agent keeps things.

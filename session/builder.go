@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -48,6 +49,8 @@ type Builder struct {
 	forward    bool // some parent stands behind its child: only then can there be a circle
 	lastType   uint16
 	leafMoves  []leafMove
+	moved      int  // of leafMoves, those that were replayed
+	pending    bool // entries that are added are in no log yet
 }
 
 type target struct {
@@ -170,7 +173,41 @@ func (b *Builder) Add(env *Envelope) {
 	}
 	b.note(i, env)
 	t.leaf = i
+	if b.pending {
+		if t.pending == nil {
+			t.pending = map[int32][]byte{}
+		}
+		t.pending[i] = bytes.Clone(env.Record)
+	}
 }
+
+// Pending says whether entries that are added from now on are in no log yet: the tree then keeps their records.
+func (b *Builder) Pending(on bool) { b.pending = on }
+
+// Place says where the record of a pending entry now stands.
+func (b *Builder) Place(index int, span Span, line int) {
+	n := &b.t.nodes[index]
+	n.offset, n.length, n.line = span.Offset, span.Length, int32(line)
+	delete(b.t.pending, int32(index))
+}
+
+// SetLeaf moves the leaf; "" is the place before the first entry.
+func (b *Builder) SetLeaf(id EntryID) error {
+	t := b.t
+	if id == "" {
+		t.leaf = noParent
+		return nil
+	}
+	i := t.ids.find(t.nodes, id)
+	if i < 0 {
+		return unknownEntry(id)
+	}
+	t.leaf = i
+	return nil
+}
+
+// SetSource says where the bytes of entries are read from now on.
+func (b *Builder) SetSource(s Source) { b.t.source = s }
 
 // resolve finds a parent. Nearly always it is the entry before; where it is not there yet, Finish looks again.
 func (b *Builder) resolve(i int32, parent []byte) int32 {
@@ -268,7 +305,8 @@ func (b *Builder) note(i int32, env *Envelope) {
 	}
 }
 
-// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree.
+// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. When
+// entries were added since, it may be called again and gives the same tree.
 func (b *Builder) Finish() *Tree {
 	b.resolveLate()
 	b.cutCycles()
@@ -291,6 +329,7 @@ func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {
 func (b *Builder) resolveLate() {
 	t := b.t
 	if b.duplicates {
+		t.linked = 0 // parents change
 		// The last entry of an id is meant, also by children that stood before it.
 		for i := range t.nodes {
 			n := &t.nodes[i]
@@ -304,6 +343,7 @@ func (b *Builder) resolveLate() {
 	if len(b.unresolved) == 0 {
 		return
 	}
+	t.linked = 0
 	for i := range t.nodes { // in file order, so that Problems are too
 		parent, ok := b.unresolved[int32(i)]
 		if !ok {
@@ -330,6 +370,7 @@ func (b *Builder) cutCycles() {
 	if !b.forward {
 		return
 	}
+	b.forward = false
 	const unseen, walking, done = 0, 1, 2
 	state := make([]uint8, len(t.nodes))
 	for i := range t.nodes {
@@ -355,7 +396,7 @@ func (b *Builder) cutCycles() {
 // moveLeaf replays durable leaves: the last one that names an entry counts, unless entries follow it.
 func (b *Builder) moveLeaf() {
 	t := b.t
-	for _, m := range b.leafMoves {
+	for _, m := range b.leafMoves[b.moved:] {
 		last := int(m.after) == len(t.nodes)-1
 		at := t.ids.find(t.nodes, m.to)
 		switch {
@@ -370,6 +411,7 @@ func (b *Builder) moveLeaf() {
 			t.leaf = at
 		}
 	}
+	b.moved = len(b.leafMoves)
 }
 
 // leafBefore gives the leaf that stood before the entry at i: what the last good leaf move before says, or the entry

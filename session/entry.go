@@ -86,6 +86,8 @@ type Codec interface {
 	ResolveBlobs(message []byte, get func(ref string) ([]byte, error)) ([]byte, error)
 	// Edit gives the message with its content replaced, for KindContextEdit.
 	Edit(message, content []byte) ([]byte, error)
+	// Role says who speaks in a message.
+	Role(message []byte) Role
 	// ToolCalls gives the ids of the tool calls in a message; ToolResult the id of the call that it answers ("" for
 	// none); Failed whether it is a turn that ended in an error or was aborted.
 	ToolCalls(message []byte) []string
@@ -118,6 +120,15 @@ type Entry struct {
 	NativeID EntryID
 
 	tree *Tree
+}
+
+// Durable says whether the entry is in its log. One that is not is lost with the process.
+func (e Entry) Durable() bool {
+	if e.tree == nil {
+		return false
+	}
+	_, pending := e.tree.pending[int32(e.Index)]
+	return !pending
 }
 
 // Raw gives the entry's record, byte for byte as the log has it.

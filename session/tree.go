@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -62,7 +63,9 @@ type Tree struct {
 	source Source
 	codec  Codec
 
-	childOnce             sync.Once
+	// The lists of children are made when someone asks for them and again when the tree has grown.
+	linking               sync.Mutex
+	linked                int
 	firstChild, lastChild []int32
 	nextSibling           []int32
 	firstRoot, lastRoot   int32
@@ -154,7 +157,7 @@ func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
 // Roots gives the entries that nobody is the parent of: roots, orphans, and one entry of each circle.
 func (t *Tree) Roots() []Entry {
-	t.childOnce.Do(t.link)
+	t.link()
 	return t.siblings(t.firstRoot)
 }
 
@@ -164,7 +167,7 @@ func (t *Tree) Children(id EntryID) []Entry {
 	if i < 0 {
 		return nil
 	}
-	t.childOnce.Do(t.link)
+	t.link()
 	return t.siblings(t.firstChild[i])
 }
 
@@ -176,20 +179,30 @@ func (t *Tree) siblings(i int32) []Entry {
 	return list
 }
 
-// link makes the lists of children, once someone asks for them.
+// link makes the lists of children of the entries that have come since it was last called.
 func (t *Tree) link() {
-	n := len(t.nodes)
-	t.firstChild, t.lastChild, t.nextSibling = make([]int32, 0, n), make([]int32, 0, n), make([]int32, 0, n)
-	t.firstRoot, t.lastRoot = -1, -1
-	for i := range t.nodes {
-		t.firstChild = append(t.firstChild, -1)
-		t.lastChild = append(t.lastChild, -1)
-		t.nextSibling = append(t.nextSibling, -1)
-		_ = i
+	t.linking.Lock()
+	defer t.linking.Unlock()
+	if t.linked == 0 {
+		t.firstRoot, t.lastRoot = -1, -1
+		t.firstChild, t.lastChild, t.nextSibling = nil, nil, nil
 	}
-	for i := range t.nodes {
-		t.linkOne(int32(i))
+	more := len(t.nodes) - t.linked
+	t.firstChild = grow(t.firstChild, more)
+	t.lastChild = grow(t.lastChild, more)
+	t.nextSibling = grow(t.nextSibling, more)
+	for ; t.linked < len(t.nodes); t.linked++ {
+		t.linkOne(int32(t.linked))
 	}
+}
+
+// grow adds n entries without a link.
+func grow(list []int32, n int) []int32 {
+	list = slices.Grow(list, n)
+	for range n {
+		list = append(list, -1)
+	}
+	return list
 }
 
 func (t *Tree) linkOne(i int32) {

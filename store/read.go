@@ -12,7 +12,6 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/session"
 )
 
 // ErrNotSession is wrapped by the error for a file that no dialect can read.
@@ -68,16 +67,18 @@ func (s *Store) OpenLog(ctx context.Context, b backend.Backend, name, path strin
 	if err != nil {
 		return nil, named(path, err)
 	}
-	sess := &Session{path: path, log: at, dialect: d, closers: []io.Closer{src}}
-	if err := sess.load(ctx, b, src); err != nil {
+	l, err := load(ctx, b, at, d, path, src)
+	if err != nil {
 		src.Close()
 		if !known || errors.Is(err, ErrNotSession) {
 			return nil, err
 		}
 		return nil, named(path, err)
 	}
-	sess.blobs = s.blobsFor(abs, d)
-	return sess, nil
+	return &Session{
+		store: s, path: path, log: at, dialect: d, tree: l.tree, source: src, blobs: s.blobsFor(abs, d),
+		closers: []io.Closer{src},
+	}, nil
 }
 
 // named puts the path before an error, for messages that people read.
@@ -140,69 +141,27 @@ func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 	}
 }
 
-// logSource gives the bytes of spans from the opened log.
-type logSource struct {
-	r backend.Reader
-}
-
-// newSource opens the log for random access. A backend without it is read once into memory.
-func newSource(ctx context.Context, b backend.Backend, at backend.Log) (*logSource, error) {
-	if o, ok := b.(backend.Opener); ok {
-		r, err := o.Open(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		return &logSource{r: r}, nil
-	}
-	all := make([]byte, at.Size)
-	for r, err := range b.Read(ctx, at, 0) {
-		if err != nil {
-			return nil, err
-		}
-		copy(all[r.Offset:], r.Data)
-	}
-	return &logSource{r: memoryReader{bytes.NewReader(all)}}, nil
-}
-
-type memoryReader struct{ *bytes.Reader }
-
-func (memoryReader) Close() error { return nil }
-
-// Bytes implements session.Source.
-func (s *logSource) Bytes(span session.Span) ([]byte, error) {
-	b := make([]byte, span.Length)
-	if n, err := s.r.ReadAt(b, span.Offset); int64(n) < span.Length {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = backend.ErrChanged
-		}
-		return nil, err
-	}
-	return b, nil
-}
-
-func (s *logSource) Close() error { return s.r.Close() }
-
-// blobsFor gives the blobs that references in a log mean: those of the agent's folder the log lies in, or the
-// agent's default ones.
+// blobsFor gives the blobs that references in a log mean.
 func (s *Store) blobsFor(path string, d dialect.Dialect) blob.Reader {
-	if s.opt.OpenBlobs == nil {
+	dir := s.blobDir(path, d)
+	if dir == "" || s.opt.OpenBlobs == nil {
 		return nil
 	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+	return s.opt.OpenBlobs(dir)
+}
+
+// blobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
+// agent's default one; "" where the dialect has none.
+func (s *Store) blobDir(path string, d dialect.Dialect) string {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if filepath.Base(dir) == "sessions" {
-			if r := d.Layout().RootAt(filepath.Dir(dir)); r.Blobs != "" {
-				return s.opt.OpenBlobs(r.Blobs)
-			}
-			return nil
-		}
-		if dir == filepath.Dir(dir) {
-			break
+			return d.Layout().RootAt(filepath.Dir(dir)).Blobs
 		}
 	}
 	for _, r := range d.Layout().Roots(s.opt.Env) {
 		if r.Blobs != "" {
-			return s.opt.OpenBlobs(r.Blobs)
+			return r.Blobs
 		}
 	}
-	return nil
+	return ""
 }

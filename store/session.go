@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -12,61 +13,146 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Session is one session, open for reading.
+// Session is one session, open for reading, or for reading and appending. Its methods may be called from several
+// goroutines at once.
 type Session struct {
-	path    string
-	log     backend.Log
+	store   *Store
+	path    string // "" for a session that is in memory only
 	dialect dialect.Dialect
-	tree    *session.Tree
 	blobs   blob.Reader
+
+	mu      sync.RWMutex
+	log     backend.Log
+	tree    *session.Tree
+	source  *logSource
 	closers []io.Closer
+	closed  bool
+	w       *writing // nil: for reading only
 }
 
-// load reads the log and builds the tree.
-func (s *Session) load(ctx context.Context, b backend.Backend, src session.Source) error {
-	builder := session.NewBuilder(s.path, src)
-	builder.Expect(s.log.Size)
-	dec := s.dialect.NewDecoder(builder)
-	for r, err := range records(ctx, b, s.log) {
+// loaded is what reading a log gives.
+type loaded struct {
+	builder *session.Builder
+	dec     dialect.Decoder
+	tree    *session.Tree
+	lines   int
+}
+
+// load reads a log and builds the tree.
+func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source) (loaded, error) {
+	l := loaded{builder: session.NewBuilder(path, src)}
+	l.builder.Expect(at.Size)
+	l.dec = d.NewDecoder(l.builder)
+	for r, err := range records(ctx, b, at) {
 		if err != nil {
-			return err
+			return l, err
 		}
-		dec.Decode(r)
+		l.dec.Decode(r)
+		l.lines = r.Line
 	}
-	if err := dec.Finish(); err != nil {
+	if err := l.dec.Finish(); err != nil {
 		var p *session.Problem
 		if errors.As(err, &p) {
-			p.File = s.path
+			p.File = path
 		}
-		return fmt.Errorf("%w: %w", err, ErrNotSession)
+		return l, fmt.Errorf("%w: %w", err, ErrNotSession)
 	}
-	s.tree = builder.Finish()
-	return nil
+	l.tree = l.builder.Finish()
+	return l, nil
 }
 
-// Path is the file, as it was given.
-func (s *Session) Path() string { return s.path }
+// Path is the file, as it was given; "" for a session that is in memory only.
+func (s *Session) Path() string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.path
+}
 
-// Log is the log as it was when it was opened.
-func (s *Session) Log() backend.Log { return s.log }
+// Log is the log as it was when we last read or wrote it.
+func (s *Session) Log() backend.Log {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.log
+}
 
 // Dialect is how the log is read.
 func (s *Session) Dialect() dialect.Dialect { return s.dialect }
 
-// Tree is the session's entries.
-func (s *Session) Tree() *session.Tree { return s.tree }
+// Tree is the session's entries. It must not be used while another goroutine appends: see View.
+func (s *Session) Tree() *session.Tree {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tree
+}
+
+// View calls f with the tree while no append changes it. f must not call the session's methods.
+func (s *Session) View(f func(*session.Tree) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return f(s.tree)
+}
 
 // Header is what the log's first record says.
-func (s *Session) Header() session.Header { return s.tree.Header() }
+func (s *Session) Header() session.Header { return s.Tree().Header() }
 
-// Close releases the log.
+// ID is the session's id.
+func (s *Session) ID() session.ID { return s.Header().ID }
+
+// Leaf is the id of the entry where the conversation is now, "" where it is before the first one.
+func (s *Session) Leaf() session.EntryID {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tree.LeafID()
+}
+
+// Close releases the log. A session that was never worth a log leaves none.
 func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	if s.w != nil && s.w.created && s.w.err == nil {
+		errs = append(errs, s.sync(context.Background()))
+	}
+	errs = append(errs, s.release())
+	return errors.Join(errs...)
+}
+
+// release closes what the session holds open.
+func (s *Session) release() error {
 	var errs []error
 	for _, c := range s.closers {
 		errs = append(errs, c.Close())
 	}
 	s.closers = nil
 	return errors.Join(errs...)
+}
+
+// Flush returns when all that was appended survives a crash of the machine.
+func (s *Session) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.writable()
+	if err != nil {
+		return err
+	}
+	if !w.created {
+		return nil
+	}
+	if err := s.sync(ctx); err != nil {
+		return s.latch(err)
+	}
+	return nil
+}
+
+func (s *Session) sync(ctx context.Context) error {
+	if syncer, ok := s.w.b.(backend.Syncer); ok {
+		return syncer.Sync(ctx, s.log)
+	}
+	return nil
 }
 
 // ContextOptions ask for a context other than the agent's own.
@@ -80,7 +166,8 @@ type ContextOptions struct {
 	Problem func(session.Problem)
 }
 
-// Context computes what the model would see at leaf; "" is the place before the first entry.
+// Context computes what the model would see at leaf; "" is the place before the first entry. Its messages are read later,
+// when they are asked for, and do not change when the session goes on.
 func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt ContextOptions) (*session.Context, error) {
 	o := session.ContextOptions{
 		DropFailed: opt.DropFailed, StripDangling: opt.StripDangling, LLM: opt.LLM, FallBack: opt.FallBack,
@@ -88,6 +175,8 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	if !opt.NoBlobs {
 		o.Resolve = func(m []byte) ([]byte, error) { return s.resolveBlobs(ctx, m, opt.Problem) }
 	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	return session.BuildContext(s.tree, leaf, o)
 }
 

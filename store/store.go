@@ -15,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // Options say what a Store works with.
@@ -27,6 +28,11 @@ type Options struct {
 	OpenDir func(dir string) (backend.Backend, error)
 	// OpenBlobs opens the blobs of a folder.
 	OpenBlobs func(dir string) blob.Reader
+	// WriteDir opens the logs of a folder for writing; nil makes a store that only reads. repaired is told when the end
+	// of a log had to be mended before an append.
+	WriteDir func(dir string, level Durability, repaired func(session.Problem)) (backend.Backend, error)
+	// WriteBlobs opens the blobs of a folder for writing.
+	WriteBlobs func(dir string) blob.Store
 	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
 	Roots []string
 }

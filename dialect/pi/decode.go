@@ -25,11 +25,20 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 		if err != nil {
 			continue
 		}
-		data = data[:end]
-		switch rawjson.Str(data, "type") {
+		var typ, id, at []byte
+		for key, value := range rawjson.Fields(data[:end]) {
+			switch key {
+			case "type":
+				typ = value
+			case "id":
+				id = value
+			case "timestamp":
+				at = value
+			}
+		}
+		switch string(text(typ)) {
 		case "session":
-			t := rawjson.Get(data, "timestamp")
-			return rawjson.IsString(rawjson.Get(data, "id")) && (t == nil || rawjson.IsString(t) || rawjson.IsNull(t))
+			return rawjson.IsString(id) && (at == nil || rawjson.IsString(at) || rawjson.IsNull(at))
 		case "title":
 			continue
 		}
@@ -253,8 +262,9 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 }
 
 // headerVersion reads the version: absent means 1.
-func headerVersion(record []byte) int {
-	value := rawjson.Get(record, "version")
+func headerVersion(record []byte) int { return versionOf(rawjson.Get(record, "version")) }
+
+func versionOf(value []byte) int {
 	if rawjson.IsNull(value) {
 		return 1
 	}

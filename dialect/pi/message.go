@@ -168,6 +168,9 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	return rawjson.Set(m, "content", content), nil
 }
 
+// Role says who speaks in a message.
+func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
+
 // ToolCalls gives the ids of the calls in an assistant's message.
 func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {

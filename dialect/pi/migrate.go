@@ -1,8 +1,6 @@
 package pi
 
 import (
-	"strconv"
-
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -34,12 +32,4 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 		}
 	}
 	return raw, nil
-}
-
-// EncodeHeader gives the header's record as today's version has it.
-func (d *Dialect) EncodeHeader(h session.Header) []byte {
-	if h.Version >= version {
-		return h.Raw
-	}
-	return rawjson.Set(h.Raw, "version", strconv.AppendInt(nil, version, 10))
 }

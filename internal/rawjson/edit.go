@@ -131,3 +131,33 @@ func AppendString(dst []byte, s string) []byte {
 
 // Quote is AppendString to nothing.
 func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
+
+// Compact removes the white space between the tokens of a value; strings and numbers keep their spelling. It gives the
+// value itself where there is none.
+func Compact(value []byte) []byte {
+	var out []byte // nil until the first white space
+	start := 0
+	for i := 0; i < len(value); {
+		switch c := value[i]; {
+		case c == '"':
+			end, _ := skipString(value, i+1)
+			if end < 0 {
+				end = len(value)
+			}
+			i = end
+		case isSpace(c):
+			if out == nil {
+				out = make([]byte, 0, len(value))
+			}
+			out = append(out, value[start:i]...)
+			i = SkipSpace(value, i)
+			start = i
+		default:
+			i++
+		}
+	}
+	if out == nil {
+		return value
+	}
+	return append(out, value[start:]...)
+}

@@ -1,0 +1,50 @@
+package pi
+
+import (
+	"errors"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Editor = (*Dialect)(nil)
+
+// Rechain changes the parent of a record, and what a compaction keeps.
+func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
+	value := []byte("null")
+	if parent != "" {
+		value = rawjson.Quote(string(parent))
+	}
+	record = rawjson.Set(record, "parentId", value)
+	if keep != "" {
+		record = rawjson.Set(record, "firstKeptEntryId", rawjson.Quote(string(keep)))
+	}
+	return record, nil
+}
+
+// SetArguments changes the arguments of one tool call.
+func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
+	if !rawjson.Valid(arguments) {
+		return nil, false, errors.New("the arguments are not JSON")
+	}
+	message := rawjson.Get(record, "message")
+	content := rawjson.Get(message, "content")
+	changed := false
+	out := []byte{'['}
+	for block := range rawjson.Elements(content) {
+		if rawjson.Str(block, "type") == "toolCall" && rawjson.Str(block, "id") == callID {
+			block = rawjson.Set(block, "arguments", rawjson.Compact(arguments))
+			changed = true
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, block...)
+	}
+	if !changed {
+		return record, false, nil
+	}
+	message = rawjson.Set(message, "content", append(out, ']'))
+	return rawjson.Set(record, "message", message), true, nil
+}

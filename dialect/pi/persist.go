@@ -1,0 +1,222 @@
+package pi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+const (
+	// maxUnits is the length, in UTF-16 units, that omp keeps of a string.
+	maxUnits = 500_000
+	// notice ends a string that was cut.
+	notice = "\n\n[Session persistence truncated large content]"
+	// minImage is the length in base64 from which on an image goes to a blob.
+	minImage = 1024
+	// deepest is how far down Persist looks: deeper down nothing of a message's own is.
+	deepest = 200
+	// OverflowMember names, in a record with strings that were cut, the blobs that hold them whole, by JSON pointer.
+	OverflowMember = "treelineOverflow"
+)
+
+// Persist controls the size of a record as omp does: images become blobs, monstrous strings are cut, and what only a
+// running turn needs goes. pi keeps everything as it is.
+func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, error) {
+	if !d.omp || !mayNeedWork(record) {
+		return record, nil
+	}
+	p := persister{opt: opt}
+	out := p.value(record, place{})
+	if p.err != nil {
+		return nil, p.err
+	}
+	if len(p.overflow) > 0 {
+		w := writer("{")
+		for _, o := range p.overflow {
+			w.add(o.pointer, rawjson.Quote(o.ref))
+		}
+		out = rawjson.Set(out, OverflowMember, append(w, '}'))
+	}
+	return out, nil
+}
+
+// mayNeedWork passes most records at the speed of a search.
+func mayNeedWork(record []byte) bool {
+	return len(record) > maxUnits ||
+		bytes.Contains(record, []byte("partialJson")) || bytes.Contains(record, []byte("jsonlEvents")) ||
+		len(record) > minImage && bytes.Contains(record, []byte("image"))
+}
+
+type persister struct {
+	opt      dialect.PersistOptions
+	overflow []overflow
+	err      error
+}
+
+type overflow struct{ pointer, ref string }
+
+// place is where in the record a value stands.
+type place struct {
+	pointer string
+	key     string // of the member, or of the member whose array it is an element of
+	element bool
+	depth   int
+}
+
+func (at place) member(key string) place {
+	return place{pointer: at.pointer + "/" + pointerEscape.Replace(key), key: key, depth: at.depth + 1}
+}
+
+func (at place) index(i int) place {
+	return place{pointer: at.pointer + "/" + strconv.Itoa(i), key: at.key, element: true, depth: at.depth + 1}
+}
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// value gives what is kept of a value.
+func (p *persister) value(v []byte, at place) []byte {
+	switch {
+	case p.err != nil || at.depth > deepest:
+		return v
+	case rawjson.IsObject(v):
+		return p.object(v, at)
+	case rawjson.IsArray(v):
+		return p.array(v, at)
+	case rawjson.IsString(v):
+		return p.str(v, at)
+	}
+	return v
+}
+
+func (p *persister) array(v []byte, at place) []byte {
+	if !mayNeedWork(v) {
+		return v
+	}
+	out, changed, i := []byte{'['}, false, 0
+	for e := range rawjson.Elements(v) {
+		now := p.value(e, at.index(i))
+		changed = changed || !bytes.Equal(now, e)
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, now...)
+		i++
+	}
+	if !changed {
+		return v
+	}
+	return append(out, ']')
+}
+
+func (p *persister) object(v []byte, at place) []byte {
+	if !mayNeedWork(v) {
+		return v
+	}
+	out := v
+	image := at.element && at.key == "content" && rawjson.Str(v, "type") == "image"
+	for key, member := range rawjson.Fields(v) {
+		switch {
+		case key == "partialJson" || key == "jsonlEvents":
+			out = rawjson.Delete(out, key)
+			continue
+		case key == "thinkingSignature" || key == "thoughtSignature" || key == "textSignature":
+			continue // a signature that was cut is worthless
+		}
+		now := member
+		if image && key == "data" {
+			now = p.image(member)
+		} else {
+			now = p.value(member, at.member(key))
+		}
+		if !bytes.Equal(now, member) {
+			out = rawjson.Set(out, key, now)
+		}
+	}
+	if len(out) == len(v) && bytes.Equal(out, v) {
+		return v
+	}
+	if content, ok := rawjson.Unquote(rawjson.Get(out, "content")); ok && rawjson.Get(out, "lineCount") != nil {
+		out = rawjson.Set(out, "lineCount", strconv.AppendInt(nil, int64(strings.Count(content, "\n")+1), 10))
+	}
+	return out
+}
+
+// image puts an image into a blob. Base64 that is not spelled canonically stays where it is: it would come back
+// different.
+func (p *persister) image(member []byte) []byte {
+	data, ok := rawjson.Unquote(member)
+	if !ok || len(data) < minImage || strings.HasPrefix(data, "blob:sha256:") {
+		return member
+	}
+	b, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || base64.StdEncoding.EncodeToString(b) != data {
+		return member
+	}
+	return p.put(b, member)
+}
+
+// put gives the reference of a blob, quoted; the member itself where there is no place for blobs.
+func (p *persister) put(b, member []byte) []byte {
+	if p.opt.Put == nil {
+		return member
+	}
+	ref, err := p.opt.Put(b)
+	if err != nil {
+		p.err = err
+		return member
+	}
+	return rawjson.Quote(ref)
+}
+
+// str cuts a string that is too long. The whole of it goes to a blob where that is asked for.
+func (p *persister) str(v []byte, at place) []byte {
+	if at.key == "image_url" && !at.element {
+		if url, ok := rawjson.Unquote(v); ok && strings.HasPrefix(url, "data:image/") && strings.Contains(url, ";base64,") {
+			return p.put([]byte(url), v)
+		}
+	}
+	if len(v) <= maxUnits {
+		return v
+	}
+	text, ok := rawjson.Unquote(v)
+	if !ok {
+		return v
+	}
+	kept, cut := cutUnits(text, maxUnits)
+	if !cut {
+		return v
+	}
+	if p.opt.KeepOverflow && p.opt.Put != nil {
+		ref, err := p.opt.Put([]byte(text))
+		if err != nil {
+			p.err = err
+			return v
+		}
+		p.overflow = append(p.overflow, overflow{at.pointer, ref})
+	}
+	return rawjson.Quote(kept + notice)
+}
+
+// cutUnits keeps, of a text longer than most UTF-16 units, so much that the notice still fits. No character is cut
+// in half.
+func cutUnits(text string, most int) (string, bool) {
+	units := 0
+	for _, r := range text {
+		units += utf16.RuneLen(r)
+	}
+	if units <= most {
+		return text, false
+	}
+	room := most - len(notice)
+	for i, r := range text {
+		if room -= utf16.RuneLen(r); room < 0 {
+			return text[:i], true
+		}
+	}
+	return text, true
+}

@@ -1,0 +1,362 @@
+package pi
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Writer = (*Dialect)(nil)
+
+// LeafType is the type of the custom entry that makes a branch survive a restart: its parent is the entry to go on from,
+// and the programs of the family resume at the last entry of the file.
+const LeafType = "treeline.leaf"
+
+// Habits says how the program does things.
+func (d *Dialect) Habits() dialect.Habits {
+	h := dialect.Habits{Branches: true, Labels: true, LeafType: LeafType, Defer: dialect.DeferMessage,
+		RenameByEntry: true, RelabelKeepsTime: true}
+	if d.omp {
+		h.Defer, h.FromTarget, h.ForkByID = dialect.DeferAssistant, true, true
+		h.RenameByEntry, h.RelabelKeepsTime = false, false
+	}
+	return h
+}
+
+// iso is the programs' spelling of a time.
+func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
+
+// Header gives the first record of a session.
+func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
+	if err := d.CheckID(n.ID); err != nil {
+		return nil, err
+	}
+	w := object(`"type":"session"`)
+	w.add("version", strconv.AppendInt(nil, version, 10))
+	w.add("id", rawjson.Quote(string(n.ID)))
+	w.add("timestamp", iso(n.Time))
+	w.add("cwd", rawjson.Quote(n.CWD))
+	if n.Title != "" && d.omp {
+		w.add("title", rawjson.Quote(n.Title))
+	}
+	if n.Parent != "" {
+		w.add("parentSession", rawjson.Quote(n.Parent))
+	}
+	return append(w, '}'), nil
+}
+
+// EditHeader changes a header, and the title slot where there is one.
+func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderEdit) (header, newSlot []byte, err error) {
+	raw := h.Raw
+	if h.Version < version {
+		raw = rawjson.Set(raw, "version", strconv.AppendInt(nil, version, 10))
+	}
+	if edit.ID != nil {
+		if err := d.CheckID(*edit.ID); err != nil {
+			return nil, nil, err
+		}
+		raw = rawjson.Set(raw, "id", rawjson.Quote(string(*edit.ID)))
+	}
+	if edit.Time != nil {
+		raw = rawjson.Set(raw, "timestamp", iso(*edit.Time))
+	}
+	if edit.CWD != nil {
+		raw = rawjson.Set(raw, "cwd", rawjson.Quote(*edit.CWD))
+	}
+	if edit.Parent != nil {
+		if *edit.Parent == "" {
+			raw = rawjson.Delete(raw, "parentSession")
+		} else {
+			raw = rawjson.Set(raw, "parentSession", rawjson.Quote(*edit.Parent))
+		}
+	}
+	title := h.Title
+	if edit.Title != nil {
+		title = *edit.Title
+	}
+	if slot != nil && !edit.DropSlot {
+		if edit.Title != nil {
+			slot = fitSlot(slot, title)
+		}
+	} else if slot != nil || edit.Title != nil {
+		slot = nil
+		if title == "" {
+			raw = rawjson.Delete(raw, "title")
+		} else {
+			raw = rawjson.Set(raw, "title", rawjson.Quote(title))
+		}
+	}
+	return raw, slot, nil
+}
+
+// slotSize is the length of a title slot without its newline: omp overwrites it in place.
+const slotSize = 255
+
+// fitSlot puts a title into a slot, cut at a character so that the record keeps its length.
+func fitSlot(slot []byte, title string) []byte {
+	slot = rawjson.Set(slot, "source", []byte(`"user"`))
+	for runes := []rune(title); ; runes = runes[:len(runes)-1] {
+		s := rawjson.Set(slot, "title", rawjson.Quote(string(runes)))
+		s = rawjson.Set(s, "pad", []byte(`""`))
+		if pad := slotSize - len(s); pad >= 0 {
+			spaces := make([]byte, pad)
+			for i := range spaces {
+				spaces[i] = ' '
+			}
+			return rawjson.Set(s, "pad", rawjson.Quote(string(spaces)))
+		}
+		if len(runes) == 0 {
+			return s
+		}
+	}
+}
+
+// Record gives the record of a new entry, members in the order in which the programs write them.
+func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
+	kind, ok := typeOf(n.Body)
+	if !ok {
+		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
+	}
+	w := object(`"type":` + string(rawjson.Quote(kind)))
+	w.add("id", rawjson.Quote(string(n.ID)))
+	parent := []byte("null")
+	if n.Parent != "" {
+		parent = rawjson.Quote(string(n.Parent))
+	}
+	w.add("parentId", parent)
+	w.add("timestamp", iso(n.Time))
+	if err := d.members(&w, n.Body); err != nil {
+		return nil, err
+	}
+	return append(w, '}'), nil
+}
+
+// typeOf is the family's name for a body.
+func typeOf(b session.Body) (string, bool) {
+	switch b := b.(type) {
+	case session.Message:
+		return "message", true
+	case session.ThinkingLevelChange:
+		return "thinking_level_change", true
+	case session.ModelChange:
+		return "model_change", true
+	case session.Compaction:
+		return "compaction", true
+	case session.BranchSummary:
+		return "branch_summary", true
+	case session.Custom:
+		return "custom", true
+	case session.CustomMessage:
+		return "custom_message", true
+	case session.Label:
+		return "label", true
+	case session.TTSRInjection:
+		return "ttsr_injection", true
+	case session.SessionInit:
+		return "session_init", true
+	case session.ModeChange:
+		return "mode_change", true
+	case session.SessionInfo:
+		return "session_info", true
+	case session.ContextEdit:
+		return "context_edit", true
+	case session.Opaque:
+		return b.Type, b.Type != "" && b.Type != "session" && b.Type != "title"
+	}
+	return "", false
+}
+
+var errNotObject = errors.New("the message must be a JSON object")
+
+// members adds what a body says.
+func (d *Dialect) members(w *writer, body session.Body) error {
+	raw := func(key string, value session.Raw) error {
+		if value == nil {
+			return nil
+		}
+		if !rawjson.Valid(value) {
+			return fmt.Errorf("%s is not JSON", key)
+		}
+		w.add(key, compact(value))
+		return nil
+	}
+	str := func(key, value string) { w.add(key, rawjson.Quote(value)) }
+	optional := func(key, value string) {
+		if value != "" {
+			str(key, value)
+		}
+	}
+	switch b := body.(type) {
+	case session.Message:
+		if !rawjson.IsObject(b.JSON) {
+			return errNotObject
+		}
+		return raw("message", b.JSON)
+	case session.ThinkingLevelChange:
+		if b.Level == "" && b.JSON != nil {
+			return raw("thinkingLevel", b.JSON)
+		}
+		str("thinkingLevel", b.Level)
+	case session.ModelChange:
+		d.modelMembers(w, b)
+	case session.Compaction:
+		str("summary", b.Summary)
+		if d.omp {
+			optional("shortSummary", b.ShortSummary)
+		}
+		str("firstKeptEntryId", string(b.FirstKept))
+		tokens := b.TokensBefore
+		if tokens == nil {
+			tokens = session.Raw("0")
+		}
+		if err := errors.Join(raw("tokensBefore", tokens), raw("details", b.Details)); err != nil {
+			return err
+		}
+		if d.omp {
+			if err := raw("preserveData", b.PreserveData); err != nil {
+				return err
+			}
+		}
+		d.extension(w, b.FromExtension)
+	case session.BranchSummary:
+		str("fromId", string(b.From))
+		str("summary", b.Summary)
+		err := raw("details", b.Details)
+		d.extension(w, b.FromExtension)
+		return err
+	case session.Custom:
+		str("customType", b.Type)
+		return raw("data", b.Data)
+	case session.CustomMessage:
+		str("customType", b.Type)
+		if err := raw("content", b.Content); err != nil {
+			return err
+		}
+		w.add("display", strconv.AppendBool(nil, b.Display))
+		return raw("details", b.Details)
+	case session.Label:
+		str("targetId", string(b.Target))
+		optional("label", b.Label)
+	case session.TTSRInjection:
+		w.add("injectedRules", list(b.Rules))
+	case session.SessionInit:
+		str("systemPrompt", b.SystemPrompt)
+		str("task", b.Task)
+		w.add("tools", list(b.Tools))
+		return raw("outputSchema", b.OutputSchema)
+	case session.ModeChange:
+		str("mode", b.Mode)
+		return raw("data", b.Data)
+	case session.SessionInfo:
+		str("name", oneLine(b.Name))
+	case session.ContextEdit:
+		str("targetId", string(b.Target))
+		if b.Content == nil {
+			w.add("replacement", []byte("null"))
+			return nil
+		}
+		if !rawjson.Valid(b.Content) {
+			return errors.New("content is not JSON")
+		}
+		w.add("replacement", append(append([]byte(`{"content":`), compact(b.Content)...), '}'))
+	case session.Opaque:
+		for key, value := range rawjson.Fields(b.JSON) {
+			switch key {
+			case "type", "id", "parentId", "timestamp":
+			default:
+				w.add(key, compact(value))
+			}
+		}
+	}
+	return nil
+}
+
+// modelMembers spells a model as the program does: omp in one member with a role, pi in two.
+func (d *Dialect) modelMembers(w *writer, m session.ModelChange) {
+	if d.omp && (m.Model != "" || !m.Split) {
+		w.add("model", rawjson.Quote(m.Model))
+		if m.Role != "" {
+			w.add("role", rawjson.Quote(m.Role))
+		}
+		return
+	}
+	w.add("provider", rawjson.Quote(m.Provider))
+	w.add("modelId", rawjson.Quote(m.ModelID))
+}
+
+// extension notes that an extension made the summary, in the program's own word.
+func (d *Dialect) extension(w *writer, from bool) {
+	if !from {
+		return
+	}
+	if d.omp {
+		w.add("fromExtension", []byte("true"))
+	} else {
+		w.add("fromHook", []byte("true"))
+	}
+}
+
+func list(items []string) []byte {
+	out := []byte{'['}
+	for i, s := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = rawjson.AppendString(out, s)
+	}
+	return append(out, ']')
+}
+
+// compact puts a value on one line. White space outside of strings is all that may go: numbers and strings keep their
+// spelling.
+func compact(value []byte) []byte {
+	return rawjson.Compact(value)
+}
+
+// idPattern is what the programs accept as a session's id. It cannot be a path.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// CheckID says why an id will not do.
+func (d *Dialect) CheckID(id session.ID) error {
+	if !idPattern.MatchString(string(id)) || len(id) > 128 {
+		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
+	}
+	return nil
+}
+
+// NewID makes a UUID of version 7, or what the document calls a snowflake: 64 bits of time and chance in 16 digits.
+func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	if d == OmpDoc {
+		const epoch = 1420070400000
+		n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
+		return session.ID(fmt.Sprintf("%016x", n)), nil
+	}
+	ms := uint64(t.UnixMilli())
+	for i := range 6 {
+		b[i] = byte(ms >> (40 - 8*i))
+	}
+	b[6] = b[6]&0x0f | 0x70
+	b[8] = b[8]&0x3f | 0x80
+	return session.ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
+}
+
+// NewEntryID makes eight hex digits.
+func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
+	var b [4]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	return session.EntryID(hex.EncodeToString(b[:])), nil
+}

@@ -1,0 +1,22 @@
+// Package treeline is the session store for coding agents: append-only JSON Lines that form a tree.
+//
+// An agent embeds it instead of writing another session manager. It reads and writes the agents' own formats, so the
+// files stay theirs:
+//
+//	s, err := treeline.Create(ctx, treeline.CreateOptions{CWD: "/work/project"})
+//	s.AppendMessage(ctx, []byte(`{"role":"user","content":"hello"}`))
+//	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
+//	for m, err := range c.Messages() { … }
+//
+// # What is promised
+//
+// What an append acknowledged is never lost: not to a crash, a full disk or a second writer, as far as the Durability
+// that was asked for reaches. A file that cannot be read is never overwritten. Records, members and spellings that
+// nobody knows come through byte for byte.
+//
+// # What an append survives
+//
+//	DurabilityNone    the end of the process
+//	DurabilityFlush   the same; after Flush, Close and every rewrite also a crash of the machine (the default)
+//	DurabilityAlways  a crash of the machine
+package treeline

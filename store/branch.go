@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Branch moves the leaf to an entry: what is appended next goes on from there. What was behind it stays, as another
+// branch. "" is the place before the first entry.
+//
+// With durable set the move survives a restart, in the agent's own program too: an entry that the model does not see is
+// appended there, and becomes the leaf. Otherwise it is forgotten unless something is appended.
+func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) (Appended, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.settled()
+	if err != nil {
+		return Appended{}, err
+	}
+	if err := s.canBranch(id); err != nil {
+		return Appended{}, err
+	}
+	if !durable {
+		if err := w.builder.SetLeaf(id); err != nil {
+			return Appended{}, err
+		}
+		w.tip = id
+		w.opt.Observer(Event{Kind: EventTree, Path: s.path, Entry: id})
+		return Appended{ID: id, Durable: false}, nil
+	}
+	var body session.Body = session.Leaf{Target: id}
+	at := &w.tip
+	if kind := w.d.Habits().LeafType; kind != "" {
+		body, at = session.Custom{Type: kind}, &id
+	}
+	done, err := s.append(ctx, body, at)
+	if err == nil {
+		w.opt.Observer(Event{Kind: EventTree, Path: s.path, Entry: id})
+	}
+	return done, err
+}
+
+// canBranch says why the leaf cannot move to an entry.
+func (s *Session) canBranch(id session.EntryID) error {
+	if !s.w.d.Habits().Branches {
+		return fmt.Errorf("a branch in a session of %s is %w; fork it instead", s.dialect.Name(), ErrUnsupported)
+	}
+	if id == "" {
+		return nil
+	}
+	_, err := s.tree.Get(id)
+	return err
+}
+
+// ResetLeaf moves the leaf before the first entry: what is appended next is a new root.
+func (s *Session) ResetLeaf(ctx context.Context, durable bool) error {
+	_, err := s.Branch(ctx, "", durable)
+	return err
+}
+
+// BranchWithSummary moves the leaf to an entry and tells the new branch what happened on the one that is left. The
+// summary's From is set as the agent sets it.
+func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b session.BranchSummary) (Appended, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.settled()
+	if err != nil {
+		return Appended{}, err
+	}
+	if err := s.canBranch(id); err != nil {
+		return Appended{}, err
+	}
+	if b.From = id; !w.d.Habits().FromTarget {
+		b.From = s.tree.LeafID()
+	}
+	if b.From == "" {
+		b.From = "root"
+	}
+	done, err := s.append(ctx, b, &id)
+	if err == nil {
+		w.opt.Observer(Event{Kind: EventTree, Path: s.path, Entry: done.ID})
+	}
+	return done, err
+}
+
+// Label names an entry; "" takes its name away.
+func (s *Session) Label(ctx context.Context, target session.EntryID, label string) (Appended, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.writable()
+	if err != nil {
+		return Appended{}, err
+	}
+	if !w.d.Habits().Labels {
+		return Appended{}, fmt.Errorf("a label in a session of %s is %w", s.dialect.Name(), ErrUnsupported)
+	}
+	if _, err := s.tree.Get(target); err != nil && !w.proposed[target] {
+		return Appended{}, err
+	}
+	return s.append(ctx, session.Label{Target: target, Label: label}, nil)
+}
+
+// Compact appends a compaction and tells the observer before and after.
+func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.writable()
+	if err != nil {
+		return Appended{}, err
+	}
+	w.opt.Observer(Event{Kind: EventBeforeCompaction, Path: s.path, Entry: w.tip})
+	done, err := s.append(ctx, c, nil)
+	if err == nil {
+		w.opt.Observer(Event{Kind: EventCompaction, Path: s.path, Entry: done.ID})
+	}
+	return done, err
+}
+
+// AppendRecord appends an entry that somebody has as the dialect's own JSON: its id, parent and time are made anew, and
+// all else is taken over.
+func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, error) {
+	body, err := bodyOf(s.dialect, record)
+	if err != nil {
+		return Appended{}, err
+	}
+	switch b := body.(type) {
+	case session.Label:
+		return s.Label(ctx, b.Target, b.Label)
+	case session.Compaction:
+		return s.Compact(ctx, b)
+	}
+	return s.Append(ctx, body)
+}
+
+// bodyOf decodes a record that is in no log.
+func bodyOf(d dialect.Dialect, record []byte) (session.Body, error) {
+	e, err := decodeOne(d, record)
+	if err != nil {
+		return nil, err
+	}
+	return e.Body()
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// CreateOptions say what a new session is.
+type CreateOptions struct {
+	// CWD is the working directory that the session is about; "" is this process's.
+	CWD string
+	// Dir is the folder of the log; "" is where the agent would keep it.
+	Dir string
+	// Dialect is the format; nil is the default one.
+	Dialect dialect.Dialect
+	// ID is the session's id; "" makes one.
+	ID session.ID
+	// Title and Parent stand in the header.
+	Title, Parent string
+	Write         WriteOptions
+}
+
+// Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
+func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
+	d, err := s.writer(opt.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	opt.Write.fill()
+	n, err := s.newSession(d, opt)
+	if err != nil {
+		return nil, err
+	}
+	dir := opt.Dir
+	if dir == "" {
+		dir = s.sessionDir(d, n.CWD)
+	}
+	return s.begin(ctx, d, n, filepath.Join(dir, d.Layout().File(n.Time, n.ID)), opt.Write)
+}
+
+// InMemory begins a session that is never written anywhere.
+func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
+	d, err := s.writer(opt.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	opt.Write.fill()
+	opt.Write.Defer = dialect.DeferNever
+	n, err := s.newSession(d, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.beginIn(ctx, memory.New(), memoryName, "", d, n, opt.Write)
+}
+
+// memoryName is what the log of a session in memory is called.
+const memoryName = "session.jsonl"
+
+// writer gives the dialect to write with.
+func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
+	if d == nil {
+		d = s.opt.Dialects[0]
+	}
+	w, ok := d.(dialect.Writer)
+	if !ok {
+		return nil, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
+	}
+	return w, nil
+}
+
+func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSession, error) {
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	if n.ID != "" {
+		return n, d.CheckID(n.ID)
+	}
+	var err error
+	n.ID, err = d.NewID(n.Time, opt.Write.Random)
+	return n, err
+}
+
+func (s *Store) absolute(dir string) string {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join(s.opt.Env.WorkDir, dir)
+}
+
+// sessionDir is where the agent would keep the sessions of a working directory.
+func (s *Store) sessionDir(d dialect.Dialect, cwd string) string {
+	roots := d.Layout().Roots(s.opt.Env)
+	return filepath.Join(roots[0].Sessions, filepath.FromSlash(d.Layout().Dir(s.opt.Env, cwd)))
+}
+
+// begin begins a session at a path where no log is.
+func (s *Store) begin(ctx context.Context, d dialect.Writer, n dialect.NewSession, path string, opt WriteOptions) (*Session, error) {
+	b, err := s.writeDir(filepath.Dir(path), path, opt)
+	if err != nil {
+		return nil, err
+	}
+	sess, err := s.beginIn(ctx, b, filepath.Base(path), path, d, n, opt)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return sess, nil
+}
+
+// beginIn begins a session in a log of any backend, which the session closes.
+func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path string, d dialect.Writer, n dialect.NewSession, opt WriteOptions) (*Session, error) {
+	header, err := d.Header(n)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Defer == "" {
+		opt.Defer = d.Habits().Defer
+	}
+	src := &logSource{b: b, at: backend.Log{Name: name}}
+	builder := session.NewBuilder(path, src)
+	dec := d.NewDecoder(builder)
+	dec.Decode(dialect.Record{Data: header, Line: 1})
+	if err := dec.Finish(); err != nil {
+		return nil, err
+	}
+	sess := &Session{
+		store: s, path: path, dialect: d, tree: builder.Finish(), source: src, closers: []io.Closer{src, b},
+	}
+	sess.w = sess.newWriting(d, b, name, opt)
+	sess.w.builder, sess.w.dec, sess.w.waiting = builder, dec, [][]byte{header}
+	sess.setBlobs()
+	if opt.Defer == dialect.DeferNever {
+		if err := sess.create(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return sess, nil
+}
+
+// writeDir opens a folder for writing.
+func (s *Store) writeDir(dir, path string, opt WriteOptions) (backend.Backend, error) {
+	if s.opt.WriteDir == nil {
+		return nil, fmt.Errorf("%s: %w", dir, backend.ErrReadOnly)
+	}
+	return s.opt.WriteDir(dir, opt.Durability, func(p session.Problem) {
+		p.File = path
+		opt.Observer(Event{Kind: EventRepaired, Path: path, Problem: &p})
+	})
+}
+
+// setBlobs finds where the session's blobs are.
+func (s *Session) setBlobs() {
+	if s.path == "" {
+		return
+	}
+	abs, err := filepath.Abs(s.path)
+	if err != nil {
+		return
+	}
+	dir := s.store.blobDir(abs, s.dialect)
+	if dir == "" {
+		return
+	}
+	if s.store.opt.OpenBlobs != nil {
+		s.blobs = s.store.opt.OpenBlobs(dir)
+	}
+	if s.w != nil && s.store.opt.WriteBlobs != nil {
+		s.w.blobs = s.store.opt.WriteBlobs(dir)
+		s.blobs = s.w.blobs
+	}
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// OpenWrite opens the session in a file for reading and appending. A log of an old version is migrated now, the original
+// kept beside it as "<name>.v<N>.bak". A log of a newer version is refused, and so is a file that cannot be read: it
+// stays as it is, unless opt.ReplaceUnreadable says otherwise; then its bytes are kept as "<name>.unreadable-<time>".
+//
+// Where there is no file, or an empty one, a session begins there if opt.Create is set.
+func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (*Session, error) {
+	opt.Write.fill()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.writeDir(filepath.Dir(abs), path, opt.Write)
+	if err != nil {
+		return nil, err
+	}
+	sess, err := s.openWrite(ctx, b, filepath.Base(abs), path, opt)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return sess, nil
+}
+
+func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path string, opt CreateOptions) (*Session, error) {
+	at, err := b.Stat(ctx, name)
+	switch {
+	case errors.Is(err, backend.ErrNotExist) && opt.Write.Create:
+		return s.beginAt(ctx, b, nil, name, path, opt)
+	case err != nil:
+		return nil, named(path, err)
+	case at.Size == 0 && opt.Write.Create:
+		return s.beginAt(ctx, b, &at, name, path, opt)
+	}
+	sess, err := s.OpenLog(ctx, b, name, path, OpenOptions{Dialect: opt.Dialect})
+	if errors.Is(err, ErrNotSession) && opt.Write.ReplaceUnreadable {
+		if err := setAside(ctx, b, at, "unreadable-"+stamp(opt.Write.Clock())); err != nil {
+			return nil, named(path, err)
+		}
+		return s.beginAt(ctx, b, &at, name, path, opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := sess.startWriting(ctx, b, name, opt.Write); err != nil {
+		return nil, errors.Join(err, sess.source.Close())
+	}
+	return sess, nil
+}
+
+// startWriting makes a session that was opened for reading writable.
+func (s *Session) startWriting(ctx context.Context, b backend.Backend, name string, opt WriteOptions) error {
+	d, err := s.store.writer(s.dialect)
+	if err != nil {
+		return err
+	}
+	if h := s.tree.Header(); h.Newer {
+		return fmt.Errorf("%s: version %d is %w of the agent; it is read only", s.path, h.Version, ErrNewer)
+	}
+	s.w = s.newWriting(d, b, name, opt)
+	s.w.created = true
+	s.closers = []io.Closer{s.source, b}
+	if err := s.reload(ctx, s.log); err != nil {
+		return named(s.path, err)
+	}
+	s.setBlobs()
+	if err := s.migrate(ctx); err != nil {
+		return named(s.path, err)
+	}
+	for _, p := range s.tree.Problems() {
+		opt.Observer(Event{Kind: EventProblem, Path: s.path, Problem: &p})
+	}
+	s.breadcrumb(ctx)
+	return nil
+}
+
+// reload reads the log anew. The leaf is the log's own.
+func (s *Session) reload(ctx context.Context, at backend.Log) error {
+	s.source.moved(at)
+	l, err := load(ctx, s.w.b, at, s.dialect, s.path, s.source)
+	if err != nil {
+		return err
+	}
+	s.log, s.tree = at, l.tree
+	w := s.w
+	w.builder, w.dec, w.lines = l.builder, l.dec, l.lines
+	s.readTail()
+	w.tip = s.tree.LeafID()
+	return nil
+}
+
+// beginAt begins a session in a given log; at is what is there now, if anything.
+func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log, name, path string, opt CreateOptions) (*Session, error) {
+	d, err := s.writer(opt.Dialect)
+	if opt.Dialect == nil {
+		abs, absErr := filepath.Abs(path)
+		if absErr != nil {
+			return nil, absErr
+		}
+		d, err = s.writer(s.dialectOf(abs))
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.newSession(d, opt)
+	if err != nil {
+		return nil, err
+	}
+	w := opt.Write
+	if at != nil {
+		// There is a file already: its place is taken at once.
+		header, err := d.Header(n)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := b.Replace(ctx, *at, header); err != nil {
+			return nil, named(path, err)
+		}
+		return s.openWrite(ctx, b, name, path, CreateOptions{Dialect: opt.Dialect, Write: w})
+	}
+	return s.beginIn(ctx, b, name, path, d, n, w)
+}
+
+// ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there,
+// and begins one where there is none. The header's cwd decides which sessions are of that directory.
+func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
+	opt.CWD = s.absolute(opt.CWD)
+	d, err := s.writer(opt.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	opt.Dialect = d
+	if opt.Dir == "" {
+		if path, ok := s.breadcrumbOf(ctx, d, opt.CWD); ok {
+			if sess, err := s.OpenWrite(ctx, path, opt); err == nil {
+				return sess, nil
+			}
+		}
+	}
+	row, ok, err := s.recent(ctx, d, opt.Dir, opt.CWD)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return s.OpenWrite(ctx, row.Path, opt)
+	}
+	return s.Create(ctx, opt)
+}
+
+// recent finds the newest session of a working directory, in one folder or in all of the dialect's.
+func (s *Store) recent(ctx context.Context, d dialect.Dialect, dir, cwd string) (Row, bool, error) {
+	var sources []Source
+	if dir != "" {
+		sources = []Source{{Dialect: d, Root: dialect.Root{Sessions: dir}}}
+	} else {
+		for _, r := range d.Layout().Roots(s.opt.Env) {
+			sources = append(sources, Source{Dialect: d, Root: r})
+		}
+	}
+	var rows []Row
+	for _, src := range sources {
+		part, err := s.listSource(ctx, src, ListOptions{})
+		if err != nil {
+			return Row{}, false, err
+		}
+		rows = append(rows, part...)
+	}
+	for _, r := range newestFirst(s.of(cwd, rows)) {
+		if r.Err == nil && r.OK {
+			return r, true, nil
+		}
+	}
+	return Row{}, false, nil
+}

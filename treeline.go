@@ -1,0 +1,186 @@
+package treeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// The names that an embedder needs, under one roof. Bodies of entries, trees and contexts are in package session.
+type (
+	// Store is the sessions of this machine.
+	Store = store.Store
+	// Session is one session, open for reading, or for reading and appending.
+	Session = store.Session
+	// CreateOptions say what a new session is, WriteOptions how it is written.
+	CreateOptions = store.CreateOptions
+	WriteOptions  = store.WriteOptions
+	// OpenOptions change how a session is opened for reading.
+	OpenOptions = store.OpenOptions
+	// ContextOptions ask for a context other than the agent's own.
+	ContextOptions = store.ContextOptions
+	// Appended says what became of an append.
+	Appended = store.Appended
+	// Event is what an Observer is told.
+	Event    = store.Event
+	Observer = store.Observer
+)
+
+// What an append survives when it returns, and what it does when others wrote first.
+const (
+	DurabilityNone   = store.DurabilityNone
+	DurabilityFlush  = store.DurabilityFlush
+	DurabilityAlways = store.DurabilityAlways
+
+	PolicyBranch = store.PolicyBranch
+	PolicyFollow = store.PolicyFollow
+	PolicyRefuse = store.PolicyRefuse
+)
+
+// Options say which machine a Store works on. The zero value is this one.
+type Options struct {
+	// Home is the user's folder; "" is that of the process.
+	Home string
+	// WorkDir is the working directory; "" is that of the process.
+	WorkDir string
+	// Getenv looks up environment variables; nil is that of the process.
+	Getenv func(string) string
+	// Roots, if set, are looked at instead of the agents' own folders.
+	Roots []string
+	// ReadOnly gives a store that cannot write.
+	ReadOnly bool
+}
+
+// New gives the Store of a machine: all dialects, logs in files, blobs in folders.
+func New(opt Options) (*Store, error) {
+	env, err := opt.env()
+	if err != nil {
+		return nil, err
+	}
+	o := store.Options{
+		Dialects:  all.Dialects(),
+		Env:       env,
+		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+		Roots:     opt.Roots,
+	}
+	if !opt.ReadOnly {
+		o.WriteDir = writeDir
+		o.WriteBlobs = func(dir string) blob.Store { return blob.NewDir(dir) }
+	}
+	return store.New(o), nil
+}
+
+func (o Options) env() (dialect.Env, error) {
+	env := dialect.Env{
+		Home: o.Home, WorkDir: o.WorkDir, TempDir: os.TempDir(),
+		Getenv: o.Getenv, Realpath: filepath.EvalSymlinks, Zone: time.Local,
+	}
+	if env.Getenv == nil {
+		env.Getenv = os.Getenv
+	}
+	if env.Home == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			env.Home = home
+		} else {
+			env.Home = string(filepath.Separator)
+		}
+	}
+	if env.WorkDir == "" {
+		wd, err := os.Getwd()
+		if err != nil {
+			return env, fmt.Errorf("the working directory: %w", err)
+		}
+		env.WorkDir = wd
+	}
+	env.Terminal = terminal(env.Getenv)
+	return env, nil
+}
+
+// writeDir opens a folder of logs for writing.
+func writeDir(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
+	l, err := file.ParseLevel(string(level))
+	if err != nil {
+		return nil, err
+	}
+	opt := file.Options{Level: l}
+	if repaired != nil {
+		opt.Observe = func(e file.Event) { repaired(problem(e)) }
+	}
+	return file.New(dir, opt)
+}
+
+// problem tells of what the backend did to the end of a log.
+func problem(e file.Event) session.Problem {
+	p := session.Problem{File: e.Log, Offset: e.Offset, Kind: session.ProblemTorn, Message: string(e.Kind)}
+	switch e.Kind {
+	case file.NewlineAdded:
+		p.Message = "the last line had no newline"
+		p.Advice = "it has one now; nothing was lost"
+	case file.TornMoved:
+		p.Message = fmt.Sprintf("the last %d bytes were a record that was cut off", e.Size)
+		p.Advice = "they were moved to " + e.To
+	default:
+		p.Kind = session.ProblemUnreadable
+		if e.Err != nil {
+			p.Message += ": " + e.Err.Error()
+		}
+	}
+	return p
+}
+
+// Create begins a session on this machine. See Store.Create.
+func Create(ctx context.Context, opt CreateOptions) (*Session, error) {
+	s, err := New(Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s.Create(ctx, opt)
+}
+
+// Open opens the session in a file for reading and appending. See Store.OpenWrite; Store.Open is for reading only.
+func Open(ctx context.Context, path string, opt WriteOptions) (*Session, error) {
+	s, err := New(Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s.OpenWrite(ctx, path, CreateOptions{Write: opt})
+}
+
+// ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and
+// begins one where there is none.
+func ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
+	s, err := New(Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s.ContinueRecent(ctx, opt)
+}
+
+// InMemory begins a session that is never written anywhere.
+func InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
+	s, err := New(Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s.InMemory(ctx, opt)
+}
+
+// ForkFrom copies the session in a file into a new one for another working directory.
+func ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, error) {
+	s, err := New(Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s.ForkFrom(ctx, source, opt)
+}

@@ -28,6 +28,7 @@ type Place struct {
 // Run runs the suite. Each test asks for a new place.
 func Run(t *testing.T, place func(t *testing.T) Place) {
 	for _, tc := range []struct {
+		// The names are those of the contract's promises: a failure tells which is broken.
 		name        string
 		run         func(t *testing.T, p *prober)
 		writes, put bool // what the test needs
@@ -114,6 +115,7 @@ func (p *prober) fill(name string, records ...string) backend.Log {
 	return p.put(name, string(content))
 }
 
+// put makes a log of any bytes, behind the backend's back, and looks at it.
 func (p *prober) put(name, content string) backend.Log {
 	p.Helper()
 	if err := p.place.Put(name, []byte(content)); err != nil {
@@ -122,6 +124,7 @@ func (p *prober) put(name, content string) backend.Log {
 	return p.stat(name)
 }
 
+// stat looks at a log that must be there.
 func (p *prober) stat(name string) backend.Log {
 	p.Helper()
 	at, err := p.b.Stat(p.ctx, name)
@@ -134,6 +137,7 @@ func (p *prober) stat(name string) backend.Log {
 	return at
 }
 
+// append appends where that must succeed.
 func (p *prober) append(at backend.Log, records ...string) backend.Log {
 	p.Helper()
 	next, err := p.b.Append(p.ctx, at, data(records)...)
@@ -153,6 +157,7 @@ func (p *prober) read(at backend.Log, offset int64) []string {
 	return got
 }
 
+// readAll reads and checks on the way that the records lie end to end, without a gap, up to the size of the log.
 func readAll(ctx context.Context, b backend.Backend, at backend.Log, offset int64) (got []string, err error) {
 	for r, err := range b.Read(ctx, at, offset) {
 		if err != nil {

@@ -55,10 +55,12 @@ type history struct {
 	trace  []string
 }
 
+// name picks one of few, so that things happen to the same log again and again.
 func (h *history) name() string {
 	return h.root + []string{"/a.jsonl", "/b.jsonl", "/f/a.jsonl", "/f/g/c.jsonl", "/state.json"}[h.rnd.IntN(5)]
 }
 
+// records are none to three, sometimes one that must be refused.
 func (h *history) records() [][]byte {
 	out := make([][]byte, h.rnd.IntN(4))
 	for i := range out {
@@ -124,6 +126,7 @@ func (h *history) step() {
 		err, oracle = e1, e2
 	}
 	h.trace = append(h.trace, fmt.Sprintf("%s %s at %d: %v", what, name, at.oracle.Size, oracle))
+	// Sizes are compared, generations cannot be: each backend has its own.
 	if kind(err) != kind(oracle) || now.real.Size != now.oracle.Size {
 		h.Fatalf("%s %s: %v and size %d, want %v and size %d\n%s",
 			what, name, err, now.real.Size, oracle, now.oracle.Size, strings.Join(h.trace, "\n"))

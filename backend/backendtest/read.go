@@ -13,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
+// readRecords: what was put in comes out, each record by itself, as often as one likes; Stat and Create agree.
 func readRecords(t *testing.T, p *prober) {
 	want := []string{`{"a":1}`, "", "  spaces  ", "\u2028 is text", "last"}
 	at := p.fill("a/b/log.jsonl", want...)
@@ -28,6 +29,7 @@ func readRecords(t *testing.T, p *prober) {
 	p.equal(p.read(empty, 0), nil)
 }
 
+// readFromOffset: every End is a place to go on from, also the last; what is no place in the log is refused.
 func readFromOffset(t *testing.T, p *prober) {
 	want := []string{"one", "two", "three", ""}
 	at := p.fill("log.jsonl", want...)
@@ -44,6 +46,7 @@ func readFromOffset(t *testing.T, p *prober) {
 	}
 }
 
+// readWhole: a log that is not text is one record, newlines and all, and an empty one is one empty record.
 func readWhole(t *testing.T, p *prober) {
 	for name, content := range map[string]string{"state.json": "{\n\r\n}\n", "deep/er/empty.txt": "", "bytes": "\x00\xff"} {
 		at := p.fill(name, content)
@@ -54,6 +57,7 @@ func readWhole(t *testing.T, p *prober) {
 	}
 }
 
+// readOddBytes: only '\n' ends a record, one '\r' before it goes, and everything else stays what it was.
 func readOddBytes(t *testing.T, p *prober) {
 	for i, tc := range []struct {
 		content string
@@ -124,6 +128,8 @@ func readChanged(t *testing.T, p *prober) {
 	}
 }
 
+// readAtRandom: an Opener's reader is the log as it was seen, whatever becomes of its name. Backends without Open have
+// nothing to prove here.
 func readAtRandom(t *testing.T, p *prober) {
 	o, ok := p.b.(backend.Opener)
 	if !ok {
@@ -195,8 +201,11 @@ func hugeRecord(t *testing.T, p *prober) {
 	}
 }
 
+// listOrder: all logs and nothing else, in the byte order of their names, for prefixes that end anywhere; and what is
+// listed can be read.
 func listOrder(t *testing.T, p *prober) {
-	// Byte order of whole names: '-' and '.' come before '/', '0' behind it.
+	// The order is that of whole names, not that of a walk through folders: '-' and '.' come before '/', '0'
+	// behind it.
 	names := []string{
 		"a-b/x.jsonl", "a.jsonl", "a/b-c.jsonl", "a/b/c.jsonl", "a/b/d.txt", "a/b0.jsonl", "a0.jsonl", "b/.hidden", "é.jsonl",
 	}
@@ -245,6 +254,7 @@ func listOrder(t *testing.T, p *prober) {
 	}
 }
 
+// notThere: a name without a log is ErrNotExist, also where it is a folder or below a log.
 func notThere(t *testing.T, p *prober) {
 	p.fill("log.jsonl", "r")
 	p.fill("folder/log.jsonl", "r")
@@ -256,8 +266,10 @@ func notThere(t *testing.T, p *prober) {
 	}
 }
 
+// invalid are no slash paths. The first thing that any backend must not do is to join one of them to a path.
 var invalid = []string{"", ".", "..", "/", "/a.jsonl", "a//b.jsonl", "a/../b.jsonl", "../a.jsonl", "a/", "./a", "a\x00b", "\xff.jsonl"}
 
+// badNames: refused by every method, before anything else happens.
 func badNames(t *testing.T, p *prober) {
 	for _, name := range invalid {
 		p.is(second(p.b.Stat(p.ctx, name)), backend.ErrName, "")
@@ -271,6 +283,7 @@ func badNames(t *testing.T, p *prober) {
 	}
 }
 
+// closeTwice: the second time does nothing, and a closed backend says so, whatever it is asked.
 func closeTwice(t *testing.T, p *prober) {
 	at := p.fill("log.jsonl", "r")
 	for range 2 {
@@ -294,6 +307,7 @@ func closeTwice(t *testing.T, p *prober) {
 	}
 }
 
+// readOnly: a backend that does not write refuses, and the log is what it was, time included.
 func readOnly(t *testing.T, p *prober) {
 	if !p.place.ReadOnly {
 		return

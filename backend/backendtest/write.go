@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
+// create: a name is taken once, and a refused Create leaves what is there alone.
 func create(t *testing.T, p *prober) {
 	p.fill("a.jsonl", "one", "two")
 	p.holds("a.jsonl", "one", "two")
@@ -29,6 +30,8 @@ func create(t *testing.T, p *prober) {
 	p.holds("f/b.jsonl", "r")
 }
 
+// appendRecords: what Append returns is what Stat says, so that it can be the token of the next one; records are the last
+// bytes of the log; without records nothing changes.
 func appendRecords(t *testing.T, p *prober) {
 	at := p.fill("a.jsonl")
 	var want []string
@@ -85,6 +88,7 @@ func appendToOddEnds(t *testing.T, p *prober) {
 	}
 }
 
+// conflict: a token is good once. An old one is refused by every mutation, and nothing is written.
 func conflict(t *testing.T, p *prober) {
 	old := p.fill("a.jsonl", "one")
 	now := p.append(old, "two")
@@ -125,6 +129,7 @@ func conflictWithOthers(t *testing.T, p *prober) {
 	}
 }
 
+// replace: all at once, a new generation always, and nothing of the old log can be mistaken for the new one.
 func replace(t *testing.T, p *prober) {
 	old := p.fill("a.jsonl", "one", "two")
 	now, err := p.b.Replace(p.ctx, old, []byte("other"))
@@ -154,6 +159,7 @@ func replace(t *testing.T, p *prober) {
 	p.holds("state.json", "{\n}")
 }
 
+// remove: gone from everywhere, and a log of the same name and content that comes later is another one.
 func remove(t *testing.T, p *prober) {
 	at := p.append(p.fill("f/a.jsonl", "one"), "two")
 	if err := p.b.Remove(p.ctx, at); err != nil {
@@ -171,6 +177,7 @@ func remove(t *testing.T, p *prober) {
 	p.is(second(p.b.Append(p.ctx, at, []byte("x"))), backend.ErrConflict, "f/a.jsonl")
 }
 
+// badRecords: what cannot be kept is refused as a whole: of a batch with one bad record none is written.
 func badRecords(t *testing.T, p *prober) {
 	at := p.fill("a.jsonl", "r")
 	whole := p.fill("state.json", "{}")
@@ -193,6 +200,7 @@ func badRecords(t *testing.T, p *prober) {
 	p.is(second(p.b.Stat(p.ctx, "b.json")), backend.ErrNotExist, "")
 }
 
+// reopen: everything is there after Close, and tokens are still good: a caller may keep them for long.
 func reopen(t *testing.T, p *prober) {
 	at := p.append(p.fill("a/b.jsonl", "one"), "two")
 	p.fill("state.json", "{}")
@@ -212,6 +220,7 @@ func reopen(t *testing.T, p *prober) {
 	p.is(second(p.b.Stat(p.ctx, "a/b.jsonl")), backend.ErrNotExist, "")
 }
 
+// cancelled: who has changed his mind before it began has changed nothing.
 func cancelled(t *testing.T, p *prober) {
 	at := p.fill("a.jsonl", "one")
 	cause := errors.New("never mind")

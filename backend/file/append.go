@@ -39,7 +39,7 @@ func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (back
 	if err := w.verify(at, info); err != nil {
 		return backend.Log{}, err
 	}
-	if len(lines) == 1 {
+	if len(lines) == 1 { // no records: only the comparison was asked for
 		return w.last, nil
 	}
 	batch := lines[1:]
@@ -96,6 +96,7 @@ func (w *writer) settle(before int64, batch []byte) (backend.Log, error) {
 		w.drop()
 		return backend.Log{}, fmt.Errorf("%s: %w: it was replaced or removed while it was appended to", w.name, backend.ErrConflict)
 	}
+	// The tail is known without reading: it is what we just wrote, and for a short batch some of what was there.
 	if tail := batch; len(tail) >= tailSize {
 		w.tail = append(w.tail[:0], tail[len(tail)-tailSize:]...)
 	} else {
@@ -156,6 +157,7 @@ func (w *writer) mend(ctx context.Context) (missing bool, err error) {
 
 // lastLine reads what stands behind the last newline.
 func (w *writer) lastLine() (begin int64, line []byte, err error) {
+	// Backwards, since the line is short and the file may not be.
 	const step = 64 << 10
 	for begin = w.left.Size; begin > 0; {
 		chunk := make([]byte, min(begin, step))

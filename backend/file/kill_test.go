@@ -70,7 +70,7 @@ func childWriter(args string) error {
 		if err != nil {
 			return err
 		}
-		next, err := at, error(nil)
+		var next backend.Log
 		if at.Size < 1<<18 && rnd.IntN(10) == 0 {
 			next, err = rewrite(ctx, b, at, rec)
 		} else {

@@ -93,6 +93,7 @@ func (l *lister) items(name, dir string, entries []fs.DirEntry) []item {
 		name += "/"
 	}
 	for _, e := range entries {
+		// The type comes with the name, without a stat; only what a link leads to must be asked for.
 		base, mode := e.Name(), e.Type()
 		full := name + base
 		if strings.HasPrefix(base, ownPrefix) || !overlap(full, l.prefix) {

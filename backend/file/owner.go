@@ -124,7 +124,8 @@ func parseOwners(f durable.File) (owners []Owner, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const limit = 64 << 10 // hundreds of writers
+	// Anybody may have put anything there: a limit keeps it from filling our memory. Hundreds of writers fit.
+	const limit = 64 << 10
 	text := make([]byte, min(info.Size, limit))
 	n, _ := f.ReadAt(text, 0)
 	for line := range bytes.Lines(text[:n]) {
@@ -158,6 +159,7 @@ func (b *Backend) editOwners(path string, edit func([]Owner) []Owner) error {
 		}
 		text = append(append(text, line...), '\n')
 	}
+	// In place, not by a rename: who reads half of it leaves the other half out, and nothing depends on it.
 	if err := f.Truncate(0); err != nil {
 		return err
 	}

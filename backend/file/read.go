@@ -23,6 +23,7 @@ const patience = 100
 // for the size it has. ErrChanged where the file is shorter.
 func look(f durable.File, name string, size int64) (durable.Info, []byte, error) {
 	info, err := f.Stat()
+	// Before and after reading the tail the file must be the same, or the tail may be that of another moment.
 	for range patience {
 		if err != nil {
 			return info, nil, failed(name, err)
@@ -215,7 +216,7 @@ func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.R
 		splitters.Put(split)
 	}()
 	split.ResetAt(s, offset, s.size)
-	done := ctx.Done()
+	done := ctx.Done() // nil, and then free of cost, for a context that cannot be cancelled
 	for {
 		r, err := split.Next()
 		if errors.Is(err, io.EOF) {
@@ -238,6 +239,7 @@ func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.R
 
 // whole yields the one record of a log that is not text.
 func (s *snapshot) whole(yield func(backend.Record, error) bool) {
+	// As long as the file was found to be, so a size that somebody made up allocates nothing.
 	data := make([]byte, s.size)
 	if _, err := s.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
 		yield(backend.Record{}, err)

@@ -253,3 +253,39 @@ func BenchmarkList(b *testing.B) {
 		}
 	})
 }
+
+func TestEnds(t *testing.T) {
+	root := t.TempDir()
+	if err := put(root, "log.jsonl", []byte("0123456789")); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, root, file.Options{})
+	var at backend.Log
+	for at = range b.List(t.Context(), "") {
+		break
+	}
+	for _, tc := range []struct {
+		head, tail         int
+		wantHead, wantTail string
+	}{{3, 2, "012", "89"}, {8, 5, "01234567", "89"}, {20, 5, "0123456789", ""}, {0, 4, "", "6789"}} {
+		head, tail := make([]byte, tc.head), make([]byte, tc.tail)
+		n, m, err := b.Ends(t.Context(), at, head, tail)
+		if err != nil || string(head[:n]) != tc.wantHead || string(tail[:m]) != tc.wantTail {
+			t.Errorf("%d and %d bytes: %q, %q, %v", tc.head, tc.tail, head[:n], tail[:m], err)
+		}
+	}
+	// Grown: as it was seen. Cut: an error.
+	if err := put(root, "log.jsonl", []byte("0123456789abc")); err != nil {
+		t.Fatal(err)
+	}
+	head, tail := make([]byte, 2), make([]byte, 2)
+	if n, m, err := b.Ends(t.Context(), at, head, tail); err != nil || n != 2 || string(tail[:m]) != "89" {
+		t.Errorf("grown: %q, %v", tail, err)
+	}
+	if err := put(root, "log.jsonl", []byte("0")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Ends(t.Context(), at, head, tail); !errors.Is(err, backend.ErrChanged) {
+		t.Errorf("cut: %v", err)
+	}
+}

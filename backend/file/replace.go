@@ -79,7 +79,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	if err := w.hold(ctx, at); err != nil {
 		return backend.Log{}, err
 	}
-	defer w.drop() // the open file is the old one
+	defer w.drop() // the open file is the old one, and its lock protects nothing any more
 	// A name that is a symbolic link stays one: what it leads to is replaced.
 	path := w.path
 	if r, ok := b.fs.(durable.Resolver); ok {
@@ -127,7 +127,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	if err := b.fs.Remove(w.path); err != nil {
 		return failed(at.Name, err)
 	}
-	w.dirty = false
+	w.dirty = false // what was written went with the file
 	w.withdraw()
 	if b.opt.Level == None {
 		return nil
@@ -150,6 +150,7 @@ func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
 
 // syncLog syncs the file that the log is now. It needs no lock: what others write meanwhile may be synced with it.
 func (b *Backend) syncLog(w *writer) error {
+	// The name may stand for another file by now; that one is what Sync is asked about.
 	if w.f != nil {
 		if info, err := b.fs.Stat(w.path); err != nil || !info.SameFile(w.id) {
 			w.drop()

@@ -313,7 +313,7 @@ func TestModes(t *testing.T) {
 	}
 	root := filepath.Join(t.TempDir(), "new", "root")
 	b := open(t, root, file.Options{})
-	at := create(t, b, "folder/log.jsonl", "one")
+	create(t, b, "folder/log.jsonl", "one")
 	mode := func(name string) fs.FileMode {
 		info, err := os.Stat(filepath.Join(root, name))
 		if err != nil {

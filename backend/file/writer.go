@@ -132,6 +132,7 @@ func (b *Backend) give(w *writer) {
 
 // lock opens the log if need be, takes the lock of its file and returns what the file is. ErrConflict where there is none.
 func (w *writer) lock(ctx context.Context) (durable.Info, error) {
+	// Each round ends in success, in an error, or with a file that was replaced between open and lock.
 	for range patience {
 		if w.f == nil {
 			if err := w.open(); err != nil {
@@ -160,6 +161,7 @@ func (w *writer) lock(ctx context.Context) (durable.Info, error) {
 	return durable.Info{}, fmt.Errorf("%s: %w: it is replaced all the time", w.name, backend.ErrConflict)
 }
 
+// open opens the file and asks which one it is: only then can it be compared with the path. A new file is never made here.
 func (w *writer) open() error {
 	f, err := w.b.fs.Open(w.path, os.O_RDWR|os.O_APPEND, 0)
 	if gone(err) || errors.Is(err, syscall.EISDIR) {
@@ -225,6 +227,8 @@ func (w *writer) drop() {
 // verify compares the locked file with what the caller saw. While the file is what we left there is nothing to read.
 func (w *writer) verify(at backend.Log, info durable.Info) error {
 	if info != w.left || w.left == (durable.Info{}) {
+		// Others have been at it, or it is our first time. What changed does not matter here: the token tells whether
+		// the caller knows of it.
 		info, tail, err := look(w.f, w.name, -1)
 		if err != nil {
 			w.left = durable.Info{}
@@ -291,6 +295,7 @@ func (b *Backend) syncAbove(dir string) error {
 
 // retire ends the work on a log: what was promised at Close is done, the note that we write is taken back.
 func (w *writer) retire() (err error) {
+	// At level Always nothing is left to do, and level None promised nothing.
 	if w.dirty && w.b.opt.Level == Flush {
 		err = w.b.syncLog(w)
 	}

@@ -70,6 +70,7 @@ func (b *Backend) Put(name string, content []byte) {
 	b.place.put(name, bytes.Clone(content))
 }
 
+// put makes a new content, one that no token of an earlier one fits.
 func (p *place) put(name string, content []byte) backend.Log {
 	p.births++
 	l := log{content, p.births, p.clock()}
@@ -77,6 +78,7 @@ func (p *place) put(name string, content []byte) backend.Log {
 	return l.at(name)
 }
 
+// at gives the token. Growing keeps the generation: the size tells that.
 func (l log) at(name string) backend.Log {
 	return backend.Log{Name: name, Generation: strconv.FormatInt(l.birth, 10), Size: int64(len(l.bytes)), Time: l.time}
 }
@@ -235,6 +237,7 @@ func (b *Backend) snapshot(ctx context.Context, at backend.Log) ([]byte, error) 
 	case l.at(at.Name).Generation != at.Generation || int64(len(l.bytes)) < at.Size:
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
 	}
+	// Capped, so that nobody who appends to the slice writes into the log.
 	return l.bytes[:at.Size:at.Size], nil
 }
 
@@ -296,6 +299,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			yield(backend.Log{}, backend.ErrClosed)
 			return
 		}
+		// Collected first: the caller may do as he likes with the logs while he goes through the list.
 		b.place.mu.RLock()
 		var found []backend.Log
 		for name, l := range b.place.logs {
@@ -326,6 +330,7 @@ func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, err
 	return reader{bytes.NewReader(content)}, nil
 }
 
+// reader needs nothing to be closed: memory is given back by the collector.
 type reader struct{ *bytes.Reader }
 
 func (reader) Close() error { return nil }

@@ -24,6 +24,7 @@ func (f *FS) Open(path string, flag int, perm fs.FileMode) (durable.File, error)
 				return err
 			}
 			f.nodes++
+			// The name is there at once, for everybody; lasting it is after SyncDir.
 			n = &node{ino: f.nodes, mode: perm, nanos: f.nanos, links: 1}
 			dir.names[name] = n
 		case err != nil:
@@ -72,6 +73,7 @@ func (f *FS) ReadDir(path string) (entries []fs.DirEntry, err error) {
 	return entries, err
 }
 
+// entry is a name in a folder.
 type entry struct {
 	name string
 	node *node
@@ -169,6 +171,7 @@ func (f *FS) SyncDir(path string) error {
 		if err != nil {
 			return err
 		}
+		// The names, not what is behind them: a file's bytes need a sync of their own.
 		n.lastingNames = maps.Clone(n.names)
 		return nil
 	})
@@ -184,6 +187,7 @@ type file struct {
 	closed bool
 }
 
+// do is FS.do for an open file; one that was closed fails, as a descriptor does.
 func (h *file) do(op string, run func() error) error {
 	return h.fs.do(op, h.path, func() error {
 		if h.closed {
@@ -217,7 +221,7 @@ func (h *file) Write(p []byte) (n int, err error) {
 			return syscall.EBADF
 		}
 		if h.flag&os.O_APPEND != 0 {
-			h.pos = int64(len(h.node.data))
+			h.pos = int64(len(h.node.data)) // the end at this moment, whoever moved it
 		}
 		if len(p) > 0 {
 			h.node.change(h.fs.nanos, change{h.pos, slices.Clone(p)})
@@ -260,6 +264,7 @@ func (h *file) Sync(what durable.Scope) error {
 		op = "sync"
 	}
 	return h.do(op, func() error {
+		// All of the file, whoever wrote it; its names stay as they are.
 		h.node.lasting, h.node.changes = slices.Clone(h.node.data), nil
 		return nil
 	})

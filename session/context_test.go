@@ -108,6 +108,33 @@ func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 	return b.String()
 }
 
+// TestContextOfMany builds a context of many entries that each say something new. What is quadratic would take minutes.
+func TestContextOfMany(t *testing.T) {
+	const n = 50_000
+	var log bytes.Buffer
+	log.WriteString(`{"type":"session","version":3,"id":"5e55"}` + "\n")
+	parent := "null"
+	for i := range n {
+		fmt.Fprintf(&log, `{"type":"model_change","id":"m%d","parentId":%s,"model":"p/m","role":"role %d"}`+"\n", i, parent, i)
+		fmt.Fprintf(&log, `{"type":"ttsr_injection","id":"t%d","parentId":"m%d","injectedRules":["rule %d"]}`+"\n", i, i, i)
+		fmt.Fprintf(&log, `{"type":"context_edit","id":"e%d","parentId":"t%d","targetId":"m%d","replacement":null}`+"\n", i, i, i)
+		parent = fmt.Sprintf(`"e%d"`, i)
+	}
+	for _, d := range []*pi.Dialect{pi.Pi, pi.Omp} {
+		tree, err := dialecttest.Decode(d, "many", log.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.TTSRRules) != n || d == pi.Omp && (len(c.Models) != n || c.Models[7].Role != "role 7") {
+			t.Errorf("%s: %d rules, %d models", d.Name(), len(c.TTSRRules), len(c.Models))
+		}
+	}
+}
+
 // archive is a txtar archive: a comment, and sections that begin with "-- name --".
 type archive struct {
 	comment  string

@@ -10,7 +10,7 @@ import (
 // is read: it walks from the leaf up.
 func (c *Context) state(path []int32) error {
 	t := c.tree
-	s := stateWalk{c: c, rules: t.Rules(), firstAnswer: -1}
+	s := stateWalk{c: c, rules: t.Rules(), at: map[string]int{}, firstAnswer: -1}
 	for k := len(path) - 1; k >= 0; k-- {
 		n := &t.nodes[path[k]]
 		switch n.kind {
@@ -53,6 +53,7 @@ type stateWalk struct {
 	// model: which model answers by default is settled; no answer further up changes it.
 	model       bool
 	roles       []roleModel // latest first
+	at          map[string]int
 	answered    ModelRef    // the last model that answered
 	firstAnswer int         // where on the path the first answer stands
 	ttsr        [][]string  // latest first
@@ -101,12 +102,11 @@ func (s *stateWalk) take(body Body, at int) {
 
 // set gives a role its model, unless one further down has done so.
 func (s *stateWalk) set(m ModelRef, at int) {
-	for i := range s.roles {
-		if s.roles[i].Role == m.Role {
-			s.roles[i].first = min(s.roles[i].first, at)
-			return
-		}
+	if i, ok := s.at[m.Role]; ok {
+		s.roles[i].first = min(s.roles[i].first, at)
+		return
 	}
+	s.at[m.Role] = len(s.roles)
 	s.roles = append(s.roles, roleModel{m, at})
 }
 
@@ -115,10 +115,8 @@ func (s *stateWalk) result() []ModelRef {
 	if s.answered.JSON != nil {
 		s.set(s.answered, s.firstAnswer) // ExplicitModelWins: it counts where no change names the default model
 	}
-	for i := range s.roles {
-		if r := &s.roles[i]; r.Role == "default" && s.firstAnswer >= 0 {
-			r.first = min(r.first, s.firstAnswer)
-		}
+	if i, ok := s.at["default"]; ok && s.firstAnswer >= 0 {
+		s.roles[i].first = min(s.roles[i].first, s.firstAnswer)
 	}
 	slices.SortStableFunc(s.roles, func(a, b roleModel) int { return a.first - b.first })
 	models := make([]ModelRef, 0, len(s.roles))

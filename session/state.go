@@ -54,9 +54,9 @@ type stateWalk struct {
 	model       bool
 	roles       []roleModel // latest first
 	at          map[string]int
-	answered    ModelRef    // the last model that answered
-	firstAnswer int         // where on the path the first answer stands
-	ttsr        [][]string  // latest first
+	answered    ModelRef   // the last model that answered
+	firstAnswer int        // where on the path the first answer stands
+	ttsr        [][]string // latest first
 }
 
 // roleModel is the model of a role, and where on the path the role is named first.

@@ -25,12 +25,17 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool) []b
 	}
 	switch {
 	case rawjson.IsArray(value):
-		out := []byte{'['}
+		out, changed := []byte{'['}, false
 		for e := range rawjson.Elements(value) {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
-			out = append(out, resolve(e, get, inContent)...)
+			now := resolve(e, get, inContent)
+			changed = changed || !bytes.Equal(now, e)
+			out = append(out, now...)
+		}
+		if !changed {
+			return value // with the spaces that it has
 		}
 		return append(out, ']')
 	case rawjson.IsObject(value):

@@ -261,7 +261,8 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 		Advice:  "the file was not changed; if it is a session, its header line was damaged or lost"}
 }
 
-// headerVersion reads the version: absent means 1.
+// headerVersion reads the version: absent means 1. The programs compare it as JavaScript compares, so it may be a text,
+// and what is no number at all is no old version.
 func headerVersion(record []byte) int { return versionOf(rawjson.Get(record, "version")) }
 
 func versionOf(value []byte) int {
@@ -269,9 +270,15 @@ func versionOf(value []byte) int {
 		return 1
 	}
 	if s, ok := rawjson.Unquote(value); ok {
-		value = []byte(s)
+		value = []byte(jsTrim(s))
 	}
 	v, err := strconv.ParseFloat(string(value), 64)
+	switch string(value) {
+	case "", "false":
+		v, err = 0, nil
+	case "true":
+		v, err = 1, nil
+	}
 	switch {
 	case err != nil || v != v:
 		return version

@@ -22,10 +22,7 @@ type layout struct {
 // Roots gives the agent's folder: the one that the environment names, or the one in the home directory.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	if dir := env.Getenv(l.env); dir != "" {
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-			dir = filepath.Join(env.Home, rest)
-		}
-		return []dialect.Root{l.RootAt(dir)}
+		return []dialect.Root{l.RootAt(resolvePath(env, expandHome(env, dir)))}
 	}
 	return []dialect.Root{l.RootAt(filepath.Join(env.Home, l.base, "agent"))}
 }
@@ -54,7 +51,7 @@ func (l layout) File(t time.Time, id session.ID) string {
 // Owns takes every text log below the sessions' folder: subagents' logs lie in folders of their own.
 func (l layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
 
-// resolve makes a path absolute and clean, as path.resolve does.
+// resolvePath makes a path absolute and clean, as path.resolve does.
 func resolvePath(env dialect.Env, cwd string) string {
 	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(env.WorkDir, cwd)
@@ -72,14 +69,17 @@ func absolute(p string) string {
 	return "--" + dashes.Replace(p) + "--"
 }
 
+// expandHome puts the home directory in the place of a leading "~".
+func expandHome(env dialect.Env, p string) string {
+	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') {
+		return filepath.Join(env.Home, rest)
+	}
+	return p
+}
+
 // dirPi is pi's rule. It expands "~".
 func dirPi(env dialect.Env, cwd string) string {
-	if cwd == "~" {
-		cwd = env.Home
-	} else if rest, ok := strings.CutPrefix(cwd, "~/"); ok {
-		cwd = filepath.Join(env.Home, rest)
-	}
-	return absolute(resolvePath(env, cwd))
+	return absolute(resolvePath(env, expandHome(env, cwd)))
 }
 
 // dirOmp is omp's rule: links resolved, short names below the home and the temporary folder.

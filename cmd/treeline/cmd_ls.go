@@ -192,7 +192,8 @@ func (a *app) listTable(out *output, rows []store.Row) {
 		if r.Messages >= 0 {
 			messages = strconv.Itoa(r.Messages)
 		}
-		t.add(when, tilde(oneLine(r.CWD, 0), home), rowTitle(r), messages, byteSize(r.Log.Size), r.Dialect.Name(), oneLine(r.Short, 40))
+		t.add(when, orElse(tilde(oneLine(r.CWD, 0), home), "-"), rowTitle(r), messages, byteSize(r.Log.Size), r.Dialect.Name(),
+			orElse(oneLine(r.Short, 40), "-"))
 	}
 	if out.width > 0 {
 		t.fit(out.width)

@@ -180,7 +180,7 @@ func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 	} else {
 		word = colourOf(st, e, word)
 	}
-	b.WriteString(id + "  " + word + " ")
+	b.WriteString(id + "  " + word + "  ")
 	end := d.marks(e)
 	most := treeText
 	if d.out.width > 0 {
@@ -188,7 +188,11 @@ func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 	}
 	text := cut(fromHere(v.line(most+2*len(d.cwd)), d.cwd), most)
 	if root && e.Parent != "" {
-		text = cut("(parent "+oneLine(string(e.Parent), 40)+" is missing) "+text, most)
+		why := "(parent " + oneLine(string(e.Parent), 40) + " is missing) "
+		if _, ok := d.tree.Lookup(e.Parent); ok {
+			why = "(its parents run in a circle) "
+		}
+		text = cut(why+text, most)
 	}
 	if !d.active[e.Index] {
 		text = st.dim(text)

@@ -11,23 +11,43 @@ import (
 // version is set by releases with -ldflags.
 var version = "0.1.0-dev"
 
+// versionJSON is what 'version' says, for programs.
+type versionJSON struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Show the version",
+		Long:    "Show the version of treeline, and of what it was built with.",
 		Example: "  treeline version",
 		Args:    args(),
 		RunE: func(*cobra.Command, []string) error {
-			revision := ""
+			v := versionJSON{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
 					if s.Key == "vcs.revision" {
-						revision = " " + s.Value[:min(len(s.Value), 12)]
+						v.Revision = s.Value[:min(len(s.Value), 12)]
 					}
 				}
 			}
-			_, err := fmt.Fprintf(a.stdout, "treeline %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			if asJSON {
+				return writeJSON(a.stdout, v)
+			}
+			revision := v.Revision
+			if revision != "" {
+				revision = " " + revision
+			}
+			_, err := fmt.Fprintf(a.stdout, "treeline %s%s %s %s/%s\n", v.Version, revision, v.Go, v.OS, v.Arch)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }

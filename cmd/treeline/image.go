@@ -48,7 +48,7 @@ func (i image) String() string {
 		name := strings.TrimPrefix(i.blob, blob.Prefix)
 		name = "blob " + name[:min(len(name), 8)]
 		if i.size < 0 {
-			name += " is missing"
+			name += " cannot be read"
 		}
 		words = append(words, name)
 	}

@@ -100,8 +100,12 @@ func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessio
 		path = row.Path
 	}
 	sess, err := s.Open(ctx, path, opt)
-	if errors.Is(err, backend.ErrNotExist) {
+	var p *session.Problem
+	switch {
+	case errors.Is(err, backend.ErrNotExist):
 		return nil, fmt.Errorf("%s: no such file", path)
+	case errors.As(err, &p):
+		return nil, p // it says all
 	}
 	return sess, err
 }
@@ -121,7 +125,7 @@ func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.Open
 
 // isPath tells a file from an id: it has a slash or an ending, or it is there.
 func isPath(ref string) bool {
-	if strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") {
+	if ref == "." || ref == ".." || strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") {
 		return true
 	}
 	info, err := os.Stat(ref)

@@ -148,7 +148,7 @@ func (t *transcript) entry(v view) {
 	case session.Compaction:
 		words := []string{"compaction"}
 		if n, err := strconv.ParseInt(string(b.TokensBefore), 10, 64); err == nil {
-			words = append(words, grouped(n)+" tokens before")
+			words = append(words, counted(int(n), "token", "tokens")+" before")
 		}
 		if b.FirstKept != "" && b.FirstKept != v.ID {
 			words = append(words, "keeps from "+clean(string(b.FirstKept)))
@@ -213,6 +213,9 @@ func (t *transcript) message(v view, m session.Message) {
 		}
 		return
 	}
+	if hidden(m) && !t.all {
+		return
+	}
 	model := ""
 	if m.Model != "" {
 		model = oneLine(m.Model, 60)
@@ -221,6 +224,12 @@ func (t *transcript) message(v view, m session.Message) {
 	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
 	t.parts(v.parts, indent, spoken)
 	t.ending(m)
+}
+
+// hidden says that an extension does not want people to see its message.
+func hidden(m session.Message) bool {
+	display := rawjson.Get(m.JSON, "display")
+	return m.Role == session.RoleOther && display != nil && !rawjson.Truthy(display)
 }
 
 // contextMessage writes a message as the model would see it.
@@ -239,8 +248,9 @@ func (t *transcript) contextMessage(role string, e session.Entry, parts []sessio
 // ending says how an answer ended where that is worth a word.
 func (t *transcript) ending(m session.Message) {
 	st := t.out.style
-	switch m.Stop {
-	case "", "stop", "toolUse":
+	switch {
+	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse":
+	case m.Error != "": // said already
 	default:
 		t.line(indent + st.red("✗ ended: "+oneLine(m.Stop, 40)))
 	}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"treeline": main})
+}
+
+// TestScripts runs testdata/script/*.txtar. Each begins with the problem that it settles.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			for key, value := range map[string]string{
+				"HOME": home, "USERPROFILE": home, "TZ": "UTC", "TERM": "xterm", "PAGER": "cat", "NO_COLOR": "",
+			} {
+				e.Setenv(key, value)
+			}
+			e.Values[rememberedKey{}] = map[string]map[string]string{}
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code":      codeCmd,
+			"scrub":     scrubCmd,
+			"bytes":     bytesCmd,
+			"mtime":     mtimeCmd,
+			"place":     placeCmd,
+			"remember":  rememberCmd,
+			"unchanged": unchangedCmd,
+			"chain":     chainCmd,
+			"terminal":  terminalCmd,
+		},
+	})
+}
+
+// codeCmd runs a command and wants this exit code: code 2 treeline show
+func codeCmd(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\nstderr: %s", got, want, ts.ReadFile("stderr"))
+	}
+}
+
+// scrubCmd replaces, in what was printed last, the work folder by WORK: scrub stdout
+func scrubCmd(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	_, err := ts.Stdout().Write([]byte(text))
+	ts.Check(err)
+}
+
+// bytesCmd writes what text files cannot hold, or appends it: bytes [-a] FILE 'as in Go\x00'
+func bytesCmd(ts *testscript.TestScript, _ bool, args []string) {
+	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if args[0] == "-a" {
+		flags, args = os.O_CREATE|os.O_WRONLY|os.O_APPEND, args[1:]
+	}
+	path := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+	f, err := os.OpenFile(path, flags, 0o600)
+	ts.Check(err)
+	defer f.Close()
+	for _, part := range args[1:] {
+		s, err := strconv.Unquote(`"` + strings.ReplaceAll(part, `"`, `\"`) + `"`)
+		ts.Check(err)
+		_, err = f.WriteString(s)
+		ts.Check(err)
+	}
+}
+
+// placeCmd puts the work folder where files say $WORK: place FILE…
+func placeCmd(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := strings.ReplaceAll(ts.ReadFile(name), "$WORK", filepath.ToSlash(ts.Getenv("WORK")))
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// mtimeCmd sets when a file was changed: mtime 2026-03-02T14:00:00Z FILE…
+func mtimeCmd(ts *testscript.TestScript, _ bool, args []string) {
+	at, err := time.Parse(time.RFC3339, args[0])
+	ts.Check(err)
+	for _, name := range args[1:] {
+		ts.Check(os.Chtimes(ts.MkAbs(name), at, at))
+	}
+}
+
+type rememberedKey struct{}
+
+// rememberCmd keeps what is below a folder; unchangedCmd wants it to be the same, bytes, modes and times.
+func rememberCmd(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listing(ts, args[0])
+}
+
+func unchangedCmd(ts *testscript.TestScript, _ bool, args []string) {
+	before := ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]]
+	after := listing(ts, args[0])
+	for name, state := range after {
+		if before[name] != state {
+			ts.Fatalf("%s: was %q, is %q", name, before[name], state)
+		}
+	}
+	if len(before) != len(after) {
+		ts.Fatalf("%d files before, %d after", len(before), len(after))
+	}
+}
+
+func listing(ts *testscript.TestScript, dir string) map[string]string {
+	files := map[string]string{}
+	ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		state := fmt.Sprint(info.Mode(), " ", info.ModTime().UnixNano())
+		if info.Mode().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			state += fmt.Sprintf(" %x", sha256.Sum256(b))
+		}
+		files[path] = state
+		return nil
+	}))
+	return files
+}
+
+// chainCmd makes a session of very many entries, each the parent of the next: chain FILE 100000
+func chainCmd(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	fmt.Fprintln(w, `{"type":"session","version":3,"id":"chain","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`)
+	parent := "null"
+	for i := range n {
+		fmt.Fprintf(w, `{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":"message %d"}}`+"\n", i, parent, i)
+		parent = fmt.Sprintf(`"%08x"`, i)
+	}
+	ts.Check(w.Flush())
+}

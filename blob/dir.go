@@ -58,13 +58,15 @@ func (d *Dir) Has(_ context.Context, r Ref) (bool, error) {
 	return err == nil, err
 }
 
-// Put implements Store. A blob that is there already is not written again, unless its length says that it was damaged:
-// other programs write theirs without care for crashes.
-func (d *Dir) Put(_ context.Context, b []byte) (Ref, error) {
+// Put implements Store. A blob that is there already is not written again, unless it is damaged: other programs write
+// theirs without care for crashes, after which a file may have its length and not its bytes.
+func (d *Dir) Put(ctx context.Context, b []byte) (Ref, error) {
 	r := Sum(b)
 	path := d.file(r)
 	if info, err := d.fs.Stat(path); err == nil && info.Size == int64(len(b)) {
-		return r, nil
+		if have, err := Get(ctx, d, r); err == nil && bytes.Equal(have, b) {
+			return r, nil
+		}
 	}
 	if err := durable.MkdirAll(d.fs, d.path, 0o700); err != nil {
 		return r, err

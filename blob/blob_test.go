@@ -1,0 +1,137 @@
+package blob_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/blob"
+)
+
+const hi = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" // sha256("hi")
+
+func TestRef(t *testing.T) {
+	r := blob.Sum([]byte("hi"))
+	if r.Hex() != hi || r.String() != "blob:sha256:"+hi {
+		t.Errorf("the reference is %s", r)
+	}
+	if back, err := blob.ParseRef(r.String()); err != nil || back != r {
+		t.Errorf("it is read back as %s, %v", back, err)
+	}
+	for _, s := range []string{
+		"", hi, "blob:sha256:", "blob:sha256:" + hi[1:], "blob:sha256:" + hi + "0", "blob:sha256:" + strings.ToUpper(hi),
+		"blob:sha256:" + hi + "\n", " blob:sha256:" + hi, "BLOB:sha256:" + hi, "blob:sha512:" + hi, "blob:sha256:" + hi[:63] + "g",
+		"blob:sha256:../../../../../../../../../../../../../../../etc/passwd", "blob:sha256:" + hi[:62] + "/.", "blob:sha256:" + hi[:60] + "é",
+	} {
+		if _, err := blob.ParseRef(s); !errors.Is(err, blob.ErrRef) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+// FuzzParseRef: what is taken for a reference is one, to the letter, and names a plain file.
+func FuzzParseRef(f *testing.F) {
+	f.Add("blob:sha256:" + hi)
+	f.Add("blob:sha256:../x")
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := blob.ParseRef(s)
+		if err != nil {
+			return
+		}
+		if r.String() != s || len(r.Hex()) != 64 || strings.Trim(r.Hex(), "0123456789abcdef") != "" || filepath.Base(r.Hex()) != r.Hex() {
+			t.Errorf("%q is taken for %s", s, r)
+		}
+	})
+}
+
+// stores are all that there are, each empty.
+func stores(t *testing.T) map[string]blob.Store {
+	return map[string]blob.Store{"dir": blob.NewDir(filepath.Join(t.TempDir(), "not", "there")), "memory": blob.NewMemory()}
+}
+
+func TestStores(t *testing.T) {
+	ctx := context.Background()
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			missing := blob.Sum([]byte("missing"))
+			if _, err := s.Open(ctx, missing); !errors.Is(err, blob.ErrNotExist) {
+				t.Errorf("Open of a missing blob: %v", err)
+			}
+			if _, err := blob.Get(ctx, s, missing); !errors.Is(err, blob.ErrNotExist) {
+				t.Errorf("Get of a missing blob: %v", err)
+			}
+			if ok, err := s.Has(ctx, missing); ok || err != nil {
+				t.Errorf("Has of a missing blob: %v, %v", ok, err)
+			}
+			for _, content := range []string{"hi", "", strings.Repeat("long ", 1<<18), "hi"} {
+				b := []byte(content)
+				r, err := s.Put(ctx, b)
+				if err != nil || r != blob.Sum([]byte(content)) {
+					t.Fatalf("Put: %s, %v", r, err)
+				}
+				if len(b) > 0 {
+					b[0] = '!' // the caller's bytes are the caller's
+				}
+				got, err := blob.Get(ctx, s, r)
+				if err != nil || string(got) != content {
+					t.Errorf("Get of %d bytes gives %d, %v", len(content), len(got), err)
+				}
+				if ok, err := s.Has(ctx, r); !ok || err != nil {
+					t.Errorf("Has: %v, %v", ok, err)
+				}
+			}
+		})
+	}
+}
+
+func TestDamagedBlob(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s := blob.NewDir(dir)
+	if err := os.WriteFile(filepath.Join(dir, hi), []byte("ho"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := blob.ParseRef("blob:sha256:" + hi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := blob.Get(ctx, s, r); !errors.Is(err, blob.ErrCorrupt) {
+		t.Errorf("a blob with other bytes: %v", err)
+	}
+	// A program that was cut off leaves a short one, a machine that went down one of zeros: both are written again.
+	for _, damaged := range []string{"h", "\x00\x00", ""} {
+		if err := os.WriteFile(filepath.Join(dir, hi), []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Put(ctx, []byte("hi")); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := blob.Get(ctx, s, r); err != nil || string(got) != "hi" {
+			t.Errorf("Put over %q gives %q, %v", damaged, got, err)
+		}
+	}
+}
+
+func TestDirIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "blobs")
+	r, err := blob.NewDir(dir).Put(context.Background(), []byte("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, r.Hex()): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want && filepath.Separator == '/' {
+			t.Errorf("%s has the mode %o", path, got)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
 )
@@ -17,13 +18,14 @@ import (
 type Dir struct {
 	path string
 	fs   durable.FS
+	now  func() time.Time
 }
 
 // NewDir gives the blobs of a folder, which need not exist.
 func NewDir(path string) *Dir { return NewDirFS(path, durable.OS{}) }
 
 // NewDirFS is NewDir on another file system.
-func NewDirFS(path string, fsys durable.FS) *Dir { return &Dir{path: path, fs: fsys} }
+func NewDirFS(path string, fsys durable.FS) *Dir { return &Dir{path: path, fs: fsys, now: time.Now} }
 
 func (d *Dir) file(r Ref) string { return filepath.Join(d.path, r.Hex()) }
 

@@ -1,0 +1,86 @@
+package blob
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func listed(t *testing.T, d *Dir) []Item {
+	t.Helper()
+	var items []Item
+	for i, err := range d.List(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, i)
+	}
+	return items
+}
+
+func TestListAndRemove(t *testing.T) {
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "blobs")
+	d := NewDir(dir)
+	if items := listed(t, d); len(items) != 0 {
+		t.Fatalf("a folder that is not there has %v", items)
+	}
+	r, err := d.Put(ctx, []byte("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A second name, as one agent gives to pictures, and things that are no blobs.
+	if err := os.Link(filepath.Join(dir, r.Hex()), filepath.Join(dir, r.Hex()+".png")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README", r.Hex()[1:] + "x", r.Hex() + "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items := listed(t, d)
+	if len(items) != 1 || items[0].Ref != r || items[0].Size != 2 || len(items[0].names) != 2 {
+		t.Fatalf("listed are %+v", items)
+	}
+	if removed, err := d.Remove(ctx, items[0], items[0].Time); removed || err != nil {
+		t.Errorf("removed a blob that is not older: %v, %v", removed, err)
+	}
+	if ok, err := d.Has(ctx, r); !ok || err != nil {
+		t.Errorf("it is not back: %v", err)
+	}
+	if removed, err := d.Remove(ctx, items[0], items[0].Time.Add(1)); !removed || err != nil {
+		t.Errorf("not removed: %v", err)
+	}
+	if items := listed(t, d); len(items) != 0 {
+		t.Errorf("left are %+v", items)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}
+
+// A blob that nobody may have referred to for long shows by its time that somebody is about to.
+func TestPutMakesAnOldBlobYoung(t *testing.T) {
+	ctx := context.Background()
+	d := NewDir(t.TempDir())
+	r, err := d.Put(ctx, []byte("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(d.file(r), old, old); err != nil {
+		t.Fatal(err)
+	}
+	seen := listed(t, d)[0]
+	if _, err := d.Put(ctx, []byte("hi")); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := d.Remove(ctx, seen, time.Now().Add(-time.Hour)); removed || err != nil {
+		t.Errorf("removed a blob that was just put: %v, %v", removed, err)
+	}
+	if got, err := Get(ctx, d, r); err != nil || string(got) != "hi" {
+		t.Errorf("it is %q, %v", got, err)
+	}
+}

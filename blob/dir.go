@@ -60,12 +60,17 @@ func (d *Dir) Has(_ context.Context, r Ref) (bool, error) {
 	return err == nil, err
 }
 
+// fresh is how long a blob counts as just written. It is half of the time that callers of Remove leave blobs alone.
+const fresh = 30 * time.Minute
+
 // Put implements Store. A blob that is there already is not written again, unless it is damaged: other programs write
-// theirs without care for crashes, after which a file may have its length and not its bytes.
+// theirs without care for crashes, after which a file may have its length and not its bytes. One that has been there for
+// long is written again all the same: nobody may refer to it any more, and whoever removes such blobs must see by its time
+// that somebody is about to.
 func (d *Dir) Put(ctx context.Context, b []byte) (Ref, error) {
 	r := Sum(b)
 	path := d.file(r)
-	if info, err := d.fs.Stat(path); err == nil && info.Size == int64(len(b)) {
+	if info, err := d.fs.Stat(path); err == nil && info.Size == int64(len(b)) && time.Unix(0, info.Nanos).After(d.now().Add(-fresh)) {
 		if have, err := Get(ctx, d, r); err == nil && bytes.Equal(have, b) {
 			return r, nil
 		}

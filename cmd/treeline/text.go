@@ -154,34 +154,45 @@ func wrap(line string, width int) []string {
 		indent = ""
 	}
 	var lines []string
+	flush := func(piece string) {
+		if piece = strings.TrimRight(piece, " "); piece == "" {
+			return
+		}
+		if len(lines) > 0 {
+			piece = indent + piece
+		}
+		lines = append(lines, piece)
+	}
 	start, used := 0, 0 // where the piece begins, and its columns
 	breakAt := -1       // behind the last space
 	at := 0
 	for g := displaywidth.StringGraphemes(line); g.Next(); {
-		w := g.Width()
-		if used+w > width && at > start {
+		w, next := g.Width(), at+len(g.Value())
+		space := g.Value() == " "
+		switch {
+		case used+w <= width || at == start:
+			used += w
+		case space: // it goes where the line breaks
+			flush(line[start:at])
+			start, used = next, len(indent)
+		default:
 			end := at
 			if breakAt > start && strings.TrimSpace(line[start:breakAt]) != "" {
 				end = breakAt
 			}
-			lines = append(lines, prefixed(len(lines), indent, strings.TrimRight(line[start:end], " ")))
-			start, breakAt = end, -1
-			used = len(indent) + displaywidth.String(line[start:at])
+			flush(line[start:end])
+			start = end
+			used = len(indent) + displaywidth.String(line[start:next])
 		}
-		used += w
-		at += len(g.Value())
-		if g.Value() == " " {
+		if at = next; space {
 			breakAt = at
 		}
 	}
-	return append(lines, prefixed(len(lines), indent, line[start:]))
-}
-
-func prefixed(n int, indent, s string) string {
-	if n == 0 {
-		return s
+	flush(line[start:])
+	if lines == nil { // nothing but spaces
+		return []string{""}
 	}
-	return indent + s
+	return lines
 }
 
 // byteSize is a size for people.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func testApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	home := t.TempDir()
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	return &app{stdin: strings.NewReader(""), stdout: stdout, stderr: stderr, getenv: func(key string) string {
+		if key == "HOME" {
+			return home
+		}
+		return ""
+	}}, stdout, stderr
+}
+
+// stopAt cancels a context once so much was written.
+type stopAt struct {
+	*bytes.Buffer
+	after  string
+	cancel context.CancelFunc
+}
+
+func (s stopAt) Write(p []byte) (int, error) {
+	n, err := s.Buffer.Write(p)
+	if strings.Contains(s.String(), s.after) {
+		s.cancel()
+	}
+	return n, err
+}
+
+// TestCheckInterrupted: Ctrl-C keeps what was found so far, and fails.
+func TestCheckInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".jsonl")), []byte("garbage\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, stdout, stderr := testApp(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a.stdout = stopAt{stdout, "1.jsonl", cancel}
+	if code := run(ctx, a, []string{"check", dir}); code != exitProblem {
+		t.Errorf("exit code %d", code)
+	}
+	if out := stdout.String(); !strings.Contains(out, "1.jsonl:") || strings.Contains(out, "3.jsonl") ||
+		!strings.HasSuffix(out, "2 files, 2 problems\n") {
+		t.Errorf("stdout:\n%s", out)
+	}
+	if got := stderr.String(); got != "treeline: interrupted after 2 of 5 files\n" {
+		t.Errorf("stderr: %s", got)
+	}
+}
+
+// TestInterrupted: a command that is stopped says so in one word.
+func TestInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(file, []byte(`{"type":"session","version":3,"id":"s"}`+"\n"+`{"type":"message","id":"a","parentId":null}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"show", "tree", "context"} {
+		a, _, stderr := testApp(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if code := run(ctx, a, []string{verb, file}); code != exitProblem || stderr.String() != "treeline: interrupted\n" {
+			t.Errorf("%s: exit code %d, %s", verb, code, stderr)
+		}
+	}
+}
+
+// failing is an output that goes wrong.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// TestOutputFails: a reader who went away is no error, a full disk is one.
+func TestOutputFails(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{&os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}, exitFine},
+		{errors.New("disk full"), exitProblem},
+	} {
+		a, _, stderr := testApp(t)
+		a.stdout = failing{c.err}
+		if code := run(t.Context(), a, []string{"demo"}); code != c.code {
+			t.Errorf("%v: exit code %d, %s", c.err, code, stderr)
+		}
+	}
+}
+
+// TestEveryCommandExplainsItself: a long help and an example, and what completes its arguments.
+func TestEveryCommandExplainsItself(t *testing.T) {
+	a, _, _ := testApp(t)
+	for _, c := range a.root().Commands() {
+		if c.Example == "" || c.Short == "" {
+			t.Errorf("%s has no example or no short help", c.Name())
+		}
+		if c.Name() != "help" && (c.Long == "" || strings.Contains(c.Short, ".")) {
+			t.Errorf("%s: no long help, or a full stop in the short one", c.Name())
+		}
+		if strings.Contains(c.Use, "<session>") && c.ValidArgsFunction == nil {
+			t.Errorf("%s does not complete sessions", c.Name())
+		}
+		if _, isCheck := map[string]bool{"ls": true, "show": true, "tree": true, "context": true, "check": true}[c.Name()]; isCheck {
+			for _, flag := range []string{"json", "dialect"} {
+				if c.Flags().Lookup(flag) == nil {
+					t.Errorf("%s has no --%s", c.Name(), flag)
+				}
+			}
+		}
+	}
+}

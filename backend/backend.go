@@ -152,4 +152,12 @@ type Syncer interface {
 type Sweeper interface {
 	// Sweep removes rubbish that is older than before, and says how much it was.
 	Sweep(ctx context.Context, before time.Time) (removed int, err error)
+	// Leftovers says how much Sweep would remove.
+	Leftovers(ctx context.Context, before time.Time) (int, error)
+}
+
+// Restorer is a Backend that can bring back a log as it was, byte for byte: also one whose last record has no newline.
+type Restorer interface {
+	// Restore makes a new log of this content, under the conditions of Create.
+	Restore(ctx context.Context, name string, content []byte) (Log, error)
 }

@@ -29,11 +29,19 @@ func tailOf(content []byte) []byte { return content[max(0, len(content)-tailSize
 
 // Create implements backend.Backend. Folders are made where they are missing.
 func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
-	path, err := b.beginWrite(ctx, name)
-	if err != nil {
+	if _, err := b.beginWrite(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
 	content, err := backend.Encode(nil, name, records...)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return b.Restore(ctx, name, content)
+}
+
+// Restore implements backend.Restorer.
+func (b *Backend) Restore(ctx context.Context, name string, content []byte) (backend.Log, error) {
+	path, err := b.beginWrite(ctx, name)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -177,12 +185,21 @@ func (b *Backend) Sweep(ctx context.Context, before time.Time) (removed int, err
 	if b.opt.ReadOnly {
 		return 0, backend.ErrReadOnly
 	}
-	err = b.sweep(ctx, b.root, before, &removed)
+	err = b.sweep(ctx, b.root, before, &removed, b.fs.Remove)
 	return removed, err
 }
 
+// Leftovers implements backend.Sweeper.
+func (b *Backend) Leftovers(ctx context.Context, before time.Time) (n int, err error) {
+	if b.closed.Load() {
+		return 0, backend.ErrClosed
+	}
+	err = b.sweep(ctx, b.root, before, &n, func(string) error { return nil })
+	return n, err
+}
+
 // sweep does one folder and goes on with those in it. Folders behind symbolic links are not ours to tidy.
-func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, removed *int) error {
+func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, removed *int, remove func(string) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -193,7 +210,7 @@ func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, remov
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
-			err = errors.Join(err, b.sweep(ctx, path, before, removed))
+			err = errors.Join(err, b.sweep(ctx, path, before, removed, remove))
 			continue
 		}
 		if !strings.HasPrefix(e.Name(), ownPrefix) {
@@ -203,7 +220,7 @@ func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, remov
 		if serr != nil || !time.Unix(0, info.Nanos).Before(before) || b.inUse(path) {
 			continue
 		}
-		if rerr := b.fs.Remove(path); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
+		if rerr := remove(path); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 			err = errors.Join(err, rerr)
 			continue
 		}

@@ -396,6 +396,9 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	b := open(t, root, file.Options{})
+	if n, err := b.Leftovers(t.Context(), fixed.Add(time.Hour)); n != 2 || err != nil {
+		t.Errorf("%d would be removed, %v", n, err)
+	}
 	if n, err := b.Sweep(t.Context(), fixed.Add(time.Hour)); n != 2 || err != nil {
 		t.Errorf("%d removed, %v", n, err)
 	}
@@ -408,5 +411,28 @@ func TestSweep(t *testing.T) {
 	})
 	if want := []string{".treeline-other.jsonl.writers", ".treeline-tmp-1", "log.jsonl"}; !slices.Equal(left, want) {
 		t.Errorf("left: %q, want %q", left, want)
+	}
+}
+
+// A log comes back as it was, also one that a crash left without its last newline; nothing is overwritten.
+func TestRestore(t *testing.T) {
+	root := t.TempDir()
+	b := open(t, root, file.Options{})
+	const torn = "{}\r\n\n{\"half\":"
+	at, err := b.Restore(t.Context(), "a/log.jsonl", []byte(torn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, filepath.Join(root, "a", "log.jsonl")); got != torn {
+		t.Errorf("it is %q", got)
+	}
+	if now, err := b.Stat(t.Context(), "a/log.jsonl"); err != nil || now != at {
+		t.Errorf("it is %+v, not %+v: %v", now, at, err)
+	}
+	if _, err := b.Restore(t.Context(), "a/log.jsonl", nil); !errors.Is(err, backend.ErrExist) {
+		t.Errorf("restored over a log: %v", err)
+	}
+	if _, err := b.Restore(t.Context(), "../log.jsonl", nil); !errors.Is(err, backend.ErrName) {
+		t.Errorf("restored outside of the root: %v", err)
 	}
 }

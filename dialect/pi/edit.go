@@ -8,7 +8,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Editor = (*Dialect)(nil)
+var (
+	_ dialect.Editor = (*Dialect)(nil)
+	_ dialect.Namer  = (*Dialect)(nil)
+)
+
+// SetID changes the id of a record.
+func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
+	return rawjson.Set(record, "id", rawjson.Quote(string(id))), nil
+}
 
 // Rechain changes the parent of a record, and what a compaction keeps.
 func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {

@@ -3,6 +3,7 @@ package pi
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -49,6 +50,7 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
 		bytes.Contains(record, []byte("partialJson")) || bytes.Contains(record, []byte("jsonlEvents")) ||
+		bytes.Contains(record, blobPrefix) ||
 		len(record) > minImage && bytes.Contains(record, []byte("image"))
 }
 
@@ -150,7 +152,7 @@ func (p *persister) object(v []byte, at place) []byte {
 // different.
 func (p *persister) image(member []byte) []byte {
 	data, ok := rawjson.Unquote(member)
-	if !ok || len(data) < minImage || strings.HasPrefix(data, "blob:sha256:") {
+	if !ok || p.isRef(data) || len(data) < minImage {
 		return member
 	}
 	b, err := base64.StdEncoding.DecodeString(data)
@@ -158,6 +160,16 @@ func (p *persister) image(member []byte) []byte {
 		return member
 	}
 	return p.put(b, member)
+}
+
+// isRef says whether a picture is a reference already. What only looks like one is refused: it would reach whoever joins
+// it to a path one day.
+func (p *persister) isRef(data string) bool {
+	digits, ok := strings.CutPrefix(data, "blob:sha256:")
+	if ok && (len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "") && p.err == nil {
+		p.err = fmt.Errorf("the picture %.80q is not a blob reference: that has 64 hex digits behind blob:sha256:", data)
+	}
+	return ok
 }
 
 // put gives the reference of a blob, quoted; the member itself where there is no place for blobs.
@@ -176,7 +188,11 @@ func (p *persister) put(b, member []byte) []byte {
 // str cuts a string that is too long. The whole of it goes to a blob where that is asked for.
 func (p *persister) str(v []byte, at place) []byte {
 	if at.key == "image_url" && !at.element {
-		if url, ok := rawjson.Unquote(v); ok && strings.HasPrefix(url, "data:image/") && strings.Contains(url, ";base64,") {
+		url, ok := rawjson.Unquote(v)
+		switch {
+		case p.isRef(url):
+			return v
+		case ok && strings.HasPrefix(url, "data:image/") && strings.Contains(url, ";base64,"):
 			return p.put([]byte(url), v)
 		}
 	}

@@ -1,0 +1,25 @@
+package dialect
+
+import (
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Namer is a Dialect that can give a record another id, keeping all other bytes.
+type Namer interface {
+	SetID(record []byte, id session.EntryID) ([]byte, error)
+}
+
+// Speaker is a Dialect that can make a message of plain text.
+type Speaker interface {
+	// Say gives the message in the dialect's own JSON. model is who answers; it counts for answers only, and may be empty.
+	Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error)
+}
+
+// Overflower is a Dialect whose Persist cuts monstrous strings and keeps them whole in blobs.
+type Overflower interface {
+	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
+	// gives the bytes of a blob; a string whose blob cannot be had stays as it is, and so does one that was changed since.
+	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
+}

@@ -1,0 +1,97 @@
+package pi
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// What Persist cuts off comes back, unless its blob is gone or the text was changed since.
+func TestWhole(t *testing.T) {
+	long := strings.Repeat("é", maxUnits) + " the end"
+	record := []byte(`{"type":"message","id":"a","message":{"role":"user","content":[{"type":"text","text":"short"},{"type":"text","text":` +
+		string(rawjson.Quote(long)) + `}],"x/y":` + string(rawjson.Quote(long)) + `}}`)
+	blobs := map[string]string{}
+	kept, err := Omp.Persist(record, dialect.PersistOptions{KeepOverflow: true, Put: func(b []byte) (string, error) {
+		blobs["ref"] = string(b)
+		return "ref", nil
+	}})
+	if err != nil || len(kept) >= len(record) {
+		t.Fatalf("%d bytes are kept: %v", len(kept), err)
+	}
+	get := func(ref string) ([]byte, error) {
+		if b, ok := blobs[ref]; ok {
+			return []byte(b), nil
+		}
+		return nil, errors.New("gone")
+	}
+	whole := Omp.Whole(kept, get)
+	if got := rawjson.Delete(whole, OverflowMember); string(got) != string(record) {
+		t.Errorf("it comes back as %.200s…", got)
+	}
+	if got := Omp.Whole(record, get); string(got) != string(record) {
+		t.Error("a record of which nothing was cut is changed")
+	}
+	changed := rawjson.SetAt(kept, "/message/content/1/text", []byte(`"rewritten"`))
+	if got := rawjson.At(Omp.Whole(changed, get), "/message/content/1/text"); string(got) != `"rewritten"` {
+		t.Errorf("what was rewritten comes back as %.80s", got)
+	}
+	clear(blobs)
+	if got := Omp.Whole(kept, get); string(got) != string(kept) {
+		t.Error("without its blob the record is changed")
+	}
+}
+
+func TestPersistRefusesWhatOnlyLooksLikeAReference(t *testing.T) {
+	for _, c := range []struct {
+		data string
+		ok   bool
+	}{
+		{"blob:sha256:" + strings.Repeat("0a", 32), true},
+		{"blob:sha256:../../../../etc/passwd", false},
+		{"blob:sha256:" + strings.Repeat("0A", 32), false},
+		{"blob:sha256:", false},
+		{"QUJD", true},
+	} {
+		for _, record := range []string{
+			`{"message":{"content":[{"type":"image","data":"` + c.data + `","mimeType":"image/png"}]}}`,
+			`{"message":{"content":[{"type":"input_image","image_url":"` + c.data + `"}]}}`,
+		} {
+			if got, err := Omp.Persist([]byte(record), dialect.PersistOptions{}); err == nil != c.ok || c.ok && string(got) != record {
+				t.Errorf("%s: %s, %v", record, got, err)
+			}
+		}
+	}
+	prose := `{"message":{"content":[{"type":"text","text":"blob:sha256:nothing, said somebody"}]}}`
+	if _, err := Omp.Persist([]byte(prose), dialect.PersistOptions{}); err != nil {
+		t.Errorf("prose: %v", err)
+	}
+}
+
+func TestSay(t *testing.T) {
+	at := time.UnixMilli(1700000000123)
+	m, err := Omp.Say(session.RoleUser, "hi \"there\"\n", at, session.ModelRef{})
+	if want := `{"role":"user","content":[{"type":"text","text":"hi \"there\"\n"}],"timestamp":1700000000123}`; err != nil || string(m) != want {
+		t.Errorf("%s, %v", m, err)
+	}
+	m, err = Pi.Say(session.RoleAssistant, "hi", at, session.ModelRef{Provider: "p", Model: "m/x"})
+	if err != nil || rawjson.Str(m, "provider") != "p" || rawjson.Str(m, "model") != "m/x" ||
+		!rawjson.IsObject(rawjson.At(m, "/usage/cost")) || rawjson.Str(m, "stopReason") != "stop" || !rawjson.Valid(m) {
+		t.Errorf("%s, %v", m, err)
+	}
+	if _, err := Omp.Say(session.RoleTool, "hi", at, session.ModelRef{}); err == nil {
+		t.Error("a tool speaks")
+	}
+}
+
+func TestSetID(t *testing.T) {
+	got, err := Pi.SetID([]byte(`{"type":"x", "id" : "a","parentId":"b"}`), "c")
+	if want := `{"type":"x", "id" : "c","parentId":"b"}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}

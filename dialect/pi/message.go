@@ -16,7 +16,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 		if m == nil || rawjson.IsNull(m) {
 			return nil, nil
 		}
-		return [][]byte{d.normal(d.migrated(e, m))}, nil
+		return [][]byte{d.normal(e.Role, d.migrated(e, m))}, nil
 	case session.KindCustomMessage:
 		return [][]byte{d.customMessage(raw)}, nil
 	case session.KindBranchSummary:
@@ -42,20 +42,23 @@ func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
 
 // normal mends a message as the programs do when they load it: pi gives one without content an empty one, omp takes out
 // what is only good while the provider keeps the conversation.
-func (d *Dialect) normal(m []byte) []byte {
-	if d.omp {
-		return withoutHistory(m)
-	}
-	if !rawjson.IsObject(m) || !rawjson.IsNull(rawjson.Get(m, "content")) {
+func (d *Dialect) normal(role session.Role, m []byte) []byte {
+	empty := []byte(`[]`)
+	switch role {
+	case session.RoleAssistant:
+		if d.omp {
+			return withoutHistory(m)
+		}
+	case session.RoleUser, session.RoleTool:
+	case session.RoleSystem:
+		empty = []byte(`""`)
+	default:
 		return m
 	}
-	switch rawjson.Str(m, "role") {
-	case "system":
-		return rawjson.Set(m, "content", []byte(`""`))
-	case "user", "assistant", "toolResult":
-		return rawjson.Set(m, "content", []byte(`[]`))
+	if d.omp || !rawjson.IsNull(rawjson.Get(m, "content")) {
+		return m
 	}
-	return m
+	return rawjson.Set(m, "content", empty)
 }
 
 // withoutHistory removes the provider's own history from an answer, and the signatures that are bound to it.
@@ -64,7 +67,7 @@ func withoutHistory(m []byte) []byte {
 	if !bytes.Contains(m, []byte(history)) && !bytes.Contains(m, []byte(`\u`)) {
 		return m // nearly every message: one look at the bytes, none at the members
 	}
-	if rawjson.Str(m, "role") != "assistant" || rawjson.Str(rawjson.Get(m, "providerPayload"), "type") != history {
+	if rawjson.Str(rawjson.Get(m, "providerPayload"), "type") != history {
 		return m
 	}
 	m = rawjson.Delete(m, "providerPayload")

@@ -193,7 +193,7 @@ func TestCycles(t *testing.T) {
 // TestLarge builds large trees in shapes that are slow where something is not linear. It says nothing of time; what is
 // quadratic would not end.
 func TestLarge(t *testing.T) {
-	const million, many = 1_000_000, 200_000
+	const million, many = 1_000_000, 50_000
 	id := func(i int) []byte { return strconv.AppendInt(nil, int64(i)+1<<32, 16) }
 	for _, tc := range []struct {
 		name   string

@@ -2,7 +2,6 @@ package pi
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -49,12 +48,11 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 
 // decoder is the state of reading one log.
 type decoder struct {
-	d       *Dialect
-	b       *session.Builder
-	text    rawjson.Text
-	env     session.Envelope
-	started bool // a record was seen
-	header  bool
+	d      *Dialect
+	b      *session.Builder
+	lines  dialect.Lines
+	env    session.Envelope
+	header bool
 	// slot is the title of a title slot; it counts over the header's, also when it is empty.
 	slot    string
 	hasSlot bool
@@ -67,7 +65,10 @@ type decoder struct {
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	b.SetCodec(d)
-	return &decoder{d: d, b: b, v: version}
+	return &decoder{
+		d: d, b: b, v: version,
+		lines: dialect.Lines{Builder: b, Starts: []string{`{"type":`}},
+	}
 }
 
 // Decode takes the next record: usually one entry.
@@ -75,72 +76,22 @@ func (dec *decoder) Decode(r dialect.Record) {
 	if dec.refused != nil {
 		return
 	}
-	data, at := r.Data, r.Offset
-	if !dec.started {
-		if bytes.HasPrefix(data, bom) {
-			data, at = data[len(bom):], at+int64(len(bom))
-			dec.problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is passed over")
-		}
-		dec.started = len(data) > 0
-	}
-	if data, at = dec.trimNULs(r, data, at); len(data) == 0 {
-		return
-	}
-	dec.text.Reset(data)
-	pos, pieces := 0, 0
-	for {
-		if pos = rawjson.SkipSpace(data, pos); pos >= len(data) {
-			break
-		}
-		end, err := dec.one(r, data, at, pos)
-		if err != nil {
-			if pos = dec.damaged(r, data, at, pos, err); pos < 0 {
-				return
-			}
-			continue
-		}
-		pieces++
-		pos = end
-	}
-	if pieces > 1 {
-		dec.problem(r, 0, session.ProblemGlued, fmt.Sprintf("%d records share the line", pieces),
-			"all of them are kept; 'treeline repair' puts each on a line of its own")
+	if cut := dec.lines.Decode(r, dec); cut >= 0 && !dec.header && dec.refused == nil {
+		dec.refuse(r, cut, "the only record is cut off")
 	}
 }
 
-// trimNULs cuts off the NUL bytes that file systems leave at the end of a file when a machine goes down.
-func (dec *decoder) trimNULs(r dialect.Record, data []byte, at int64) ([]byte, int64) {
-	if len(data) == 0 || data[0] != 0 && data[len(data)-1] != 0 {
-		return data, at
+// Other notes a value that is no object: version 1 counts arrays.
+func (dec *decoder) Other(value []byte) {
+	if dec.v < 2 && value[0] == '[' {
+		dec.ordinals = append(dec.ordinals, dec.b.Len())
 	}
-	trimmed := bytes.TrimLeft(data, "\x00")
-	at += int64(len(data) - len(trimmed))
-	trimmed = bytes.TrimRight(trimmed, "\x00")
-	dec.problem(r, 0, session.ProblemNULs, fmt.Sprintf("%d NUL bytes", len(data)-len(trimmed)),
-		"they are passed over; an entry may have been lost here when the machine went down")
-	return trimmed, at
 }
 
-func (dec *decoder) problem(r dialect.Record, pos int, kind session.ProblemKind, message, advice string) {
-	dec.b.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
-}
-
-// one decodes the value at pos and gives the offset behind it.
-func (dec *decoder) one(r dialect.Record, data []byte, at int64, pos int) (int, error) {
-	if data[pos] != '{' {
-		end, err := rawjson.Skip(data, pos)
-		if err != nil {
-			return 0, err
-		}
-		dec.problem(r, pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", shorten(data[pos:end])),
-			"it is passed over and stays in the file")
-		if dec.v < 2 && data[pos] == '[' {
-			dec.ordinals = append(dec.ordinals, dec.b.Len()) // version 1 counts it
-		}
-		return end, nil
-	}
+// Object decodes the object at pos and gives the offset behind it.
+func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f fields
-	end, err := f.scan(&dec.text, pos)
+	end, err := f.scan(&dec.lines.Text, pos)
 	if err != nil {
 		return 0, err
 	}
@@ -149,7 +100,7 @@ func (dec *decoder) one(r dialect.Record, data []byte, at int64, pos int) (int, 
 	case !dec.header:
 		dec.first(r, data[pos:end], span, &f)
 	case string(f.typ) == "session":
-		dec.problem(r, pos, session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
+		dec.lines.Problem(r, pos, session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
 		if dec.v < 2 {
 			dec.ordinals = append(dec.ordinals, -1)
 		}
@@ -247,12 +198,12 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 
 func describe(f *fields, record []byte) string {
 	if f.typ != nil && string(f.typ) != "session" {
-		return fmt.Sprintf("of type %q", shorten(f.typ))
+		return fmt.Sprintf("of type %q", dialect.Shorten(f.typ))
 	}
 	if f.typ != nil {
 		return "a header without an id"
 	}
-	return shorten(record)
+	return dialect.Shorten(record)
 }
 
 func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
@@ -313,7 +264,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		}
 		dec.ordinals = append(dec.ordinals, dec.b.Len())
 	} else if env.ID == nil {
-		dec.problem(r, int(span.Offset-r.Offset), session.ProblemNoID, "an entry without an id",
+		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemNoID, "an entry without an id",
 			"it gets an id that is the same whenever the file is read")
 	}
 	dec.b.Add(env)
@@ -335,62 +286,9 @@ func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	return true, -1
 }
 
-// damaged reports a piece of a line that is not JSON and looks whether a whole record follows it on the same line, as
-// happens when a program appends to a torn file. It gives the offset to go on at, -1 for the end of the line.
-func (dec *decoder) damaged(r dialect.Record, data []byte, at int64, pos int, err error) int {
-	next := dec.nextRecord(data, pos+1)
-	end := next
-	if end < 0 {
-		end = len(data)
-	}
-	var syntax *rawjson.SyntaxError
-	short := errors.As(err, &syntax) && syntax.Short
-	kind, message := session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
-	advice := "they are passed over and stay in the file"
-	if next < 0 && (r.Torn || short) {
-		kind = session.ProblemTorn
-		message = fmt.Sprintf("the record was cut off after %d bytes", end-pos)
-		advice = "it cannot be read and stays in the file; all before it was kept"
-	}
-	if next >= 0 {
-		advice = "the rest of the line was kept"
-	}
-	dec.b.Problem(session.Problem{Line: r.Line, Offset: at + int64(pos), Kind: kind, Message: message, Advice: advice})
-	if !dec.header && next < 0 && dec.refused == nil && r.Torn {
-		dec.refuse(r, at+int64(pos), "the only record is cut off")
-	}
-	return next
-}
-
-// nextRecord looks behind a damaged piece for a record that runs, alone or with others, to the end of the line. The work
-// is limited: a hostile line must not make us scan it again for each of its braces.
-func (dec *decoder) nextRecord(data []byte, from int) int {
-	budget := 8*len(data) + 4096
-	for budget > 0 {
-		i := bytes.Index(data[from:], []byte(`{"type":`))
-		if i < 0 {
-			return -1
-		}
-		from += i
-		end, err := rawjson.Skip(data, from)
-		budget -= end - from
-		if err != nil {
-			from++
-			continue
-		}
-		rest := rawjson.SkipSpace(data, end)
-		if (rest >= len(data) || data[rest] == '{') && dec.isRecord(data[from:end]) {
-			dec.text.Damaged()
-			return from
-		}
-		from = end
-	}
-	return -1
-}
-
-// isRecord tells a record from the other objects with a type that a torn record has inside: blocks of its content, or
+// IsRecord tells a record from the other objects with a type that a torn record has inside: blocks of its content, or
 // items of a provider's history, which have an id as well.
-func (dec *decoder) isRecord(object []byte) bool {
+func (dec *decoder) IsRecord(object []byte) bool {
 	var t rawjson.Text
 	t.Reset(object)
 	var f fields
@@ -413,7 +311,7 @@ func (dec *decoder) Finish() error {
 	if dec.refused != nil {
 		return dec.refused
 	}
-	if !dec.header && dec.started {
+	if !dec.header && dec.lines.Started() {
 		found := "no line of it is a record"
 		if dec.hasSlot {
 			found = "there is a title and nothing behind it"
@@ -422,13 +320,4 @@ func (dec *decoder) Finish() error {
 		return dec.refused
 	}
 	return nil
-}
-
-// shorten makes a piece of a record fit for a message.
-func shorten(b []byte) string {
-	const most = 60
-	if len(b) > most {
-		return string(bytes.ToValidUTF8(b[:most], nil)) + "…"
-	}
-	return string(b)
 }

@@ -1,11 +1,9 @@
 package pi
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -321,42 +319,24 @@ func compact(value []byte) []byte {
 	return rawjson.Compact(value)
 }
 
-// idPattern is what the programs accept as a session's id. It cannot be a path.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-
 // CheckID says why an id will not do.
-func (d *Dialect) CheckID(id session.ID) error {
-	if !idPattern.MatchString(string(id)) || len(id) > 128 {
-		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
-	}
-	return nil
-}
+func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
 // NewID makes a UUID of version 7, or what the document calls a snowflake: 64 bits of time and chance in 16 digits.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
-	var b [16]byte
+	if d != OmpDoc {
+		return dialect.UUIDv7(t, random)
+	}
+	var b [3]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
 	}
-	if d == OmpDoc {
-		const epoch = 1420070400000
-		n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
-		return session.ID(fmt.Sprintf("%016x", n)), nil
-	}
-	ms := uint64(t.UnixMilli())
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
-	b[6] = b[6]&0x0f | 0x70
-	b[8] = b[8]&0x3f | 0x80
-	return session.ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
+	const epoch = 1420070400000
+	n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
+	return session.ID(fmt.Sprintf("%016x", n)), nil
 }
 
 // NewEntryID makes eight hex digits.
 func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [4]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return session.EntryID(hex.EncodeToString(b[:])), nil
+	return dialect.ShortEntryID(random)
 }

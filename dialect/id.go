@@ -1,0 +1,46 @@
+package dialect
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// idPattern is what may be the id of a session where it becomes part of a file's name. It cannot be a path.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// CheckFileID says why an id will not do in the name of a file.
+func CheckFileID(id session.ID) error {
+	if !idPattern.MatchString(string(id)) || len(id) > 128 {
+		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
+	}
+	return nil
+}
+
+// UUIDv7 makes a UUID of version 7: the time in milliseconds, then chance.
+func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	ms := uint64(t.UnixMilli())
+	for i := range 6 {
+		b[i] = byte(ms >> (40 - 8*i))
+	}
+	b[6] = b[6]&0x0f | 0x70
+	b[8] = b[8]&0x3f | 0x80
+	return session.ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
+}
+
+// ShortEntryID makes eight hex digits.
+func ShortEntryID(random io.Reader) (session.EntryID, error) {
+	var b [4]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	return session.EntryID(hex.EncodeToString(b[:])), nil
+}

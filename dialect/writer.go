@@ -90,6 +90,12 @@ type Habits struct {
 	Branches, Labels bool
 	// LeafType is the type of the custom entry that makes a branch last; "" where the format has entries for it.
 	LeafType string
+	// AskedAtOnce: a log that is asked for by its path, a fork and a branched session are written at once, whatever
+	// they hold; otherwise they wait as every new session does.
+	AskedAtOnce bool
+	// ListsByCWD: a list of a folder that is not the agent's own keeps the sessions of the working directory asked for;
+	// otherwise it shows all that lie there.
+	ListsByCWD bool
 	// RelabelKeepsTime: a label that is made again in a branched session keeps its time.
 	RelabelKeepsTime bool
 }

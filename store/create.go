@@ -76,10 +76,20 @@ func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
 	return w, nil
 }
 
+// IDError says why a session cannot have the id that somebody chose.
+type IDError struct{ Err error }
+
+func (e *IDError) Error() string { return e.Err.Error() }
+
+func (e *IDError) Unwrap() error { return e.Err }
+
 func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSession, error) {
 	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
-		return n, d.CheckID(n.ID)
+		if err := d.CheckID(n.ID); err != nil {
+			return n, &IDError{err}
+		}
+		return n, nil
 	}
 	var err error
 	n.ID, err = d.NewID(n.Time, opt.Write.Random)

@@ -46,7 +46,7 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 	if s.path == "" {
 		next, err = s.store.InMemory(ctx, opt)
 	} else {
-		opt.Dir = filepath.Dir(s.path)
+		opt.Dir = s.folder()
 		next, err = s.store.Create(ctx, opt)
 	}
 	if err != nil {
@@ -77,11 +77,7 @@ func (s *Session) Fork(ctx context.Context) error {
 	if w.d.Habits().ForkByID || parent == "" {
 		parent = string(s.tree.Header().ID)
 	}
-	dir := ""
-	if s.path != "" {
-		dir = filepath.Dir(s.path)
-	}
-	next, err := s.copyTo(ctx, dir, s.tree.Header().CWD, parent, edits{entry: s.current})
+	next, err := s.copyTo(ctx, s.folder(), s.tree.Header().CWD, parent, edits{entry: s.current})
 	if err != nil {
 		return err
 	}
@@ -114,8 +110,8 @@ func (s *Session) copyTo(ctx context.Context, dir, cwd, parent string, ed edits)
 	return next, nil
 }
 
-// from begins a session that consists of these records. They are written at once where they are worth a log, otherwise
-// they wait for what makes them so.
+// from begins a session that consists of these records. They are written at once where they are worth a log, or where the
+// agent does so whatever they hold; otherwise they wait for what makes them worth it.
 func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
 	habit := opt.Defer
 	if habit == "" {
@@ -135,7 +131,7 @@ func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession
 	}
 	next.w.opt.Defer = habit
 	next.restart(records)
-	if habit != dialect.DeferNever && !next.worthALog() {
+	if habit != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
 		return next, nil
 	}
 	if err := next.create(ctx); err != nil {
@@ -202,15 +198,11 @@ func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) err
 	if err != nil {
 		return err
 	}
-	dir := ""
-	if s.path != "" {
-		dir = filepath.Dir(s.path)
-	}
 	parent := ""
 	if w.created && s.path != "" {
 		parent = s.path
 	}
-	next, err := s.branched(ctx, leaf, dir, s.tree.Header().CWD, parent)
+	next, err := s.branched(ctx, leaf, s.folder(), s.tree.Header().CWD, parent)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 		}
 	}
 	next.stay(leaf)
+	s.dir = ""
 	return s.become(next)
 }
 

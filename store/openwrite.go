@@ -15,7 +15,8 @@ import (
 // kept beside it as "<name>.v<N>.bak". A log of a newer version is refused, and so is a file that cannot be read: it
 // stays as it is, unless opt.ReplaceUnreadable says otherwise; then its bytes are kept as "<name>.unreadable-<time>".
 //
-// Where there is no file, or an empty one, a session begins there if opt.Create is set.
+// Where there is no file, or an empty one, a session begins there if opt.Create is set. opt.Dir is the folder for what
+// the session turns into later (NewSession, Fork, BranchedSession); "" is the file's own.
 func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (*Session, error) {
 	opt.Write.fill()
 	abs, err := filepath.Abs(path)
@@ -30,6 +31,7 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	sess.dir = opt.Dir
 	return sess, nil
 }
 
@@ -129,7 +131,11 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 		}
 		return s.openWrite(ctx, b, name, path, CreateOptions{Dialect: opt.Dialect, Write: w})
 	}
-	return s.beginIn(ctx, b, name, path, d, n, w)
+	sess, err := s.beginIn(ctx, b, name, path, d, n, w)
+	if err != nil || w.Defer != "" || !d.Habits().AskedAtOnce {
+		return sess, err
+	}
+	return sess, sess.create(ctx)
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there,

@@ -320,7 +320,7 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 			return nil, err
 		}
 		found = true
-		return edited, nil
+		return s.persist(ctx, edited)
 	}
 	if _, err := s.settled(); err != nil {
 		return false, err
@@ -335,24 +335,31 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 	return found, err
 }
 
-// RewriteEntries puts these records in the place of all entries. The header stays, and so does what is no entry.
+// RewriteEntries puts these records in the place of all entries. The header stays, and so does what is no entry; a header
+// among the records is passed over.
 func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.settled(); err != nil {
 		return err
 	}
+	var fresh [][]byte
 	for i, r := range entries {
 		if !rawjson.IsObject(r) || !rawjson.Valid(r) {
 			return fmt.Errorf("%s: entry %d is not a JSON object", s.path, i)
 		}
+		if isHeader(s.dialect, r) {
+			continue
+		}
+		r, err := s.persist(ctx, rawjson.Compact(r))
+		if err != nil {
+			return named(s.path, err)
+		}
+		fresh = append(fresh, r)
 	}
 	return s.replace(ctx, func() ([][]byte, error) {
 		records, err := s.besides(ctx)
-		for _, r := range entries {
-			records = append(records, rawjson.Compact(r))
-		}
-		return records, err
+		return append(records, fresh...), err
 	})
 }
 

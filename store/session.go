@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -18,6 +19,7 @@ import (
 type Session struct {
 	store   *Store
 	path    string // "" for a session that is in memory only
+	dir     string // where new sessions and copies go; "" is the folder of path
 	dialect dialect.Dialect
 	blobs   blob.Reader
 
@@ -66,6 +68,21 @@ func (s *Session) Path() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.path
+}
+
+// Dir is the folder for what the session turns into: new sessions, forks, branched sessions; "" for one that is in memory
+// only.
+func (s *Session) Dir() string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.folder()
+}
+
+func (s *Session) folder() string {
+	if s.dir != "" || s.path == "" {
+		return s.dir
+	}
+	return filepath.Dir(s.path)
 }
 
 // Log is the log as it was when we last read or wrote it.

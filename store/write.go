@@ -233,6 +233,19 @@ func (s *Session) encode(ctx context.Context, p *proposal) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.path, err)
 	}
+	if p.record, err = s.persist(ctx, record); err != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	return nil
+}
+
+// persist does to a record what the agent does before it keeps one. What stays in memory stays whole: there is no blob
+// that could hold what is cut off.
+func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
+	w := s.w
+	if s.path == "" {
+		return record, nil
+	}
 	opt := dialect.PersistOptions{KeepOverflow: !w.opt.NoOverflow}
 	if w.blobs != nil {
 		opt.Put = func(b []byte) (string, error) {
@@ -240,10 +253,7 @@ func (s *Session) encode(ctx context.Context, p *proposal) error {
 			return ref.String(), err
 		}
 	}
-	if p.record, err = w.d.Persist(record, opt); err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
-	}
-	return nil
+	return w.d.Persist(record, opt)
 }
 
 // freshID makes an id that no entry has, in the log or proposed.

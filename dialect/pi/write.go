@@ -21,10 +21,10 @@ const LeafType = "treeline.leaf"
 // Habits says how the program does things.
 func (d *Dialect) Habits() dialect.Habits {
 	h := dialect.Habits{Branches: true, Labels: true, LeafType: LeafType, Defer: dialect.DeferMessage,
-		RenameByEntry: true, RelabelKeepsTime: true}
+		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true}
 	if d.omp {
-		h.Defer, h.FromTarget, h.ForkByID = dialect.DeferAssistant, true, true
-		h.RenameByEntry, h.RelabelKeepsTime = false, false
+		h.Defer, h.FromTarget, h.ForkByID, h.AskedAtOnce = dialect.DeferAssistant, true, true, true
+		h.RenameByEntry, h.RelabelKeepsTime, h.ListsByCWD = false, false, false
 	}
 	return h
 }

@@ -1,0 +1,42 @@
+package dialect
+
+import (
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Lister is a Dialect that knows how its agent's own program lists sessions, for clients that take us for it. Unlike
+// Peek it looks at whole logs.
+type Lister interface {
+	// List gives the row of a session. changed is when its log was last written.
+	List(t *session.Tree, path string, changed time.Time) (Listing, error)
+	// Recent gives the names under which a log that begins with head is shown among the recent ones; ok is false where
+	// it is not shown. Of head no more than RecentHead bytes are looked at.
+	Recent(head []byte, path string) (r Recent, ok bool)
+}
+
+// RecentHead is how many bytes of a log a list of recent sessions may read.
+const RecentHead = 4096
+
+// Listing is a row of an agent's own list.
+type Listing struct {
+	// JSON is the row in the agent's words.
+	JSON []byte
+	// CWD is the session's working directory.
+	CWD string
+	// Modified orders the list, the newest first.
+	Modified time.Time
+}
+
+// Recent is a session among the recent ones.
+type Recent struct {
+	// Name is FullName, cut where it is too long for a narrow list.
+	Name, FullName string
+}
+
+// Elder is a Dialect with versions. OldestHeader gives a header of the first one: entries that come without a header are
+// taken for that old.
+type Elder interface {
+	OldestHeader() []byte
+}

@@ -1,0 +1,240 @@
+package pi
+
+import (
+	"bytes"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var (
+	_ dialect.Lister = (*Dialect)(nil)
+	_ dialect.Elder  = (*Dialect)(nil)
+)
+
+// OldestHeader is a header of version 1.
+func (d *Dialect) OldestHeader() []byte { return []byte(`{"type":"session","id":"x"}`) }
+
+// listing is what the programs' lists gather from the entries of a session.
+type listing struct {
+	messages int
+	first    string   // the first prompt
+	texts    []string // what was said
+	name     string   // the last session_info
+	short    []byte   // the last compaction's short summary
+	active   float64  // when something was last said, in milliseconds
+}
+
+// List gives a session's row as the programs do. omp's is called by its title and ordered by the time of its file; pi's by
+// the name that it was given and the time of what was last said in it.
+func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
+	var l listing
+	for e := range t.Entries() {
+		switch e.Kind {
+		case session.KindMessage, session.KindSessionInfo, session.KindCompaction:
+		default:
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return dialect.Listing{}, err
+		}
+		l.take(d, e.Kind, raw)
+	}
+	h := t.Header()
+	modified, known := changed.UTC(), true
+	if !d.omp {
+		modified, known = l.modified(h, modified)
+	}
+	w := writer(`{"path":`)
+	w = append(w, rawjson.Quote(path)...)
+	w.add("id", rawjson.Quote(string(h.ID)))
+	w.add("cwd", rawjson.Quote(h.CWD))
+	if d.omp {
+		if title := l.title(h); title != nil {
+			w.add("title", title)
+		}
+	} else if l.name != "" {
+		w.add("name", rawjson.Quote(l.name))
+	}
+	if parent := rawjson.Get(h.Raw, "parentSession"); parent != nil {
+		w.add("parentSessionPath", parent)
+	}
+	created, ok := jsMillis(rawjson.Get(h.Raw, "timestamp"))
+	w.add("created", isoOrNull(time.UnixMilli(created), ok))
+	w.add("modified", isoOrNull(modified, known))
+	w.add("messageCount", strconv.AppendInt(nil, int64(l.messages), 10))
+	if l.first == "" {
+		l.first = "(no messages)"
+	}
+	w.add("firstMessage", rawjson.Quote(l.first))
+	w.add("allMessagesText", rawjson.Quote(strings.Join(l.texts, " ")))
+	return dialect.Listing{JSON: append(w, '}'), CWD: h.CWD, Modified: modified}, nil
+}
+
+func isoOrNull(t time.Time, ok bool) []byte {
+	if !ok {
+		return []byte("null")
+	}
+	return iso(t)
+}
+
+// take looks at one entry.
+func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
+	switch kind {
+	case session.KindSessionInfo:
+		l.name = jsTrim(rawjson.Str(raw, "name"))
+		return
+	case session.KindCompaction:
+		if short := rawjson.Get(raw, "shortSummary"); rawjson.IsString(short) {
+			l.short = short
+		}
+		return
+	}
+	message := rawjson.Get(raw, "message")
+	if !d.omp || rawjson.Truthy(message) {
+		l.messages++
+	}
+	role, content := rawjson.Str(message, "role"), rawjson.Get(message, "content")
+	if role != "user" && role != "assistant" || content == nil {
+		return
+	}
+	if at, ok := number(rawjson.Get(message, "timestamp")); ok {
+		l.active = max(l.active, at)
+	} else if ms, ok := jsMillis(rawjson.Get(raw, "timestamp")); ok {
+		l.active = max(l.active, float64(ms))
+	}
+	text := blockTexts(content)
+	if text == "" {
+		return
+	}
+	l.texts = append(l.texts, text)
+	if l.first == "" && role == "user" {
+		l.first = text
+	}
+}
+
+// blockTexts joins the text blocks of a message's content, empty ones too.
+func blockTexts(content []byte) string {
+	if s, ok := rawjson.Unquote(content); ok {
+		return s
+	}
+	var texts []string
+	for block := range rawjson.Elements(content) {
+		if rawjson.Str(block, "type") == "text" {
+			texts = append(texts, rawjson.Str(block, "text"))
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// title is what omp calls a session: the header's title, also an empty one, or else the last short summary. A title slot
+// counts over the header.
+func (l *listing) title(h session.Header) []byte {
+	title := rawjson.Get(h.Raw, "title")
+	if h.Title != rawjson.Str(h.Raw, "title") {
+		title = nil
+		if h.Title != "" {
+			title = rawjson.Quote(h.Title)
+		}
+	}
+	if rawjson.IsNull(title) {
+		return l.short
+	}
+	return title
+}
+
+// modified is when pi says that a session was last used.
+func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool) {
+	if l.active > 0 {
+		if math.IsInf(l.active, 0) || l.active > 8.64e15 {
+			return time.Time{}, false
+		}
+		return time.UnixMilli(int64(l.active)).UTC(), true
+	}
+	at := rawjson.Get(h.Raw, "timestamp")
+	if ms, ok := jsMillis(at); ok && rawjson.IsString(at) {
+		return time.UnixMilli(ms).UTC(), true
+	}
+	return changed, true
+}
+
+// Recent names a session by its title, its first prompt, its id or its file, whichever is there first, in its first
+// 4096 bytes.
+func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
+	head = bytes.TrimPrefix(head[:min(len(head), dialect.RecentHead)], bom)
+	var header []byte
+	var title, prompt string
+	slot := false
+	for line := range bytes.SplitSeq(head, []byte{'\n'}) {
+		line = bytes.TrimSpace(line)
+		if !rawjson.IsObject(line) || !rawjson.Valid(line) {
+			continue
+		}
+		switch kind := rawjson.Str(line, "type"); {
+		case header == nil && kind == "title":
+			slot, title = true, rawjson.Str(line, "title")
+		case header == nil:
+			if kind != "session" || !rawjson.IsString(rawjson.Get(line, "id")) {
+				return dialect.Recent{}, false
+			}
+			header = line
+			if !slot {
+				title = rawjson.Str(line, "title")
+			}
+		case kind == "message" && prompt == "" && title == "":
+			prompt = firstText(rawjson.Get(line, "message"))
+		}
+	}
+	if header == nil {
+		return dialect.Recent{}, false
+	}
+	name := strings.Replace(filepath.Base(path), ".jsonl", "", 1)
+	for _, candidate := range []string{title, prompt, rawjson.Str(header, "id")} {
+		if s := firstLine(candidate); s != "" {
+			name = s
+			break
+		}
+	}
+	r := dialect.Recent{Name: name, FullName: name}
+	if units := utf16.Encode([]rune(name)); len(units) > 40 {
+		r.Name = string(utf16.Decode(units[:39])) + "…"
+	}
+	return r, true
+}
+
+// firstText is what a user's message begins with.
+func firstText(message []byte) string {
+	if rawjson.Str(message, "role") != "user" {
+		return ""
+	}
+	content := rawjson.Get(message, "content")
+	if s, ok := rawjson.Unquote(content); ok {
+		return s
+	}
+	for block := range rawjson.Elements(content) {
+		if text := rawjson.Get(block, "text"); rawjson.IsString(text) {
+			s, _ := rawjson.Unquote(text)
+			return s
+		}
+	}
+	return ""
+}
+
+// firstLine takes the control characters out of the first line of a text.
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return jsTrim(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s))
+}

@@ -153,10 +153,8 @@ func (s *Store) blobsFor(path string, d dialect.Dialect) blob.Reader {
 // blobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
 // agent's default one; "" where the dialect has none.
 func (s *Store) blobDir(path string, d dialect.Dialect) string {
-	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if filepath.Base(dir) == "sessions" {
-			return d.Layout().RootAt(filepath.Dir(dir)).Blobs
-		}
+	if dir, ok := sessionsAbove(path); ok {
+		return d.Layout().RootAt(filepath.Dir(dir)).Blobs
 	}
 	for _, r := range d.Layout().Roots(s.opt.Env) {
 		if r.Blobs != "" {

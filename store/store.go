@@ -35,10 +35,15 @@ type Options struct {
 	WriteBlobs func(dir string) blob.Store
 	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
 	Roots []string
+	// State is our own folder, for the trash and the note of folders that were written to; "" keeps neither.
+	State string
 }
 
 // Store is the sessions of this machine.
-type Store struct{ opt Options }
+type Store struct {
+	opt   Options
+	noted notedFolders
+}
 
 // New gives a Store.
 func New(opt Options) *Store { return &Store{opt: opt} }

@@ -88,6 +88,7 @@ func (a *app) root() *cobra.Command {
 		a.checkCommand(),
 	)
 	add(root, "more",
+		a.rpcCommand(),
 		a.demoCommand(),
 		a.versionCommand(),
 		a.helpCommand(root),

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/rpc"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) rpcCommand() *cobra.Command {
+	var sync, onConflict string
+	cmd := &cobra.Command{
+		Use:   "rpc",
+		Short: "Serve the store to a program in any language",
+		Long: "Serve the store as JSON-RPC 2.0: one request per line on standard input, one answer per line on standard output.\n" +
+			"The methods are in docs/rpc.md. When the input ends, all sessions are flushed and closed.",
+		Example: `  echo '{"jsonrpc":"2.0","id":1,"method":"listAll"}' | treeline rpc`,
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt := rpc.Options{Write: store.WriteOptions{
+				Durability: store.Durability(sync), Policy: store.Policy(onConflict),
+				Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
+			}}
+			if err := oneOf("--sync", sync, "none", "flush", "always"); err != nil {
+				return usageError{err, cmd}
+			}
+			if err := oneOf("--on-conflict", onConflict, "branch", "follow", "refuse"); err != nil {
+				return usageError{err, cmd}
+			}
+			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
+			if err != nil {
+				return err
+			}
+			// A client that goes away must not kill us before the sessions are closed: writing to it then fails instead.
+			pipe := make(chan os.Signal, 1)
+			signal.Notify(pipe, syscall.SIGPIPE)
+			defer signal.Stop(pipe)
+			return rpc.Serve(cmd.Context(), s, opt, a.stdin, a.stdout)
+		},
+	}
+	cmd.Flags().StringVar(&sync, "sync", "flush", "what an append survives: none, flush or always")
+	cmd.Flags().StringVar(&onConflict, "on-conflict", "branch", "when another program wrote first: branch, follow or refuse")
+	return cmd
+}
+
+// oneOf checks the value of a flag.
+func oneOf(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: it is one of %s", flag, value, strings.Join(values, ", "))
+}

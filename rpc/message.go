@@ -1,0 +1,152 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/store"
+)
+
+// The codes of errors. All but codeFailed are JSON-RPC's own.
+const (
+	codeParse    = -32700 // the line is not JSON
+	codeInvalid  = -32600 // it is JSON, but no request
+	codeMethod   = -32601 // there is no such method
+	codeParams   = -32602 // a parameter is missing, of the wrong type, or names no open session
+	codeInternal = -32603 // a bug
+	codeFailed   = -32000 // the library says why
+)
+
+// rpcError is an error with a code.
+type rpcError struct {
+	code    int
+	message string
+}
+
+func (e *rpcError) Error() string { return e.message }
+
+func badParams(format string, args ...any) error {
+	return &rpcError{codeParams, fmt.Sprintf(format, args...)}
+}
+
+// request is one request as it came.
+type request struct {
+	id     json.RawMessage // nil: a notification, which is not answered
+	method string
+	params json.RawMessage
+}
+
+var null = json.RawMessage("null")
+
+// parseRequest reads one request. Where it is none, the request has the id to answer with, as far as it is known.
+func parseRequest(text []byte) (request, error) {
+	var raw struct {
+		JSONRPC json.RawMessage `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  json.RawMessage `json:"method"`
+		Params  json.RawMessage `json:"params"`
+	}
+	if err := json.Unmarshal(text, &raw); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return request{id: null}, &rpcError{codeParse, "not JSON: " + err.Error()}
+		}
+		return request{id: null}, &rpcError{codeInvalid, "a request must be a JSON object"}
+	}
+	r := request{id: raw.ID, params: raw.Params}
+	invalid := func(message string) (request, error) {
+		if r.id == nil {
+			r.id = null // it may have been no notification at all
+		}
+		return r, &rpcError{codeInvalid, message}
+	}
+	if r.id != nil && !isScalar(r.id) {
+		r.id = null
+		return invalid("the id must be a string, a number or null")
+	}
+	if string(raw.JSONRPC) != `"2.0"` {
+		return invalid(`"jsonrpc" must be "2.0"`)
+	}
+	if len(raw.Method) == 0 || raw.Method[0] != '"' || json.Unmarshal(raw.Method, &r.method) != nil {
+		return invalid(`"method" must be a string`)
+	}
+	return r, nil
+}
+
+// isScalar says whether a value can be an id.
+func isScalar(value json.RawMessage) bool {
+	c := value[0]
+	return c == '"' || c == '-' || c >= '0' && c <= '9' || c == 'n'
+}
+
+// answer makes the line for a result, or for an error.
+func answer(id json.RawMessage, result []byte, err error) []byte {
+	line := make([]byte, 0, len(result)+len(id)+64)
+	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
+	if err == nil {
+		line = append(append(line, `,"result":`...), result...)
+		return append(line, '}')
+	}
+	e := coded(err)
+	line = fmt.Appendf(line, `,"error":{"code":%d,"message":`, e.code)
+	return append(append(line, quote(e.message)...), `}}`...)
+}
+
+// coded gives an error its code.
+func coded(err error) *rpcError {
+	var e *rpcError
+	var id *store.IDError
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.As(err, &id), errors.Is(err, store.ErrUnknownDialect):
+		return &rpcError{codeParams, err.Error()}
+	}
+	return &rpcError{codeFailed, err.Error()}
+}
+
+// quote gives a string as JSON.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return []byte(`""`) // a string can always be encoded
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// quoteOrNull gives null for the empty string.
+func quoteOrNull(s string) []byte {
+	if s == "" {
+		return null
+	}
+	return quote(s)
+}
+
+// array joins values that are JSON already.
+func array(values [][]byte) []byte {
+	size := 2
+	for _, v := range values {
+		size += len(v) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
+}
+
+// utf8Line makes a line fit for readers that take JSON for UTF-8, as they may: a log can hold bytes that are not.
+func utf8Line(line []byte) []byte {
+	if utf8.Valid(line) {
+		return line
+	}
+	return bytes.ToValidUTF8(line, []byte("\uFFFD"))
+}

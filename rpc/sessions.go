@@ -1,0 +1,228 @@
+package rpc
+
+import (
+	"path/filepath"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// place says where a session is, or is to be.
+type place struct {
+	CWD        *string `json:"cwd"`
+	SessionDir *string `json:"sessionDir"`
+	Dialect    *string `json:"dialect"`
+}
+
+// options are those for a session at a place.
+func (c *call) options(p place) (store.CreateOptions, error) {
+	opt := store.CreateOptions{CWD: or(p.CWD, ""), Write: c.opt.Write}
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+	if dir := or(p.SessionDir, ""); dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return opt, err
+		}
+		opt.Dir = abs
+	}
+	if name := or(p.Dialect, ""); name != "" {
+		d, err := c.store.Dialect(name)
+		if err != nil {
+			return opt, err
+		}
+		opt.Dialect = d
+	}
+	return opt, nil
+}
+
+// keep gives a session its handle and answers with it.
+func (c *call) keep(s *store.Session, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.last++
+	o := &openSession{handle: "s" + strconv.Itoa(c.last), s: s}
+	c.sessions[o.handle] = o
+	c.mu.Unlock()
+	return describe(o)
+}
+
+// describe is the answer of all that opens a session or makes it another one.
+func describe(o *openSession) ([]byte, error) {
+	leaf := o.s.Leaf()
+	file := o.s.Path()
+	text := append([]byte(`{"session":`), quote(o.handle)...)
+	text = append(append(text, `,"id":`...), quote(string(o.s.ID()))...)
+	text = append(append(text, `,"file":`...), quoteOrNull(file)...)
+	text = append(append(text, `,"leafId":`...), quoteOrNull(string(leaf))...)
+	return append(text, '}'), nil
+}
+
+type createParams struct {
+	place
+	ID            *string `json:"id"`
+	ParentSession *string `json:"parentSession"`
+	DeferUntil    *string `json:"deferUntil"`
+}
+
+func create(c *call, p createParams) ([]byte, error) {
+	var w wanted
+	need(&w, "cwd", p.CWD)
+	if w.err != nil {
+		return nil, w.err
+	}
+	opt, err := c.options(p.place)
+	if err != nil {
+		return nil, err
+	}
+	opt.ID, opt.Parent = session.ID(or(p.ID, "")), or(p.ParentSession, "")
+	if p.ID != nil && *p.ID == "" {
+		return nil, badParams(`parameter "id": must not be empty`)
+	}
+	switch until := or(p.DeferUntil, ""); until {
+	case "":
+	case "assistant":
+		opt.Write.Defer = "assistant"
+	case "message":
+		opt.Write.Defer = "message"
+	case "never":
+		opt.Write.Defer = "never"
+	default:
+		return nil, badParams(`parameter "deferUntil": "assistant", "message" or "never", not %q`, until)
+	}
+	return c.keep(c.store.Create(c.ctx, opt))
+}
+
+type openParams struct {
+	place
+	Path              *string `json:"path"`
+	ReplaceUnreadable *bool   `json:"replaceUnreadable"`
+}
+
+func open(c *call, p openParams) ([]byte, error) {
+	path, err := absolute("path", p.Path)
+	if err != nil {
+		return nil, err
+	}
+	opt, err := c.options(p.place)
+	if err != nil {
+		return nil, err
+	}
+	opt.Write.Create = true
+	opt.Write.ReplaceUnreadable = or(p.ReplaceUnreadable, false)
+	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
+}
+
+// absolute gives a path that must be there.
+func absolute(name string, path *string) (string, error) {
+	var w wanted
+	p := need(&w, name, path)
+	if w.err != nil {
+		return "", w.err
+	}
+	if p == "" {
+		return "", badParams("parameter %q: must not be empty", name)
+	}
+	return filepath.Abs(p)
+}
+
+func continueRecent(c *call, p place) ([]byte, error) {
+	var w wanted
+	need(&w, "cwd", p.CWD)
+	if w.err != nil {
+		return nil, w.err
+	}
+	opt, err := c.options(p)
+	if err != nil {
+		return nil, err
+	}
+	return c.keep(c.store.ContinueRecent(c.ctx, opt))
+}
+
+func inMemory(c *call, p place) ([]byte, error) {
+	opt, err := c.options(p)
+	if err != nil {
+		return nil, err
+	}
+	opt.Dir = ""
+	return c.keep(c.store.InMemory(c.ctx, opt))
+}
+
+type forkParams struct {
+	place
+	Source *string `json:"source"`
+}
+
+func forkFrom(c *call, p forkParams) ([]byte, error) {
+	source, err := absolute("source", p.Source)
+	if err != nil {
+		return nil, err
+	}
+	var w wanted
+	need(&w, "cwd", p.CWD)
+	if w.err != nil {
+		return nil, w.err
+	}
+	opt, err := c.options(p.place)
+	if err != nil {
+		return nil, err
+	}
+	return c.keep(c.store.ForkFrom(c.ctx, source, opt))
+}
+
+// rebound answers for a session that is another one now.
+func (c *call) rebound(err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return describe(c.open)
+}
+
+type newSessionParams struct {
+	ID            *string `json:"id"`
+	ParentSession *string `json:"parentSession"`
+}
+
+func newSession(c *call, p newSessionParams) ([]byte, error) {
+	if p.ID != nil && *p.ID == "" {
+		return nil, badParams(`parameter "id": must not be empty`)
+	}
+	return c.rebound(c.open.s.NewSession(c.ctx, session.ID(or(p.ID, "")), or(p.ParentSession, "")))
+}
+
+type leafParams struct {
+	LeafID *string `json:"leafId"`
+}
+
+func createBranchedSession(c *call, p leafParams) ([]byte, error) {
+	var w wanted
+	leaf := need(&w, "leafId", p.LeafID)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return c.rebound(c.open.s.BranchedSession(c.ctx, session.EntryID(leaf)))
+}
+
+func fork(c *call, s *store.Session) ([]byte, error) { return c.rebound(s.Fork(c.ctx)) }
+
+func move(c *call, p place) ([]byte, error) {
+	var w wanted
+	cwd := need(&w, "cwd", p.CWD)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return c.rebound(c.open.s.Move(c.ctx, cwd))
+}
+
+func flush(c *call, s *store.Session) ([]byte, error) { return null, s.Flush(c.ctx) }
+
+// closeSession flushes and closes. The handle is gone in any case.
+func closeSession(c *call, s *store.Session) ([]byte, error) {
+	c.mu.Lock()
+	delete(c.sessions, c.open.handle)
+	c.open.s = nil
+	c.mu.Unlock()
+	return null, s.Close()
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// ListingOptions say which sessions an agent's own list shows.
+type ListingOptions struct {
+	// Dialect is the agent's; nil is the default one.
+	Dialect dialect.Dialect
+	// CWD is the working directory whose sessions are wanted; "" is all of them.
+	CWD string
+	// Dir is the folder to look in, and nowhere below; "" is where the agent keeps the sessions of CWD.
+	Dir string
+}
+
+// Listings gives the sessions as the agent's own program lists them: its words, its order. It reads whole logs; List is
+// for those who cannot wait. What is no session is not shown.
+func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
+	d := opt.Dialect
+	if d == nil {
+		d = s.opt.Dialects[0]
+	}
+	own := ""
+	if opt.CWD != "" {
+		opt.CWD = s.absolute(opt.CWD)
+		own = s.sessionDir(d, opt.CWD)
+	}
+	dir, deep := opt.Dir, false
+	switch {
+	case dir != "":
+	case own != "":
+		dir = own
+	default:
+		dir, deep = d.Layout().Roots(s.opt.Env)[0].Sessions, true
+	}
+	b, logs, err := s.logsIn(ctx, d, dir, deep)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	rows := make([]*dialect.Listing, len(logs))
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(2*runtime.GOMAXPROCS(0), len(logs)) {
+		wg.Go(func() {
+			for i := range next {
+				rows[i] = s.listing(ctx, b, logs[i], dir, d)
+			}
+		})
+	}
+	for i := range logs {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	w, _ := d.(dialect.Writer)
+	filter := w != nil && w.Habits().ListsByCWD && own != "" && s.canonical(own) != s.canonical(dir)
+	rows = slices.DeleteFunc(rows, func(l *dialect.Listing) bool {
+		return l == nil || filter && (l.CWD == "" || s.canonical(l.CWD) != s.canonical(opt.CWD))
+	})
+	slices.SortStableFunc(rows, func(a, b *dialect.Listing) int { return b.Modified.Compare(a.Modified) })
+	list := make([][]byte, len(rows))
+	for i, l := range rows {
+		list[i] = l.JSON
+	}
+	return list, nil
+}
+
+// logsIn gives the logs of a folder that may be sessions of a dialect, by name; with deep set also those below it.
+func (s *Store) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (backend.Backend, []backend.Log, error) {
+	b, err := s.opt.OpenDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var logs []backend.Log
+	for log, err := range b.List(ctx, "") {
+		// A folder that cannot be read hides its own sessions and no others.
+		if err == nil && d.Layout().Owns(log.Name) && (deep || !strings.Contains(log.Name, "/")) {
+			logs = append(logs, log)
+		}
+	}
+	return b, logs, nil
+}
+
+// listing gives the row of one log, nil where it has none.
+func (s *Store) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
+	path := filepath.Join(dir, filepath.FromSlash(log.Name))
+	sess, err := s.OpenLog(ctx, b, log.Name, path, OpenOptions{})
+	if err != nil {
+		return nil
+	}
+	defer sess.Close()
+	if sess.tree.Header().Raw == nil || sess.dialect.Family() != d.Family() {
+		return nil
+	}
+	if l, ok := d.(dialect.Lister); ok {
+		row, err := l.List(sess.tree, path, log.Time)
+		if err != nil {
+			return nil
+		}
+		return &row
+	}
+	return plainListing(sess, path, log.Time)
+}
+
+// plainListing is the row of a session whose agent has no list of its own.
+func plainListing(sess *Session, path string, changed time.Time) *dialect.Listing {
+	h := sess.tree.Header()
+	name, _ := sess.Name()
+	const iso = "2006-01-02T15:04:05.000Z"
+	row := struct {
+		Path     string  `json:"path"`
+		ID       string  `json:"id"`
+		CWD      string  `json:"cwd"`
+		Title    string  `json:"title,omitempty"`
+		Parent   string  `json:"parentSessionPath,omitempty"`
+		Created  *string `json:"created"`
+		Modified string  `json:"modified"`
+	}{Path: path, ID: string(h.ID), CWD: h.CWD, Title: name, Parent: h.Parent, Modified: changed.UTC().Format(iso)}
+	if at, ok := h.Timestamp.Time(); ok {
+		created := at.UTC().Format(iso)
+		row.Created = &created
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		return nil
+	}
+	return &dialect.Listing{JSON: text, CWD: h.CWD, Modified: changed}
+}
+
+// RecentSession is a session among the recent ones of a folder.
+type RecentSession struct {
+	Path string
+	// Changed is when its log was last written.
+	Changed time.Time
+	dialect.Recent
+}
+
+// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Only the
+// beginning of each log is read. d nil is the dialect of the folder.
+func (s *Store) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
+	if d == nil {
+		d = s.dialectOf(dir)
+	}
+	b, logs, err := s.logsIn(ctx, d, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	slices.SortStableFunc(logs, func(a, b backend.Log) int { return b.Time.Compare(a.Time) })
+	var list []RecentSession
+	var buf peekBuffer
+	for _, log := range logs {
+		if len(list) >= limit {
+			break
+		}
+		r, ok := s.recentName(ctx, b, log, filepath.Join(dir, log.Name), d, &buf)
+		if ok {
+			list = append(list, r)
+		}
+	}
+	return list, ctx.Err()
+}
+
+func (s *Store) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *peekBuffer) (RecentSession, bool) {
+	r := RecentSession{Path: path, Changed: log.Time}
+	if l, ok := d.(dialect.Lister); ok {
+		head, _, err := buf.read(ctx, b, log, dialect.RecentHead)
+		if err != nil {
+			return r, false
+		}
+		if r.Recent, ok = l.Recent(head, path); ok {
+			return r, true
+		}
+	}
+	// A header that is longer than the piece that was read, or an agent that has no such list.
+	row := Row{Path: path, Log: log}
+	s.peek(ctx, b, &row, ListOptions{}, buf)
+	if row.Err != nil || !row.OK || row.Dialect.Family() != d.Family() {
+		return r, false
+	}
+	r.FullName = row.Title
+	if r.FullName == "" {
+		r.FullName = string(row.ID)
+	}
+	r.Name = r.FullName
+	return r, true
+}

@@ -15,12 +15,12 @@ func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) (
 	if !bytes.Contains(m, blobPrefix) {
 		return m, nil
 	}
-	return resolve(m, get, false), nil
+	return resolve(m, get, false, 0), nil
 }
 
 // resolve walks down a value; inContent is set for the elements of an array under the key "content".
-func resolve(value []byte, get func(string) ([]byte, error), inContent bool) []byte {
-	if !bytes.Contains(value, blobPrefix) {
+func resolve(value []byte, get func(string) ([]byte, error), inContent bool, depth int) []byte {
+	if depth > deepest || !bytes.Contains(value, blobPrefix) {
 		return value
 	}
 	switch {
@@ -30,7 +30,7 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool) []b
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
-			now := resolve(e, get, inContent)
+			now := resolve(e, get, inContent, depth+1)
 			changed = changed || !bytes.Equal(now, e)
 			out = append(out, now...)
 		}
@@ -46,7 +46,7 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool) []b
 			ref, isString := rawjson.Unquote(member)
 			switch {
 			case !isString:
-				now = resolve(member, get, key == "content")
+				now = resolve(member, get, key == "content", depth+1)
 			case !bytes.HasPrefix(member, blobPrefix):
 			case key == "data" && image:
 				if data, err := get(ref); err == nil {

@@ -20,7 +20,7 @@ func jsMillis(value []byte) (ms int64, ok bool) {
 		return 1, true
 	}
 	if rawjson.IsArray(value) {
-		return jsDate(jsJoin(value, ",")) // only the text of a single element can be a date
+		return jsDate(jsString(value)) // only the text of a single element can be a date
 	}
 	s, isString := rawjson.Unquote(value)
 	if !isString {

@@ -12,7 +12,9 @@ import (
 // text. This file does the same, so that a text is the same where a member is missing or of another type.
 
 // jsString gives the text that JavaScript makes of a value; nil stands for a member that is missing.
-func jsString(value []byte) string {
+func jsString(value []byte) string { return jsText(value, 0) }
+
+func jsText(value []byte, depth int) string {
 	if s, ok := rawjson.Unquote(value); ok {
 		return s
 	}
@@ -22,7 +24,7 @@ func jsString(value []byte) string {
 	case rawjson.IsObject(value):
 		return "[object Object]"
 	case rawjson.IsArray(value):
-		return jsJoin(value, ",")
+		return jsJoin(value, depth+1)
 	}
 	if f, ok := number(value); ok {
 		return jsNumber(f)
@@ -30,17 +32,20 @@ func jsString(value []byte) string {
 	return string(value) // true, false, null
 }
 
-// jsJoin is the join of an array: null is nothing.
-func jsJoin(array []byte, separator string) string {
+// jsJoin gives the elements of an array with commas between them; null is nothing.
+func jsJoin(array []byte, depth int) string {
+	if depth > 8 { // each level is looked through again: what goes deeper is meant to keep us busy
+		return ""
+	}
 	var texts []string
 	for e := range rawjson.Elements(array) {
 		if rawjson.IsNull(e) {
 			texts = append(texts, "")
 			continue
 		}
-		texts = append(texts, jsString(e))
+		texts = append(texts, jsText(e, depth))
 	}
-	return strings.Join(texts, separator)
+	return strings.Join(texts, ",")
 }
 
 // number reads a JSON number; what is too large is infinite, as in JavaScript.

@@ -53,14 +53,19 @@ func TestHugeLine(t *testing.T) {
 
 // TestDeep nests values deeper than any stack: in an entry, which is kept, and in a line that never ends.
 func TestDeep(t *testing.T) {
-	const depth = 1 << 20
+	const depth = 1 << 17
 	deep := strings.Repeat(`[`, depth) + strings.Repeat(`]`, depth)
 	objects := strings.Repeat(`{"a":`, depth) + `1` + strings.Repeat(`}`, depth)
-	log := header + user("a", "", deep) + user("b", "a", objects) + deep[:depth] + "\n" + objects[:depth] + "\n" + user("c", "b", `"end"`)
+	image := strings.Repeat(`[`, depth) + `{"image_url":"blob:sha256:x"}` + strings.Repeat(`]`, depth)
+	log := header + user("a", "", deep) + user("b", "a", objects) + deep[:depth] + "\n" + objects[:depth] + "\n" + user("c", "b", image) +
+		`{"type":"branch_summary","id":"d","parentId":"c","timestamp":` + deep + `,"summary":` + deep + `}`
+	resolve := func(m []byte) ([]byte, error) {
+		return pi.Omp.ResolveBlobs(m, func(string) ([]byte, error) { return []byte("x"), nil })
+	}
 	for _, d := range []*pi.Dialect{pi.Pi, pi.Omp} {
 		tree := decode(t, d, log)
-		for _, opt := range []session.ContextOptions{{}, {LLM: true}, {DropFailed: true, StripDangling: true}} {
-			if list := messages(t, tree, opt); len(list) != 3 {
+		for _, opt := range []session.ContextOptions{{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {Resolve: resolve}} {
+			if list := messages(t, tree, opt); len(list) != 4 {
 				t.Errorf("%s: %d messages", d.Name(), len(list))
 			}
 		}

@@ -48,7 +48,11 @@ func (s *Store) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, part...)
+		if rows == nil {
+			rows = part // mostly there is one source
+		} else {
+			rows = append(rows, part...)
+		}
 	}
 	shorten(rows)
 	if opt.CWD != "" {
@@ -66,11 +70,21 @@ func newestFirst(rows []Row) []Row {
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(rows[b].Log.Time.Compare(rows[a].Log.Time), cmp.Compare(a, b))
 	})
-	sorted := make([]Row, len(rows))
-	for k, i := range order {
-		sorted[k] = rows[i]
+	// Each circle of the permutation is walked once: the row for place k is taken from place order[k].
+	for start := range order {
+		if order[start] < 0 {
+			continue
+		}
+		first := rows[start]
+		k := start
+		for order[k] != start {
+			from := order[k]
+			rows[k], order[k] = rows[from], -1
+			k = from
+		}
+		rows[k], order[k] = first, -1
 	}
-	return sorted
+	return rows
 }
 
 // of keeps the rows of one working directory. Directories repeat: each spelling is looked at once.
@@ -125,6 +139,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	}
 	defer b.Close()
 	var logs []backend.Log
+	layout := src.Dialect.Layout()
 	for log, err := range b.List(ctx, "") {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -135,7 +150,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 			}
 			continue
 		}
-		if src.Dialect.Layout().Owns(log.Name) {
+		if layout.Owns(log.Name) {
 			logs = append(logs, log)
 		}
 	}

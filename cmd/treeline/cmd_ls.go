@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,8 +90,10 @@ func mustBeDir(path string) error {
 
 func (a *app) ls(ctx context.Context, s *store.Store, opt store.ListOptions, asJSON bool) error {
 	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
-	// A list is made of very many small pieces that all stay: collecting garbage among them is lost time.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	// A list is made of very many small pieces that nearly all stay: looking for garbage among them is lost time. Memory
+	// that is never touched costs nothing and puts the first collection off until a list is really large.
+	ballast := make([]byte, 64<<20)
+	defer runtime.KeepAlive(ballast)
 	rows, err := s.List(ctx, opt)
 	if err != nil {
 		return err
@@ -182,6 +184,7 @@ func (a *app) listTable(out *output, rows []store.Row) {
 		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same}, {name: "MSGS", right: true, mark: same},
 		{name: "SIZE", right: true, mark: same}, {name: "DIALECT", mark: st.dim}, {name: "ID", mark: st.yellow},
 	}
+	t.grow(len(rows))
 	for i := range rows {
 		r := &rows[i]
 		when := r.Log.Time.Local().Format("2006-01-02 15:04")

@@ -21,6 +21,13 @@ type cell struct {
 // table is text in columns, aligned by what the text takes on a terminal.
 type table []column
 
+// grow makes room for n rows.
+func (t table) grow(n int) {
+	for i := range t {
+		t[i].cells = make([]cell, 0, n)
+	}
+}
+
 func (t table) add(texts ...string) {
 	for i := range t {
 		c := &t[i]

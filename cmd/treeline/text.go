@@ -59,13 +59,22 @@ func dangerous(r rune) bool {
 
 // isOneLine says that a text is a clean line already, of no more than so many columns (0: no limit).
 func isOneLine(s string, most int) bool {
-	if most > 0 && len(s) > most {
+	if most > 0 && len(s) > most { // no character takes more columns than bytes
 		return false
 	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < ' ' || c == 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
 			return false
 		}
+		n := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError || dangerous(r) || unicode.IsSpace(r) {
+				return false
+			}
+		}
+		i += n
 	}
 	return true
 }
@@ -203,9 +212,9 @@ func byteSize(n int64) string {
 	f := float64(n)
 	for _, unit := range []string{"KB", "MB", "GB", "TB"} {
 		if f /= 1000; f < 9.95 {
-			return fmt.Sprintf("%.1f %s", f, unit)
+			return strconv.FormatFloat(f, 'f', 1, 64) + " " + unit
 		} else if f < 999.5 || unit == "TB" {
-			return fmt.Sprintf("%.0f %s", f, unit)
+			return strconv.FormatFloat(f, 'f', 0, 64) + " " + unit
 		}
 	}
 	return ""

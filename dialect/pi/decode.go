@@ -15,25 +15,28 @@ var bom = []byte("\xef\xbb\xbf")
 // Detect claims a log whose first object is a header of the family, or a title slot before one. Operator writes a header
 // of the same type; its times are numbers.
 func (d *Dialect) Detect(first []dialect.Record) bool {
+	t := texts.Get().(*rawjson.Text)
+	defer texts.Put(t)
 	for _, r := range first {
 		data := bytes.TrimPrefix(r.Data, bom)
-		if !rawjson.IsObject(data) {
-			continue
-		}
-		end, err := rawjson.Skip(data, 0)
-		if err != nil {
+		t.Reset(data)
+		o, ok := t.Object(0)
+		if !ok {
 			continue
 		}
 		var typ, id, at []byte
-		for key, value := range rawjson.Fields(data[:end]) {
-			switch key {
+		for o.Next() {
+			switch string(o.Key) {
 			case "type":
-				typ = value
+				typ = o.Value()
 			case "id":
-				id = value
+				id = o.Value()
 			case "timestamp":
-				at = value
+				at = o.Value()
 			}
+		}
+		if _, err := o.End(); err != nil {
+			continue
 		}
 		switch string(text(typ)) {
 		case "session":

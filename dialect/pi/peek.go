@@ -2,7 +2,9 @@ package pi
 
 import (
 	"bytes"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -95,30 +97,80 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		}
 		var m members
 		switch {
-		case p.dull(line) && len(rest) > 0:
+		case p.glance(line, len(rest) == 0):
 		case !m.scan(p.text, line):
 			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
 		case p.s.OK:
 			p.entry(&m)
 		default:
-			p.front(line, &m)
+			p.front(&m)
 		}
 		b = rest
 	}
 }
 
-// dull says that a line need not be looked into: it begins as a message does, and messages are neither counted nor is
-// the first prompt still wanted. Most bytes of most logs are such lines. (The last line is looked at for its time.)
-func (p *peek) dull(line []byte) bool {
-	return p.s.OK && p.s.Messages < 0 && p.s.Prompt != "" && bytes.HasPrefix(line, messageStart)
+// The way the programs spell a message, up to its text.
+var (
+	messageStart = []byte(`{"type":"message",`)
+	timeStart    = []byte(`"timestamp":"`)
+	roleStart    = []byte(`"message":{"role":"`)
+	userStart    = []byte(`user","content":`)
+	textStart    = []byte(`[{"type":"text","text":`)
+)
+
+// glance looks at the beginning of a line only, and says false where that is not enough. It is enough for messages as the
+// programs write them where messages are not counted: most bytes of most logs.
+func (p *peek) glance(line []byte, last bool) bool {
+	if !p.s.OK || p.s.Messages >= 0 || !bytes.HasPrefix(line, messageStart) {
+		return false
+	}
+	if !last && p.s.Prompt != "" {
+		return true // only the last time is of interest
+	}
+	const front = 256
+	begin := line[:min(len(line), front)]
+	_, after, ok := bytes.Cut(begin, timeStart)
+	if !ok {
+		return false
+	}
+	end := bytes.IndexByte(after, '"')
+	role := bytes.Index(after, roleStart)
+	if end < 0 || role < end {
+		return false
+	}
+	if p.s.Prompt == "" {
+		at := len(begin) - len(after) + role + len(roleStart)
+		if content, ok := bytes.CutPrefix(line[at:], userStart); ok {
+			if p.s.Prompt, ok = leadingText(content); !ok {
+				return false
+			}
+		}
+	}
+	from := len(begin) - len(after) - 1
+	p.active = line[from : from+end+2]
+	return true
 }
 
-var messageStart = []byte(`{"type":"message",`)
+// leadingText gives the text that content begins with, where that is all there is, or long.
+func leadingText(content []byte) (string, bool) {
+	first, isBlock := bytes.CutPrefix(content, textStart)
+	if len(first) == 0 || first[0] != '"' {
+		return "", false
+	}
+	end, err := rawjson.Skip(first[:min(len(first), promptMost)], 0)
+	switch {
+	case err != nil:
+		return beginning(first), true
+	case isBlock && !bytes.HasPrefix(first[end:], []byte("}]")):
+		return "", false
+	}
+	return rawjson.Unquote(first[:end])
+}
 
 // members are what a list may want to know of a record, as they stand in it.
 type members struct {
 	typ, timestamp, title, name, short []byte
-	id, cwd, parent                    []byte // of the header
+	id, cwd, parent, version           []byte // of the header
 	role, content                      []byte // of the message
 }
 
@@ -143,6 +195,8 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 			m.cwd = o.Value()
 		case "parentSession":
 			m.parent = o.Value()
+		case "version":
+			m.version = o.Value()
 		case "name":
 			m.name = o.Value()
 		case "shortSummary":
@@ -169,7 +223,7 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 }
 
 // front looks at a record before the entries.
-func (p *peek) front(line []byte, m *members) {
+func (p *peek) front(m *members) {
 	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
 	switch string(text(m.typ)) {
 	case "title":
@@ -182,7 +236,7 @@ func (p *peek) front(line []byte, m *members) {
 		p.s.OK = true
 		p.s.ID = session.ID(str(m.id))
 		p.s.CWD, p.s.Parent = str(m.cwd), str(m.parent)
-		p.s.Version = headerVersion(line)
+		p.s.Version = versionOf(m.version)
 		p.s.Created = session.Time{Text: string(m.timestamp)}
 		if !p.slot {
 			p.s.Title = str(m.title)
@@ -233,12 +287,18 @@ func (p *peek) cut(line []byte) {
 	}
 }
 
+// promptMost is how many bytes of the first prompt are read.
+const promptMost = 600
+
 // beginning gives the text of a JSON string of which only the first bytes may be there.
 func beginning(s []byte) string {
-	if end, err := rawjson.Skip(s, 0); err == nil {
+	if end, err := rawjson.Skip(s[:min(len(s), promptMost)], 0); err == nil {
 		s = s[:end-1]
 	}
-	s = s[:min(len(s), 600)]
+	s = s[:min(len(s), promptMost)]
+	if bytes.IndexByte(s, '\\') < 0 && len(s) > 0 {
+		return wholeRunes(s[1:])
+	}
 	// An escape of up to twelve bytes (a surrogate pair) may be cut off.
 	for k := 0; k < 12 && len(s) > 0; k++ {
 		if text, ok := rawjson.Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
@@ -249,9 +309,25 @@ func beginning(s []byte) string {
 	return ""
 }
 
-// plainText joins the text blocks of a message's content.
+// wholeRunes gives a text without the character that its end may cut in two.
+func wholeRunes(s []byte) string {
+	for k := 1; k <= utf8.UTFMax && k <= len(s); k++ {
+		if utf8.RuneStart(s[len(s)-k]) {
+			if !utf8.FullRune(s[len(s)-k:]) {
+				s = s[:len(s)-k]
+			}
+			break
+		}
+	}
+	if utf8.Valid(s) {
+		return string(s)
+	}
+	return strings.ToValidUTF8(string(s), "")
+}
+
+// plainText joins the text blocks of a message's content. Of a long one it is the beginning: lists show no more.
 func plainText(content []byte) string {
-	if s, ok := rawjson.Unquote(content); ok {
+	if s, ok := leadingText(content); ok {
 		return s
 	}
 	all := ""

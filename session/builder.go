@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -51,6 +52,7 @@ type Builder struct {
 	leafMoves  []leafMove
 	moved      int  // of leafMoves, those that were replayed
 	pending    bool // entries that are added are in no log yet
+	finished   bool // the tree was given away
 }
 
 type target struct {
@@ -181,14 +183,14 @@ func (b *Builder) Add(env *Envelope) {
 	}
 }
 
-// Pending says whether entries that are added from now on are in no log yet: the tree then keeps their records.
+// Pending says whether entries that are added from now on are in no log yet: the tree then keeps their records. Their
+// spans and lines are those that they will have.
 func (b *Builder) Pending(on bool) { b.pending = on }
 
-// Place says where the record of a pending entry now stands.
-func (b *Builder) Place(index int, span Span, line int) {
-	n := &b.t.nodes[index]
-	n.offset, n.length, n.line = span.Offset, span.Length, int32(line)
-	delete(b.t.pending, int32(index))
+// Written says that all entries are in the log now, where it was said that they would be.
+func (b *Builder) Written() {
+	b.pending = false
+	b.t.pending = nil
 }
 
 // SetLeaf moves the leaf; "" is the place before the first entry.
@@ -318,6 +320,7 @@ func (b *Builder) Finish() *Tree {
 		}
 	}
 	b.targets = nil
+	b.finished = true
 	return b.t
 }
 
@@ -328,8 +331,11 @@ func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {
 
 func (b *Builder) resolveLate() {
 	t := b.t
+	if b.finished && (b.duplicates || len(b.unresolved) > 0) {
+		t.nodes = slices.Clone(t.nodes) // parents change, and contexts may be reading the old ones
+	}
 	if b.duplicates {
-		t.linked = 0 // parents change
+		t.linked = 0
 		// The last entry of an id is meant, also by children that stood before it.
 		for i := range t.nodes {
 			n := &t.nodes[i]

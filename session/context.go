@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -82,6 +83,16 @@ func (c *Context) DefaultModel() (ModelRef, bool) {
 		}
 	}
 	return ModelRef{}, false
+}
+
+// Detach makes the context independent of its tree: entries may be added to it while messages are read.
+func (c *Context) Detach() {
+	t := c.tree
+	c.tree = &Tree{
+		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)], types: t.types[:len(t.types):len(t.types)],
+		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
+		pending: maps.Clone(t.pending), cyclic: t.cyclic, source: t.source, codec: t.codec,
+	}
 }
 
 // Entries gives the entries that the messages come from, in order. Some of them may give no message.

@@ -100,6 +100,9 @@ func (t *Tree) At(i int) Entry {
 	case n.parent == orphaned:
 		e.Parent = t.orphans[int32(i)]
 	}
+	if len(t.pending) > 0 && !e.Durable() {
+		e.Line = 0
+	}
 	e.NativeID = n.id
 	if n.flags&derivedID != 0 {
 		e.NativeID = t.natives[int32(i)]
@@ -126,6 +129,9 @@ func (t *Tree) Lookup(id EntryID) (Entry, bool) {
 	}
 	return t.At(int(i)), true
 }
+
+// Has says whether there is an entry with the id.
+func (t *Tree) Has(id EntryID) bool { return t.ids.find(t.nodes, id) >= 0 }
 
 // Get is Lookup with the error that names the entry.
 func (t *Tree) Get(id EntryID) (Entry, error) {

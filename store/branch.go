@@ -28,7 +28,7 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 			return Appended{}, err
 		}
 		w.tip = id
-		w.opt.Observer(Event{Kind: EventTree, Path: s.path, Entry: id})
+		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: id})
 		return Appended{ID: id, Durable: false}, nil
 	}
 	var body session.Body = session.Leaf{Target: id}
@@ -38,7 +38,7 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 	}
 	done, err := s.append(ctx, body, at)
 	if err == nil {
-		w.opt.Observer(Event{Kind: EventTree, Path: s.path, Entry: id})
+		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: id})
 	}
 	return done, err
 }
@@ -81,7 +81,7 @@ func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b s
 	}
 	done, err := s.append(ctx, b, &id)
 	if err == nil {
-		w.opt.Observer(Event{Kind: EventTree, Path: s.path, Entry: done.ID})
+		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: done.ID})
 	}
 	return done, err
 }
@@ -111,10 +111,10 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 	if err != nil {
 		return Appended{}, err
 	}
-	w.opt.Observer(Event{Kind: EventBeforeCompaction, Path: s.path, Entry: w.tip})
+	w.opt.tell(Event{Kind: EventBeforeCompaction, Path: s.path, Entry: w.tip})
 	done, err := s.append(ctx, c, nil)
 	if err == nil {
-		w.opt.Observer(Event{Kind: EventCompaction, Path: s.path, Entry: done.ID})
+		w.opt.tell(Event{Kind: EventCompaction, Path: s.path, Entry: done.ID})
 	}
 	return done, err
 }

@@ -64,6 +64,30 @@ func (s *Store) crumbDir(d dialect.Dialect, path string) string {
 	return ""
 }
 
+// followBreadcrumb opens the session that this terminal used last in a working directory; nil where there is none, or it
+// cannot be opened, or is of another directory by now.
+func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt CreateOptions) *Session {
+	path, ok := s.breadcrumbOf(ctx, d, opt.CWD)
+	if !ok {
+		return nil
+	}
+	// Looked at before it is opened for writing, which leaves a new breadcrumb.
+	look, err := s.Open(ctx, path, OpenOptions{Dialect: d})
+	if err != nil {
+		return nil
+	}
+	cwd := look.Header().CWD
+	look.Close()
+	if cwd != "" && s.canonical(cwd) != s.canonical(opt.CWD) {
+		return nil
+	}
+	sess, err := s.OpenWrite(ctx, path, opt)
+	if err != nil {
+		return nil
+	}
+	return sess
+}
+
 // breadcrumbOf gives the file that this terminal used last, if it was for this working directory and is still there.
 func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string) (string, bool) {
 	for _, r := range d.Layout().Roots(s.opt.Env) {

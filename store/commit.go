@@ -9,43 +9,161 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// commit writes a batch. When somebody else wrote meanwhile it catches up, acts by policy and tries again.
-func (s *Session) commit(ctx context.Context, batch []*proposal) error {
+// patience is how often a write that others get in the way of is tried again. Each time somebody else got on.
+const patience = 1000
+
+// lead writes all that is proposed so far as one batch. It lets go of the lock while it writes, so that more can be
+// proposed meanwhile; then the first of those leads.
+func (s *Session) lead() {
 	w := s.w
-	foreign := 0
-	for range 50 {
-		records := make([][]byte, len(batch))
-		for i, p := range batch {
-			records[i] = p.record
+	w.busy = true
+	batch := w.queue
+	w.queue = nil
+	err := s.commit(batch)
+	var givenUp *givenUpError
+	switch {
+	case errors.As(err, &givenUp) && s.skip(batch[0]) == nil:
+		s.finish(batch, givenUp.cause)
+	case err != nil:
+		// What was proposed meanwhile hangs on what failed: it fails too.
+		s.finish(append(batch, w.queue...), err)
+		w.queue = nil
+	}
+	if len(w.queue) > 0 {
+		close(w.queue[0].turn)
+		return
+	}
+	w.busy = false
+	w.tip = s.tree.LeafID()
+	w.idle.Broadcast()
+}
+
+// finish tells the appenders what became of their entries.
+func (s *Session) finish(batch []*proposal, err error) {
+	for _, p := range batch {
+		p.err, p.done = err, true
+		delete(s.w.proposed, p.entry.ID)
+		if p.turn != nil {
+			close(p.turn)
+			p.turn = nil
 		}
-		at := s.log
-		s.mu.Unlock()
-		now, err := w.b.Append(ctx, at, records...)
-		s.mu.Lock()
-		if err == nil {
+	}
+}
+
+// givenUpError says that whoever wanted an entry does not want it any more, and that nothing was written.
+type givenUpError struct{ cause error }
+
+func (e *givenUpError) Error() string { return e.cause.Error() }
+
+// skip hangs what was proposed behind an entry that was given up on the one before it.
+func (s *Session) skip(gone *proposal) error {
+	w := s.w
+	for _, q := range w.queue {
+		if q.entry.Parent == gone.entry.ID {
+			q.entry.Parent = gone.entry.Parent
+			if err := s.encode(q); err != nil {
+				return err
+			}
+		}
+	}
+	if w.tip == gone.entry.ID {
+		w.tip = gone.entry.Parent
+	}
+	return nil
+}
+
+// commit writes a batch. When somebody else wrote meanwhile it catches up, acts by policy and tries again.
+func (s *Session) commit(batch []*proposal) error {
+	// Who shares a write cannot call it off.
+	ctx := context.WithoutCancel(batch[0].ctx)
+	if len(batch) == 1 {
+		ctx = batch[0].ctx
+	}
+	foreign := 0
+	for range patience {
+		now, err := s.write(ctx, batch)
+		switch {
+		case err == nil:
 			s.accept(now, batch, foreign)
 			return nil
-		}
-		if !errors.Is(err, backend.ErrConflict) {
+		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+			return &givenUpError{err}
+		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved):
 			return s.latch(err)
 		}
-		fresh, ours, err := s.catchUp(ctx, records)
+		fresh, err := s.catchUp(context.WithoutCancel(ctx))
 		if err != nil {
 			return s.latch(err)
 		}
-		foreign += fresh
-		if ours {
-			s.acknowledge(batch, foreign)
+		if s.has(batch) {
+			// It was written after all, between what others wrote.
+			if s.w.opt.Policy != PolicyFollow {
+				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
+			}
+			s.acknowledge(batch, foreign+fresh-len(batch))
 			return nil
 		}
-		if err := s.settle(ctx, batch, fresh); err != nil {
+		foreign += fresh
+		if err := s.settle(batch, fresh); err != nil {
 			return err
 		}
 	}
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
+}
+
+// write appends the records of a batch. The lock is not held meanwhile.
+func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, error) {
+	w := s.w
+	if w.loose {
+		if err := s.tighten(ctx); err != nil {
+			return backend.Log{}, err
+		}
+	}
+	records := make([][]byte, len(batch))
+	for i, p := range batch {
+		records[i] = p.record
+	}
+	at := s.log
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	return w.b.Append(ctx, at, records...)
+}
+
+// tighten gives a last line its newline that has entries and, with them, what is no record: an append would take the
+// whole line for torn, and move the entries away.
+func (s *Session) tighten(ctx context.Context) error {
+	lines, err := s.edited(ctx, edits{})
+	if err != nil {
+		return err
+	}
+	s.source.hold(ctx)
+	now, err := s.w.b.Replace(ctx, s.log, lines...)
+	if err != nil {
+		return err
+	}
+	leaf := s.tree.LeafID()
+	if err := s.reload(context.WithoutCancel(ctx), now); err != nil {
+		return err
+	}
+	return s.w.builder.SetLeaf(leaf)
+}
+
+// has says whether all entries of a batch are in the log.
+func (s *Session) has(batch []*proposal) bool {
+	for _, p := range batch {
+		e, ok := s.tree.Lookup(p.entry.ID)
+		if !ok {
+			return false
+		}
+		if raw, err := e.Raw(); err != nil || !bytes.Equal(raw, p.record) {
+			return false
+		}
+	}
+	return true
 }
 
 // accept takes entries that were written into the tree.
@@ -58,16 +176,19 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	offset := now.Size - size
 	if offset < s.log.Size {
 		w.lines-- // a torn end was moved away
+		s.source.cut(now)
+	} else {
+		s.source.grown(now)
 	}
+	s.log = now
 	for _, p := range batch {
 		w.lines++
 		w.dec.Decode(dialect.Record{Data: p.record, Offset: offset, Line: w.lines})
 		offset += int64(len(p.record)) + 1
 	}
 	w.builder.Finish()
-	s.wrote(now)
 	last := batch[len(batch)-1].record
-	w.tail = append(append(w.tail[:0], last[max(0, len(last)-63):]...), '\n')
+	w.tail = append(append(w.tail[:0], last[max(0, len(last)-tailKept+1):]...), '\n')
 	s.acknowledge(batch, foreign)
 }
 
@@ -78,34 +199,40 @@ func (s *Session) acknowledge(batch []*proposal, foreign int) {
 		if foreign > 0 {
 			p.result.Outcome = s.w.opt.Policy
 		}
-		delete(s.w.proposed, p.entry.ID)
-		close(p.done)
 	}
+	s.finish(batch, nil)
 }
 
 // settle makes a batch fit again after others wrote fresh entries.
-func (s *Session) settle(ctx context.Context, batch []*proposal, fresh int) error {
+func (s *Session) settle(batch []*proposal, fresh int) error {
 	w := s.w
 	if fresh == 0 {
 		return nil // only the time or the place of the file changed
 	}
-	w.opt.Observer(Event{Kind: EventForeign, Path: s.path, Count: fresh})
+	w.opt.tell(Event{Kind: EventForeign, Path: s.path, Count: fresh})
 	switch w.opt.Policy {
 	case PolicyRefuse:
-		return fmt.Errorf("%s: %w: %d new entries; nothing was written", s.path, ErrForeign, fresh)
+		return s.refused(fresh)
 	case PolicyFollow:
-		batch[0].entry.Parent = s.tree.LeafID()
-		if err := s.encode(ctx, batch[0]); err != nil {
-			return s.latch(err)
+		if first := batch[0]; !first.fixed {
+			first.entry.Parent = s.tree.LeafID()
+			if err := s.encode(first); err != nil {
+				return s.latch(err)
+			}
 		}
 	}
-	return s.renew(ctx, batch)
+	return s.renew(batch)
+}
+
+func (s *Session) refused(fresh int) error {
+	return named(s.path, fmt.Errorf("%w: %d new entries; nothing was written", ErrForeign, fresh))
 }
 
 // renew gives those of our entries new ids whose ids others took meanwhile.
-func (s *Session) renew(ctx context.Context, batch []*proposal) error {
+func (s *Session) renew(batch []*proposal) error {
+	w := s.w
 	for i, p := range batch {
-		if _, taken := s.tree.Lookup(p.entry.ID); !taken {
+		if !s.tree.Has(p.entry.ID) {
 			continue
 		}
 		id, err := s.freshID()
@@ -113,14 +240,19 @@ func (s *Session) renew(ctx context.Context, batch []*proposal) error {
 			return s.latch(err)
 		}
 		old := p.entry.ID
-		delete(s.w.proposed, old)
-		s.w.proposed[id] = true
+		delete(w.proposed, old)
+		w.proposed[id] = true
 		p.entry.ID = id
-		for _, q := range slices.Concat(batch[i:], s.w.queue) {
-			if q.entry.Parent == old {
+		if w.tip == old {
+			w.tip = id
+		}
+		for _, q := range slices.Concat(batch[i:], w.queue) {
+			if q.entry.Parent == old && !q.fixed {
 				q.entry.Parent = id
+			} else if q != p {
+				continue
 			}
-			if err := s.encode(ctx, q); err != nil {
+			if err := s.encode(q); err != nil {
 				return s.latch(err)
 			}
 		}
@@ -128,61 +260,48 @@ func (s *Session) renew(ctx context.Context, batch []*proposal) error {
 	return nil
 }
 
-// catchUp reads what others wrote since we last looked. fresh counts their entries; ours is set when what is new at the
-// end is just what we wanted to write: the write had succeeded after all.
-func (s *Session) catchUp(ctx context.Context, records [][]byte) (fresh int, ours bool, err error) {
-	w := s.w
-	now, err := w.b.Stat(ctx, w.name)
-	if errors.Is(err, backend.ErrNotExist) {
-		return 0, false, fmt.Errorf("%w any more: it was deleted or moved away, and is not made again without what it held", backend.ErrNotExist)
+// catchUp reads what others wrote since we last looked, and says how many entries of theirs there are. The leaf stays
+// where it is, unless the policy is to follow.
+func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
+	leaf, problems := s.tree.LeafID(), s.tree.Problems()
+	for range patience {
+		var now backend.Log
+		now, err = s.w.b.Stat(ctx, s.w.name)
+		if errors.Is(err, backend.ErrNotExist) {
+			return fresh, fmt.Errorf("%w any more: it was deleted or moved away, and is not made again without what it held", backend.ErrNotExist)
+		}
+		if err != nil {
+			return fresh, err
+		}
+		var more int
+		if s.grew(ctx, now) {
+			more, err = s.readOn(ctx, now)
+		} else {
+			more, err = s.readAgain(ctx, now)
+		}
+		fresh += more
+		if !errors.Is(err, backend.ErrChanged) {
+			break
+		}
+		s.w.tail = nil // it is not known any more how much of the log is in the tree
 	}
 	if err != nil {
-		return 0, false, err
+		return fresh, err
 	}
-	before := s.tree.Len()
-	leaf := s.tree.LeafID()
-	old := s.log
-	if !s.grew(ctx, now) {
-		// Another file: all is read again, and our place in it is looked up.
-		if err := s.reload(ctx, now); err != nil {
-			return 0, false, err
-		}
-		fresh = max(1, s.tree.Len()-before)
-	} else {
-		var list [][]byte
-		for r, err := range w.b.Read(ctx, now, old.Size) {
-			if err != nil {
-				return 0, false, err
-			}
-			w.lines++
-			list = append(list, bytes.Clone(r.Data))
-			w.dec.Decode(dialect.Record{Data: r.Data, Offset: r.Offset, Line: w.lines, Torn: r.Torn})
-		}
-		w.builder.Finish()
-		fresh = s.tree.Len() - before
-		if n := len(list) - len(records); n >= 0 && slices.EqualFunc(list[n:], records, bytes.Equal) {
-			s.wrote(now)
-			s.readTail()
-			return fresh - len(records), true, nil
-		}
-		s.wrote(now)
-		s.readTail()
-	}
-	if leaf != "" && w.opt.Policy != PolicyFollow {
-		if err := w.builder.SetLeaf(leaf); err != nil {
-			return 0, false, fmt.Errorf("the log was replaced by one without our place in it: %w", err)
+	s.tellProblems(problems)
+	if s.w.opt.Policy != PolicyFollow {
+		if err := s.w.builder.SetLeaf(leaf); err != nil {
+			return fresh, fmt.Errorf("the log was replaced by one without our place in it: %w", err)
 		}
 	}
-	return fresh, false, nil
+	return fresh, nil
 }
 
 // grew says whether the log is the one we know, with more at its end.
 func (s *Session) grew(ctx context.Context, now backend.Log) bool {
-	if now.Size < s.log.Size {
-		return false
-	}
-	if s.w.tail == nil {
-		return false
+	tail := s.w.tail
+	if now.Size < s.log.Size || len(tail) == 0 || tail[len(tail)-1] != '\n' {
+		return false // a last line without newline may have been continued, or taken away
 	}
 	src, err := newSource(ctx, s.w.b, now)
 	if err != nil {
@@ -190,7 +309,60 @@ func (s *Session) grew(ctx context.Context, now backend.Log) bool {
 	}
 	defer src.Close()
 	// What stood at the end when we last looked must stand there still.
-	n := int64(len(s.w.tail))
+	n := int64(len(tail))
 	got, err := src.Bytes(session.Span{Offset: s.log.Size - n, Length: n})
-	return err == nil && bytes.Equal(got, s.w.tail)
+	return err == nil && bytes.Equal(got, tail)
+}
+
+// readOn reads what was appended.
+func (s *Session) readOn(ctx context.Context, now backend.Log) (fresh int, err error) {
+	w := s.w
+	before := s.tree.Len()
+	for r, err := range w.b.Read(ctx, now, s.log.Size) {
+		if err != nil {
+			w.builder.Finish()
+			return s.tree.Len() - before, err
+		}
+		w.lines++
+		known := s.tree.Len()
+		w.dec.Decode(dialect.Record{Data: r.Data, Offset: r.Offset, Line: w.lines, Torn: r.Torn})
+		w.loose = isLoose(r.Data, r.Torn, s.tree.Len()-known)
+	}
+	w.builder.Finish()
+	s.log = now
+	s.source.grown(now)
+	s.readTail()
+	return s.tree.Len() - before, nil
+}
+
+// isLoose says whether a line is without newline and has entries that would go with what is torn.
+func isLoose(line []byte, torn bool, entries int) bool {
+	return torn && entries > 0 && !rawjson.Valid(line)
+}
+
+// readAgain reads a log that is not the one we knew.
+func (s *Session) readAgain(ctx context.Context, now backend.Log) (fresh int, err error) {
+	old := s.tree
+	if err := s.reload(ctx, now); err != nil {
+		return 0, err
+	}
+	for e := range s.tree.Entries() {
+		if !old.Has(e.ID) {
+			fresh++
+		}
+	}
+	return fresh, nil
+}
+
+// tellProblems tells the observer of problems that were not there before.
+func (s *Session) tellProblems(before []session.Problem) {
+	known := make(map[session.Problem]bool, len(before))
+	for _, p := range before {
+		known[p] = true
+	}
+	for _, p := range s.tree.Problems() {
+		if !known[p] {
+			s.w.opt.tell(Event{Kind: EventProblem, Path: s.path, Problem: &p})
+		}
+	}
 }

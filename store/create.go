@@ -43,7 +43,22 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 	if dir == "" {
 		dir = s.sessionDir(d, n.CWD)
 	}
-	return s.begin(ctx, d, n, filepath.Join(dir, d.Layout().File(n.Time, n.ID)), opt.Write)
+	sess, err := s.begin(ctx, d, n, filepath.Join(dir, d.Layout().File(n.Time, n.ID)), opt.Write)
+	if err != nil {
+		return nil, err
+	}
+	return sess, sess.entitle(ctx, n)
+}
+
+// entitle names a new session whose agent keeps names in entries.
+func (s *Session) entitle(ctx context.Context, n dialect.NewSession) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.Title == "" || !s.w.d.Habits().RenameByEntry {
+		return nil
+	}
+	_, err := s.append(ctx, session.SessionInfo{Name: n.Title}, nil)
+	return err
 }
 
 // InMemory begins a session that is never written anywhere.
@@ -58,7 +73,11 @@ func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.beginIn(ctx, memory.New(), memoryName, "", d, n, opt.Write)
+	sess, err := s.beginIn(ctx, memory.New(), memoryName, "", d, n, opt.Write)
+	if err != nil {
+		return nil, err
+	}
+	return sess, sess.entitle(ctx, n)
 }
 
 // memoryName is what the log of a session in memory is called.
@@ -131,25 +150,25 @@ func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path strin
 	if opt.Defer == "" {
 		opt.Defer = d.Habits().Defer
 	}
-	src := &logSource{b: b, at: backend.Log{Name: name}}
-	builder := session.NewBuilder(path, src)
-	dec := d.NewDecoder(builder)
-	dec.Decode(dialect.Record{Data: header, Line: 1})
-	if err := dec.Finish(); err != nil {
+	sess := s.waitingSession(b, name, path, d, [][]byte{header}, opt)
+	if err := sess.w.dec.Finish(); err != nil {
 		return nil, err
 	}
-	sess := &Session{
-		store: s, path: path, dialect: d, tree: builder.Finish(), source: src, closers: []io.Closer{src, b},
-	}
-	sess.w = sess.newWriting(d, b, name, opt)
-	sess.w.builder, sess.w.dec, sess.w.waiting = builder, dec, [][]byte{header}
-	sess.setBlobs()
 	if opt.Defer == dialect.DeferNever {
 		if err := sess.create(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return sess, nil
+}
+
+// waitingSession makes a session of records that are in no log yet. It closes the backend when it is closed.
+func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.Writer, records [][]byte, opt WriteOptions) *Session {
+	sess := &Session{store: s, path: path, dialect: d, source: &logSource{b: b, at: backend.Log{Name: name}}, closers: []io.Closer{b}}
+	sess.w = sess.newWriting(d, b, name, opt)
+	sess.restart(records)
+	sess.setBlobs()
+	return sess
 }
 
 // writeDir opens a folder for writing.
@@ -159,7 +178,7 @@ func (s *Store) writeDir(dir, path string, opt WriteOptions) (backend.Backend, e
 	}
 	return s.opt.WriteDir(dir, opt.Durability, func(p session.Problem) {
 		p.File = path
-		opt.Observer(Event{Kind: EventRepaired, Path: path, Problem: &p})
+		opt.tell(Event{Kind: EventRepaired, Path: path, Problem: &p})
 	})
 }
 

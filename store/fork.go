@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
@@ -55,14 +57,19 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 	return s.become(next)
 }
 
-// become makes the session another one.
+// become makes the session another one, of the same dialect. Trees and contexts from before go on to read the old log.
 func (s *Session) become(next *Session) error {
-	err := s.release()
-	s.path, s.dialect, s.blobs = next.path, next.dialect, next.blobs
+	s.source.hold(context.Background())
+	s.source.retire()
+	var errs []error
+	for _, c := range s.closers {
+		errs = append(errs, c.Close())
+	}
+	s.path, s.blobs = next.path, next.blobs
 	s.log, s.tree, s.source, s.closers = next.log, next.tree, next.source, next.closers
 	s.w = next.w
-	s.w.idle = s.newWriting(next.w.d, nil, "", WriteOptions{}).idle
-	return err
+	s.w.idle = sync.NewCond(&s.mu)
+	return first(errs...)
 }
 
 // Fork copies the session, all branches, into one of its own beside it, and goes on there: the Session is then the copy.
@@ -73,69 +80,66 @@ func (s *Session) Fork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parent := s.path
-	if w.d.Habits().ForkByID || parent == "" {
-		parent = string(s.tree.Header().ID)
+	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.path, Write: w.opt}
+	if w.d.Habits().ForkByID || !w.created || s.path == "" {
+		opt.Parent = string(s.tree.Header().ID)
 	}
-	next, err := s.copyTo(ctx, s.folder(), s.tree.Header().CWD, parent, edits{entry: s.current})
+	next, err := s.copyTo(ctx, opt)
 	if err != nil {
 		return err
 	}
 	return s.become(next)
 }
 
-// copyTo makes a session of the edited lines of this one, with an id and a time of its own. dir is "" for one in memory.
+// copyTo makes a session of the lines of this one, with an id and a time of its own. opt.Dir is "" for one in memory.
 // The leaf stays where it is.
-func (s *Session) copyTo(ctx context.Context, dir, cwd, parent string, ed edits) (*Session, error) {
+func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, error) {
 	w := s.w
-	w.opt.Observer(Event{Kind: EventBeforeFork, Path: s.path, Entry: s.tree.LeafID()})
-	opt := CreateOptions{CWD: cwd, Dialect: s.dialect, Parent: parent, Write: w.opt}
+	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.path, Entry: s.tree.LeafID()})
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
 	}
-	ed.header = dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &parent, DropSlot: true}
+	ed := edits{entry: s.current, header: headerOf(n)}
+	if opt.Title != "" && !w.d.Habits().RenameByEntry {
+		ed.header.Title = &opt.Title
+	}
 	records, err := s.edited(ctx, ed)
 	if err != nil {
 		return nil, named(s.path, err)
 	}
-	if err := s.carryBlobs(ctx, dir, records); err != nil {
+	if err := s.carryBlobs(ctx, opt.Dir, records); err != nil {
 		return nil, named(s.path, err)
 	}
-	next, err := s.store.from(ctx, w.d, n, dir, records, w.opt)
+	next, err := s.store.from(ctx, w.d, n, opt.Dir, records, opt.Write)
 	if err != nil {
 		return nil, err
 	}
 	next.stay(s.tree.LeafID())
-	return next, nil
+	return next, next.entitle(ctx, n)
 }
 
 // from begins a session that consists of these records. They are written at once where they are worth a log, or where the
 // agent does so whatever they hold; otherwise they wait for what makes them worth it.
 func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
-	habit := opt.Defer
-	if habit == "" {
-		habit = d.Habits().Defer
-	}
-	opt.Defer = dialect.DeferAssistant // nothing is written before all is there
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
 	var next *Session
-	var err error
 	if dir == "" {
-		next, err = s.beginIn(ctx, memory.New(), memoryName, "", d, n, opt)
-		habit = dialect.DeferNever
+		opt.Defer = dialect.DeferNever
+		next = s.waitingSession(memory.New(), memoryName, "", d, records, opt)
 	} else {
-		next, err = s.begin(ctx, d, n, filepath.Join(dir, d.Layout().File(n.Time, n.ID)), opt)
+		path := filepath.Join(dir, d.Layout().File(n.Time, n.ID))
+		b, err := s.writeDir(dir, path, opt)
+		if err != nil {
+			return nil, err
+		}
+		next = s.waitingSession(b, filepath.Base(path), path, d, records, opt)
 	}
-	if err != nil {
-		return nil, err
-	}
-	next.w.opt.Defer = habit
-	next.restart(records)
-	if habit != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
+	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
 		return next, nil
 	}
 	if err := next.create(ctx); err != nil {
-		return nil, errors.Join(err, next.release())
+		return nil, first(err, next.release())
 	}
 	return next, nil
 }
@@ -153,40 +157,56 @@ func (s *Session) worthALog() bool {
 // ForkFrom copies the session in a file, all branches, into a new one for another working directory. The source is
 // only read.
 func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, error) {
-	src, err := s.Open(ctx, source, OpenOptions{})
+	src, opt, err := s.openSource(ctx, source, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	if src.tree.Header().Raw == nil {
-		return nil, fmt.Errorf("%s: %w: it is empty", source, ErrNotSession)
+	if src.w.d.Habits().ForkByID {
+		opt.Parent = string(src.tree.Header().ID)
 	}
-	if opt.Dialect != nil && opt.Dialect.Family() == src.dialect.Family() {
+	return src.copyTo(ctx, opt)
+}
+
+// openSource opens a session that is to be copied, and fills in what the copy is to be.
+func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions) (*Session, CreateOptions, error) {
+	src, err := s.Open(ctx, source, OpenOptions{})
+	if err != nil {
+		return nil, opt, err
+	}
+	h := src.tree.Header()
+	switch {
+	case h.Raw == nil:
+		err = named(source, fmt.Errorf("%w: it is empty", ErrNotSession))
+	case h.Newer:
+		err = named(source, newer(h)) // a copy would be one of that version, too
+	case opt.Dialect != nil && opt.Dialect.Family() != src.dialect.Family():
+		err = named(source, fmt.Errorf("a copy of a session of %s for %s is %w", src.dialect.Name(), opt.Dialect.Name(), ErrUnsupported))
+	case opt.Dialect != nil:
 		src.dialect = opt.Dialect
 	}
-	d, err := s.writer(src.dialect)
+	var d dialect.Writer
+	if err == nil {
+		d, err = s.writer(src.dialect)
+	}
+	var abs string
+	if err == nil {
+		abs, err = filepath.Abs(source)
+	}
 	if err != nil {
-		return nil, err
+		return nil, opt, errors.Join(err, src.Close())
 	}
 	opt.Write.fill()
-	cwd := s.absolute(opt.CWD)
-	dir := opt.Dir
-	if dir == "" {
-		dir = s.sessionDir(d, cwd)
-	}
-	parent := src.path
-	if abs, err := filepath.Abs(parent); err == nil {
-		parent = abs
-	}
-	if d.Habits().ForkByID {
-		parent = string(src.tree.Header().ID)
+	opt.CWD, opt.Parent = s.absolute(opt.CWD), abs
+	if opt.Dir == "" {
+		opt.Dir = s.sessionDir(d, opt.CWD)
 	}
 	if opt.Write.Defer == "" {
 		opt.Write.Defer = dialect.DeferNever // it was asked for
 	}
 	src.w = src.newWriting(d, nil, "", opt.Write)
 	src.w.created = true
-	return src.copyTo(ctx, dir, cwd, parent, edits{entry: src.current})
+	return src, opt, nil
 }
 
 // BranchedSession copies the path to an entry into a session of its own and goes on there: the Session is then the copy.
@@ -198,11 +218,11 @@ func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) err
 	if err != nil {
 		return err
 	}
-	parent := ""
-	if w.created && s.path != "" {
-		parent = s.path
+	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Write: w.opt}
+	if w.created {
+		opt.Parent = s.path
 	}
-	next, err := s.branched(ctx, leaf, s.folder(), s.tree.Header().CWD, parent)
+	next, err := s.branched(ctx, leaf, opt)
 	if err != nil {
 		return err
 	}
@@ -211,34 +231,16 @@ func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) err
 
 // BranchFrom copies the path to an entry of the session in a file into a new session. The source is only read.
 func (s *Store) BranchFrom(ctx context.Context, source string, leaf session.EntryID, opt CreateOptions) (*Session, error) {
-	src, err := s.Open(ctx, source, OpenOptions{})
+	src, opt, err := s.openSource(ctx, source, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	d, err := s.writer(src.dialect)
-	if err != nil {
-		return nil, err
-	}
-	opt.Write.fill()
-	cwd, dir := s.absolute(opt.CWD), opt.Dir
-	if dir == "" {
-		dir = s.sessionDir(d, cwd)
-	}
-	if opt.Write.Defer == "" {
-		opt.Write.Defer = dialect.DeferNever
-	}
-	src.w = src.newWriting(d, nil, "", opt.Write)
-	src.w.created = true
-	parent, err := filepath.Abs(source)
-	if err != nil {
-		return nil, err
-	}
-	return src.branched(ctx, leaf, dir, cwd, parent)
+	return src.branched(ctx, leaf, opt)
 }
 
 // branched makes the session that BranchedSession goes on with.
-func (s *Session) branched(ctx context.Context, leaf session.EntryID, dir, cwd, parent string) (*Session, error) {
+func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt CreateOptions) (*Session, error) {
 	w := s.w
 	editor, ok := s.dialect.(dialect.Editor)
 	if !ok {
@@ -251,14 +253,16 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, dir, cwd, 
 	if err != nil {
 		return nil, err
 	}
-	w.opt.Observer(Event{Kind: EventBeforeFork, Path: s.path, Entry: leaf})
-	opt := CreateOptions{CWD: cwd, Dialect: s.dialect, Parent: parent, Write: w.opt}
+	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.path, Entry: leaf})
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
 	}
-	header, _, err := w.d.EditHeader(s.tree.Header(), nil,
-		dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &parent, DropSlot: true})
+	edit := headerOf(n)
+	if !w.d.Habits().RenameByEntry {
+		edit.Title = ptr(cmp.Or(opt.Title, s.tree.Header().Title)) // a title slot is left behind
+	}
+	header, _, err := w.d.EditHeader(s.tree.Header(), nil, edit)
 	if err != nil {
 		return nil, err
 	}
@@ -266,108 +270,25 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, dir, cwd, 
 	c.records = [][]byte{header}
 	for _, e := range path.Entries() {
 		if err := c.add(e); err != nil {
-			return nil, fmt.Errorf("%s: entry %s: %w", s.path, e.ID, err)
+			return nil, named(s.path, fmt.Errorf("entry %s: %w", e.ID, err))
 		}
 	}
 	if err := c.relabel(path); err != nil {
-		return nil, err
-	}
-	if err := s.carryBlobs(ctx, dir, c.records); err != nil {
 		return nil, named(s.path, err)
 	}
-	return s.store.from(ctx, w.d, n, dir, c.records, w.opt)
-}
-
-// chain hangs the entries of a path behind each other, leaving out labels.
-type chain struct {
-	s       *Session
-	editor  dialect.Editor
-	records [][]byte
-	last    session.EntryID
-	// moved says, for a label that was left out, which entry follows it: a compaction may keep from a label on.
-	moved   map[session.EntryID]session.EntryID
-	skipped []session.EntryID
-	ids     map[session.EntryID]bool
-}
-
-func (c *chain) add(e session.Entry) error {
-	if e.Kind == session.KindLabel {
-		c.skipped = append(c.skipped, e.ID)
-		return nil
+	if err := s.carryBlobs(ctx, opt.Dir, c.records); err != nil {
+		return nil, named(s.path, err)
 	}
-	for _, id := range c.skipped {
-		c.moved[id] = e.ID
-	}
-	c.skipped = nil
-	record, err := c.s.dialect.Encode(e)
+	next, err := s.store.from(ctx, w.d, n, opt.Dir, c.records, opt.Write)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var keep session.EntryID
-	if e.Kind == session.KindCompaction {
-		body, err := e.Body()
-		if err != nil {
-			return err
-		}
-		if b, ok := body.(session.Compaction); ok {
-			keep = c.moved[b.FirstKept]
-		}
-	}
-	if e.Parent != c.last || keep != "" {
-		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
-			return err
-		}
-	}
-	c.records = append(c.records, record)
-	c.last = e.ID
-	c.ids[e.ID] = true
-	return nil
+	return next, next.entitle(ctx, n)
 }
 
-// relabel makes the labels of the path's entries again.
-func (c *chain) relabel(path session.Path) error {
-	w := c.s.w
-	keepTime := w.d.Habits().RelabelKeepsTime
-	times := map[session.EntryID]session.Time{}
-	if keepTime {
-		for e := range c.s.tree.Entries() {
-			if e.Kind != session.KindLabel {
-				continue
-			}
-			body, err := e.Body()
-			if err != nil {
-				return err
-			}
-			if l, ok := body.(session.Label); ok {
-				times[l.Target], err = e.Time()
-				if err != nil {
-					return err
-				}
-			}
-		}
-	}
-	for _, e := range path.Entries() {
-		label := c.s.tree.Label(e.ID)
-		if label == "" || !c.ids[e.ID] {
-			continue
-		}
-		id, err := c.s.freshID()
-		if err != nil {
-			return err
-		}
-		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: e.ID, Label: label}}
-		if at, ok := times[e.ID].Time(); ok {
-			n.Time = at
-		}
-		record, err := w.d.Record(n)
-		if err != nil {
-			return err
-		}
-		c.records = append(c.records, record)
-		c.last = id
-		c.ids[id] = true
-		w.proposed[id] = true // so that the next label does not get it too
-		defer delete(w.proposed, id)
-	}
-	return nil
+func ptr[T any](v T) *T { return &v }
+
+// headerOf makes a copied header that of a session of its own.
+func headerOf(n dialect.NewSession) dialect.HeaderEdit {
+	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, DropSlot: true}
 }

@@ -18,49 +18,68 @@ import (
 func (s *Session) Move(ctx context.Context, cwd string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, err := s.settled()
-	if err != nil {
+	if _, err := s.settled(); err != nil {
 		return err
 	}
 	cwd = s.store.absolute(cwd)
 	edit := edits{header: dialect.HeaderEdit{CWD: &cwd}}
-	dir, inside := s.newHome(cwd)
-	if !inside || dir == filepath.Dir(s.path) {
+	dir, elsewhere := s.newHome(cwd)
+	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
-	path := filepath.Join(dir, filepath.Base(s.path))
-	records, err := s.edited(ctx, edit)
-	if err != nil {
-		return named(s.path, err)
-	}
-	leaf := s.tree.LeafID()
-	b, err := s.store.writeDir(dir, path, w.opt)
-	if err != nil {
-		return err
-	}
-	next := &Session{store: s.store, path: path, dialect: s.dialect, source: &logSource{b: b, at: backend.Log{Name: filepath.Base(path)}}}
-	next.w = next.newWriting(w.d, b, filepath.Base(path), w.opt)
-	next.closers = append(next.closers, next.source, b)
-	next.restart(records)
-	next.setBlobs()
-	if w.created {
-		if err := next.create(ctx); err != nil {
-			return errors.Join(err, next.release())
+	for range patience {
+		next, err := s.moveTo(ctx, dir, edit)
+		if err == nil {
+			s.dir = ""
+			return s.become(next)
 		}
-		if err := next.sync(ctx); err != nil {
-			return errors.Join(err, next.release())
+		if !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrChanged) {
+			return named(s.path, err)
 		}
-		if err := w.b.Remove(ctx, s.log); err != nil {
-			return errors.Join(fmt.Errorf("%s: copied to %s, but not removed: %w", s.path, path, err), next.release())
+		// Others wrote meanwhile: what they wrote moves too.
+		if err := s.catchUpOrRefuse(ctx); err != nil {
+			return err
 		}
 	}
-	next.stay(leaf)
-	s.dir = ""
-	return s.become(next)
+	return named(s.path, fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// newHome is the folder for sessions of a working directory beside the one that the session lies in; ok is false where it
-// lies in none of the agent's.
+// moveTo writes the session in another folder and removes it from its own.
+func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session, error) {
+	w := s.w
+	records, err := s.edited(ctx, edit)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, filepath.Base(s.path))
+	b, err := s.store.writeDir(dir, path, w.opt)
+	if err != nil {
+		return nil, err
+	}
+	next := s.store.waitingSession(b, filepath.Base(path), path, w.d, records, w.opt)
+	next.stay(s.tree.LeafID())
+	if !w.created {
+		return next, nil
+	}
+	s.source.hold(ctx)
+	// Nobody may find the copy gone after a crash when the original is.
+	err = next.create(ctx)
+	if err == nil {
+		err = syncLog(ctx, b, next.log)
+	}
+	if err == nil {
+		if err = w.b.Remove(ctx, s.log); err != nil {
+			err = first(b.Remove(context.WithoutCancel(ctx), next.log), err)
+		}
+	}
+	if err != nil {
+		return nil, first(err, next.release())
+	}
+	return next, nil
+}
+
+// newHome is the folder for sessions of a working directory, in the agent's folder that the session lies in; ok is false
+// where it lies in none, or in that one already.
 func (s *Session) newHome(cwd string) (dir string, ok bool) {
 	abs, err := filepath.Abs(s.path)
 	if err != nil || s.path == "" {
@@ -69,13 +88,15 @@ func (s *Session) newHome(cwd string) (dir string, ok bool) {
 	layout := s.dialect.Layout()
 	for _, r := range layout.Roots(s.store.opt.Env) {
 		if rel, err := filepath.Rel(r.Sessions, abs); err == nil && filepath.IsLocal(rel) {
-			return filepath.Join(r.Sessions, filepath.FromSlash(layout.Dir(s.store.opt.Env, cwd))), true
+			dir := filepath.Join(r.Sessions, filepath.FromSlash(layout.Dir(s.store.opt.Env, cwd)))
+			return dir, s.store.canonical(dir) != s.store.canonical(filepath.Dir(abs))
 		}
 	}
 	return "", false
 }
 
-// Delete removes the session's log for good and closes the session. See Store.Trash for a way back.
+// Delete removes the session's log for good and closes the session. Where others wrote entries since we last looked it
+// fails with ErrForeign; a second call then deletes those, too. See Store.Trash for a way back.
 func (s *Session) Delete(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,9 +104,21 @@ func (s *Session) Delete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.created {
-		if err := w.b.Remove(ctx, s.log); err != nil {
+	for try := 0; w.created; try++ {
+		err := w.b.Remove(ctx, s.log)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, backend.ErrConflict) || try == patience {
 			return named(s.path, err)
+		}
+		fresh, err := s.catchUp(ctx)
+		if err != nil {
+			return named(s.path, err)
+		}
+		if fresh > 0 {
+			// Who deletes did not know of these.
+			return s.refused(fresh)
 		}
 	}
 	s.closed = true

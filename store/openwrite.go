@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // OpenWrite opens the session in a file for reading and appending. A log of an old version is migrated now, the original
@@ -45,7 +47,11 @@ func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path str
 	case at.Size == 0 && opt.Write.Create:
 		return s.beginAt(ctx, b, &at, name, path, opt)
 	}
-	sess, err := s.OpenLog(ctx, b, name, path, OpenOptions{Dialect: opt.Dialect})
+	sess, l, err := s.openLog(ctx, b, name, path, OpenOptions{Dialect: opt.Dialect})
+	if err == nil && l.tree.Header().Raw == nil {
+		// An entry behind nothing would make a file that nobody reads.
+		err = errors.Join(named(path, fmt.Errorf("%w: it is empty", ErrNotSession)), sess.source.Close())
+	}
 	if errors.Is(err, ErrNotSession) && opt.Write.ReplaceUnreadable {
 		if err := setAside(ctx, b, at, "unreadable-"+stamp(opt.Write.Clock())); err != nil {
 			return nil, named(path, err)
@@ -55,50 +61,81 @@ func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path str
 	if err != nil {
 		return nil, err
 	}
-	if err := sess.startWriting(ctx, b, name, opt.Write); err != nil {
+	if err := sess.startWriting(ctx, b, name, l, opt.Write); err != nil {
 		return nil, errors.Join(err, sess.source.Close())
 	}
 	return sess, nil
 }
 
 // startWriting makes a session that was opened for reading writable.
-func (s *Session) startWriting(ctx context.Context, b backend.Backend, name string, opt WriteOptions) error {
+func (s *Session) startWriting(ctx context.Context, b backend.Backend, name string, l loaded, opt WriteOptions) error {
 	d, err := s.store.writer(s.dialect)
 	if err != nil {
 		return err
 	}
 	if h := s.tree.Header(); h.Newer {
-		return fmt.Errorf("%s: version %d is %w of the agent; it is read only", s.path, h.Version, ErrNewer)
+		return named(s.path, newer(h))
+	}
+	if opt.Defer == "" {
+		opt.Defer = d.Habits().Defer // for sessions that this one becomes
 	}
 	s.w = s.newWriting(d, b, name, opt)
 	s.w.created = true
-	s.closers = []io.Closer{s.source, b}
-	if err := s.reload(ctx, s.log); err != nil {
-		return named(s.path, err)
-	}
+	s.take(l)
 	s.setBlobs()
 	if err := s.migrate(ctx); err != nil {
 		return named(s.path, err)
 	}
-	for _, p := range s.tree.Problems() {
-		opt.Observer(Event{Kind: EventProblem, Path: s.path, Problem: &p})
-	}
+	s.closers = []io.Closer{b}
+	s.tellProblems(nil)
 	s.breadcrumb(ctx)
 	return nil
 }
 
-// reload reads the log anew. The leaf is the log's own.
-func (s *Session) reload(ctx context.Context, at backend.Log) error {
-	s.source.moved(at)
-	l, err := load(ctx, s.w.b, at, s.dialect, s.path, s.source)
-	if err != nil {
-		return err
-	}
-	s.log, s.tree = at, l.tree
+func newer(h session.Header) error {
+	return fmt.Errorf("version %d is %w of the agent; it is read only", h.Version, ErrNewer)
+}
+
+// take goes on from what was read. The tip is for the caller to set, who knows what is proposed.
+func (s *Session) take(l loaded) {
 	w := s.w
-	w.builder, w.dec, w.lines = l.builder, l.dec, l.lines
+	s.tree = l.tree
+	w.builder, w.dec, w.lines, w.loose = l.builder, l.dec, l.lines, l.loose
 	s.readTail()
-	w.tip = s.tree.LeafID()
+	if !w.busy {
+		w.tip = s.tree.LeafID()
+	}
+}
+
+// reload reads the log anew. The leaf is the log's own. Trees and contexts from before go on to read the old one.
+func (s *Session) reload(ctx context.Context, at backend.Log) error {
+	src := &logSource{b: s.w.b, at: at}
+	l, err := load(ctx, s.w.b, at, s.dialect, s.path, src)
+	if err == nil {
+		err = s.same(l.tree.Header())
+	}
+	if err != nil {
+		return errors.Join(err, src.Close())
+	}
+	s.source.retire()
+	s.log, s.source = at, src
+	s.take(l)
+	return nil
+}
+
+// same says why a log that took the place of ours cannot be gone on with.
+func (s *Session) same(h session.Header) error {
+	old := s.tree.Header()
+	switch {
+	case h.Raw == nil:
+		return fmt.Errorf("%w any more: the log was emptied", ErrNotSession)
+	case h.ID != old.ID:
+		return fmt.Errorf("%w: session %s is in its place", backend.ErrConflict, h.ID)
+	case h.Newer:
+		return newer(h)
+	case s.needsMigration(h) && !s.needsMigration(old):
+		return fmt.Errorf("%w: it is of version %d now; open it again", backend.ErrConflict, h.Version)
+	}
 	return nil
 }
 
@@ -126,16 +163,26 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 		if err != nil {
 			return nil, err
 		}
-		if _, err := b.Replace(ctx, *at, header); err != nil {
+		if _, err := b.Replace(ctx, *at, header); err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, named(path, err)
 		}
-		return s.openWrite(ctx, b, name, path, CreateOptions{Dialect: opt.Dialect, Write: w})
+		// Who was faster has begun a session there, and it is that one.
+		w.Create, w.ReplaceUnreadable = false, false
+		sess, err := s.openWrite(ctx, b, name, path, CreateOptions{Dialect: opt.Dialect, Write: w})
+		if err != nil {
+			return nil, err
+		}
+		return sess, sess.entitle(ctx, n)
+	}
+	if w.Defer == "" && d.Habits().AskedAtOnce {
+		w.Defer = dialect.DeferNever
 	}
 	sess, err := s.beginIn(ctx, b, name, path, d, n, w)
-	if err != nil || w.Defer != "" || !d.Habits().AskedAtOnce {
-		return sess, err
+	if err != nil {
+		return nil, err
 	}
-	return sess, sess.create(ctx)
+	sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
+	return sess, sess.entitle(ctx, n)
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there,
@@ -148,10 +195,8 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 	}
 	opt.Dialect = d
 	if opt.Dir == "" {
-		if path, ok := s.breadcrumbOf(ctx, d, opt.CWD); ok {
-			if sess, err := s.OpenWrite(ctx, path, opt); err == nil {
-				return sess, nil
-			}
+		if sess := s.followBreadcrumb(ctx, d, opt); sess != nil {
+			return sess, nil
 		}
 	}
 	row, ok, err := s.recent(ctx, d, opt.Dir, opt.CWD)
@@ -159,6 +204,7 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 		return nil, err
 	}
 	if ok {
+		opt.Dialect = row.Dialect
 		return s.OpenWrite(ctx, row.Path, opt)
 	}
 	return s.Create(ctx, opt)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 
@@ -47,17 +46,24 @@ func (s *Store) Open(ctx context.Context, path string, opt OpenOptions) (*Sessio
 // OpenLog opens the session in a log of any backend. The path is how it is called in messages; it also decides between
 // the values of a family.
 func (s *Store) OpenLog(ctx context.Context, b backend.Backend, name, path string, opt OpenOptions) (*Session, error) {
+	sess, _, err := s.openLog(ctx, b, name, path, opt)
+	return sess, err
+}
+
+// openLog is OpenLog for those who go on reading.
+func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path string, opt OpenOptions) (*Session, loaded, error) {
+	var l loaded
 	at, err := b.Stat(ctx, name)
 	if err != nil {
-		return nil, named(path, err)
+		return nil, l, named(path, err)
 	}
 	first, err := firstRecords(ctx, b, at)
 	if err != nil {
-		return nil, named(path, err)
+		return nil, l, named(path, err)
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, err
+		return nil, l, err
 	}
 	d, known := opt.Dialect, true
 	if d == nil {
@@ -65,27 +71,23 @@ func (s *Store) OpenLog(ctx context.Context, b backend.Backend, name, path strin
 	}
 	src, err := newSource(ctx, b, at)
 	if err != nil {
-		return nil, named(path, err)
+		return nil, l, named(path, err)
 	}
-	l, err := load(ctx, b, at, d, path, src)
-	if err != nil {
+	if l, err = load(ctx, b, at, d, path, src); err != nil {
 		src.Close()
 		if !known || errors.Is(err, ErrNotSession) {
-			return nil, err
+			return nil, l, err
 		}
-		return nil, named(path, err)
+		return nil, l, named(path, err)
 	}
-	return &Session{
-		store: s, path: path, log: at, dialect: d, tree: l.tree, source: src, blobs: s.blobsFor(abs, d),
-		closers: []io.Closer{src},
-	}, nil
+	return &Session{store: s, path: path, log: at, dialect: d, tree: l.tree, source: src, blobs: s.blobsFor(abs, d)}, l, nil
 }
 
 // named puts the path before an error, for messages that people read.
 func named(path string, err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || path == "":
+		return err
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
 	}

@@ -38,6 +38,7 @@ type loaded struct {
 	dec     dialect.Decoder
 	tree    *session.Tree
 	lines   int
+	loose   bool // see writing
 }
 
 // load reads a log and builds the tree.
@@ -49,8 +50,12 @@ func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dial
 		if err != nil {
 			return l, err
 		}
+		known := l.builder.Len()
 		l.dec.Decode(r)
 		l.lines = r.Line
+		if r.Torn {
+			l.loose = isLoose(r.Data, r.Torn, l.builder.Len()-known)
+		}
 	}
 	if err := l.dec.Finish(); err != nil {
 		var p *session.Problem
@@ -122,7 +127,9 @@ func (s *Session) Leaf() session.EntryID {
 	return s.tree.LeafID()
 }
 
-// Close releases the log. A session that was never worth a log leaves none.
+// Close ends the work on the session: what was appended is written and, unless the durability is DurabilityNone, survives
+// a crash of the machine. A session that was never worth a log leaves none. Close does what it can and returns the first
+// error, which may be that of an earlier write. A second call does nothing.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,22 +137,37 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	var errs []error
-	if s.w != nil && s.w.created && s.w.err == nil {
-		errs = append(errs, s.sync(context.Background()))
+	if s.w == nil {
+		return s.release()
 	}
-	errs = append(errs, s.release())
-	return errors.Join(errs...)
+	for s.w.busy { // what was proposed is written first
+		s.w.idle.Wait()
+	}
+	err := s.w.err
+	if err == nil && s.w.created && s.w.opt.Durability != DurabilityNone {
+		err = named(s.path, syncLog(context.Background(), s.w.b, s.log))
+	}
+	return first(err, s.release())
+}
+
+// first gives the first of the errors that is one.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // release closes what the session holds open.
 func (s *Session) release() error {
-	var errs []error
+	errs := []error{s.source.Close()}
 	for _, c := range s.closers {
 		errs = append(errs, c.Close())
 	}
 	s.closers = nil
-	return errors.Join(errs...)
+	return first(errs...)
 }
 
 // Flush returns when all that was appended survives a crash of the machine.
@@ -159,15 +181,20 @@ func (s *Session) Flush(ctx context.Context) error {
 	if !w.created {
 		return nil
 	}
-	if err := s.sync(ctx); err != nil {
-		return s.latch(err)
+	err = syncLog(ctx, w.b, s.log)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return err // nothing was tried
 	}
-	return nil
+	return s.latch(err)
 }
 
-func (s *Session) sync(ctx context.Context) error {
-	if syncer, ok := s.w.b.(backend.Syncer); ok {
-		return syncer.Sync(ctx, s.log)
+// syncLog makes a log survive a crash of the machine.
+func syncLog(ctx context.Context, b backend.Backend, at backend.Log) error {
+	if syncer, ok := b.(backend.Syncer); ok {
+		return syncer.Sync(ctx, at)
 	}
 	return nil
 }
@@ -189,20 +216,33 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	o := session.ContextOptions{
 		DropFailed: opt.DropFailed, StripDangling: opt.StripDangling, LLM: opt.LLM, FallBack: opt.FallBack,
 	}
-	if !opt.NoBlobs {
-		o.Resolve = func(m []byte) ([]byte, error) { return s.resolveBlobs(ctx, m, opt.Problem) }
-	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return session.BuildContext(s.tree, leaf, o)
+	if !opt.NoBlobs {
+		shelf := blobShelf{s.path, s.dialect, s.blobs}
+		o.Resolve = func(m []byte) ([]byte, error) { return shelf.resolve(ctx, m, opt.Problem) }
+	}
+	c, err := session.BuildContext(s.tree, leaf, o)
+	if err != nil {
+		return nil, err
+	}
+	c.Detach()
+	return c, nil
 }
 
-// resolveBlobs puts blobs in the place of their references. One that cannot be had is reported, and its reference stays.
-func (s *Session) resolveBlobs(ctx context.Context, m []byte, report func(session.Problem)) ([]byte, error) {
-	return s.dialect.Codec().ResolveBlobs(m, func(ref string) ([]byte, error) {
-		b, p := s.Blob(ctx, ref)
+// blobShelf is where the references of a session are looked up.
+type blobShelf struct {
+	path    string
+	dialect dialect.Dialect
+	blobs   blob.Reader
+}
+
+// resolve puts blobs in the place of their references. One that cannot be had is reported, and its reference stays.
+func (b blobShelf) resolve(ctx context.Context, m []byte, report func(session.Problem)) ([]byte, error) {
+	return b.dialect.Codec().ResolveBlobs(m, func(ref string) ([]byte, error) {
+		content, p := b.get(ctx, ref)
 		if p == nil {
-			return b, nil
+			return content, nil
 		}
 		if report != nil {
 			report(*p)
@@ -213,21 +253,33 @@ func (s *Session) resolveBlobs(ctx context.Context, m []byte, report func(sessio
 
 // Blob reads the blob that a reference names, or says why it cannot.
 func (s *Session) Blob(ctx context.Context, ref string) ([]byte, *session.Problem) {
-	p := &session.Problem{File: s.path, Kind: session.ProblemBlobMissing,
+	s.mu.RLock()
+	shelf := blobShelf{s.path, s.dialect, s.blobs}
+	s.mu.RUnlock()
+	return shelf.get(ctx, ref)
+}
+
+func (b blobShelf) get(ctx context.Context, ref string) ([]byte, *session.Problem) {
+	p := &session.Problem{File: b.path, Kind: session.ProblemBlobMissing,
 		Advice: "the reference was left in its place; copy the blob into the agent's folder of blobs to see it"}
 	r, err := blob.ParseRef(ref)
 	switch {
 	case err != nil:
 		p.Kind = session.ProblemBlobRef
 		p.Advice = "the text was left in its place"
-	case s.blobs == nil:
-		err = fmt.Errorf("%s: %w: %s keeps no blobs", r, blob.ErrNotExist, s.dialect.Name())
+	case b.blobs == nil:
+		err = fmt.Errorf("%s: %w: %s keeps no blobs", r, blob.ErrNotExist, b.dialect.Name())
 	default:
-		var b []byte
-		if b, err = blob.Get(ctx, s.blobs, r); err == nil {
-			return b, nil
+		var content []byte
+		if content, err = blob.Get(ctx, b.blobs, r); err == nil {
+			return content, nil
 		}
 	}
 	p.Message = err.Error()
 	return nil, p
+}
+
+// resolveBlobs is resolve for the session as it is now, which the caller has locked.
+func (s *Session) resolveBlobs(ctx context.Context, m []byte, report func(session.Problem)) ([]byte, error) {
+	return blobShelf{s.path, s.dialect, s.blobs}.resolve(ctx, m, report)
 }

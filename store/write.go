@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +67,8 @@ type WriteOptions struct {
 	// Clock and Random are the sources of times and ids; nil means those of the machine.
 	Clock  func() time.Time
 	Random io.Reader
+
+	telling *sync.Mutex // held while Observer is called: a backend may have something to tell while the session has, too
 }
 
 // Durability says what an append survives when it returns.
@@ -99,6 +102,16 @@ func (o *WriteOptions) fill() {
 	if o.Observer == nil {
 		o.Observer = func(Event) {}
 	}
+	if o.telling == nil {
+		o.telling = new(sync.Mutex)
+	}
+}
+
+// tell tells the observer, one event at a time.
+func (o *WriteOptions) tell(e Event) {
+	o.telling.Lock()
+	defer o.telling.Unlock()
+	o.Observer(e)
 }
 
 // Appended says what became of an append.
@@ -121,13 +134,15 @@ type writing struct {
 	name    string // of the log
 	lines   int
 	tail    []byte // the last bytes of the log, to tell growth from another file
+	loose   bool   // the last line has entries and no newline, and is more than one JSON value
 	created bool
 	waiting [][]byte // header and records that wait for the log to be created
+	end     int64    // the size that the log of what waits would have
 	blobs   blob.Store
 	err     error // the first write that failed
 
 	queue    []*proposal
-	busy     bool
+	busy     bool            // somebody leads
 	tip      session.EntryID // the last proposed entry: where the next one goes on
 	proposed map[session.EntryID]bool
 	idle     *sync.Cond // told when busy ends
@@ -140,9 +155,13 @@ func (s *Session) newWriting(d dialect.Writer, b backend.Backend, name string, o
 
 // proposal is an entry that is not in the tree yet.
 type proposal struct {
+	ctx    context.Context
 	entry  dialect.NewEntry
+	fixed  bool // the parent was asked for: it stays, whatever others write
 	record []byte
-	done   chan struct{}
+	// turn, if somebody waits, is closed when it is his turn to lead, or all is done.
+	turn   chan struct{}
+	done   bool
 	result Appended
 	err    error
 }
@@ -153,6 +172,14 @@ type proposal struct {
 // Memory never runs ahead of the log: the tree has the entry only when it is written, as lasting as the backend was
 // asked to make it; until the log of a new session is created, entries are in the tree and say that they are not durable.
 // A write that failed is returned by this and every later append until the session is opened again.
+//
+// Others may write to the log at the same time. What programs of this library write is always noticed, and dealt with by
+// WriteOptions.Policy; programs that take no lock are noticed by the size and identity of the file. What cannot be noticed
+// is a program that takes no lock and replaces or cuts the file in the very moment of our write, see package
+// backend/file.
+//
+// Cancelling ctx ends the waiting for other writers; then nothing was written. An entry that shares its write with
+// others is not given up.
 func (s *Session) Append(ctx context.Context, body session.Body) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,6 +192,9 @@ func (s *Session) append(ctx context.Context, body session.Body, at *session.Ent
 	if err != nil {
 		return Appended{}, err
 	}
+	if ctx.Err() != nil {
+		return Appended{}, context.Cause(ctx)
+	}
 	parent := w.tip
 	if at != nil {
 		parent = *at
@@ -173,18 +203,22 @@ func (s *Session) append(ctx context.Context, body session.Body, at *session.Ent
 	if err != nil {
 		return Appended{}, err
 	}
-	w.tip = p.entry.ID
+	p.fixed = at != nil
 	if !w.created {
 		return s.appendDeferred(ctx, p)
 	}
+	w.tip = p.entry.ID
 	w.queue = append(w.queue, p)
 	if w.busy {
+		p.turn = make(chan struct{})
 		s.mu.Unlock()
-		<-p.done
+		<-p.turn
 		s.mu.Lock()
-		return p.result, p.err
+		if p.done {
+			return p.result, p.err
+		}
 	}
-	s.lead(context.WithoutCancel(ctx))
+	s.lead()
 	return p.result, p.err
 }
 
@@ -192,9 +226,9 @@ func (s *Session) append(ctx context.Context, body session.Body, at *session.Ent
 func (s *Session) writable() (*writing, error) {
 	switch {
 	case s.closed:
-		return nil, fmt.Errorf("%s: %w", s.path, ErrClosed)
+		return nil, named(s.path, ErrClosed)
 	case s.w == nil:
-		return nil, fmt.Errorf("%s: %w", s.path, ErrReadOnly)
+		return nil, named(s.path, ErrReadOnly)
 	case s.w.err != nil:
 		return nil, s.w.err
 	}
@@ -214,33 +248,25 @@ func (s *Session) propose(ctx context.Context, body session.Body, parent session
 	w := s.w
 	id, err := s.freshID()
 	if err != nil {
-		return nil, err
+		return nil, named(s.path, err)
 	}
-	p := &proposal{
-		entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body},
-		done:  make(chan struct{}),
-	}
-	if err := s.encode(ctx, p); err != nil {
+	p := &proposal{ctx: ctx, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body}}
+	if err := s.encode(p); err != nil {
 		return nil, err
 	}
 	w.proposed[id] = true
 	return p, nil
 }
 
-func (s *Session) encode(ctx context.Context, p *proposal) error {
-	w := s.w
-	record, err := w.d.Record(p.entry)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
+func (s *Session) encode(p *proposal) error {
+	record, err := s.w.d.Record(p.entry)
+	if err == nil {
+		p.record, err = s.persist(p.ctx, record)
 	}
-	if p.record, err = s.persist(ctx, record); err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
-	}
-	return nil
+	return named(s.path, err)
 }
 
-// persist does to a record what the agent does before it keeps one. What stays in memory stays whole: there is no blob
-// that could hold what is cut off.
+// persist does to a record what the agent does before it keeps one. What is only in memory may have any size.
 func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	w := s.w
 	if s.path == "" {
@@ -263,7 +289,7 @@ func (s *Session) freshID() (session.EntryID, error) {
 		if err != nil {
 			return "", err
 		}
-		if _, taken := s.tree.Lookup(id); !taken && !s.w.proposed[id] {
+		if !s.tree.Has(id) && !s.w.proposed[id] {
 			return id, nil
 		}
 	}
@@ -273,18 +299,25 @@ func (s *Session) freshID() (session.EntryID, error) {
 // appendDeferred takes an entry of a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
 	w := s.w
-	w.waiting = append(w.waiting, p.record)
-	w.builder.Pending(true)
-	w.dec.Decode(dialect.Record{Data: p.record})
-	w.builder.Finish()
 	delete(w.proposed, p.entry.ID)
-	if !wakes(w.opt.Defer, p.entry.Body) {
-		return Appended{ID: p.entry.ID}, nil
+	if wakes(w.opt.Defer, p.entry.Body) {
+		if err := s.create(ctx, p.record); err != nil {
+			return Appended{}, err
+		}
+	} else {
+		s.wait(p.record)
+		w.builder.Finish()
 	}
-	if err := s.create(ctx); err != nil {
-		return Appended{}, err
-	}
-	return Appended{ID: p.entry.ID, Durable: true}, nil
+	w.tip = s.tree.LeafID()
+	return Appended{ID: p.entry.ID, Durable: w.created}, nil
+}
+
+// wait keeps a record for the log that is to be created and decodes it.
+func (s *Session) wait(record []byte) {
+	w := s.w
+	w.waiting = append(w.waiting, record)
+	w.dec.Decode(dialect.Record{Data: record, Offset: w.end, Line: len(w.waiting)})
+	w.end += int64(len(record)) + 1
 }
 
 // wakes says whether an entry makes a session worth a log.
@@ -302,75 +335,43 @@ func wakes(d dialect.Defer, body session.Body) bool {
 	return true
 }
 
-// create writes the log: the header and all that waited, at once.
-func (s *Session) create(ctx context.Context) error {
+// create writes the log at once: the header, all that waited, and more. What cannot be written is not in the tree.
+func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	w := s.w
-	at, err := w.b.Create(context.WithoutCancel(ctx), w.name, w.waiting...)
+	at, err := w.b.Create(context.WithoutCancel(ctx), w.name, append(slices.Clip(w.waiting), more...)...)
 	if err != nil {
 		return s.latch(err)
 	}
-	offset := int64(0)
-	pending := 0
-	for i, r := range w.waiting {
-		if i > 0 {
-			w.builder.Place(pending, session.Span{Offset: offset, Length: int64(len(r))}, i+1)
-			pending++
-		}
-		offset += int64(len(r)) + 1
+	w.builder.Written()
+	for _, r := range more {
+		s.wait(r)
 	}
-	w.builder.Pending(false)
+	w.builder.Finish()
 	w.created, w.lines, w.waiting = true, len(w.waiting), nil
-	s.wrote(at)
+	s.log = at
+	s.source.grown(at)
 	s.readTail()
 	s.breadcrumb(ctx)
 	return nil
 }
 
-// wrote notes what the log is now.
-func (s *Session) wrote(at backend.Log) {
-	s.log = at
-	s.source.moved(at)
-}
-
 // readTail notes how the log ends. Where that cannot be read, the next conflict reads the log anew.
 func (s *Session) readTail() {
-	n := min(s.log.Size, 64)
+	n := min(s.log.Size, tailKept)
 	s.w.tail, _ = s.source.Bytes(session.Span{Offset: s.log.Size - n, Length: n})
 }
+
+// tailKept is how many bytes of the log's end are remembered.
+const tailKept = 64
 
 // latch keeps the first error of a write and tells of it once.
 func (s *Session) latch(err error) error {
 	if s.w.err == nil {
-		s.w.err = named(s.path, err)
+		s.w.err = err
+		if s.path != "" {
+			s.w.err = fmt.Errorf("%s: %w", s.path, err)
+		}
 		s.w.opt.Log.Error("session could not be written; open it again to go on", "file", s.path, "error", err)
 	}
 	return s.w.err
-}
-
-// lead writes all that is proposed, batch by batch, until nothing is left. It lets go of the lock while it writes, so
-// that more can be proposed meanwhile.
-func (s *Session) lead(ctx context.Context) {
-	w := s.w
-	w.busy = true
-	for len(w.queue) > 0 {
-		batch := w.queue
-		w.queue = nil
-		if err := s.commit(ctx, batch); err != nil {
-			// What was proposed meanwhile hangs on what failed: it fails too.
-			s.fail(append(batch, w.queue...), err)
-			w.queue = nil
-			break
-		}
-	}
-	w.busy = false
-	w.tip = s.tree.LeafID()
-	w.idle.Broadcast()
-}
-
-func (s *Session) fail(batch []*proposal, err error) {
-	for _, p := range batch {
-		p.err = err
-		delete(s.w.proposed, p.entry.ID)
-		close(p.done)
-	}
 }

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
 )
 
@@ -13,5 +14,7 @@ func Dialects() []dialect.Dialect {
 		pi.Omp,
 		pi.Pi,
 		pi.OmpDoc,
+		operator.Operator,
+		operator.OperatorDoc,
 	}
 }

@@ -1,0 +1,145 @@
+package operator
+
+import (
+	"strconv"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Time finds when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+}
+
+// Body decodes what an entry says. What does not fit its kind is Opaque.
+func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		return message(e, raw), nil
+	case session.KindThinkingLevelChange:
+		level := value(raw, "thinking_level")
+		name, _ := rawjson.Unquote(level)
+		return session.ThinkingLevelChange{Level: name, JSON: session.Raw(level)}, nil
+	case session.KindModelChange:
+		return modelChange(raw), nil
+	case session.KindCompaction:
+		return session.Compaction{
+			Summary: rawjson.Str(raw, "summary"), FirstKept: session.EntryID(text(rawjson.Get(raw, "first_kept_entry_id"))),
+			TokensBefore: value(raw, "tokens_before"), Details: value(raw, "details"),
+			FromExtension: rawjson.Truthy(rawjson.Get(raw, "from_hook")),
+		}, nil
+	case session.KindBranchSummary:
+		return session.BranchSummary{
+			From: session.EntryID(text(rawjson.Get(raw, "from_id"))), Summary: rawjson.Str(raw, "summary"),
+			Details: value(raw, "details"), FromExtension: rawjson.Truthy(rawjson.Get(raw, "from_hook")),
+		}, nil
+	case session.KindCustom:
+		return session.Custom{Type: rawjson.Str(raw, "custom_type"), Data: value(raw, "data")}, nil
+	case session.KindCustomMessage:
+		display := value(raw, "display")
+		return session.CustomMessage{
+			Type: rawjson.Str(raw, "custom_type"), Content: value(raw, "content"),
+			Display: display == nil || rawjson.Truthy(display), Details: value(raw, "details"),
+		}, nil
+	case session.KindLabel:
+		return session.Label{
+			Target: session.EntryID(text(rawjson.Get(raw, "target_id"))), Label: rawjson.Str(raw, "label"),
+		}, nil
+	case session.KindLeaf:
+		return session.Leaf{Target: session.EntryID(text(rawjson.Get(raw, "target_id")))}, nil
+	case session.KindSessionInfo:
+		return session.SessionInfo{Name: rawjson.Str(raw, "name")}, nil
+	}
+	return session.Opaque{Type: e.Type, JSON: raw}, nil
+}
+
+// value gives a member; one that is null is as good as none.
+func value(raw []byte, key string) session.Raw {
+	v := rawjson.Get(raw, key)
+	if rawjson.IsNull(v) {
+		return nil
+	}
+	return v
+}
+
+func message(e session.Entry, raw []byte) session.Body {
+	m := rawjson.Get(raw, "message")
+	if !rawjson.IsObject(m) {
+		return session.Opaque{Type: e.Type, JSON: raw}
+	}
+	body := session.Message{Role: e.Role, JSON: m}
+	for key, value := range rawjson.Fields(m) {
+		switch key {
+		case "role":
+			body.Native, _ = rawjson.Unquote(value)
+		case "stop_reason":
+			body.Stop, _ = rawjson.Unquote(value)
+		case "error":
+			body.Error, _ = rawjson.Unquote(value)
+		case "usage":
+			body.Usage = usage(value)
+		}
+	}
+	return body
+}
+
+func usage(value []byte) *session.Usage {
+	if !rawjson.IsObject(value) {
+		return nil
+	}
+	number := func(key string) int64 { return integer(rawjson.Get(value, key)) }
+	u := &session.Usage{
+		Input: number("input_tokens"), Output: number("output_tokens"),
+		CacheRead: number("cache_read_tokens"), CacheWrite: number("cache_write_tokens"),
+	}
+	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	u.Cost, _ = strconv.ParseFloat(string(rawjson.Get(rawjson.Get(value, "cost"), "total")), 64)
+	return u
+}
+
+func integer(value []byte) int64 {
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || f != f || f > 1<<60 || f < -(1<<60) {
+		return 0
+	}
+	return int64(f)
+}
+
+// modelChange reads provider and model, which stand in members of their own. The context has them so too.
+func modelChange(raw []byte) session.ModelChange {
+	m := session.ModelChange{Role: "default", Split: true}
+	provider, id := value(raw, "provider_id"), value(raw, "model_id")
+	m.Provider, _ = rawjson.Unquote(provider)
+	m.ModelID, _ = rawjson.Unquote(id)
+	if m.Provider != "" && m.ModelID != "" {
+		m.Model = m.Provider + "/" + m.ModelID
+	}
+	var w writer = []byte("{")
+	w.optional("model_id", id)
+	w.optional("provider_id", provider)
+	if len(w) > 1 {
+		m.JSON = session.Raw(append(w, '}'))
+	}
+	return m
+}
+
+// writer builds an object member by member; values are copied as they stand.
+type writer []byte
+
+func (w *writer) add(key string, value []byte) {
+	if len(*w) > 1 {
+		*w = append(*w, ',')
+	}
+	*w = append(rawjson.AppendString(*w, key), ':')
+	*w = append(*w, value...)
+}
+
+func (w *writer) str(key, value string) { w.add(key, rawjson.Quote(value)) }
+
+// optional leaves out what has no value, as the program does.
+func (w *writer) optional(key string, value []byte) {
+	if !rawjson.IsNull(value) {
+		w.add(key, value)
+	}
+}

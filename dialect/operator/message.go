@@ -1,0 +1,273 @@
+package operator
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Messages gives what an entry contributes to a context, as the program makes it.
+func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	var w writer
+	switch e.Kind {
+	case session.KindMessage:
+		m := rawjson.Get(raw, "message")
+		if rawjson.IsNull(m) {
+			return nil, nil
+		}
+		return [][]byte{m}, nil
+	case session.KindCustomMessage:
+		w = writer(`{"role":"custom"`)
+		w.optional("custom_type", rawjson.Get(raw, "custom_type"))
+		w.optional("timestamp", rawjson.Get(raw, "timestamp"))
+		w.add("contents", blocks(rawjson.Get(raw, "content")))
+		w.optional("details", rawjson.Get(raw, "details"))
+	case session.KindBranchSummary:
+		w = writer(`{"role":"branch_summary"`)
+		w.optional("summary", rawjson.Get(raw, "summary"))
+		w.optional("from_id", rawjson.Get(raw, "from_id"))
+		w.optional("timestamp", rawjson.Get(raw, "timestamp"))
+	case session.KindCompaction:
+		w = writer(`{"role":"compaction_summary"`)
+		w.optional("summary", rawjson.Get(raw, "summary"))
+		tokens := value(raw, "tokens_before")
+		if tokens == nil {
+			tokens = noTokens
+		}
+		w.add("tokens_before", tokens)
+		w.optional("timestamp", rawjson.Get(raw, "timestamp"))
+	default:
+		return nil, nil
+	}
+	return [][]byte{append(w, '}')}, nil
+}
+
+// noTokens is what a compaction says that nobody counted for.
+var noTokens = session.Raw("0")
+
+// blocks gives a custom message's content as the program has it: a text is a block of its own.
+func blocks(content []byte) []byte {
+	switch {
+	case rawjson.IsArray(content):
+		return content
+	case rawjson.IsString(content):
+		return block(content)
+	}
+	return []byte("[]")
+}
+
+// block is the content of one text.
+func block(quoted []byte) []byte {
+	return append(append([]byte(`[{"type":"text","content":`), quoted...), "}]"...)
+}
+
+// The texts around a summary before it goes to a provider.
+const (
+	compactionText = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+	branchText     = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
+	summaryEnd     = "\n</summary>"
+)
+
+// LLM gives a message in the form that goes to a provider; nil where it is not sent. Operator has no words of its own
+// for summaries: they are wrapped as the pi family does it.
+func (d *Dialect) LLM(m []byte) ([]byte, error) {
+	switch rawjson.Str(m, "role") {
+	case "user", "assistant", "tool", "system":
+		return m, nil
+	case "custom":
+		return asUser(m, blocks(rawjson.Get(m, "contents"))), nil
+	case "branch_summary":
+		return asUser(m, block(rawjson.Quote(branchText+rawjson.Str(m, "summary")+summaryEnd))), nil
+	case "compaction_summary":
+		return asUser(m, block(rawjson.Quote(compactionText+rawjson.Str(m, "summary")+summaryEnd))), nil
+	}
+	return nil, nil
+}
+
+// asUser is a message of the program in the user's name.
+func asUser(m, contents []byte) []byte {
+	w := writer(`{"contents":`)
+	w = append(w, contents...)
+	w.optional("timestamp", rawjson.Get(m, "timestamp"))
+	w.str("role", "user")
+	return append(w, '}')
+}
+
+// ResolveBlobs has nothing to do: pictures stand in the log.
+func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) {
+	return m, nil
+}
+
+// Edit puts other blocks in the place of a message's.
+func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
+	if len(content) == 0 {
+		return rawjson.Delete(m, "contents"), nil
+	}
+	return rawjson.Set(m, "contents", blocks(content)), nil
+}
+
+// Role says who speaks in a message.
+func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
+
+// ToolCalls gives the ids of the calls in an assistant's message.
+func (d *Dialect) ToolCalls(m []byte) []string {
+	if rawjson.Str(m, "role") != "assistant" {
+		return nil
+	}
+	return ids(m, "tool_call")
+}
+
+// ToolResult gives the id of the first call that the message answers.
+func (d *Dialect) ToolResult(m []byte) string {
+	if all := d.ToolResults(m); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// ToolResults gives the ids of all calls that the message answers: one message has the results of a whole turn.
+func (d *Dialect) ToolResults(m []byte) []string {
+	if rawjson.Str(m, "role") == "assistant" {
+		return nil
+	}
+	return ids(m, "tool_result")
+}
+
+func ids(m []byte, kind string) []string {
+	var list []string
+	for block := range rawjson.Elements(rawjson.Get(m, "contents")) {
+		if rawjson.Str(block, "type") == kind {
+			list = append(list, rawjson.Str(block, "id"))
+		}
+	}
+	return list
+}
+
+// Failed says whether the message is a turn that did not end well.
+func (d *Dialect) Failed(m []byte) bool {
+	if rawjson.Str(m, "role") != "assistant" {
+		return false
+	}
+	stop := rawjson.Str(m, "stop_reason")
+	return stop == "error" || stop == "abort"
+}
+
+// Strip removes tool calls from an assistant's message, and results from others. The signatures of thinking were made
+// for the message as it was and are rejected without the calls, so they go too.
+func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	contents := []byte("[")
+	useful := false
+	for block := range rawjson.Elements(rawjson.Get(m, "contents")) {
+		switch rawjson.Str(block, "type") {
+		case "tool_call", "tool_result":
+			if drop(rawjson.Str(block, "id")) {
+				continue
+			}
+			useful = true
+		case "thinking":
+			block = rawjson.Delete(block, "signature")
+		default:
+			useful = true
+		}
+		if len(contents) > 1 {
+			contents = append(contents, ',')
+		}
+		contents = append(contents, block...)
+	}
+	if !useful {
+		return nil, nil
+	}
+	return rawjson.Set(m, "contents", append(contents, ']')), nil
+}
+
+// Parts gives what is inside an entry in neutral form.
+func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		return d.MessageParts(rawjson.Get(raw, "message")), nil
+	case session.KindCustomMessage:
+		return contentParts(blocks(rawjson.Get(raw, "content"))), nil
+	case session.KindCompaction, session.KindBranchSummary:
+		return textPart(rawjson.Str(raw, "summary")), nil
+	case session.KindOpaque, session.KindCustom:
+		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
+	}
+	return nil, nil
+}
+
+// MessageParts gives what is inside a message of a context in neutral form.
+func (d *Dialect) MessageParts(m []byte) []session.Part {
+	switch rawjson.Str(m, "role") {
+	case "branch_summary", "compaction_summary":
+		return textPart(rawjson.Str(m, "summary"))
+	}
+	parts := contentParts(rawjson.Get(m, "contents"))
+	if why := rawjson.Get(m, "error"); rawjson.IsString(why) && rawjson.Truthy(why) {
+		parts = append(parts, session.OpaquePart{Type: "error", JSON: session.Raw(why)})
+	}
+	return parts
+}
+
+func textPart(s string) []session.Part {
+	if s == "" {
+		return nil
+	}
+	return []session.Part{session.Text{Text: s}}
+}
+
+func contentParts(contents []byte) []session.Part {
+	var parts []session.Part
+	for block := range rawjson.Elements(contents) {
+		switch kind := rawjson.Str(block, "type"); kind {
+		case "text":
+			parts = append(parts, session.Text{Text: rawjson.Str(block, "content")})
+		case "thinking":
+			parts = append(parts, session.Thinking{Text: rawjson.Str(block, "content"), Signature: rawjson.Str(block, "signature")})
+		case "tool_call":
+			parts = append(parts, session.ToolCall{
+				ID: rawjson.Str(block, "id"), Name: rawjson.Str(block, "name"), Arguments: value(block, "args")})
+		case "tool_result":
+			parts = append(parts, session.ToolResult{
+				CallID: rawjson.Str(block, "id"), Name: rawjson.Str(block, "tool_name"),
+				Parts: textPart(rawjson.Str(block, "content")), IsError: rawjson.Truthy(rawjson.Get(block, "is_error"))})
+		case "image":
+			parts = append(parts, images(block)...)
+		default:
+			parts = append(parts, session.OpaquePart{Type: kind, JSON: block})
+		}
+	}
+	return parts
+}
+
+// images gives the pictures of one block. The log does not say what they are: their first bytes do.
+func images(block []byte) []session.Part {
+	var parts []session.Part
+	for picture := range rawjson.Elements(rawjson.Get(block, "images")) {
+		data, ok := rawjson.Unquote(picture)
+		if !ok {
+			parts = append(parts, session.OpaquePart{Type: "image", JSON: picture})
+			continue
+		}
+		parts = append(parts, session.Image{MIME: mimeOf(data), Data: data})
+	}
+	if parts == nil {
+		parts = append(parts, session.OpaquePart{Type: "image", JSON: block})
+	}
+	return parts
+}
+
+// mimeOf knows a picture by the first bytes of its base64, as the program does; "" for an address.
+func mimeOf(data string) string {
+	if strings.Contains(data[:min(len(data), 12)], ":") {
+		return ""
+	}
+	for _, p := range []struct{ begin, mime string }{
+		{"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
+	} {
+		if strings.HasPrefix(data, p.begin) {
+			return p.mime
+		}
+	}
+	return "image/png"
+}

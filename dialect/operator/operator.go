@@ -1,0 +1,125 @@
+// Package operator reads and writes the sessions of Operator.
+//
+// # The format
+//
+// A log is JSON Lines, names in snake_case, times in seconds since 1970 with a fraction. The first record is the header,
+//
+//	{"type":"session","version":3,"id":UUIDv7,"timestamp":1794705154.29,"cwd":…,"parent_session"?:path}
+//
+// and every further one an entry:
+//
+//	{"id":8 characters,"timestamp":…,"parent_id"?:id,"type":KIND,…}
+//
+// A member that has no value is left out; the program's own forks have it as null. A message has its blocks under
+// "contents" and their text under "content".
+//
+// The leaf is the last entry, unless that is of type "leaf": such an entry hangs on the old leaf and makes its target
+// the new one, so that going back survives a restart.
+//
+// The document of the format calls the header "session_header", without a version, and two of the kinds "branch" and
+// "custom_info"; it has compactions without time and count of tokens. Operator and OperatorDoc both read both forms.
+// Operator writes what the program of today reads, OperatorDoc what the document says.
+//
+// The program splits its files at every line break of Unicode and loses entries whose texts have one: U+0085, U+2028 and
+// U+2029 are therefore written as escapes.
+package operator
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// version is the one that the program writes today.
+const version = 3
+
+// Types of the header.
+const (
+	typeHeader    = "session"
+	typeDocHeader = "session_header"
+)
+
+// Dialect is one value of the family.
+type Dialect struct {
+	name   string
+	header string // type of the header that is written
+	// branch and custom are the types of a branch summary and of an extension's state.
+	branch, custom string
+	// strict: what the program would pass over when it loads the log is not written.
+	strict bool
+	// byMessage: lists go by the time of the last message; otherwise by that of the log's last change.
+	byMessage bool
+	layout    layout
+}
+
+// The values of the family.
+var (
+	Operator = &Dialect{
+		name: "operator", header: typeHeader, branch: "branch_summary", custom: "custom",
+		strict: true, byMessage: true,
+	}
+	OperatorDoc = &Dialect{
+		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info",
+		layout: layout{profile: "default"},
+	}
+)
+
+var (
+	_ dialect.Dialect = (*Dialect)(nil)
+	_ session.Codec   = (*Dialect)(nil)
+)
+
+// Name is how people call the value.
+func (d *Dialect) Name() string { return d.name }
+
+// Family is what both values share.
+func (d *Dialect) Family() string { return "operator" }
+
+// Layout says where the program keeps its sessions.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec is the dialect itself: it has no state.
+func (d *Dialect) Codec() session.Codec { return d }
+
+// Rules: the program knows one model, set by its own entries alone, and keeps system messages behind a compaction.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }
+
+// kinds maps the type names of program and document. A "channel" says over which service people talk: it is kept and
+// shown as it is.
+var kinds = map[string]session.Kind{
+	"message":               session.KindMessage,
+	"thinking_level_change": session.KindThinkingLevelChange,
+	"model_change":          session.KindModelChange,
+	"compaction":            session.KindCompaction,
+	"branch_summary":        session.KindBranchSummary,
+	"branch":                session.KindBranchSummary,
+	"custom":                session.KindCustom,
+	"custom_info":           session.KindCustom,
+	"custom_message":        session.KindCustomMessage,
+	"label":                 session.KindLabel,
+	"session_info":          session.KindSessionInfo,
+	"leaf":                  session.KindLeaf,
+}
+
+// kindOf is kinds without its hash for the kind that nearly all entries are of.
+func kindOf(name []byte) session.Kind {
+	if string(name) == "message" {
+		return session.KindMessage
+	}
+	return kinds[string(name)]
+}
+
+func roleOf(name []byte) session.Role {
+	switch string(name) {
+	case "assistant":
+		return session.RoleAssistant
+	case "tool":
+		return session.RoleTool
+	case "user":
+		return session.RoleUser
+	case "system":
+		return session.RoleSystem
+	case "":
+		return session.RoleNone
+	}
+	return session.RoleOther
+}

@@ -1,0 +1,269 @@
+package operator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Writer = (*Dialect)(nil)
+
+// Habits says how the program does things.
+func (d *Dialect) Habits() dialect.Habits {
+	return dialect.Habits{
+		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
+		Branches: true, Labels: true,
+	}
+}
+
+// seconds is the program's spelling of a time: to the microsecond, always with a fraction.
+func seconds(t time.Time) []byte {
+	us := t.Round(time.Microsecond).UnixMicro()
+	out := strconv.AppendFloat(nil, float64(us)/1e6, 'f', -1, 64)
+	if bytes.IndexByte(out, '.') < 0 {
+		out = append(out, ".0"...)
+	}
+	return out
+}
+
+// breaks are the line breaks of Unicode at which the program splits its files. Raw, they can only stand in strings.
+var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)
+
+// escape makes a record safe for the program to read back.
+func escape(record []byte) []byte {
+	if !bytes.Contains(record, []byte("\xc2\x85")) && !bytes.Contains(record, []byte("\xe2\x80")) {
+		return record
+	}
+	return []byte(breaks.Replace(string(record)))
+}
+
+// Header gives the first record of a session.
+func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
+	if err := d.CheckID(n.ID); err != nil {
+		return nil, err
+	}
+	w := writer(`{"type":` + string(rawjson.Quote(d.header)))
+	if d.header == typeHeader {
+		w.add("version", strconv.AppendInt(nil, version, 10))
+	}
+	w.str("id", string(n.ID))
+	w.add("timestamp", seconds(n.Time))
+	w.str("cwd", n.CWD)
+	if n.Parent != "" {
+		w.str("parent_session", n.Parent)
+	}
+	return escape(append(w, '}')), nil
+}
+
+// EditHeader changes a header. The document's becomes the program's where the program is to read it; the program's
+// becomes the document's only as that of a new session.
+func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
+	raw := h.Raw
+	if rawjson.Str(raw, "type") != d.header && (d.header == typeHeader || edit.ID != nil) {
+		raw = rawjson.Set(raw, "type", rawjson.Quote(d.header))
+		if d.header == typeHeader {
+			raw = rawjson.Set(raw, "version", strconv.AppendInt(nil, version, 10))
+			if !isNumber(rawjson.Get(raw, "timestamp")) { // the program would take the file for none
+				at, _ := h.Timestamp.Time()
+				raw = rawjson.Set(raw, "timestamp", seconds(at))
+			}
+		} else {
+			raw = rawjson.Delete(raw, "version")
+		}
+	}
+	if edit.ID != nil {
+		if err := d.CheckID(*edit.ID); err != nil {
+			return nil, nil, err
+		}
+		raw = rawjson.Set(raw, "id", rawjson.Quote(string(*edit.ID)))
+	}
+	if edit.Time != nil {
+		raw = rawjson.Set(raw, "timestamp", seconds(*edit.Time))
+	}
+	if edit.CWD != nil {
+		raw = rawjson.Set(raw, "cwd", escape(rawjson.Quote(*edit.CWD)))
+	}
+	if edit.Parent != nil {
+		if *edit.Parent == "" {
+			raw = rawjson.Delete(raw, "parent_session")
+		} else {
+			raw = rawjson.Set(raw, "parent_session", escape(rawjson.Quote(*edit.Parent)))
+		}
+	}
+	return raw, nil, nil
+}
+
+// Record gives the record of a new entry, members in the order in which the program writes them.
+func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
+	kind, ok := d.typeOf(n.Body)
+	if !ok {
+		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
+	}
+	w := writer(`{"id":` + string(rawjson.Quote(string(n.ID))))
+	w.add("timestamp", seconds(n.Time))
+	if n.Parent != "" {
+		w.str("parent_id", string(n.Parent))
+	}
+	w.str("type", kind)
+	if err := d.members(&w, n.Body); err != nil {
+		return nil, err
+	}
+	return escape(append(w, '}')), nil
+}
+
+// typeOf is the value's name for a body.
+func (d *Dialect) typeOf(b session.Body) (string, bool) {
+	switch b := b.(type) {
+	case session.Message:
+		return "message", true
+	case session.ThinkingLevelChange:
+		return "thinking_level_change", true
+	case session.ModelChange:
+		return "model_change", true
+	case session.Compaction:
+		return "compaction", true
+	case session.BranchSummary:
+		return d.branch, true
+	case session.Custom:
+		return d.custom, true
+	case session.CustomMessage:
+		return "custom_message", true
+	case session.Label:
+		return "label", true
+	case session.SessionInfo:
+		return "session_info", true
+	case session.Leaf:
+		return "leaf", true
+	case session.Opaque:
+		return b.Type, b.Type != "" && b.Type != typeHeader && b.Type != typeDocHeader
+	}
+	return "", false
+}
+
+// members adds what a body says.
+func (d *Dialect) members(w *writer, body session.Body) error {
+	var errs []error
+	raw := func(key string, value session.Raw) {
+		if rawjson.IsNull(value) {
+			return
+		}
+		if !rawjson.Valid(value) {
+			errs = append(errs, fmt.Errorf("%s is not JSON", key))
+			return
+		}
+		w.add(key, rawjson.Compact(value))
+	}
+	switch b := body.(type) {
+	case session.Message:
+		if err := d.checkMessage(b.JSON); err != nil {
+			return err
+		}
+		raw("message", b.JSON)
+	case session.ThinkingLevelChange:
+		if d.strict && !slices.Contains(levels, b.Level) {
+			return fmt.Errorf("thinking level %q: Operator knows %s", b.Level, strings.Join(levels, ", "))
+		}
+		w.str("thinking_level", b.Level)
+	case session.ModelChange:
+		provider, id := b.Provider, b.ModelID
+		if provider == "" && id == "" {
+			provider, id, _ = strings.Cut(b.Model, "/")
+		}
+		w.str("model_id", id)
+		w.str("provider_id", provider)
+	case session.Compaction:
+		w.str("summary", b.Summary)
+		w.str("first_kept_entry_id", string(b.FirstKept))
+		tokens := b.TokensBefore
+		if rawjson.IsNull(tokens) {
+			tokens = noTokens
+		}
+		raw("tokens_before", tokens)
+		raw("details", b.Details)
+		w.add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+	case session.BranchSummary:
+		w.str("from_id", string(b.From))
+		w.str("summary", b.Summary)
+		raw("details", b.Details)
+		w.add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+	case session.Custom:
+		w.str("custom_type", b.Type)
+		raw("data", b.Data)
+	case session.CustomMessage:
+		w.str("custom_type", b.Type)
+		raw("content", blocks(b.Content))
+		w.add("display", strconv.AppendBool(nil, b.Display))
+		raw("details", b.Details)
+	case session.Label:
+		if b.Label != "" {
+			w.str("label", b.Label)
+		}
+		w.str("target_id", string(b.Target))
+	case session.SessionInfo:
+		w.str("name", b.Name)
+	case session.Leaf:
+		if b.Target != "" {
+			w.str("target_id", string(b.Target))
+		}
+	case session.Opaque:
+		for key, value := range rawjson.Fields(b.JSON) {
+			switch key {
+			case "type", "id", "parent_id", "timestamp":
+			default:
+				w.add(key, rawjson.Compact(value))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// levels are what the program knows: an entry with another is lost to it.
+var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// checkMessage says why the program would not read a message back: it drops roles that it does not know, and takes one
+// without "contents" for an empty one.
+func (d *Dialect) checkMessage(m []byte) error {
+	if !rawjson.IsObject(m) {
+		return errors.New("the message must be a JSON object")
+	}
+	if !d.strict {
+		return nil
+	}
+	switch role := rawjson.Str(m, "role"); role {
+	case "user", "assistant", "tool", "system":
+		if !rawjson.IsArray(rawjson.Get(m, "contents")) {
+			return fmt.Errorf("the %s message has no list of \"contents\"", role)
+		}
+	case "custom", "branch_summary", "compaction_summary":
+	default:
+		return fmt.Errorf("message role %q: Operator knows user, assistant, tool, system, custom, branch_summary and compaction_summary", role)
+	}
+	return nil
+}
+
+// Persist has nothing to do: the program keeps everything as it is.
+func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
+	return record, nil
+}
+
+// CheckID says why an id will not do.
+func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
+
+// NewID makes a UUID of version 7.
+func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
+	return dialect.UUIDv7(t, random)
+}
+
+// NewEntryID makes eight hex digits.
+func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
+	return dialect.ShortEntryID(random)
+}

@@ -84,7 +84,7 @@ func (a *app) check(ctx context.Context, s *store.Store, paths []string, opt sto
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return fmt.Errorf("interrupted after %d of %s", done, counted(len(files), "file", "files"))
+		return fmt.Errorf("interrupted after %s of %s", grouped(int64(done)), counted(len(files), "file", "files"))
 	case found > 0:
 		return quietError{errors.New("there are problems")}
 	case len(files) == 0:

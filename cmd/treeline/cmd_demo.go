@@ -26,7 +26,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Example: "  treeline demo",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.page(cmd.Context(), a.demo)
+			width, _ := terminalWidth(a.stdout)
+			return a.print(cmd.Context(), a.stdout, width, a.demo) // without a pager: it is to end by itself
 		},
 	}
 }
@@ -97,7 +98,14 @@ func (a *app) demo(ctx context.Context, out *output) error {
 func (d *demoPlay) say(what, command string) {
 	d.step++
 	st := d.out.style
-	fmt.Fprintf(d.out, "\n%s %s\n", st.mark("1;36", fmt.Sprintf("%d.", d.step)), st.bold(what))
+	fmt.Fprintln(d.out)
+	for i, line := range wrap(what, max(d.out.width-3, 0)) {
+		number := "  "
+		if i == 0 {
+			number = st.mark("1;36", fmt.Sprintf("%d.", d.step))
+		}
+		fmt.Fprintln(d.out, number, st.bold(line))
+	}
 	if command != "" {
 		fmt.Fprintln(d.out, st.cyan("   $ "+command))
 	}
@@ -111,9 +119,13 @@ func (d *demoPlay) begin(ctx context.Context) (err error) {
 	if err := d.add(ctx, demoTalk); err != nil {
 		return err
 	}
-	d.say("A session is a log: a header, then one line per entry, appended and never changed.", "cut -c-90 "+demoName)
+	columns := 90
+	if d.out.width > 0 {
+		columns = min(columns, max(d.out.width-3, 20))
+	}
+	d.say("A session is a log: a header, then one line per entry, appended and never changed.", fmt.Sprintf("cut -c-%d %s", columns, demoName))
 	for _, line := range append([]string{demoHeader}, strings.Split(demoTalk, "\n")...) {
-		fmt.Fprintln(d.out, d.out.style.dim("   "+cut(line, 90)))
+		fmt.Fprintln(d.out, d.out.style.dim("   "+cut(line, columns)))
 	}
 	return nil
 }

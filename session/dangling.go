@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // stripping is what DropFailed and StripDangling found in a first pass over a context.
 type stripping struct {
 	dropFailed bool
@@ -29,7 +31,7 @@ func (c *Context) findDangling() error {
 			for _, id := range codec.ToolCalls(m) {
 				calls[id] = true
 			}
-			if id := codec.ToolResult(m); id != "" {
+			for _, id := range toolResults(codec, m) {
 				s.results[id] = true
 			}
 		}
@@ -43,11 +45,15 @@ func (s *stripping) apply(codec Codec, m []byte) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil
 	}
-	if id := codec.ToolResult(m); id != "" {
-		if s.failed[id] && !s.calls[id] || s.dangling && !s.calls[id] {
+	if ids := toolResults(codec, m); len(ids) > 0 {
+		gone := func(id string) bool { return !s.calls[id] && (s.dangling || s.failed[id]) }
+		switch {
+		case !slices.ContainsFunc(ids, gone):
+			return m, nil
+		case len(ids) == 1 && codec.Role(m) == RoleTool:
 			return nil, nil
 		}
-		return m, nil
+		return codec.Strip(m, gone)
 	}
 	if !s.dangling {
 		return m, nil
@@ -58,4 +64,16 @@ func (s *stripping) apply(codec Codec, m []byte) ([]byte, error) {
 		}
 	}
 	return m, nil
+}
+
+// toolResults gives the ids of the calls that a message answers. A codec of an agent that puts several results into one
+// message has a method for it; its Strip then removes results too.
+func toolResults(codec Codec, m []byte) []string {
+	if c, ok := codec.(interface{ ToolResults(message []byte) []string }); ok {
+		return c.ToolResults(m)
+	}
+	if id := codec.ToolResult(m); id != "" {
+		return []string{id}
+	}
+	return nil
 }

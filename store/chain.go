@@ -5,7 +5,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// chain hangs the entries of a path behind each other, leaving out labels.
+// chain hangs the entries of a path behind each other, leaving out labels and what only moves the leaf.
 type chain struct {
 	s       *Session
 	editor  dialect.Editor
@@ -18,7 +18,7 @@ type chain struct {
 }
 
 func (c *chain) add(e session.Entry) error {
-	if e.Kind == session.KindLabel {
+	if e.Kind == session.KindLabel || e.Kind == session.KindLeaf {
 		c.skipped = append(c.skipped, e.ID)
 		return nil
 	}

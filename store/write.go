@@ -208,6 +208,9 @@ func (s *Session) append(ctx context.Context, body session.Body, at *session.Ent
 		return s.appendDeferred(ctx, p)
 	}
 	w.tip = p.entry.ID
+	if leaf, ok := body.(session.Leaf); ok {
+		w.tip = leaf.Target // nothing hangs on an entry that moves the leaf
+	}
 	w.queue = append(w.queue, p)
 	if w.busy {
 		p.turn = make(chan struct{})

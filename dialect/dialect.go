@@ -91,7 +91,7 @@ type Layout interface {
 	// Dir is the folder, relative to Root.Sessions, for sessions of this working directory. Two directories may
 	// share a folder: the header's cwd decides, never the folder's name.
 	Dir(env Env, cwd string) string
-	// File is the file name of a session that begins at t.
+	// File is the file name of a session that begins at t, which is in the local time zone.
 	File(t time.Time, id session.ID) string
 	// Owns says whether a log of that name (relative to Root.Sessions) is one of this layout's session logs.
 	Owns(name string) bool

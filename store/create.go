@@ -43,7 +43,7 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 	if dir == "" {
 		dir = s.sessionDir(d, n.CWD)
 	}
-	sess, err := s.begin(ctx, d, n, filepath.Join(dir, d.Layout().File(n.Time, n.ID)), opt.Write)
+	sess, err := s.begin(ctx, d, n, filepath.Join(dir, s.fileName(d, n)), opt.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +120,14 @@ func (s *Store) absolute(dir string) string {
 		return filepath.Clean(dir)
 	}
 	return filepath.Join(s.opt.Env.WorkDir, dir)
+}
+
+// fileName is what the agent calls the log of a new session. Some put the local time into it.
+func (s *Store) fileName(d dialect.Dialect, n dialect.NewSession) string {
+	if zone := s.opt.Env.Zone; zone != nil {
+		n.Time = n.Time.In(zone)
+	}
+	return d.Layout().File(n.Time, n.ID)
 }
 
 // sessionDir is where the agent would keep the sessions of a working directory.

@@ -128,7 +128,7 @@ func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession
 		opt.Defer = dialect.DeferNever
 		next = s.waitingSession(memory.New(), memoryName, "", d, records, opt)
 	} else {
-		path := filepath.Join(dir, d.Layout().File(n.Time, n.ID))
+		path := filepath.Join(dir, s.fileName(d, n))
 		b, err := s.writeDir(dir, path, opt)
 		if err != nil {
 			return nil, err
@@ -171,6 +171,12 @@ func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) 
 // openSource opens a session that is to be copied, and fills in what the copy is to be.
 func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions) (*Session, CreateOptions, error) {
 	src, err := s.Open(ctx, source, OpenOptions{})
+	if err == nil && opt.Dialect != nil && opt.Dialect != src.dialect && opt.Dialect.Family() == src.dialect.Family() {
+		// It is for the other value to say which entries it would write in another form.
+		if err = src.Close(); err == nil {
+			src, err = s.Open(ctx, source, OpenOptions{Dialect: opt.Dialect})
+		}
+	}
 	if err != nil {
 		return nil, opt, err
 	}
@@ -182,8 +188,6 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 		err = named(source, newer(h)) // a copy would be one of that version, too
 	case opt.Dialect != nil && opt.Dialect.Family() != src.dialect.Family():
 		err = named(source, fmt.Errorf("a copy of a session of %s for %s is %w", src.dialect.Name(), opt.Dialect.Name(), ErrUnsupported))
-	case opt.Dialect != nil:
-		src.dialect = opt.Dialect
 	}
 	var d dialect.Writer
 	if err == nil {

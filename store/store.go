@@ -136,7 +136,8 @@ func (s *Store) sourceOf(path string) (Source, bool) {
 	return Source{}, false
 }
 
-// detect finds the dialect of a log by its first records, and among the values of a family by where the log lies.
+// detect finds the dialect of a log by its first records, and among the values of a family by what it says itself or
+// else by where it lies.
 // Without any record the log is of the default dialect: the agents take an empty file for a new session.
 func (s *Store) detect(path string, first []dialect.Record) (dialect.Dialect, bool) {
 	return s.detectIn(s.dialectOf(path), first)
@@ -151,10 +152,23 @@ func (s *Store) detectIn(place dialect.Dialect, first []dialect.Record) (dialect
 		if !d.Detect(first) {
 			continue
 		}
+		if exact, ok := s.exact(d.Family(), first); ok {
+			return exact, true
+		}
 		if place.Family() == d.Family() {
 			return place, true
 		}
 		return d, true
 	}
 	return place, false
+}
+
+// exact finds the value of a family that knows the log for its own, whatever place it lies in.
+func (s *Store) exact(family string, first []dialect.Record) (dialect.Dialect, bool) {
+	for _, d := range s.opt.Dialects {
+		if e, ok := d.(dialect.Exact); ok && d.Family() == family && e.Exact(first) {
+			return d, true
+		}
+	}
+	return nil, false
 }

@@ -56,7 +56,7 @@ type Decoder interface {
 	Finish() error
 }
 
-// Env is what a layout knows of the machine. The functions must not be nil.
+// Env is what a layout knows of the machine. The functions must not be nil unless they say so.
 type Env struct {
 	Home    string // absolute
 	TempDir string // absolute, as the operating system gives it
@@ -65,6 +65,10 @@ type Env struct {
 	Getenv func(string) string
 	// Realpath resolves symbolic links; it fails where the path does not exist.
 	Realpath func(string) (string, error)
+	// Folders lists the names of the folders in a folder, without symbolic links. It may be nil: then nothing is looked up.
+	Folders func(dir string) ([]string, error)
+	// Access says whether a path exists and may be read and written. It may be nil: then nothing is known.
+	Access func(path string) (exists, read, write bool)
 	// Zone is the local time zone.
 	Zone *time.Location
 	// Terminal names the terminal that the process runs in, for breadcrumbs; "" where there is none.

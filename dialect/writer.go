@@ -11,7 +11,8 @@ import (
 // anywhere.
 type Writer interface {
 	Dialect
-	// Header gives the record that begins a session.
+	// Header gives the record that begins a session; nil where the format has none. What it would say is then in the
+	// Header of the first NewEntry.
 	Header(n NewSession) ([]byte, error)
 	// EditHeader changes members of a header that was read and keeps all others. It also brings an old version's header
 	// up to today's. Where the log has a title slot, its record comes in too and both come out changed.
@@ -57,6 +58,8 @@ type NewEntry struct {
 	Parent session.EntryID
 	Time   time.Time
 	Body   session.Body
+	// Header is the session's: in some formats the first entry says what stands in a header elsewhere.
+	Header session.Header
 }
 
 // PersistOptions say what Persist works with.
@@ -88,6 +91,10 @@ type Habits struct {
 	RenameByEntry bool
 	// Branches, Labels: the format can express them.
 	Branches, Labels bool
+	// Nameless: a session cannot be given a name.
+	Nameless bool
+	// DropsEmptyFolders: when the last log of a folder is removed, the folder goes too.
+	DropsEmptyFolders bool
 	// LeafType is the type of the custom entry that makes a branch last; "" where the format has entries for it.
 	LeafType string
 	// AskedAtOnce: a log that is asked for by its path, a fork and a branched session are written at once, whatever

@@ -27,6 +27,8 @@ type Header struct {
 	// Record tells where it stands.
 	Span Span
 	Line int
+	// InEntry is set when the record is the first entry's too: the log has no record for a header alone.
+	InEntry bool
 	// Newer is set when Version is higher than this program knows: such a log is read as well as we can and never
 	// written.
 	Newer bool

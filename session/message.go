@@ -14,6 +14,8 @@ type (
 		Native string
 		// JSON is the dialect's own message.
 		JSON Raw
+		// Meta: the agent put it in, in the user's or the model's name.
+		Meta bool
 		// Provider and Model say who answered; Stop why the answer ended; Error what went wrong. Assistants only.
 		Provider, Model string
 		// ModelJSON is the model as the agent's own context names it after this answer; nil where the answer changes

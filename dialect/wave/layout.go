@@ -1,0 +1,102 @@
+package wave
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout is where the sessions of one value are.
+type layout struct {
+	// rule makes the name of a project's folder from a resolved path.
+	rule func(resolved string) string
+	// document: the folders of the document's rule, and its ids.
+	document bool
+	order    dialect.Order
+}
+
+var (
+	_ dialect.Placer = layout{}
+	_ dialect.Sharer = layout{}
+)
+
+// Roots gives the folder in the home directory: Wave knows no other.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	return []dialect.Root{l.RootAt(filepath.Join(env.Home, ".wave"))}
+}
+
+// RootAt gives the place below Wave's folder.
+func (l layout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
+}
+
+// Dir is the folder for the sessions of a working directory.
+func (l layout) Dir(env dialect.Env, cwd string) string { return l.rule(resolve(env, cwd)) }
+
+// DirBeside is Dir where others may have the folder: by the document's rule a directory whose name is taken by sessions of
+// another one gets its hash behind the name. The program knows no such thing: there they share a folder.
+func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) []string) string {
+	resolved := resolve(env, cwd)
+	plain := l.rule(resolved)
+	if !l.document {
+		return plain
+	}
+	others := owners(plain)
+	if len(others) == 0 || slices.ContainsFunc(others, func(o string) bool { return resolve(env, o) == resolved }) {
+		return plain
+	}
+	return hashed(plain, resolved)
+}
+
+// File is the id: nothing in the log has it.
+func (l layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
+
+// Shares: the folders of both rules lie side by side.
+func (l layout) Shares() bool { return true }
+
+// Owns tells them apart. A folder with a leading hyphen is the document's, unless the file in it has an id that the
+// document does not know: "/-x" has such a name by the program's rule.
+func (l layout) Owns(name string) bool {
+	if path.Ext(name) != ".jsonl" {
+		return false
+	}
+	u, err := ParseUUID(string(fileID(name)))
+	isDocument := strings.HasPrefix(name, "-") && strings.Count(name, "/") == 1 && (err != nil || u.Version() == 6)
+	return isDocument == l.document
+}
+
+// fileID is the id in the name of a log.
+func fileID(name string) session.ID {
+	base := strings.TrimSuffix(path.Base(name), ".jsonl")
+	return session.ID(strings.TrimPrefix(base, subagent))
+}
+
+// subagent begins the names of subagents' logs.
+const subagent = "subagent-"
+
+// Named gives what a log's name says: the id and, if it is of version 6, when the session began.
+func (l layout) Named(name string) (id session.ID, created session.Time) {
+	id = fileID(name)
+	if u, err := ParseUUID(string(id)); err == nil {
+		if t, ok := u.Time(); ok {
+			created = session.TimeOf(t)
+		}
+	}
+	return id, created
+}
+
+// Order says how lists are ordered.
+func (l layout) Order() dialect.Order { return l.order }
+
+// WorkDir maps the name of a folder back to the only directory that it can be of, "" where there is not exactly one.
+func (l layout) WorkDir(env dialect.Env, dir string) string {
+	if strings.Contains(dir, "/") {
+		return ""
+	}
+	return l.existing(env, dir)
+}

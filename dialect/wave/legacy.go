@@ -1,0 +1,323 @@
+package wave
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// LegacyDialect reads the sessions from before the line format. Each is one JSON document,
+//
+//	{"id":…,"version":…,"messages":[…],"metadata":{"workdir":…,"startedAt":…,"lastActiveAt":…,"latestTotalTokens":…}}
+//
+// in ~/.wave/sessions. Nobody writes them any more, and neither do we.
+type LegacyDialect struct{ codec }
+
+// Legacy is the one value.
+var Legacy = &LegacyDialect{}
+
+var (
+	_ dialect.Dialect = (*LegacyDialect)(nil)
+	_ dialect.Layout  = legacyLayout{}
+	_ dialect.Sharer  = legacyLayout{}
+)
+
+// Name is how people call it.
+func (d *LegacyDialect) Name() string { return "wave-legacy" }
+
+// Family is its own: nothing in these files is a line.
+func (d *LegacyDialect) Family() string { return "wave-legacy" }
+
+// Layout says where the old sessions are.
+func (d *LegacyDialect) Layout() dialect.Layout { return legacyLayout{} }
+
+// Codec looks inside messages.
+func (d *LegacyDialect) Codec() session.Codec { return codec{} }
+
+// Encode gives the message as it stands in the document.
+func (d *LegacyDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// MessageParts gives what is inside a message of a context in neutral form.
+func (d *LegacyDialect) MessageParts(m []byte) []session.Part { return messageParts(m) }
+
+type legacyLayout struct{}
+
+func (legacyLayout) Roots(env dialect.Env) []dialect.Root {
+	return []dialect.Root{legacyLayout{}.RootAt(filepath.Join(env.Home, ".wave"))}
+}
+
+func (legacyLayout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, "sessions")}
+}
+
+func (legacyLayout) Dir(dialect.Env, string) string { return "" }
+
+func (legacyLayout) File(_ time.Time, id session.ID) string { return string(id) + ".json" }
+
+func (legacyLayout) Owns(name string) bool { return path.Ext(name) == ".json" && !strings.Contains(name, "/") }
+
+// Shares: the folder is Wave's, in which the new sessions lie too.
+func (legacyLayout) Shares() bool { return true }
+
+// document is what stands in an old file.
+type document struct {
+	id, version, messages, metadata []byte
+	at                              int // where the messages begin
+}
+
+// parse reads the members of a document; false where it is none.
+func (d *document) parse(data []byte) bool {
+	if !rawjson.IsObject(data) {
+		return false
+	}
+	var t rawjson.Text
+	t.Reset(data)
+	o, _ := t.Object(0)
+	for o.Next() {
+		switch string(o.Key) {
+		case "id":
+			d.id = o.Value()
+		case "version":
+			d.version = o.Value()
+		case "messages":
+			d.at = o.Offset()
+			d.messages = o.Value()
+		case "metadata":
+			d.metadata = o.Value()
+		}
+	}
+	return rawjson.IsString(d.id) && rawjson.IsString(d.version) && rawjson.IsArray(d.messages) && rawjson.IsObject(d.metadata)
+}
+
+// Detect claims a document that has all four members.
+func (d *LegacyDialect) Detect(first []dialect.Record) bool {
+	var doc document
+	for _, r := range first {
+		if data := dialect.TrimBOM(r.Data); rawjson.Valid(data) && rawjson.IsObject(data) {
+			return doc.parse(data)
+		}
+	}
+	return doc.parse(joined(first)) // it may stand on several lines
+}
+
+// joined puts records together as they stand in the log.
+func joined(records []dialect.Record) []byte {
+	if len(records) == 0 {
+		return nil
+	}
+	start := records[0].Offset
+	var all []byte
+	for _, r := range records {
+		for int64(len(all)) < r.Offset-start {
+			all = append(all, ' ')
+		}
+		all = append(all, r.Data...)
+	}
+	if all = dialect.TrimBOM(all); !rawjson.Valid(all) {
+		return nil
+	}
+	return all
+}
+
+// legacyDecoder waits for the end: only then is the document there.
+type legacyDecoder struct {
+	b       *session.Builder
+	records []dialect.Record
+}
+
+// NewDecoder starts to decode a document.
+func (d *LegacyDialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	b.SetCodec(codec{})
+	return &legacyDecoder{b: b}
+}
+
+// Decode takes the next line, or the whole file.
+func (dec *legacyDecoder) Decode(r dialect.Record) {
+	r.Data = bytes.Clone(r.Data)
+	dec.records = append(dec.records, r)
+}
+
+// Finish reads the document.
+func (dec *legacyDecoder) Finish() error {
+	for i, r := range dec.records {
+		var doc document
+		if skip := len(r.Data) - len(dialect.TrimBOM(r.Data)); rawjson.Valid(r.Data[skip:]) && doc.parse(r.Data[skip:]) {
+			dec.other(dec.records[:i])
+			dec.take(r, r.Data[skip:], r.Offset+int64(skip), &doc)
+			dec.other(dec.records[i+1:])
+			return nil
+		}
+	}
+	var doc document
+	if all := joined(dec.records); doc.parse(all) {
+		dec.take(dec.records[0], all, dec.records[0].Offset, &doc)
+		return nil
+	}
+	if !slicesHaveText(dec.records) {
+		return nil
+	}
+	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "not a session document of Wave: no JSON with id, version, messages and metadata",
+		Advice: "the file was not changed; if it is a session, it was damaged or cut off"}
+}
+
+func slicesHaveText(records []dialect.Record) bool {
+	for _, r := range records {
+		if len(bytes.TrimSpace(r.Data)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// other reports lines beside the document.
+func (dec *legacyDecoder) other(records []dialect.Record) {
+	for _, r := range records {
+		if len(bytes.TrimSpace(r.Data)) > 0 {
+			dec.b.Problem(session.Problem{Line: r.Line, Offset: r.Offset, Kind: session.ProblemMalformed,
+				Message: fmt.Sprintf("%d bytes beside the document", len(r.Data)), Advice: "they are passed over and stay in the file"})
+		}
+	}
+}
+
+// take makes entries of the messages. data begins at the offset at.
+func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *document) {
+	started := rawjson.Get(doc.metadata, "startedAt")
+	h := session.Header{
+		ID: session.ID(text(doc.id)), Version: version, CWD: rawjson.Str(doc.metadata, "workdir"),
+		Timestamp: session.Time{Text: string(started)}, Raw: bytes.Clone(data), Line: r.Line,
+		Span: session.Span{Offset: at, Length: int64(len(data))},
+	}
+	dec.b.SetHeader(h)
+	report := func(offset int64, message string) {
+		line := r.Line + bytes.Count(data[:offset-at], []byte{'\n'})
+		dec.b.Problem(session.Problem{Line: line, Offset: offset, Kind: session.ProblemField, Message: message, Advice: "it is kept as it is"})
+	}
+	if err := checkTimes(started, rawjson.Get(doc.metadata, "lastActiveAt")); err != nil {
+		report(at, err.Error())
+	}
+	if h.CWD == "" {
+		report(at, "the metadata name no workdir")
+	}
+	// Between two messages there is nothing but a comma and white space: each is found where the one before ends.
+	rest := 1
+	for m := range rawjson.Elements(doc.messages) {
+		rest += bytes.Index(doc.messages[rest:], m)
+		span := session.Span{Offset: at + int64(doc.at+rest), Length: int64(len(m))}
+		rest += len(m)
+		dec.message(r, m, span, at, data, report)
+	}
+}
+
+func (dec *legacyDecoder) message(r dialect.Record, m []byte, span session.Span, at int64, data []byte, report func(int64, string)) {
+	if !rawjson.IsObject(m) {
+		report(span.Offset, fmt.Sprintf("the message is %s, not an object", dialect.Shorten(m)))
+		return
+	}
+	role, blocks := text(rawjson.Get(m, "role")), rawjson.Get(m, "blocks")
+	env := &session.Envelope{
+		ID: text(rawjson.Get(m, "id")), InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(role),
+		Type: messageType, Span: span, Line: r.Line + bytes.Count(data[:span.Offset-at], []byte{'\n'}), Record: m,
+	}
+	if len(env.ID) == 0 {
+		env.ID = nil
+	}
+	if hasCompact(blocks) {
+		env.Kind = session.KindCompaction
+	}
+	for _, wrong := range violations(role, blocks, timeless) { // messages had no times of their own
+		report(span.Offset, wrong)
+	}
+	dec.b.Add(env)
+}
+
+var timeless = []byte(`"2026-01-01T00:00:00.000Z"`)
+
+// checkTimes says what is wrong with the times of a session: both must be moments, in their order.
+func checkTimes(started, active []byte) error {
+	if !isISO(started) || !isISO(active) {
+		return errors.New("startedAt and lastActiveAt must be times in ISO 8601")
+	}
+	a, _ := session.Time{Text: string(started)}.Time()
+	b, _ := session.Time{Text: string(active)}.Time()
+	if a.After(b) {
+		return fmt.Errorf("startedAt %s is later than lastActiveAt %s", started, active)
+	}
+	return nil
+}
+
+// Peek reads a document that is there whole; of a longer one the id comes from its head, and the metadata from its tail.
+func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
+	s := dialect.Summary{Messages: -1}
+	var doc document
+	if whole {
+		b := session.NewBuilder("", nil)
+		dec := d.NewDecoder(b)
+		dec.Decode(dialect.Record{Data: head, Line: 1})
+		if dec.Finish() != nil || b.Header().Raw == nil {
+			return d.peekLines(head)
+		}
+		doc.parse(b.Header().Raw)
+		s.Messages = 0
+		for e := range b.Finish().Entries() {
+			if e.Kind == session.KindMessage {
+				s.Messages++
+			}
+		}
+		for m := range rawjson.Elements(doc.messages) {
+			if s.Prompt == "" && rawjson.IsObject(m) {
+				s.Prompt = prompt(m)
+			}
+		}
+	} else {
+		doc.id, doc.metadata = member(head, "id", bytes.Index), member(head, "metadata", bytes.Index)
+		if doc.metadata == nil {
+			doc.metadata = member(tail, "metadata", bytes.LastIndex)
+		}
+		if !rawjson.IsString(doc.id) || !rawjson.IsObject(doc.metadata) || !rawjson.IsString(rawjson.Get(doc.metadata, "workdir")) {
+			return s
+		}
+	}
+	s.OK, s.ID, s.Version = true, session.ID(text(doc.id)), version
+	s.CWD = rawjson.Str(doc.metadata, "workdir")
+	s.Created = session.Time{Text: string(rawjson.Get(doc.metadata, "startedAt"))}
+	s.Active = session.Time{Text: string(rawjson.Get(doc.metadata, "lastActiveAt"))}
+	return s
+}
+
+// peekLines is Peek for a document with other lines beside it.
+func (d *LegacyDialect) peekLines(log []byte) dialect.Summary {
+	for line := range bytes.Lines(log) {
+		if line = bytes.TrimSpace(line); len(line) < len(log) && rawjson.Valid(line) {
+			if s := d.Peek(line, nil, true); s.OK {
+				return s
+			}
+		}
+	}
+	return dialect.Summary{Messages: -1}
+}
+
+// member finds the value of a member in a piece of a document, nil where it is not there whole.
+func member(piece []byte, key string, find func(s, sep []byte) int) []byte {
+	i := find(piece, []byte(`"`+key+`"`))
+	if i < 0 {
+		return nil
+	}
+	i = rawjson.SkipSpace(piece, i+len(key)+2)
+	if i >= len(piece) || piece[i] != ':' {
+		return nil
+	}
+	i = rawjson.SkipSpace(piece, i+1)
+	end, err := rawjson.Skip(piece, i)
+	if err != nil {
+		return nil
+	}
+	return piece[i:end]
+}

@@ -1,0 +1,279 @@
+package wave
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The entities of the format's document, with all their fields and rules. Validate says which rules are broken.
+
+// Permissions say what may be done with a folder.
+type Permissions string
+
+// The document's four.
+const (
+	PermissionRead      Permissions = "read"
+	PermissionWrite     Permissions = "write"
+	PermissionReadWrite Permissions = "readwrite"
+	PermissionNone      Permissions = "none"
+)
+
+// SessionDirectory is the folder of all projects.
+type SessionDirectory struct {
+	BasePath    string
+	Exists      bool
+	Permissions Permissions
+}
+
+// Directory describes the folder of all projects on a machine.
+func Directory(env dialect.Env) SessionDirectory {
+	d := SessionDirectory{BasePath: Doc.layout.Roots(env)[0].Sessions, Permissions: PermissionNone}
+	if env.Access == nil {
+		return d
+	}
+	exists, read, write := env.Access(d.BasePath)
+	d.Exists = exists
+	switch {
+	case read && write:
+		d.Permissions = PermissionReadWrite
+	case read:
+		d.Permissions = PermissionRead
+	case write:
+		d.Permissions = PermissionWrite
+	}
+	return d
+}
+
+// Validate says why no session can be created here. A folder that is missing is no reason: it is created with the first
+// one.
+func (d SessionDirectory) Validate() error {
+	var errs []error
+	if !filepath.IsAbs(d.BasePath) {
+		errs = append(errs, fmt.Errorf("base path %q is not absolute", d.BasePath))
+	}
+	if d.Exists && d.Permissions != PermissionReadWrite && d.Permissions != PermissionWrite {
+		errs = append(errs, fmt.Errorf("%s is not writable (%s)", d.BasePath, d.Permissions))
+	}
+	return errors.Join(errs...)
+}
+
+// ProjectDirectory is the folder of one working directory's sessions.
+type ProjectDirectory struct {
+	// OriginalPath is resolved: no part of it is a symbolic link.
+	OriginalPath string
+	EncodedName  string
+	EncodedPath  string
+	// PathHash is set where the name has it, because it would be too long or is taken by another directory.
+	PathHash       string
+	IsSymbolicLink bool
+}
+
+// Project gives the folder of a working directory's sessions. owners, if not nil, gives the working directories that
+// sessions in a folder name: one whose name is taken gets a hash.
+func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) []string) ProjectDirectory {
+	if owners == nil {
+		owners = func(string) []string { return nil }
+	}
+	name := d.layout.DirBeside(env, cwd, owners)
+	p := ProjectDirectory{
+		OriginalPath: resolve(env, cwd), EncodedName: name,
+		EncodedPath:    filepath.Join(d.layout.Roots(env)[0].Sessions, name),
+		IsSymbolicLink: isLink(env, cwd),
+	}
+	if hash := pathHash(p.OriginalPath); strings.HasSuffix(name, "-"+hash) {
+		p.PathHash = hash
+	}
+	return p
+}
+
+// isLink says whether a path is itself a symbolic link: what it leads to is not what stands in its folder.
+func isLink(env dialect.Env, p string) bool {
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(env.WorkDir, p)
+	}
+	real, err := env.Realpath(p)
+	if err != nil {
+		return false
+	}
+	parent, err := env.Realpath(filepath.Dir(p))
+	return err == nil && real != filepath.Join(parent, filepath.Base(p))
+}
+
+// Validate checks the document's rules.
+func (p ProjectDirectory) Validate() error {
+	var errs []error
+	if !filepath.IsAbs(p.OriginalPath) || filepath.Clean(p.OriginalPath) != p.OriginalPath {
+		errs = append(errs, fmt.Errorf("original path %q is not absolute and resolved", p.OriginalPath))
+	}
+	if i := strings.IndexFunc(p.EncodedName, func(r rune) bool { return !safe(r) }); i >= 0 || p.EncodedName == "" {
+		errs = append(errs, fmt.Errorf("encoded name %q: only letters, digits, hyphens and underscores", p.EncodedName))
+	}
+	if len(p.EncodedName) > maxName {
+		errs = append(errs, fmt.Errorf("encoded name of %d characters, more than %d", len(p.EncodedName), maxName))
+	}
+	if len(documentName(p.OriginalPath)) != len(p.EncodedName) && p.PathHash == "" {
+		errs = append(errs, fmt.Errorf("encoded name %q needs a path hash", p.EncodedName))
+	}
+	if filepath.Base(p.EncodedPath) != p.EncodedName {
+		errs = append(errs, fmt.Errorf("encoded path %q does not end in the encoded name", p.EncodedPath))
+	}
+	return errors.Join(errs...)
+}
+
+// SessionFile is the log of one session.
+type SessionFile struct {
+	SessionID    string
+	FilePath     string
+	Workdir      string
+	MessageCount int
+	FileSize     int64
+	// CreatedAt is the time in the id.
+	CreatedAt    time.Time
+	LastModified time.Time
+}
+
+// Validate checks the document's rules. That the file exists and can be read is for those who open it.
+func (f SessionFile) Validate() error {
+	var errs []error
+	errs = append(errs, checkV6(f.SessionID))
+	if path.Ext(filepath.ToSlash(f.FilePath)) != ".jsonl" {
+		errs = append(errs, fmt.Errorf("file %q does not end in .jsonl", f.FilePath))
+	}
+	if string(fileID(filepath.ToSlash(f.FilePath))) != f.SessionID {
+		errs = append(errs, fmt.Errorf("session %q lies in the file %q", f.SessionID, filepath.Base(f.FilePath)))
+	}
+	if f.MessageCount < 0 {
+		errs = append(errs, fmt.Errorf("%d messages", f.MessageCount))
+	}
+	return errors.Join(errs...)
+}
+
+func checkV6(id string) error {
+	u, err := ParseUUID(id)
+	if err != nil {
+		return fmt.Errorf("session id: %w", err)
+	}
+	if _, ok := u.Time(); !ok {
+		return fmt.Errorf("session id %q is a UUID of version %d, not 6", id, u.Version())
+	}
+	return nil
+}
+
+// SessionMessage is one line.
+type SessionMessage struct {
+	Role      string
+	Blocks    session.Raw // an array; Blocks decodes it
+	Timestamp string
+	Usage     session.Raw
+	Metadata  session.Raw
+}
+
+// ParseMessage reads a line.
+func ParseMessage(line []byte) (SessionMessage, error) {
+	if !rawjson.IsObject(line) || !rawjson.Valid(line) {
+		return SessionMessage{}, errors.New("the line is not a JSON object")
+	}
+	return SessionMessage{
+		Role: rawjson.Str(line, "role"), Blocks: rawjson.Get(line, "blocks"), Timestamp: rawjson.Str(line, "timestamp"),
+		Usage: rawjson.Get(line, "usage"), Metadata: rawjson.Get(line, "metadata"),
+	}, nil
+}
+
+// Validate checks the document's rules.
+func (m SessionMessage) Validate() error {
+	var errs []error
+	for _, wrong := range violations([]byte(m.Role), m.Blocks, rawjson.Quote(m.Timestamp)) {
+		errs = append(errs, errors.New(wrong))
+	}
+	return errors.Join(errs...)
+}
+
+// violations lists the rules that a message breaks; nil for nearly all messages.
+func violations(role, blocks, timestamp []byte) (list []string) {
+	if r := roleOf(role); r != session.RoleUser && r != session.RoleAssistant {
+		list = append(list, fmt.Sprintf("role is %q, neither user nor assistant", dialect.Shorten(role)))
+	}
+	if !rawjson.IsArray(blocks) {
+		list = append(list, fmt.Sprintf("blocks is %s, not a list", orNothing(blocks)))
+	} else if string(role) == "user" && isEmpty(blocks) {
+		list = append(list, "a message of the user without blocks")
+	}
+	if !isISO(timestamp) {
+		list = append(list, fmt.Sprintf("timestamp is %s, not a time in ISO 8601", orNothing(timestamp)))
+	}
+	return list
+}
+
+// isEmpty says whether an array has no elements.
+func isEmpty(array []byte) bool {
+	i := rawjson.SkipSpace(array, 0) + 1
+	i = rawjson.SkipSpace(array, i)
+	return i < len(array) && array[i] == ']'
+}
+
+// isISO says whether a value is a string with a moment in ISO 8601: a date, a T, a time and a zone.
+func isISO(value []byte) bool {
+	if len(value) == len(`"2026-11-15T01:30:26.240Z"`) && value[0] == '"' && value[24] == 'Z' && isUsual(value[1:24]) {
+		return true
+	}
+	s, ok := rawjson.Unquote(value)
+	if !ok || len(s) < len("2026-11-15") || len(s) > 10 && s[10] != 'T' {
+		return false
+	}
+	_, ok = session.Time{Text: string(rawjson.Quote(s))}.Time()
+	return ok
+}
+
+// isUsual looks at the form in which nearly all times are written. It knows what a month and an hour can be, not how long
+// each month is: then the long way decides.
+func isUsual(s []byte) bool {
+	const form = "0000-00-00T00:00:00.000"
+	for i, c := range s {
+		if form[i] == '0' && (c < '0' || c > '9') || form[i] != '0' && c != form[i] {
+			return false
+		}
+	}
+	two := func(i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
+	month, day := two(5), two(8)
+	return month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(11) < 24 && two(14) < 60 && two(17) < 60
+}
+
+// SessionMetadata is a session in a list.
+type SessionMetadata struct {
+	ID           string
+	Workdir      string
+	StartedAt    time.Time // the time in the id
+	LastActiveAt time.Time
+	MessageCount int
+	FileSize     int64
+}
+
+// Metadata gives what a list shows of a file.
+func (f SessionFile) Metadata() SessionMetadata {
+	return SessionMetadata{ID: f.SessionID, Workdir: f.Workdir, StartedAt: f.CreatedAt, LastActiveAt: f.LastModified,
+		MessageCount: f.MessageCount, FileSize: f.FileSize}
+}
+
+// Validate checks the document's rules. Times are compared as messages spell them, in milliseconds.
+func (m SessionMetadata) Validate() error {
+	errs := []error{checkV6(m.ID)}
+	if m.StartedAt.UnixMilli() > m.LastActiveAt.UnixMilli() {
+		errs = append(errs, fmt.Errorf("it began at %s and was last active before that, at %s",
+			m.StartedAt.UTC().Format(time.RFC3339Nano), m.LastActiveAt.UTC().Format(time.RFC3339Nano)))
+	}
+	if m.MessageCount < 0 {
+		errs = append(errs, fmt.Errorf("%d messages", m.MessageCount))
+	}
+	if m.FileSize < 0 {
+		errs = append(errs, fmt.Errorf("%d bytes", m.FileSize))
+	}
+	return errors.Join(errs...)
+}

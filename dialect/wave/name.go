@@ -1,0 +1,209 @@
+package wave
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// The name of a project's folder is made from the path of its working directory. Neither rule can be turned back:
+// "/a/b" and "/a-b" have one name.
+
+const (
+	maxName  = 200 // characters, UTF-16 units for the program
+	maxBytes = 255 // what file systems allow
+	hashSize = 8   // digits of the hash behind a name that was cut
+)
+
+// resolve gives the working directory as Wave sees it: absolute, links followed where it exists.
+func resolve(env dialect.Env, cwd string) string {
+	if rest, ok := strings.CutPrefix(cwd, "~"); ok && (rest == "" || rest[0] == '/') {
+		cwd = filepath.Join(env.Home, rest)
+	}
+	if !filepath.IsAbs(cwd) {
+		cwd = filepath.Join(env.WorkDir, cwd)
+	}
+	cwd = filepath.Clean(cwd)
+	if real, err := env.Realpath(cwd); err == nil {
+		return real
+	}
+	return cwd
+}
+
+// pathHash is what makes names differ that would be the same: the beginning of the path's SHA-256.
+func pathHash(resolved string) string {
+	sum := sha256.Sum256([]byte(resolved))
+	return hex.EncodeToString(sum[:])[:hashSize]
+}
+
+// withoutDrive takes away the letter that paths begin with on Windows.
+func withoutDrive(p string) string {
+	if len(p) >= 2 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' {
+		return p[2:]
+	}
+	return p
+}
+
+// programName is the rule of today's program, for a resolved path: one leading separator goes, the others become hyphens,
+// runs of white space an underscore; a name of more than 200 UTF-16 units is cut after 191 and gets a hash. The root has
+// the empty name: its sessions lie in projects itself.
+//
+// The program counts units, not bytes, so that some of its names are longer than a file system takes and it cannot
+// make the folder. Those we cut too: no program looks for them.
+func programName(resolved string) string {
+	p := withoutDrive(resolved)
+	if p != "" && (p[0] == '/' || p[0] == '\\') {
+		p = p[1:]
+	}
+	var name strings.Builder
+	space := false
+	for _, r := range p {
+		switch {
+		case jsSpace(r):
+			if !space {
+				name.WriteByte('_')
+			}
+		case r == '/' || r == '\\':
+			name.WriteByte('-')
+		case r == 0:
+			name.WriteByte('_')
+		default:
+			name.WriteRune(r)
+		}
+		space = jsSpace(r)
+	}
+	plain := name.String()
+	if units := utf16.Encode([]rune(plain)); len(units) > maxName {
+		plain = string(utf16.Decode(units[:maxName-hashSize-1])) + "-" + pathHash(resolved)
+	}
+	if len(plain) > maxBytes {
+		plain = cutBytes(plain, maxBytes-hashSize-1) + "-" + pathHash(resolved)
+	}
+	return plain
+}
+
+// cutBytes cuts a text at a character so that it has at most n bytes.
+func cutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// documentName is the rule of the document, for a resolved path: every separator becomes a hyphen, the leading one too;
+// letters, digits, hyphens and underscores stay, and all else becomes an underscore. Only the characters of ASCII are safe
+// in every file system.
+func documentName(resolved string) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r == '/' || r == '\\':
+			return '-'
+		case safe(r):
+			return r
+		}
+		return '_'
+	}, withoutDrive(resolved))
+	if !strings.HasPrefix(plain, "-") {
+		plain = "-" + plain
+	}
+	if len(plain) > maxName {
+		return hashed(plain, resolved)
+	}
+	return plain
+}
+
+// hashed puts a path's hash behind a name of ASCII, which is cut to make room for it.
+func hashed(plain, resolved string) string {
+	return plain[:min(len(plain), maxName-hashSize-1)] + "-" + pathHash(resolved)
+}
+
+func safe(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+}
+
+// jsSpace says what the patterns of JavaScript call \s.
+func jsSpace(r rune) bool {
+	switch r {
+	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
+		return true
+	}
+	return r >= 0x2000 && r <= 0x200a
+}
+
+// encodes says whether a directory's sessions lie in the folder of that name, by its plain name or, after a collision, by
+// the one with the hash.
+func (l layout) encodes(resolved, name string) bool {
+	plain := l.rule(resolved)
+	return plain == name || l.document && hashed(plain, resolved) == name
+}
+
+// lookups is how many folders the search for a working directory may read.
+const lookups = 2000
+
+// existing gives the only directory on this machine whose sessions would lie in the folder of that name; "" where there is
+// none, or more than one. It goes down only where the name goes on as the path does.
+func (l layout) existing(env dialect.Env, name string) string {
+	if env.Folders == nil {
+		return ""
+	}
+	found, budget := "", lookups
+	// A name may have been cut: what is behind the cut cannot lead the way.
+	lead := name
+	if len(name) > hashSize && name[len(name)-hashSize-1] == '-' && isHex(name[len(name)-hashSize:]) {
+		lead = name[:len(name)-hashSize-1]
+	}
+	var walk func(dir string) bool // false: give up
+	walk = func(dir string) bool {
+		if l.encodes(dir, name) {
+			if found != "" {
+				found = ""
+				return false
+			}
+			found = dir
+		}
+		if budget--; budget < 0 {
+			found = ""
+			return false
+		}
+		below, err := env.Folders(dir)
+		if err != nil {
+			return true
+		}
+		for _, b := range below {
+			next := filepath.Join(dir, b)
+			if !l.leads(next, name) && !l.leads(next, lead) {
+				continue
+			}
+			if real, err := env.Realpath(next); err != nil || real != next {
+				continue // a link: what it leads to has a path of its own
+			}
+			if !walk(next) {
+				return false
+			}
+		}
+		return true
+	}
+	walk(string(filepath.Separator))
+	return found
+}
+
+// leads says whether a directory, or one below it, may have that name.
+func (l layout) leads(dir, name string) bool {
+	plain := l.rule(dir)
+	if len(plain) >= len(name) {
+		return strings.HasPrefix(plain, name)
+	}
+	return strings.HasPrefix(name, plain+"-")
+}
+
+func isHex(s string) bool {
+	return strings.Trim(s, "0123456789abcdef") == ""
+}

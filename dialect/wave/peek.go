@@ -1,0 +1,156 @@
+package wave
+
+import (
+	"bytes"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Peek makes a list's row from the two ends of a log: the working directory and the first thing that was said from its
+// beginning, the time of the last message from its end. Where the last line begins before the tail, the time is not
+// known.
+func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
+	p := peek{s: dialect.Summary{Messages: -1}}
+	if whole {
+		return d.count(head)
+	}
+	p.lines(dialect.TrimBOM(head), false)
+	if p.s.OK {
+		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+			p.active = nil // that of the head is not the last
+			p.lines(tail[i+1:], true)
+		} else if len(tail) > 0 {
+			p.active = nil
+		}
+	}
+	if p.active != nil {
+		p.s.Active = session.Time{Text: string(p.active)}
+	}
+	return p.s
+}
+
+// count reads a whole log as a decoder does.
+func (d *Dialect) count(log []byte) dialect.Summary {
+	s := dialect.Summary{Messages: -1}
+	b := session.NewBuilder("", bytesSource(log))
+	dec := d.NewDecoder(b)
+	line, offset := 0, int64(0)
+	for data := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
+		line++
+		record, ended := bytes.CutSuffix(data, []byte{'\n'})
+		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !ended})
+		offset += int64(len(data))
+	}
+	if dec.Finish() != nil || b.Header().Raw == nil {
+		return s
+	}
+	h := b.Header()
+	s.OK, s.CWD, s.Created, s.Parent, s.Version, s.Messages = true, h.CWD, h.Timestamp, h.Parent, h.Version, 0
+	for e := range b.Finish().Entries() {
+		record := log[e.Span.Offset:e.Span.End()]
+		switch e.Kind {
+		case session.KindMessage:
+			s.Messages++
+		case session.KindCompaction:
+		default:
+			continue
+		}
+		if s.Prompt == "" {
+			s.Prompt = prompt(record)
+		}
+		if at := rawjson.Get(record, "timestamp"); rawjson.IsString(at) {
+			s.Active = session.Time{Text: string(at)}
+		}
+	}
+	return s
+}
+
+// bytesSource is a log in memory; nothing of it is read through the tree.
+type bytesSource []byte
+
+func (b bytesSource) Bytes(s session.Span) ([]byte, error) { return b[s.Offset:s.End()], nil }
+
+type peek struct {
+	s      dialect.Summary
+	text   rawjson.Text
+	active []byte
+}
+
+// lines looks at each line that is there whole.
+func (p *peek) lines(b []byte, toEnd bool) {
+	for len(b) > 0 {
+		line, rest, found := bytes.Cut(b, []byte{'\n'})
+		if !found && !toEnd {
+			return
+		}
+		b = rest
+		start := rawjson.SkipSpace(line, 0)
+		if start >= len(line) || line[start] != '{' {
+			continue
+		}
+		var f fields
+		p.text.Reset(line)
+		if _, err := f.scan(&p.text, start); err != nil {
+			continue
+		}
+		p.record(line, &f)
+	}
+}
+
+// record looks at one record.
+func (p *peek) record(line []byte, f *fields) {
+	switch {
+	case f.isMetadata():
+		if p.s.OK {
+			return
+		}
+		p.s.OK, p.s.Version = true, version
+		p.s.CWD, p.s.Created = string(text(f.workdir)), session.Time{Text: string(f.createdAt)}
+		p.s.Parent = rawjson.Str(rawjson.Get(line, ours), "parent")
+		return
+	case f.role == nil && f.blocks == nil:
+		return
+	case !p.s.OK:
+		own := rawjson.Get(rawjson.Get(line, "metadata"), ours)
+		p.s.OK, p.s.Version, p.s.Created = true, version, session.Time{Text: string(f.timestamp)}
+		p.s.CWD, p.s.Parent = rawjson.Str(own, "workdir"), rawjson.Str(own, "parent")
+	}
+	if rawjson.IsString(f.timestamp) {
+		p.active = f.timestamp
+	}
+	if p.s.Prompt == "" {
+		p.s.Prompt = prompt(line)
+	}
+}
+
+// prompt is what the program shows of a session: the text of a message that is not its own, or the command or the
+// summary in it.
+func prompt(message []byte) string {
+	if rawjson.Truthy(rawjson.Get(message, "isMeta")) {
+		return ""
+	}
+	var said, ran, summary string
+	for _, b := range Blocks(rawjson.Get(message, "blocks")) {
+		switch b := b.(type) {
+		case TextBlock:
+			if said == "" {
+				said = b.Content
+			}
+		case BangBlock:
+			if ran == "" && b.Command != "" {
+				ran = "!" + b.Command
+			}
+		case CompactBlock:
+			summary = b.Content
+		}
+	}
+	switch {
+	case said != "":
+		return said
+	case ran != "":
+		return ran
+	}
+	return summary
+}

@@ -1,0 +1,95 @@
+package wave
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// UUID is the 16 bytes of an id.
+type UUID [16]byte
+
+// String gives the usual spelling, lower case: the program takes no other for a file's name.
+func (u UUID) String() string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}
+
+// Version is the UUID's version, 6 for those that we make.
+func (u UUID) Version() int { return int(u[6] >> 4) }
+
+var errUUID = errors.New("not a UUID in lower case")
+
+// ParseUUID reads the usual spelling. Upper case is refused, as the program refuses it.
+func ParseUUID(s string) (UUID, error) {
+	var u UUID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return u, fmt.Errorf("%.40q is %w", s, errUUID)
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return u, fmt.Errorf("%q is %w", s, errUUID)
+		}
+	}
+	digits := s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:]
+	if _, err := hex.Decode(u[:], []byte(digits)); err != nil {
+		return u, fmt.Errorf("%q is %w", s, errUUID)
+	}
+	return u, nil
+}
+
+// gregorian is 1970 in the ticks of a UUID: units of 100 ns since the calendar's reform on 15 October 1582.
+const gregorian = 0x01b21dd213814000
+
+const ticksPerSecond = 10_000_000
+
+// Time gives the moment in a UUID of version 6; ok is false for all others.
+func (u UUID) Time() (t time.Time, ok bool) {
+	if u.Version() != 6 || u[8]>>6 != 2 {
+		return time.Time{}, false
+	}
+	ticks := binary.BigEndian.Uint64(u[:8])
+	ticks = ticks>>16<<12 | ticks&0xfff
+	since := int64(ticks) - gregorian
+	seconds, rest := since/ticksPerSecond, since%ticksPerSecond
+	return time.Unix(seconds, rest*100).UTC(), true
+}
+
+// Generator makes UUIDs of version 6: the time first, so that their order, as text too, is that of their making. It may be
+// used by several goroutines at once.
+//
+// Each is later than all before it, also when the clock stands still or was set back a little; then the time in it is
+// ahead of the clock, by a tick of 100 ns for each. A clock that was set back by more than maxAhead is believed: an id
+// that claims to be much younger than it is would be the greater lie.
+type Generator struct {
+	mu   sync.Mutex
+	last uint64
+}
+
+// maxAhead is how far, in ticks, ids may be ahead of the clock.
+const maxAhead = 60 * ticksPerSecond
+
+// New makes the UUID of a moment, with 62 bits of chance beside the time.
+func (g *Generator) New(now time.Time, random io.Reader) (UUID, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock() // the reader need not be fit for several goroutines
+	var u UUID
+	if _, err := io.ReadFull(random, u[8:]); err != nil {
+		return UUID{}, err
+	}
+	ticks := uint64(now.Unix()*ticksPerSecond+int64(now.Nanosecond()/100)) + gregorian
+	if ticks <= g.last && g.last-ticks < maxAhead {
+		ticks = g.last + 1
+	}
+	g.last = ticks
+	binary.BigEndian.PutUint64(u[:8], ticks>>12<<16|6<<12|ticks&0xfff)
+	u[8] = u[8]&0x3f | 0x80
+	u[10] |= 1 // no machine's address: the standard wants this bit for a node of chance
+	return u, nil
+}
+
+// ids makes the ids of this process's sessions.
+var ids Generator

@@ -1,0 +1,292 @@
+package wave
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var (
+	_ dialect.Writer  = (*Dialect)(nil)
+	_ dialect.Editor  = (*Dialect)(nil)
+	_ dialect.Speaker = (*Dialect)(nil)
+)
+
+// Habits says how things are done: one line of messages, no branches, no labels, no names.
+func (d *Dialect) Habits() dialect.Habits {
+	return dialect.Habits{Defer: d.wait, Nameless: true, DropsEmptyFolders: true}
+}
+
+// iso is the program's spelling of a time.
+func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
+
+// object builds a JSON object member by member.
+type object []byte
+
+func (o *object) add(key string, value []byte) {
+	if len(*o) == 0 {
+		*o = append(*o, '{')
+	} else {
+		*o = append(*o, ',')
+	}
+	*o = append(rawjson.AppendString(*o, key), ':')
+	*o = append(*o, value...)
+}
+
+func (o object) end() []byte {
+	if len(o) == 0 {
+		return []byte("{}")
+	}
+	return append(o, '}')
+}
+
+// Header gives the metadata line; nil where the first message takes its place.
+func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
+	if !d.metadata {
+		return nil, nil
+	}
+	var o object
+	o.add("type", []byte(`"metadata"`))
+	o.add("workdir", rawjson.Quote(n.CWD))
+	o.add("createdAt", iso(n.Time))
+	if n.Parent != "" {
+		o.add(ours, own("", n.Parent))
+	}
+	return escape(o.end()), nil
+}
+
+// own is what the format has no place for.
+func own(workdir, parent string) []byte {
+	var o object
+	if workdir != "" {
+		o.add("workdir", rawjson.Quote(workdir))
+	}
+	if parent != "" {
+		o.add("parent", rawjson.Quote(parent))
+	}
+	return o.end()
+}
+
+// EditHeader changes the metadata line, or what the first message says in its place. The id is the file's name and a title
+// does not exist.
+func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
+	raw := h.Raw
+	if edit.Title != nil && *edit.Title != "" {
+		return nil, nil, fmt.Errorf("a session of %s has no title", d.name)
+	}
+	if h.InEntry {
+		metadata := rawjson.Get(raw, "metadata")
+		if !rawjson.IsObject(metadata) {
+			if metadata != nil || edit.CWD == nil && edit.Parent == nil {
+				return raw, nil, nil // there is no room
+			}
+			metadata = []byte("{}")
+		}
+		changed := editOwn(rawjson.Get(metadata, ours), edit.CWD, edit.Parent)
+		if changed != nil {
+			raw = rawjson.Set(raw, "metadata", rawjson.Set(metadata, ours, changed))
+		}
+		return raw, nil, nil
+	}
+	if edit.CWD != nil {
+		raw = rawjson.Set(raw, "workdir", rawjson.Quote(*edit.CWD))
+	}
+	if edit.Time != nil {
+		raw = rawjson.Set(raw, "createdAt", iso(*edit.Time))
+	}
+	if edit.Parent != nil {
+		switch changed := editOwn(rawjson.Get(raw, ours), nil, edit.Parent); {
+		case string(changed) == "{}":
+			raw = rawjson.Delete(raw, ours)
+		case changed != nil:
+			raw = rawjson.Set(raw, ours, changed)
+		}
+	}
+	return raw, nil, nil
+}
+
+// editOwn changes our own member; nil where nothing changes.
+func editOwn(value []byte, workdir, parent *string) []byte {
+	if workdir == nil && parent == nil {
+		return nil
+	}
+	if !rawjson.IsObject(value) {
+		value = []byte("{}")
+	}
+	for _, m := range []struct {
+		key  string
+		text *string
+	}{{"workdir", workdir}, {"parent", parent}} {
+		switch {
+		case m.text == nil:
+		case *m.text == "":
+			value = rawjson.Delete(value, m.key)
+		default:
+			value = rawjson.Set(value, m.key, rawjson.Quote(*m.text))
+		}
+	}
+	return value
+}
+
+// Record gives the line of a new message, members in the order in which the program, or the document, writes them.
+func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
+	var m []byte
+	switch b := n.Body.(type) {
+	case session.Message:
+		m = b.JSON
+	case session.Compaction:
+		if b.FirstKept != "" {
+			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again behind it")
+		}
+		var block object
+		block.add("type", []byte(`"compact"`))
+		block.add("content", rawjson.Quote(b.Summary))
+		var o object
+		o.add("role", []byte(`"assistant"`))
+		o.add("blocks", append(append([]byte("["), block.end()...), ']'))
+		m = o.end()
+	default:
+		return nil, fmt.Errorf("a session of %s holds messages and compactions, no %T", d.name, n.Body)
+	}
+	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
+		return nil, errors.New("the message must be a JSON object")
+	}
+	at := iso(n.Time)
+	if wrong := violations(text(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
+		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
+	}
+	if t := rawjson.Get(m, "type"); t != nil {
+		return nil, fmt.Errorf("a message of wave has no type, this one is a %s", dialect.Shorten(t))
+	}
+	return d.line(n, rawjson.Compact(m), at)
+}
+
+// line puts a message and what belongs to its place together.
+func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
+	var o object
+	if d.ids { // the program's order: the time first
+		o.add("timestamp", at)
+		o.add("id", rawjson.Quote(string(n.ID)))
+	}
+	for _, key := range []string{"role", "blocks"} {
+		o.add(key, rawjson.Get(m, key))
+	}
+	if !d.ids {
+		o.add("timestamp", at)
+	}
+	metadata := rawjson.Get(m, "metadata")
+	if !d.metadata && n.Parent == "" && (n.Header.CWD != "" || n.Header.Parent != "") {
+		if metadata == nil {
+			metadata = []byte("{}")
+		}
+		if !rawjson.IsObject(metadata) {
+			return nil, errors.New("the metadata of a message must be an object")
+		}
+		metadata = rawjson.Set(metadata, ours, own(n.Header.CWD, n.Header.Parent))
+	}
+	for key, value := range rawjson.Fields(m) {
+		switch key {
+		case "timestamp", "id", "role", "blocks", "metadata":
+		default:
+			o.add(key, value)
+		}
+	}
+	if metadata != nil {
+		o.add("metadata", metadata)
+	}
+	return escape(o.end()), nil
+}
+
+// breaks are the characters that some programs take for ends of lines. They occur in strings only.
+var breaks = []struct{ char, escaped []byte }{
+	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
+}
+
+func escape(record []byte) []byte {
+	for _, b := range breaks {
+		if bytes.Contains(record, b.char) {
+			record = bytes.ReplaceAll(record, b.char, b.escaped)
+		}
+	}
+	return record
+}
+
+// Persist changes nothing: Wave keeps images where they are.
+func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
+	return record, nil
+}
+
+// NewID makes a UUID of version 6. The program makes random ones and takes these as well.
+func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
+	u, err := ids.New(t, random)
+	return session.ID(u.String()), err
+}
+
+// CheckID says why an id will not do: for the program any UUID in lower case will, for the document one of version 6.
+func (d *Dialect) CheckID(id session.ID) error {
+	if !d.metadata {
+		return checkV6(string(id))
+	}
+	_, err := ParseUUID(string(id))
+	return err
+}
+
+// NewEntryID makes a message id as the program does.
+func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
+	var u UUID
+	if _, err := io.ReadFull(random, u[:]); err != nil {
+		return "", err
+	}
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	if !d.ids {
+		return session.EntryID(hex.EncodeToString(u[:4])), nil // it is not written: the log gives the entry its id
+	}
+	return session.EntryID("msg-" + u.String()), nil
+}
+
+// Rechain leaves the record: its place is its parent.
+func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
+
+// SetArguments changes the parameters of one tool call, which are JSON in a string.
+func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
+	if !rawjson.Valid(arguments) {
+		return nil, false, errors.New("the arguments are not JSON")
+	}
+	changed := false
+	out := []byte{'['}
+	for b := range rawjson.Elements(rawjson.Get(record, "blocks")) {
+		if rawjson.IsObject(b) && rawjson.Str(b, "type") == "tool" && rawjson.Str(b, "id") == callID {
+			b = rawjson.Set(b, "parameters", rawjson.Quote(string(rawjson.Compact(arguments))))
+			changed = true
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, b...)
+	}
+	if !changed {
+		return record, false, nil
+	}
+	return rawjson.Set(record, "blocks", append(out, ']')), true, nil
+}
+
+// Say makes a message of plain text.
+func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.ModelRef) ([]byte, error) {
+	if role != session.RoleUser && role != session.RoleAssistant {
+		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
+	}
+	var block, o object
+	block.add("type", []byte(`"text"`))
+	block.add("content", rawjson.Quote(said))
+	o.add("role", rawjson.Quote(role.String()))
+	o.add("blocks", append(append([]byte("["), block.end()...), ']'))
+	return o.end(), nil
+}

@@ -5,6 +5,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
 // Dialects is every dialect. The first value of a family is the one that a log is taken for where nothing else decides;
@@ -16,5 +17,8 @@ func Dialects() []dialect.Dialect {
 		pi.OmpDoc,
 		operator.Operator,
 		operator.OperatorDoc,
+		wave.Wave,
+		wave.Doc,
+		wave.Legacy,
 	}
 }

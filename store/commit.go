@@ -34,7 +34,7 @@ func (s *Session) lead() {
 		w.queue = nil
 	}
 	if len(w.queue) > 0 {
-		close(w.queue[0].turn)
+		w.queue[0].wake()
 		return
 	}
 	w.busy = false
@@ -47,10 +47,15 @@ func (s *Session) finish(batch []*proposal, err error) {
 	for _, p := range batch {
 		p.err, p.done = err, true
 		delete(s.w.proposed, p.entry.ID)
-		if p.turn != nil {
-			close(p.turn)
-			p.turn = nil
-		}
+		p.wake()
+	}
+}
+
+// wake tells whoever waits with the proposal that he can go on.
+func (p *proposal) wake() {
+	if p.turn != nil {
+		close(p.turn)
+		p.turn = nil
 	}
 }
 

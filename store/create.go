@@ -47,18 +47,18 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
-	return sess, sess.entitle(ctx, n)
+	return sess.entitle(ctx, n)
 }
 
-// entitle names a new session whose agent keeps names in entries.
-func (s *Session) entitle(ctx context.Context, n dialect.NewSession) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// entitle names a new session whose agent keeps names in entries. Where that fails the session is closed.
+func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, error) {
 	if n.Title == "" || !s.w.d.Habits().RenameByEntry {
-		return nil
+		return s, nil
 	}
-	_, err := s.append(ctx, session.SessionInfo{Name: n.Title}, nil)
-	return err
+	if _, err := s.AppendSessionInfo(ctx, n.Title); err != nil {
+		return nil, first(err, s.Close())
+	}
+	return s, nil
 }
 
 // InMemory begins a session that is never written anywhere.
@@ -77,7 +77,7 @@ func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	return sess, sess.entitle(ctx, n)
+	return sess.entitle(ctx, n)
 }
 
 // memoryName is what the log of a session in memory is called.

@@ -116,7 +116,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 		return nil, err
 	}
 	next.stay(s.tree.LeafID())
-	return next, next.entitle(ctx, n)
+	return next.entitle(ctx, n)
 }
 
 // from begins a session that consists of these records. They are written at once where they are worth a log, or where the
@@ -287,7 +287,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
-	return next, next.entitle(ctx, n)
+	return next.entitle(ctx, n)
 }
 
 func ptr[T any](v T) *T { return &v }

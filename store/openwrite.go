@@ -172,7 +172,7 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 		if err != nil {
 			return nil, err
 		}
-		return sess, sess.entitle(ctx, n)
+		return sess.entitle(ctx, n)
 	}
 	if w.Defer == "" && d.Habits().AskedAtOnce {
 		w.Defer = dialect.DeferNever
@@ -182,7 +182,7 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 		return nil, err
 	}
 	sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
-	return sess, sess.entitle(ctx, n)
+	return sess.entitle(ctx, n)
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there,

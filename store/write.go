@@ -213,9 +213,10 @@ func (s *Session) append(ctx context.Context, body session.Body, at *session.Ent
 	}
 	w.queue = append(w.queue, p)
 	if w.busy {
-		p.turn = make(chan struct{})
+		turn := make(chan struct{})
+		p.turn = turn
 		s.mu.Unlock()
-		<-p.turn
+		<-turn
 		s.mu.Lock()
 		if p.done {
 			return p.result, p.err

@@ -37,11 +37,14 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 		return nil, p.err
 	}
 	if len(p.overflow) > 0 {
-		w := writer("{")
-		for _, o := range p.overflow {
-			w.add(o.pointer, rawjson.Quote(o.ref))
+		whole := rawjson.Get(record, OverflowMember) // of strings that were cut before the record was changed
+		if !rawjson.IsObject(whole) {
+			whole = []byte("{}")
 		}
-		out = rawjson.Set(out, OverflowMember, append(w, '}'))
+		for _, o := range p.overflow {
+			whole = rawjson.Set(whole, o.pointer, rawjson.Quote(o.ref))
+		}
+		out = rawjson.Set(out, OverflowMember, whole)
 	}
 	return out, nil
 }
@@ -51,7 +54,7 @@ func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
 		bytes.Contains(record, []byte("partialJson")) || bytes.Contains(record, []byte("jsonlEvents")) ||
 		bytes.Contains(record, blobPrefix) ||
-		len(record) > minImage && bytes.Contains(record, []byte("image"))
+		bytes.Contains(record, []byte("image")) && (len(record) > minImage || bytes.Contains(record, []byte("image_url")))
 }
 
 type persister struct {
@@ -207,7 +210,10 @@ func (p *persister) str(v []byte, at place) []byte {
 	if !cut {
 		return v
 	}
-	if p.opt.KeepOverflow && p.opt.Put != nil {
+	if p.opt.KeepOverflow {
+		if p.opt.Put == nil {
+			return v // there is no place for the whole of it but this
+		}
 		ref, err := p.opt.Put([]byte(text))
 		if err != nil {
 			p.err = err

@@ -80,17 +80,18 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 	if edit.Title != nil {
 		title = *edit.Title
 	}
-	if slot != nil && !edit.DropSlot {
-		if edit.Title != nil {
-			slot = fitSlot(slot, title)
-		}
-	} else if slot != nil || edit.Title != nil {
-		slot = nil
+	if edit.Title != nil || slot != nil && edit.DropSlot {
 		if title == "" {
 			raw = rawjson.Delete(raw, "title")
 		} else {
 			raw = rawjson.Set(raw, "title", rawjson.Quote(title))
 		}
+	}
+	switch {
+	case edit.DropSlot:
+		slot = nil
+	case slot != nil && edit.Title != nil:
+		slot = fitSlot(slot, title) // it counts over the header's
 	}
 	return raw, slot, nil
 }

@@ -1,0 +1,551 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Every kind of entry of the family is written as the programs write it, members in their order.
+func TestAppendKinds(t *testing.T) {
+	for _, test := range []struct {
+		dialect, name, want string
+		append              func(*store.Session, context.Context) (store.Appended, error)
+	}{
+		{"omp", "message", `"message":{"role":"user","content":"hi"}`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendMessage(ctx, []byte(`{ "role": "user", "content": "hi" }`))
+		}},
+		{"omp", "thinking_level_change", `"thinkingLevel":"high"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendThinkingLevelChange(ctx, "high")
+		}},
+		{"omp", "model_change", `"model":"anthropic/opus","role":"smol"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendModelChange(ctx, "smol", "anthropic", "opus")
+		}},
+		{"pi", "model_change", `"provider":"anthropic","modelId":"opus"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendModelChange(ctx, "", "anthropic", "opus")
+		}},
+		{"omp", "compaction", `"summary":"S","shortSummary":"s","firstKeptEntryId":"k","tokensBefore":7,"details":{"a":1},"preserveData":{"b":2},"fromExtension":true`,
+			func(s *store.Session, ctx context.Context) (store.Appended, error) {
+				return s.Compact(ctx, session.Compaction{Summary: "S", ShortSummary: "s", FirstKept: "k", TokensBefore: session.Raw("7"),
+					Details: session.Raw(`{"a":1}`), PreserveData: session.Raw(`{"b":2}`), FromExtension: true})
+			}},
+		{"pi", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromHook":true`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: true})
+		}},
+		{"omp", "custom", `"customType":"x","data":{"n":1.50}`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendCustom(ctx, "x", []byte(`{"n": 1.50}`))
+		}},
+		{"omp", "custom", `"customType":"x"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendCustom(ctx, "x", nil)
+		}},
+		{"pi", "custom_message", `"customType":"x","content":"c","display":true,"details":[1]`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendCustomMessage(ctx, session.CustomMessage{Type: "x", Content: session.Raw(`"c"`), Display: true, Details: session.Raw(`[1]`)})
+		}},
+		{"pi", "session_info", `"name":"a b"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendSessionInfo(ctx, " a\nb ")
+		}},
+		{"omp", "mode_change", `"mode":"plan","data":{}`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendModeChange(ctx, "plan", []byte(`{}`))
+		}},
+		{"omp", "ttsr_injection", `"injectedRules":["a","b"]`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendTTSRInjection(ctx, []string{"a", "b"})
+		}},
+		{"omp", "session_init", `"systemPrompt":"p","task":"t","tools":["x"],"outputSchema":{"a":1}`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendSessionInit(ctx, session.SessionInit{SystemPrompt: "p", Task: "t", Tools: []string{"x"}, OutputSchema: session.Raw(`{"a":1}`)})
+		}},
+		{"pi", "context_edit", `"targetId":"x","replacement":null`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Append(ctx, session.ContextEdit{Target: "x"})
+		}},
+		{"pi", "usage", `"kind":"k","usage":{"input":1}`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.AppendRecord(ctx, []byte(`{"type":"usage","id":"gone","parentId":null,"timestamp":"x","kind":"k","usage":{"input":1}}`))
+		}},
+	} {
+		t.Run(test.dialect+"/"+test.name, func(t *testing.T) {
+			d := newDesk(t)
+			s := d.create(test.dialect, store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+			first := d.user(s, "first")
+			got, err := test.append(s, t.Context())
+			d.must(err)
+			if !got.Durable || got.Foreign != 0 || got.Outcome != "" || s.Leaf() != got.ID {
+				t.Errorf("%+v, leaf %s", got, s.Leaf())
+			}
+			lines := d.read(s.Path())
+			want := `{"type":"` + test.name + `","id":"` + string(got.ID) + `","parentId":"` + string(first) + `","timestamp":"2026-02-16T10:00:03.000Z",` + test.want + `}`
+			if last := lines[len(lines)-1]; last != want {
+				t.Errorf("got  %s\nwant %s", last, want)
+			}
+			d.memoryEqualsDisk(s)
+		})
+	}
+}
+
+// What is no entry is refused, and nothing changes.
+func TestAppendRefuses(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	first := d.user(s, "first")
+	before := d.read(s.Path())
+	for name, append := range map[string]func() (store.Appended, error){
+		"a message that is a number": func() (store.Appended, error) { return s.AppendMessage(t.Context(), []byte(`7`)) },
+		"a message that is cut off":  func() (store.Appended, error) { return s.AppendMessage(t.Context(), []byte(`{"role":"user"`)) },
+		"two messages":               func() (store.Appended, error) { return s.AppendMessage(t.Context(), []byte(`{} {}`)) },
+		"data that are not JSON":     func() (store.Appended, error) { return s.AppendCustom(t.Context(), "x", []byte(`{`)) },
+		"a label on nothing":         func() (store.Appended, error) { return s.Label(t.Context(), "nobody", "x") },
+		"a branch from nothing":      func() (store.Appended, error) { return s.Branch(t.Context(), "nobody", true) },
+		"a header": func() (store.Appended, error) {
+			return s.AppendRecord(t.Context(), []byte(`{"type":"session","id":"x"}`))
+		},
+		"a summary of nothing": func() (store.Appended, error) {
+			return s.BranchWithSummary(t.Context(), "nobody", session.BranchSummary{Summary: "x"})
+		},
+		"a leaf, which the format does not have": func() (store.Appended, error) { return s.Append(t.Context(), session.Leaf{Target: first}) },
+	} {
+		if _, err := append(); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if _, err := s.Label(t.Context(), "nobody", "x"); !errors.Is(err, session.ErrUnknownEntry) || err.Error() != "Entry nobody not found" {
+		t.Errorf("a label on nothing: %v", err)
+	}
+	d.same(d.read(s.Path()), before)
+	if s.Leaf() != first {
+		t.Errorf("the leaf is %s", s.Leaf())
+	}
+	if second := d.user(s, "second"); second == "" { // nothing was latched
+		t.Error("no id")
+	}
+	d.memoryEqualsDisk(s)
+}
+
+// A log is created when the dialect, or the caller, says so; until then entries are in the tree and say that they are not
+// durable.
+func TestDeferred(t *testing.T) {
+	for _, test := range []struct {
+		dialect string
+		habit   dialect.Defer
+		creates string // who speaks first makes the log; "" is the header alone
+	}{
+		{"pi", "", "user"}, {"omp", "", "assistant"}, {"omp-doc", "", "assistant"},
+		{"omp", dialect.DeferMessage, "user"}, {"pi", dialect.DeferAssistant, "assistant"},
+		{"omp", dialect.DeferNever, ""}, {"pi", dialect.DeferNever, ""},
+	} {
+		t.Run(test.dialect+"/"+string(test.habit), func(t *testing.T) {
+			d := newDesk(t)
+			s := d.create(test.dialect, store.CreateOptions{Write: store.WriteOptions{Defer: test.habit}})
+			if d.exists(s.Path()) != (test.creates == "") {
+				t.Fatalf("after Create the log exists: %v", d.exists(s.Path()))
+			}
+			steps := []struct {
+				role string
+				do   func() (store.Appended, error)
+			}{
+				{"", func() (store.Appended, error) { return s.AppendThinkingLevelChange(t.Context(), "high") }},
+				{"toolResult", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("toolResult", "t")) }},
+				{"user", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("user", "u")) }},
+				{"assistant", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("assistant", "a")) }},
+				{"user", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("user", "v")) }},
+			}
+			durable := test.creates == ""
+			for i, step := range steps {
+				durable = durable || step.role == test.creates
+				got, err := step.do()
+				d.must(err)
+				if got.Durable != durable || d.exists(s.Path()) != durable {
+					t.Fatalf("step %d: durable %v, exists %v, want %v", i, got.Durable, d.exists(s.Path()), durable)
+				}
+				for e := range s.Tree().Entries() {
+					if e.Durable() != durable || (e.Line == 0) == durable {
+						t.Fatalf("step %d: entry %s durable %v, line %d", i, e.ID, e.Durable(), e.Line)
+					}
+					if _, err := e.Raw(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			d.memoryEqualsDisk(s)
+			info, err := os.Stat(s.Path())
+			d.must(err)
+			if info.Mode().Perm() != 0o600 {
+				t.Errorf("the log's mode is %v", info.Mode())
+			}
+		})
+	}
+}
+
+// A session that nobody answered leaves nothing behind, whatever was done with it.
+func TestDeferredLeavesNothing(t *testing.T) {
+	for name, do := range map[string]func(d *desk, s *store.Session) error{
+		"nothing":  func(*desk, *store.Session) error { return nil },
+		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), false) },
+		"a rewind that is to last": func(d *desk, s *store.Session) error {
+			return s.ResetLeaf(d.Context(), true)
+		},
+		"a branch": func(d *desk, s *store.Session) error {
+			_, err := s.Branch(d.Context(), s.Leaf(), true)
+			return err
+		},
+		"a summary": func(d *desk, s *store.Session) error {
+			_, err := s.BranchWithSummary(d.Context(), s.Leaf(), session.BranchSummary{Summary: "x"})
+			return err
+		},
+		"a label": func(d *desk, s *store.Session) error {
+			_, err := s.Label(d.Context(), s.Leaf(), "x")
+			return err
+		},
+		"a name":        func(d *desk, s *store.Session) error { return s.Rename(d.Context(), "x") },
+		"a move":        func(d *desk, s *store.Session) error { return s.Move(d.Context(), "/elsewhere") },
+		"a flush":       func(d *desk, s *store.Session) error { return s.Flush(d.Context()) },
+		"a deletion":    func(d *desk, s *store.Session) error { return s.Delete(d.Context()) },
+		"a new session": func(d *desk, s *store.Session) error { return s.NewSession(d.Context(), "", "") },
+		"a rewrite": func(d *desk, s *store.Session) error {
+			return s.RewriteEntries(d.Context(), [][]byte{[]byte(`{"type":"custom","id":"a","parentId":null,"customType":"x"}`)})
+		},
+		"tool calls": func(d *desk, s *store.Session) error {
+			_, err := s.RewriteToolCallArguments(d.Context(), "x", []byte(`{}`))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			s := d.create("omp", store.CreateOptions{})
+			d.user(s, "anybody there?")
+			d.must(do(d, s))
+			d.must(s.Close())
+			if files, _ := os.ReadDir(d.home); len(files) > 0 {
+				t.Errorf("left: %v", files)
+			}
+		})
+	}
+}
+
+// What was done before the log existed is in it.
+func TestDeferredKeepsWhatWasDone(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("omp", store.CreateOptions{})
+	one := d.user(s, "one")
+	d.user(s, "two")
+	_, err := s.Branch(t.Context(), one, false)
+	d.must(err)
+	d.user(s, "three")
+	_, err = s.Label(t.Context(), one, "start")
+	d.must(err)
+	d.must(s.Rename(t.Context(), "A name"))
+	d.must(s.Move(t.Context(), "/elsewhere"))
+	if s.Leaf() == one || s.Tree().Len() != 4 {
+		t.Fatalf("leaf %s of %d", s.Leaf(), s.Tree().Len())
+	}
+	d.answer(s, "four")
+	want := []string{"one", "three", "four"}
+	d.same(d.texts(s), want)
+	d.same(d.seen(s.Path()), want)
+	d.memoryEqualsDisk(s)
+	h := s.Header()
+	if h.Title != "A name" || h.CWD != "/elsewhere" || s.Tree().Label(one) != "start" {
+		t.Errorf("%+v", h)
+	}
+	if !strings.Contains(s.Path(), "--elsewhere--") {
+		t.Errorf("the log is %s", s.Path())
+	}
+}
+
+// A record is made at the call: what happens to the caller's bytes later does not leak in.
+func TestAppendEncodesAtTheCall(t *testing.T) {
+	d := newDesk(t)
+	for _, habit := range []dialect.Defer{dialect.DeferNever, dialect.DeferAssistant} {
+		s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: habit}})
+		m := message("user", "before")
+		_, err := s.AppendMessage(t.Context(), m)
+		d.must(err)
+		data := []byte(`{"k":"before"}`)
+		_, err = s.AppendCustom(t.Context(), "x", data)
+		d.must(err)
+		copy(m[bytes.Index(m, []byte("before")):], "AFTER!")
+		copy(data[bytes.Index(data, []byte("before")):], "AFTER!")
+		d.answer(s, "done")
+		d.same(d.texts(s), []string{"before", "done"})
+		if all := strings.Join(d.read(s.Path()), "\n"); strings.Contains(all, "AFTER!") {
+			t.Errorf("leaked: %s", all)
+		}
+	}
+}
+
+// repeating gives the same four bytes n times, then counts.
+type repeating struct {
+	n int
+	counter
+}
+
+func (r *repeating) Read(p []byte) (int, error) {
+	if r.n--; r.n >= 0 {
+		return copy(p, "\xde\xad\xbe\xef"), nil
+	}
+	return r.counter.Read(p)
+}
+
+// Ids are eight hex digits that no entry has yet.
+func TestEntryIDs(t *testing.T) {
+	d := newDesk(t)
+	random := &repeating{}
+	s := d.create("omp", store.CreateOptions{ID: "s", Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random}})
+	random.n = 60 // the first entry takes the first of them, the second tries 59 more
+	first, second := d.user(s, "one"), d.user(s, "two")
+	if first != "deadbeef" || second != "00000001" {
+		t.Errorf("ids %s and %s", first, second)
+	}
+	random.n = 101
+	if _, err := s.AppendMessage(t.Context(), message("user", "x")); err == nil || !strings.Contains(err.Error(), "no free entry id") {
+		t.Errorf("with an id that is always taken: %v", err)
+	}
+	random.n = 0
+	if third := d.user(s, "three"); third != "00000002" {
+		t.Errorf("third id %s", third)
+	}
+	d.memoryEqualsDisk(s)
+}
+
+// Session ids are those of the dialect; what somebody chose is checked before it comes near a path.
+func TestSessionIDs(t *testing.T) {
+	d := newDesk(t)
+	for name, pattern := range map[string]string{
+		"pi":      `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+		"omp":     `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+		"omp-doc": `^[0-9a-f]{16}$`,
+	} {
+		s := d.create(name, store.CreateOptions{})
+		if !regexp.MustCompile(pattern).MatchString(string(s.ID())) || !strings.HasSuffix(s.Path(), "_"+string(s.ID())+".jsonl") {
+			t.Errorf("%s: id %s, file %s", name, s.ID(), s.Path())
+		}
+		if s := d.create(name, store.CreateOptions{ID: "my-id.1"}); s.ID() != "my-id.1" {
+			t.Errorf("%s: id %s", name, s.ID())
+		}
+		for _, id := range []session.ID{"../x", "a/b", `a\b`, ".x", "x.", "-", "a b", "ä", "x\x00", session.ID(strings.Repeat("x", 200))} {
+			if _, err := d.Create(t.Context(), d.fill(store.CreateOptions{ID: id, Dialect: d.dialect(name)})); err == nil {
+				t.Errorf("%s: id %q is taken", name, id)
+			}
+		}
+	}
+}
+
+// Many appenders at once: each goes on from the one before, nothing is lost, memory is what the log says.
+func TestAppendConcurrently(t *testing.T) {
+	for _, level := range []store.Durability{store.DurabilityNone, store.DurabilityAlways} {
+		d := newDesk(t)
+		s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: level}})
+		const appenders, each = 16, 20
+		var group sync.WaitGroup
+		for range appenders {
+			group.Go(func() {
+				for i := range each {
+					a, err := s.AppendMessage(t.Context(), message("user", strings.Repeat("x", i)))
+					if err != nil || !a.Durable {
+						t.Errorf("%+v: %v", a, err)
+					}
+					if i%5 == 0 {
+						c, err := s.Context(t.Context(), a.ID, store.ContextOptions{})
+						if err != nil {
+							t.Error(err)
+							continue
+						}
+						for _, err := range c.Messages() {
+							if err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				}
+			})
+		}
+		group.Wait()
+		if got := len(d.texts(s)); got != appenders*each {
+			t.Errorf("%s: the model sees %d of %d: they are not one chain", level, got, appenders*each)
+		}
+		d.memoryEqualsDisk(s)
+	}
+}
+
+// Rewrites, forks, branches and names between appends: all wait for one another, and nothing is lost.
+func TestEverythingConcurrently(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	root := d.user(s, "root")
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged := map[session.EntryID]bool{}
+	for range 6 {
+		group.Go(func() {
+			for range 20 {
+				a, err := s.AppendMessage(t.Context(), message("user", "x"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				acknowledged[a.ID] = true
+				mu.Unlock()
+			}
+		})
+	}
+	for _, do := range []func() error{
+		func() error { return s.Rename(t.Context(), "name") },
+		func() error { return s.Fork(t.Context()) },
+		func() error { _, err := s.Branch(t.Context(), root, true); return err },
+		func() error { _, err := s.Label(t.Context(), root, "l"); return err },
+		func() error { return s.Flush(t.Context()) },
+		func() error { return s.Move(t.Context(), "/other") },
+		func() error { _, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: root}); return err },
+	} {
+		group.Go(func() {
+			for range 4 {
+				if err := do(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	d.memoryEqualsDisk(s)
+	for id := range acknowledged {
+		if !s.Tree().Has(id) {
+			t.Errorf("entry %s is lost", id)
+		}
+	}
+}
+
+// Close lets those finish who are at it; who comes later hears that it is closed.
+func TestCloseDuringAppends(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: store.DurabilityAlways}})
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var ids []session.EntryID
+	begun := make(chan struct{}, 100)
+	for range 8 {
+		group.Go(func() {
+			for {
+				a, err := s.AppendMessage(t.Context(), message("user", "x"))
+				if err != nil {
+					if !errors.Is(err, store.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				mu.Lock()
+				ids = append(ids, a.ID)
+				mu.Unlock()
+				select {
+				case begun <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	for range 20 {
+		<-begun
+	}
+	d.must(s.Close())
+	group.Wait()
+	d.must(s.Close())
+	r, err := d.Open(t.Context(), s.Path(), store.OpenOptions{})
+	d.must(err)
+	defer r.Close()
+	for _, id := range ids {
+		if !r.Tree().Has(id) {
+			t.Errorf("entry %s was acknowledged and is lost", id)
+		}
+	}
+	if r.Tree().Len() != len(ids) {
+		t.Errorf("%d entries, %d acknowledged", r.Tree().Len(), len(ids))
+	}
+}
+
+// A context that was made before the session went on reads what it read before.
+func TestContextStaysWhatItWas(t *testing.T) {
+	for name, do := range map[string]func(d *desk, s *store.Session) error{
+		"append":  func(d *desk, s *store.Session) error { d.user(s, "more"); return nil },
+		"rename":  func(d *desk, s *store.Session) error { return s.Rename(d.Context(), strings.Repeat("long ", 50)) },
+		"fork":    func(d *desk, s *store.Session) error { return s.Fork(d.Context()) },
+		"move":    func(d *desk, s *store.Session) error { return s.Move(d.Context(), "/a/longer/path/than/before") },
+		"rewrite": func(d *desk, s *store.Session) error { return s.RewriteEntries(d.Context(), nil) },
+		"new":     func(d *desk, s *store.Session) error { return s.NewSession(d.Context(), "", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			s := d.create("omp", store.CreateOptions{})
+			d.user(s, "question")
+			d.answer(s, "answer")
+			c, err := s.Context(t.Context(), s.Leaf(), store.ContextOptions{})
+			d.must(err)
+			d.must(do(d, s))
+			var got []string
+			for m, err := range c.Messages() {
+				d.must(err)
+				var v struct{ Content string }
+				d.must(json.Unmarshal(m.JSON, &v))
+				got = append(got, v.Content)
+			}
+			d.same(got, []string{"question", "answer"})
+		})
+	}
+}
+
+// A session in memory does all that one on disk does, and leaves nothing.
+func TestInMemory(t *testing.T) {
+	d := newDesk(t)
+	s := d.closing(d.InMemory(t.Context(), d.fill(store.CreateOptions{Title: "T"})))
+	one := d.user(s, "one")
+	d.answer(s, strings.Repeat("x", 600_000)) // nothing is cut: there is no place for the rest
+	_, err := s.Branch(t.Context(), one, true)
+	d.must(err)
+	d.must(s.Rename(t.Context(), "name"))
+	d.must(s.Move(t.Context(), "/elsewhere"))
+	d.must(s.Fork(t.Context()))
+	d.answer(s, "two")
+	d.must(s.BranchedSession(t.Context(), s.Leaf()))
+	d.same(d.texts(s), []string{"one", "two"})
+	if h := s.Header(); h.Title != "name" || h.CWD != "/elsewhere" || s.Path() != "" {
+		t.Errorf("%+v", h)
+	}
+	d.must(s.NewSession(t.Context(), "other", ""))
+	if s.ID() != "other" || s.Tree().Len() != 0 {
+		t.Errorf("session %s with %d entries", s.ID(), s.Tree().Len())
+	}
+	d.must(s.Delete(t.Context()))
+	if _, err := s.AppendMessage(t.Context(), message("user", "x")); !errors.Is(err, store.ErrClosed) {
+		t.Error(err)
+	}
+	if files, _ := os.ReadDir(d.home); len(files) > 0 {
+		t.Errorf("left: %v", files)
+	}
+}
+
+// Who gave up before he began has written nothing.
+func TestAppendCancelled(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("pi", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	d.user(s, "one")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.AppendMessage(ctx, message("user", "two")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := s.Rename(ctx, "x"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	d.user(s, "three")
+	d.same(d.seen(s.Path()), []string{"one", "three"})
+	d.memoryEqualsDisk(s)
+	if slices.Contains(d.told(), store.EventForeign) {
+		t.Error("foreign")
+	}
+}

@@ -108,8 +108,10 @@ type Summary struct {
 	Title   string // as the agent shows it; "" where none was found in the bytes at hand
 	Prompt  string // text of the first user message; "" where it was not found
 	Created session.Time
-	// Active is the time of the last entry; zero Text where the tail does not show it.
-	Active session.Time
+	// Active is the time of the last entry, or what the agent's own list takes for the time of last use; zero Text where
+	// the tail does not show it. TailShort then says that a longer one may.
+	Active    session.Time
+	TailShort bool
 	// Messages counts the messages, -1 where it would take reading the whole log.
 	Messages int
 	Parent   string

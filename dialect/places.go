@@ -18,7 +18,10 @@ type Placer interface {
 	WorkDir(env Env, dir string) string
 	// DirBeside is Dir for a new session. owners gives the working directories that the logs in a folder name.
 	DirBeside(env Env, cwd string, owners func(dir string) []string) string
-	// Order says how the agent orders its sessions.
+}
+
+// Orderer is a Layout of an agent that orders its sessions by something else than the time of a log's last change.
+type Orderer interface {
 	Order() Order
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -27,6 +28,20 @@ type Row struct {
 	Short string
 	// Err says why nothing is known of the log; the other fields are then empty.
 	Err error
+}
+
+// When is the time that lists are ordered by. The agent's own list decides: it is that of the log's last change, or that
+// of what was last said in it.
+func (r *Row) When() time.Time {
+	if r.Dialect == nil {
+		return r.Log.Time
+	}
+	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderActive {
+		if at, ok := r.Active.Time(); ok {
+			return at
+		}
+	}
+	return r.Log.Time
 }
 
 // ListOptions narrow a list.
@@ -58,17 +73,21 @@ func (s *Store) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	if opt.CWD != "" {
 		rows = s.of(opt.CWD, rows)
 	}
-	return newestFirst(rows), nil
+	return newestFirst(rows, (*Row).When), nil
 }
 
-// newestFirst sorts. Rows are large: they are moved once.
-func newestFirst(rows []Row) []Row {
+// newestFirst sorts by a time. Rows are large: they are moved once.
+func newestFirst(rows []Row, when func(*Row) time.Time) []Row {
+	times := make([]time.Time, len(rows))
+	for i := range rows {
+		times[i] = when(&rows[i])
+	}
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(rows[b].Log.Time.Compare(rows[a].Log.Time), cmp.Compare(a, b))
+		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(a, b))
 	})
 	// Each circle of the permutation is walked once: the row for place k is taken from place order[k].
 	for start := range order {

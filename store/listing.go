@@ -179,7 +179,7 @@ func (s *Store) Recent(ctx context.Context, d dialect.Dialect, dir string, limit
 func (s *Store) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *peekBuffer) (RecentSession, bool) {
 	r := RecentSession{Path: path, Changed: log.Time}
 	if l, ok := d.(dialect.Lister); ok {
-		head, _, err := buf.read(ctx, b, log, dialect.RecentHead)
+		head, _, err := buf.read(ctx, b, log, dialect.RecentHead, 0)
 		if err != nil {
 			return r, false
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -228,7 +229,8 @@ func (s *Store) recent(ctx context.Context, d dialect.Dialect, dir, cwd string) 
 		}
 		rows = append(rows, part...)
 	}
-	for _, r := range newestFirst(s.of(cwd, rows)) {
+	// Which one to go on with is for every agent the log that was written last.
+	for _, r := range newestFirst(s.of(cwd, rows), func(r *Row) time.Time { return r.Log.Time }) {
 		if r.Err == nil && r.OK {
 			return r, true, nil
 		}

@@ -52,17 +52,18 @@ const (
 	headSize = 4 << 10
 	tailSize = 4 << 10
 	headMost = 1 << 20 // a header may be longer than a page: a system prompt in it, say
+	tailMost = 1 << 20 // and before what was last said there may stand much that was not
 )
 
 // peek fills in a row.
 func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions, buf *peekBuffer) {
 	length := row.Log.Size
-	size := int64(headSize)
+	size, end := int64(headSize), int64(tailSize)
 	if length <= headSize+tailSize {
 		size = length // one read is enough, and all is known
 	}
-	for ; ; size *= 16 {
-		head, tail, err := buf.read(ctx, b, row.Log, size)
+	for {
+		head, tail, err := buf.read(ctx, b, row.Log, size, end)
 		if err != nil {
 			row.Err = err
 			return
@@ -76,9 +77,18 @@ func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListO
 			row.Dialect, _ = s.detectIn(buf.place, buf.leading(head, whole))
 		}
 		row.Summary = row.Dialect.Peek(head, tail, whole)
-		if row.OK || whole || size >= headMost {
-			break
+		switch {
+		case whole || row.OK && !row.TailShort:
+		case row.OK && end < tailMost:
+			if end *= 16; size+end >= length {
+				size = length
+			}
+			continue
+		case !row.OK && size < headMost:
+			size *= 16
+			continue
 		}
+		break
 	}
 	if !row.OK && length > 0 {
 		row.Err = ErrNotSession
@@ -91,14 +101,14 @@ type ender interface {
 }
 
 // read gives the first bytes of a log and, where they do not reach them, the last ones.
-func (buf *peekBuffer) read(ctx context.Context, b backend.Backend, at backend.Log, size int64) (head, tail []byte, err error) {
+func (buf *peekBuffer) read(ctx context.Context, b backend.Backend, at backend.Log, size, end int64) (head, tail []byte, err error) {
 	if int64(cap(buf.head)) < size {
 		buf.head = make([]byte, max(size, headSize+tailSize))
 	}
-	if buf.tail == nil {
-		buf.tail = make([]byte, tailSize)
+	if int64(cap(buf.tail)) < end {
+		buf.tail = make([]byte, end)
 	}
-	head, tail = buf.head[:min(size, at.Size)], buf.tail[:min(tailSize, max(at.Size-size, 0))]
+	head, tail = buf.head[:min(size, at.Size)], buf.tail[:min(end, max(at.Size-size, 0))]
 	switch o := b.(type) {
 	case ender:
 		_, _, err = o.Ends(ctx, at, head, tail)

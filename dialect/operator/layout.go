@@ -14,11 +14,16 @@ import (
 type layout struct {
 	// profile is whose folder new sessions go to; "" is the folder beside the profiles.
 	profile string
+	// order is that of lists: the program goes by the last message, the document by the file's last change.
+	order dialect.Order
 }
+
+// Order says how lists are ordered.
+func (l layout) Order() dialect.Order { return l.order }
 
 const base = ".operator"
 
-// Roots gives the folder for new sessions, then the one beside the profiles.
+// Roots gives the folder for new sessions, then the one beside the profiles and those of all profiles.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dir := filepath.Join(env.Home, base)
 	profiles := filepath.Join(dir, "profiles")
@@ -27,6 +32,18 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 		roots = append(roots, l.RootAt(filepath.Join(profiles, l.profile)))
 	}
 	roots = append(roots, l.RootAt(dir))
+	if env.Folders == nil {
+		return roots
+	}
+	names, err := env.Folders(profiles)
+	if err != nil {
+		return roots // there are no profiles
+	}
+	for _, name := range names {
+		if name != l.profile {
+			roots = append(roots, l.RootAt(filepath.Join(profiles, name)))
+		}
+	}
 	return roots
 }
 

@@ -46,16 +46,15 @@ type Dialect struct {
 	branch, custom string
 	// strict: what the program would pass over when it loads the log is not written.
 	strict bool
-	// byMessage: lists go by the time of the last message; otherwise by that of the log's last change.
-	byMessage bool
-	layout    layout
+	layout layout
 }
 
 // The values of the family.
 var (
 	Operator = &Dialect{
 		name: "operator", header: typeHeader, branch: "branch_summary", custom: "custom",
-		strict: true, byMessage: true,
+		strict: true,
+		layout: layout{order: dialect.OrderActive},
 	}
 	OperatorDoc = &Dialect{
 		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info",

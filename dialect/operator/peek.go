@@ -23,12 +23,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p.lines(dialect.TrimBOM(head), true, whole)
 	inTail := false
 	if p.s.OK && !whole {
-		inHead := p.used
 		p.used = nil
 		p.lines(tail, false, true)
-		if inTail = p.used != nil; !inTail {
-			p.used = inHead
-		}
+		inTail = p.used != nil
 	}
 	p.text.Reset(nil)
 	if whole && p.damaged {
@@ -37,13 +34,15 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
 	}
-	if !d.byMessage || !p.s.OK {
+	if d.layout.Order() != dialect.OrderActive || !p.s.OK {
 		return p.s
 	}
 	switch {
-	case inTail || whole && p.used != nil:
+	case !whole && !inTail:
+		p.s.Active, p.s.TailShort = session.Time{}, true // the last message lies between the ends
+	case p.used != nil:
 		p.s.Active = session.Time{Text: string(p.used)}
-	case whole:
+	default:
 		p.s.Active = p.s.Created
 	}
 	return p.s

@@ -84,7 +84,7 @@ func New(opt Options) (*Store, error) {
 func (o Options) env() (dialect.Env, error) {
 	env := dialect.Env{
 		Home: o.Home, WorkDir: o.WorkDir, TempDir: os.TempDir(),
-		Getenv: o.Getenv, Realpath: filepath.EvalSymlinks, Zone: time.Local,
+		Getenv: o.Getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Zone: time.Local,
 	}
 	if env.Getenv == nil {
 		env.Getenv = os.Getenv

@@ -187,9 +187,9 @@ func (a *app) listTable(out *output, rows []store.Row) {
 	t.grow(len(rows))
 	for i := range rows {
 		r := &rows[i]
-		when := r.Log.Time.Local().Format("2006-01-02 15:04")
+		when := r.When().Local().Format("2006-01-02 15:04")
 		if out.width > 0 {
-			when = ago(r.Log.Time.Local(), now)
+			when = ago(r.When().Local(), now)
 		}
 		messages := "?"
 		if r.Messages >= 0 {

@@ -37,9 +37,14 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 }
 
 func completeDialect(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return dialectNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// dialectNames lists the dialects that there are.
+func dialectNames() []string {
 	var names []string
 	for _, d := range all.Dialects() {
 		names = append(names, d.Name())
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }

@@ -39,7 +39,7 @@ func (a *app) env() (dialect.Env, error) {
 	}
 	return dialect.Env{
 		Home: a.home(), TempDir: os.TempDir(), WorkDir: wd,
-		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Zone: time.Local,
+		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Zone: time.Local,
 	}, nil
 }
 
@@ -65,7 +65,7 @@ type sessionFlags struct {
 }
 
 func (f *sessionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does (pi, omp, omp-doc)")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does ("+strings.Join(dialectNames(), ", ")+")")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	// It fails only where there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc("dialect", completeDialect)

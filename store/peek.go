@@ -7,8 +7,8 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -18,24 +18,21 @@ import (
 func (s *Store) peekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
 	const batch = 32
 	var wg sync.WaitGroup
-	next := make(chan []Row)
+	var taken atomic.Int64 // rows that somebody works on: taking some needs no waking of anybody
 	for range min(2*runtime.GOMAXPROCS(0), len(rows)/batch+1) {
 		wg.Go(func() {
 			var buf peekBuffer
-			for part := range next {
-				for i := range part {
-					s.peek(ctx, b, &part[i], opt, &buf)
+			for ctx.Err() == nil {
+				end := int(taken.Add(batch))
+				if end-batch >= len(rows) {
+					return
+				}
+				for i := end - batch; i < min(end, len(rows)); i++ {
+					s.peek(ctx, b, &rows[i], opt, &buf)
 				}
 			}
 		})
 	}
-	for part := range slices.Chunk(rows, batch) {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- part
-	}
-	close(next)
 	wg.Wait()
 }
 

@@ -164,7 +164,34 @@ func leadingText(content []byte) (string, bool) {
 	case isBlock && !bytes.HasPrefix(first[end:], []byte("}]")):
 		return "", false
 	}
-	return rawjson.Unquote(first[:end])
+	return unquote(first[:end])
+}
+
+// unquote is rawjson.Unquote for texts of a usual kind, whose only escapes are newlines, tabs, quotes and backslashes: a
+// list has thousands of them.
+func unquote(value []byte) (string, bool) {
+	if bytes.IndexByte(value, '\\') < 0 || !utf8.Valid(value) {
+		return rawjson.Unquote(value)
+	}
+	out := make([]byte, 0, len(value))
+	for rest := value[1 : len(value)-1]; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || i+1 == len(rest) {
+			return string(append(out, rest...)), i < 0
+		}
+		out = append(out, rest[:i]...)
+		switch c := rest[i+1]; c {
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case '"', '\\', '/':
+			out = append(out, c)
+		default:
+			return rawjson.Unquote(value)
+		}
+		rest = rest[i+2:]
+	}
 }
 
 // members are what a list may want to know of a record, as they stand in it.
@@ -301,7 +328,7 @@ func beginning(s []byte) string {
 	}
 	// An escape of up to twelve bytes (a surrogate pair) may be cut off.
 	for k := 0; k < 12 && len(s) > 0; k++ {
-		if text, ok := rawjson.Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
+		if text, ok := unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
 			return text
 		}
 		s = s[:len(s)-1]

@@ -1,0 +1,192 @@
+package rpc_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/rpc"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// newStore gives a store whose agents live in a folder of the test.
+func newStore(tb testing.TB) (*store.Store, string) {
+	tb.Helper()
+	home := tb.TempDir()
+	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s, home
+}
+
+// clock gives times that are a second apart, and ids that are the same in each run.
+type clock struct{ n int64 }
+
+func (c *clock) now() time.Time {
+	c.n++
+	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(c.n) * time.Second)
+}
+
+type counter struct{ n byte }
+
+func (c *counter) Read(p []byte) (int, error) {
+	c.n++
+	for i := range p {
+		p[i] = c.n
+	}
+	return len(p), nil
+}
+
+// caller talks to a server over pipes.
+type caller struct {
+	tb   testing.TB
+	in   io.WriteCloser
+	out  *bufio.Reader
+	done chan error
+	last int
+	home string
+}
+
+func dial(tb testing.TB) *caller {
+	tb.Helper()
+	s, home := newStore(tb)
+	return dialStore(tb, s, home, rpc.Options{})
+}
+
+func dialStore(tb testing.TB, s *store.Store, home string, opt rpc.Options) *caller {
+	tb.Helper()
+	requests, in := io.Pipe()
+	out, answers := io.Pipe()
+	c := &caller{tb: tb, in: in, out: bufio.NewReader(out), done: make(chan error, 1), home: home}
+	go func() {
+		err := rpc.Serve(context.Background(), s, opt, requests, answers)
+		answers.Close()
+		c.done <- err
+	}()
+	tb.Cleanup(func() { in.Close(); out.Close() })
+	return c
+}
+
+// reply is an answer as the client sees it.
+type reply struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result"`
+	Error   *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func (c *caller) send(line string) {
+	c.tb.Helper()
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+func (c *caller) receive() string {
+	c.tb.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil {
+		c.tb.Fatalf("no answer: %v", err)
+	}
+	return line
+}
+
+// try calls a method and gives what comes back.
+func (c *caller) try(method string, params any) reply {
+	c.tb.Helper()
+	c.last++
+	text, err := json.Marshal(params)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.last, method, text))
+	var r reply
+	if err := json.Unmarshal([]byte(c.receive()), &r); err != nil {
+		c.tb.Fatal(err)
+	}
+	if string(r.ID) != fmt.Sprint(c.last) || r.JSONRPC != "2.0" {
+		c.tb.Fatalf("%s: answer to %s", method, r.ID)
+	}
+	return r
+}
+
+// raw calls a method that must succeed.
+func (c *caller) raw(method string, params any) string {
+	c.tb.Helper()
+	r := c.try(method, params)
+	if r.Error != nil {
+		c.tb.Fatalf("%s: %d %s", method, r.Error.Code, r.Error.Message)
+	}
+	return string(r.Result)
+}
+
+// members are parameters, or the members of an answer.
+type members = map[string]any
+
+// object calls a method that answers with an object.
+func (c *caller) object(method string, params any) members {
+	c.tb.Helper()
+	var m members
+	if err := json.Unmarshal([]byte(c.raw(method, params)), &m); err != nil {
+		c.tb.Fatal(err)
+	}
+	return m
+}
+
+// list calls a method that answers with a list of objects.
+func (c *caller) list(method string, params any) []members {
+	c.tb.Helper()
+	var m []members
+	if err := json.Unmarshal([]byte(c.raw(method, params)), &m); err != nil {
+		c.tb.Fatal(err)
+	}
+	return m
+}
+
+// create begins a session in a folder of the test and gives its handle and its file.
+func (c *caller) create(more members) (handle, file string) {
+	c.tb.Helper()
+	params := members{"cwd": c.home, "sessionDir": filepath.Join(c.home, "logs")}
+	for k, v := range more {
+		params[k] = v
+	}
+	m := c.object("create", params)
+	return m["session"].(string), m["file"].(string)
+}
+
+func (c *caller) say(handle, role, text string) string {
+	c.tb.Helper()
+	message := members{"role": role, "content": text, "timestamp": 1}
+	if role == "assistant" {
+		message["content"] = []any{members{"type": "text", "text": text}}
+		message["provider"], message["model"] = "anthropic", "claude"
+	}
+	return c.object("appendMessage", members{"session": handle, "message": message})["id"].(string)
+}
+
+// hangUp ends the input and waits for the server.
+func (c *caller) hangUp() {
+	c.tb.Helper()
+	c.in.Close()
+	if err := <-c.done; err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+func ids(entries []members) []string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e["id"].(string))
+	}
+	return list
+}

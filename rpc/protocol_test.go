@@ -1,0 +1,294 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/rpc"
+	"github.com/treeline-dev/treeline/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Each wrong request gets its code, and the next one is answered all the same.
+func TestErrors(t *testing.T) {
+	c := dial(t)
+	h, _ := c.create(nil)
+	c.say(h, "user", "1")
+	for _, tt := range []struct {
+		method, params string
+		code           int
+		message        string
+	}{
+		{"nothing", `{}`, -32601, `there is no method "nothing"`},
+		{"create", `{}`, -32602, `parameter "cwd" is missing`},
+		{"create", `{"cwd":7}`, -32602, `parameter "cwd": must be a string, not number`},
+		{"create", `{"cwd":"/","dialect":"klingon"}`, -32602, `unknown dialect "klingon"`},
+		{"create", `{"cwd":"/","deferUntil":"later"}`, -32602, `parameter "deferUntil"`},
+		{"create", `{"cwd":"/","id":"../x"}`, -32602, `session id`},
+		{"create", `{"cwd":"/","id":""}`, -32602, `parameter "id"`},
+		{"create", `["/"]`, -32602, `must be an object`},
+		{"create", `"x"`, -32602, `must be an object`},
+		{"open", `{}`, -32602, `"path" is missing`},
+		{"open", `{"path":""}`, -32602, `must not be empty`},
+		{"open", `{"path":"/","replaceUnreadable":"yes"}`, -32602, `"replaceUnreadable": must be a boolean`},
+		{"continueRecent", `{}`, -32602, `"cwd" is missing`},
+		{"inMemory", `{"cwd":[]}`, -32602, `"cwd": must be a string`},
+		{"forkFrom", `{"cwd":"/"}`, -32602, `"source" is missing`},
+		{"forkFrom", `{"source":"/none.jsonl","cwd":"/tmp"}`, -32000, `/none.jsonl: log does not exist`},
+		{"getLeafId", `{}`, -32602, `"session" is missing`},
+		{"getLeafId", `{"session":"s99"}`, -32602, `session "s99" is not open`},
+		{"getLeafId", `{"session":1}`, -32602, `"session": must be a string`},
+		{"newSession", `{"session":"S","id":"a/b"}`, -32602, `session id`},
+		{"createBranchedSession", `{"session":"S"}`, -32602, `"leafId" is missing`},
+		{"createBranchedSession", `{"session":"S","leafId":"none"}`, -32000, `Entry none not found`},
+		{"move", `{"session":"S"}`, -32602, `"cwd" is missing`},
+		{"appendMessage", `{"session":"S"}`, -32602, `"message" is missing`},
+		{"appendMessage", `{"session":"S","message":"hi"}`, -32602, `"message": must be an object`},
+		{"appendThinkingLevelChange", `{"session":"S"}`, -32602, `"thinkingLevel" is missing`},
+		{"appendThinkingLevelChange", `{"session":"S","thinkingLevel":3}`, -32602, `must be a string or null`},
+		{"appendModelChange", `{"session":"S"}`, -32602, `"model" is missing`},
+		{"appendModelChange", `{"session":"S","provider":"p"}`, -32602, `"modelId" is missing`},
+		{"appendCompaction", `{"session":"S","firstKeptEntryId":"x","tokensBefore":1}`, -32602, `"summary" is missing`},
+		{"appendCompaction", `{"session":"S","summary":"","tokensBefore":1}`, -32602, `"firstKeptEntryId" is missing`},
+		{"appendCompaction", `{"session":"S","summary":"","firstKeptEntryId":"x","tokensBefore":"1"}`, -32602, `"tokensBefore": must be a number`},
+		{"appendCompaction", `{"session":"S","summary":"","firstKeptEntryId":"x","tokensBefore":1,"fromHook":1}`, -32602, `"fromHook": must be a boolean`},
+		{"appendCustomEntry", `{"session":"S"}`, -32602, `"customType" is missing`},
+		{"appendCustomMessageEntry", `{"session":"S","customType":"x","content":{},"display":true}`, -32602, `"content": must be a string or a list`},
+		{"appendCustomMessageEntry", `{"session":"S","customType":"x","content":""}`, -32602, `"display" is missing`},
+		{"appendLabelChange", `{"session":"S"}`, -32602, `"targetId" is missing`},
+		{"appendLabelChange", `{"session":"S","targetId":"none","label":"x"}`, -32000, `Entry none not found`},
+		{"appendSessionInfo", `{"session":"S"}`, -32602, `"name" is missing`},
+		{"appendModeChange", `{"session":"S"}`, -32602, `"mode" is missing`},
+		{"appendTtsrInjection", `{"session":"S","injectedRules":"x"}`, -32602, `"injectedRules": must be a list`},
+		{"appendTtsrInjection", `{"session":"S","injectedRules":[1]}`, -32602, `must be a string`},
+		{"appendTtsrInjection", `{"session":"S","injectedRules":[null]}`, -32602, `"injectedRules[0]" is missing`},
+		{"appendSessionInit", `{"session":"S","systemPrompt":"","task":""}`, -32602, `"tools" is missing`},
+		{"branch", `{"session":"S"}`, -32602, `"id" is missing`},
+		{"branch", `{"session":"S","id":"none"}`, -32000, `Entry none not found`},
+		{"branch", `{"session":"S","id":""}`, -32000, `not found`},
+		{"branchWithSummary", `{"session":"S","summary":"x"}`, -32602, `"id" is missing`},
+		{"branchWithSummary", `{"session":"S","id":null}`, -32602, `"summary" is missing`},
+		{"branchWithSummary", `{"session":"S","id":1,"summary":"x"}`, -32602, `"id": must be a string or null`},
+		{"branchWithSummary", `{"session":"S","id":"none","summary":"x"}`, -32000, `Entry none not found`},
+		{"setSessionName", `{"session":"S","name":null}`, -32602, `"name" is missing`},
+		{"rewriteEntries", `{"session":"S"}`, -32602, `"entries" is missing`},
+		{"rewriteEntries", `{"session":"S","entries":[1]}`, -32602, `"entries[0]": must be an object`},
+		{"rewriteToolCallArgs", `{"session":"S","toolCallId":"x","arguments":[]}`, -32602, `"arguments": must be an object`},
+		{"getEntry", `{"session":"S"}`, -32602, `"id" is missing`},
+		{"getLabel", `{"session":"S","id":{}}`, -32602, `"id": must be a string`},
+		{"getChildren", `{"session":"S","parentId":3}`, -32602, `"parentId": must be a string`},
+		{"getBranch", `{"session":"S","fromId":3}`, -32602, `"fromId": must be a string`},
+		{"buildSessionContext", `{}`, -32602, `"entries" is missing`},
+		{"buildSessionContext", `{"entries":{}}`, -32602, `"entries": must be a list`},
+		{"buildSessionContext", `{"entries":[],"leafId":3}`, -32602, `"leafId": must be a string or null`},
+		{"loadEntries", `{}`, -32602, `"path" is missing`},
+		{"parseEntries", `{"text":1}`, -32602, `"text": must be a string`},
+		{"migrateEntries", `{}`, -32602, `"entries" is missing`},
+		{"findMostRecent", `{}`, -32602, `"dir" is missing`},
+		{"getRecentSessions", `{"sessionDir":"/","limit":-1}`, -32602, `"limit": must not be negative`},
+		{"getRecentSessions", `{"sessionDir":"/","limit":1.5}`, -32602, `"limit": must be a number`},
+		{"list", `{}`, -32602, `"cwd" is missing`},
+	} {
+		before := c.raw("getEntries", members{"session": h})
+		r := c.try(tt.method, json.RawMessage(strings.Replace(tt.params, `"S"`, `"`+h+`"`, 1)))
+		if r.Error == nil || r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.message) {
+			t.Errorf("%s %s:\n got %+v\nwant %d …%s…", tt.method, tt.params, r.Error, tt.code, tt.message)
+		}
+		equal(t, tt.method+" changes nothing", c.raw("getEntries", members{"session": h}), before)
+	}
+	c.raw("close", members{"session": h})
+	if r := c.try("getLeafId", members{"session": h}); r.Error == nil || r.Error.Code != -32602 {
+		t.Errorf("a closed session: %+v", r)
+	}
+	c.hangUp()
+}
+
+// What a line can be that is no plain request.
+func TestLines(t *testing.T) {
+	for _, tt := range []struct{ name, send, want string }{
+		{"garbage", `{"jsonrpc"`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,`},
+		{"garbage in a batch", `[{"jsonrpc"`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,`},
+		{"a number", `1`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"no method", `{"jsonrpc":"2.0","id":5}`, `{"jsonrpc":"2.0","id":5,"error":{"code":-32600,`},
+		{"a method that is none", `{"jsonrpc":"2.0","method":1}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"another version", `{"jsonrpc":"1.0","id":"a","method":"listAll"}`, `{"jsonrpc":"2.0","id":"a","error":{"code":-32600,`},
+		{"an id that is none", `{"jsonrpc":"2.0","id":{},"method":"listAll"}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"an id of text", `{"jsonrpc":"2.0","id":"ü\"","method":"listAll"}`, `{"jsonrpc":"2.0","id":"ü\"","result":[]}`},
+		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"listAll","params":null}`, `{"jsonrpc":"2.0","id":null,"result":[]}`},
+		{"no params", `{"jsonrpc":"2.0","id":1.5,"method":"listAll"}`, `{"jsonrpc":"2.0","id":1.5,"result":[]}`},
+		{"spaces", ` {"jsonrpc":"2.0","id":1,"method":"listAll"} ` + "\r", `{"jsonrpc":"2.0","id":1,"result":[]}`},
+		{"an empty batch", `[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"a batch of nothing", `[1,2]`, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request must be a JSON object"}},{`},
+		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"listAll"},{"jsonrpc":"2.0","method":"listAll"},{"jsonrpc":"2.0","id":2,"method":"none"}]`,
+			`[{"jsonrpc":"2.0","id":1,"result":[]},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := dial(t)
+			// Notifications and blank lines get no answer, so the next one must be ours.
+			c.send(`{"jsonrpc":"2.0","method":"listAll"}` + "\n\n" + `[{"jsonrpc":"2.0","method":"nothing"}]` + "\n" + tt.send)
+			if got := c.receive(); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got %s", got)
+			}
+			equal(t, "it goes on", c.raw("listAll", nil), "[]")
+			c.hangUp()
+		})
+	}
+}
+
+// The last request needs no newline, and what was begun is finished and kept when the input ends.
+func TestEndOfInput(t *testing.T) {
+	s, home := newStore(t)
+	file := filepath.Join(home, "x.jsonl")
+	var out bytes.Buffer
+	in := `{"jsonrpc":"2.0","id":1,"method":"open","params":{"path":"` + file + `"}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"nothing"}`
+	if err := rpc.Serve(context.Background(), s, rpc.Options{}, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out.String(), "\n") != 2 || !exists(file) {
+		t.Errorf("answers: %s", out.String())
+	}
+}
+
+// A signal ends the serving although the input goes on.
+func TestCancel(t *testing.T) {
+	s, _ := newStore(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	in, _ := io.Pipe()
+	done := make(chan error)
+	go func() { done <- rpc.Serve(ctx, s, rpc.Options{}, in, io.Discard) }()
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it serves on")
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("gone") }
+
+// A client that went away ends the serving.
+func TestBrokenPipe(t *testing.T) {
+	s, _ := newStore(t)
+	in, out := io.Pipe()
+	defer out.Close()
+	go io.WriteString(out, `{"jsonrpc":"2.0","id":1,"method":"listAll"}`+"\n")
+	if err := rpc.Serve(context.Background(), s, rpc.Options{}, in, brokenPipe{}); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// One session waits, the other does not; within a session all keep their order.
+func TestSessionsRunBesideEachOther(t *testing.T) {
+	s, home := newStore(t)
+	release := make(chan struct{})
+	slow := filepath.Join(home, "slow.jsonl")
+	observe := func(e store.Event) {
+		if e.Kind == store.EventTree && e.Path == slow {
+			<-release
+		}
+	}
+	c := dialStore(t, s, home, rpc.Options{Write: store.WriteOptions{Observer: observe}})
+	a := c.object("open", members{"path": slow})["session"].(string)
+	b := c.object("open", members{"path": filepath.Join(home, "fast.jsonl")})["session"].(string)
+	c.send(`{"jsonrpc":"2.0","id":"slow","method":"resetLeaf","params":{"session":"` + a + `"}}`)
+	const n = 200
+	for i := range n { // these wait behind it
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"a%d","method":"appendCustomEntry","params":{"session":%q,"customType":"%d"}}`, i, a, i))
+	}
+	c.say(b, "user", "meanwhile")
+	equal(t, "the other goes on", len(c.list("getEntries", members{"session": b})), 1)
+	close(release)
+	if got := c.receive(); !strings.Contains(got, `"id":"slow","result":null`) {
+		t.Errorf("got %s", got)
+	}
+	for i := range n {
+		if got := c.receive(); !strings.Contains(got, fmt.Sprintf(`"id":"a%d","result"`, i)) {
+			t.Fatalf("answer %d: %s", i, got)
+		}
+	}
+	for i, e := range c.list("getEntries", members{"session": a}) {
+		equal(t, "order", e["customType"], fmt.Sprint(i))
+	}
+	c.hangUp()
+}
+
+// A line may be as long as it likes.
+func TestLongLine(t *testing.T) {
+	size := 200 << 20
+	if testing.Short() || os.Getenv("TREELINE_CI") == "" {
+		size = 20 << 20
+	}
+	c := dial(t)
+	h, _ := c.create(members{"dialect": "pi"})
+	long := strings.Repeat("x", size)
+	go c.send(`{"jsonrpc":"2.0","id":1,"method":"appendMessage","params":{"session":"` + h + `","message":{"role":"user","content":"` + long + `"}}}`)
+	if got := c.receive(); !strings.Contains(got, `"result":{"id":`) {
+		t.Fatalf("got %.200s", got)
+	}
+	equal(t, "it is there", strings.Contains(c.raw("getLeafEntry", members{"session": h}), long), true)
+	c.hangUp()
+}
+
+// Bytes in a log that are not UTF-8 do not make answers that no client can read.
+func TestAnswersAreUTF8(t *testing.T) {
+	c := dial(t)
+	file := filepath.Join(c.home, "bytes.jsonl")
+	write(t, file, `{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}`+"\n"+
+		`{"type":"custom","id":"1","parentId":null,"timestamp":"t","customType":"`+"\xff"+`"}`+"\n")
+	if got := c.raw("loadEntries", members{"path": file}); !strings.Contains(got, `"customType":"`+"\uFFFD"+`"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A whole conversation, byte for byte. With -update it is written anew.
+func TestTranscript(t *testing.T) {
+	golden := filepath.Join("testdata", "transcript.txt")
+	text, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, home := newStore(t)
+	tick := &clock{}
+	c := dialStore(t, s, home, rpc.Options{Write: store.WriteOptions{Clock: tick.now, Random: &counter{}}})
+	var got strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") || line == "\n" {
+			got.WriteString(line)
+			continue
+		}
+		request, ok := strings.CutPrefix(line, "> ")
+		if !ok {
+			continue
+		}
+		got.WriteString(line)
+		c.send(strings.ReplaceAll(strings.TrimSpace(request), "$HOME", home))
+		if strings.Contains(request, `"id"`) {
+			got.WriteString("< " + strings.ReplaceAll(c.receive(), home, "$HOME"))
+		}
+	}
+	c.hangUp()
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	equal(t, "transcript", strings.Split(got.String(), "\n"), strings.Split(string(text), "\n"))
+}

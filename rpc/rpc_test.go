@@ -1,0 +1,227 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Each dialect creates its log when its program would; deferUntil overrides it.
+func TestDeferredCreation(t *testing.T) {
+	for _, tt := range []struct {
+		dialect, until          string
+		header, user, assistant bool
+	}{
+		{"omp", "", false, false, true},
+		{"pi", "", false, true, true},
+		{"omp", "never", true, true, true},
+		{"omp", "message", false, true, true},
+		{"pi", "assistant", false, false, true},
+	} {
+		t.Run(tt.dialect+tt.until, func(t *testing.T) {
+			c := dial(t)
+			more := members{"dialect": tt.dialect}
+			if tt.until != "" {
+				more["deferUntil"] = tt.until
+			}
+			h, file := c.create(more)
+			equal(t, "after create", exists(file), tt.header)
+			equal(t, "getSessionFile", c.raw("getSessionFile", members{"session": h}), `"`+file+`"`)
+			equal(t, "isPersisted", c.raw("isPersisted", members{"session": h}), "true")
+			c.say(h, "user", "hello")
+			equal(t, "after the user", exists(file), tt.user)
+			c.say(h, "assistant", "hi")
+			equal(t, "after the assistant", exists(file), tt.assistant)
+			c.hangUp()
+		})
+	}
+}
+
+func TestAppendsAndGetters(t *testing.T) {
+	c := dial(t)
+	h, _ := c.create(nil)
+	in := func(more members) members {
+		params := members{"session": h}
+		for k, v := range more {
+			params[k] = v
+		}
+		return params
+	}
+	equal(t, "leaf of nothing", c.raw("getLeafId", in(nil)), "null")
+	equal(t, "leaf entry of nothing", c.raw("getLeafEntry", in(nil)), "null")
+	equal(t, "tree of nothing", c.raw("getTree", in(nil)), "[]")
+	equal(t, "branch of nothing", c.raw("getBranch", in(nil)), "[]")
+	user := c.say(h, "user", "hello")
+	for _, tt := range []struct {
+		method string
+		params members
+		want   members // of the entry, beside what all have
+	}{
+		{"appendThinkingLevelChange", members{"thinkingLevel": "high"}, members{"type": "thinking_level_change", "thinkingLevel": "high"}},
+		{"appendThinkingLevelChange", members{"thinkingLevel": nil}, members{"type": "thinking_level_change", "thinkingLevel": nil}},
+		{"appendModelChange", members{"model": "openai/gpt", "role": "smol"}, members{"type": "model_change", "model": "openai/gpt", "role": "smol"}},
+		{"appendModelChange", members{"provider": "openai", "modelId": "gpt"}, members{"type": "model_change", "model": "openai/gpt"}},
+		{"appendCompaction", members{"summary": "s", "shortSummary": "ss", "firstKeptEntryId": user, "tokensBefore": 7, "details": members{"a": 1.0}, "preserveData": members{"b": 2.0}, "fromExtension": true},
+			members{"type": "compaction", "summary": "s", "shortSummary": "ss", "firstKeptEntryId": user, "tokensBefore": 7.0, "details": members{"a": 1.0}, "preserveData": members{"b": 2.0}, "fromExtension": true}},
+		{"appendCustomEntry", members{"customType": "x", "data": members{"n": 1.0}}, members{"type": "custom", "customType": "x", "data": members{"n": 1.0}}},
+		{"appendCustomEntry", members{"customType": "x", "data": nil}, members{"type": "custom", "customType": "x"}},
+		{"appendCustomMessageEntry", members{"customType": "x", "content": "c", "display": false}, members{"type": "custom_message", "customType": "x", "content": "c", "display": false}},
+		{"appendLabelChange", members{"targetId": user, "label": "L"}, members{"type": "label", "targetId": user, "label": "L"}},
+		{"appendSessionInfo", members{"name": "a\nb"}, members{"type": "session_info", "name": "a b"}},
+		{"appendModeChange", members{"mode": "plan", "data": members{"f": "p"}}, members{"type": "mode_change", "mode": "plan", "data": members{"f": "p"}}},
+		{"appendTtsrInjection", members{"injectedRules": []string{"a"}}, members{"type": "ttsr_injection", "injectedRules": []any{"a"}}},
+		{"appendSessionInit", members{"systemPrompt": "p", "task": "t", "tools": []string{"read"}, "outputSchema": nil},
+			members{"type": "session_init", "systemPrompt": "p", "task": "t", "tools": []any{"read"}}},
+	} {
+		var parent string
+		json.Unmarshal([]byte(c.raw("getLeafId", in(nil))), &parent)
+		id := c.object(tt.method, in(tt.params))["id"].(string)
+		got := c.object("getEntry", in(members{"id": id}))
+		equal(t, tt.method+" leaf", c.object("getLeafEntry", in(nil)), got)
+		equal(t, tt.method+" id and parent", []any{got["id"], got["parentId"]}, []any{id, parent})
+		for _, key := range []string{"id", "parentId", "timestamp"} {
+			delete(got, key)
+		}
+		equal(t, tt.method, got, tt.want)
+	}
+	equal(t, "getLabel", c.raw("getLabel", in(members{"id": user})), `"L"`)
+	equal(t, "getLabel of none", c.raw("getLabel", in(members{"id": "none"})), `null`)
+	equal(t, "getEntry of none", c.raw("getEntry", in(members{"id": "none"})), `null`)
+	equal(t, "getBranch of none", c.raw("getBranch", in(members{"fromId": "none"})), `[]`)
+	equal(t, "getPath", ids(c.list("getPath", in(members{"fromId": user}))), []string{user})
+	equal(t, "getBranch is all", ids(c.list("getBranch", in(members{"fromId": nil}))), ids(c.list("getEntries", in(nil))))
+	equal(t, "getCwd", c.raw("getCwd", in(nil)), `"`+c.home+`"`)
+	equal(t, "getSessionDir", c.raw("getSessionDir", in(nil)), `"`+filepath.Join(c.home, "logs")+`"`)
+	header := c.object("getHeader", in(nil))
+	equal(t, "getSessionId", c.raw("getSessionId", in(nil)), `"`+header["id"].(string)+`"`)
+	c.raw("appendLabelChange", in(members{"targetId": user, "label": nil}))
+	equal(t, "label cleared", c.raw("getLabel", in(members{"id": user})), `null`)
+	c.hangUp()
+}
+
+// The answer has the bytes that came: numbers, escapes and the order of members as they were.
+func TestMessagesByteForByte(t *testing.T) {
+	c := dial(t)
+	h, file := c.create(nil)
+	message := `{"z":1.0,"role":"assistant","content":"\u003c<>&\ud83d\ude00","n":12345678901234567890,"a":{"b":[]}}`
+	c.send(`{"jsonrpc":"2.0","id":"x","method":"appendMessage","params":{"session":"` + h + `","message":` + message + `}}`)
+	c.receive()
+	for _, text := range []string{
+		c.raw("getEntries", members{"session": h}), c.raw("buildSessionContext", members{"session": h}), c.raw("loadEntries", members{"path": file}),
+	} {
+		if !strings.Contains(text, message) {
+			t.Errorf("%s is not in %s", message, text)
+		}
+	}
+}
+
+func TestTreeAndBranches(t *testing.T) {
+	for _, dialect := range []string{"omp", "pi"} {
+		c := dial(t)
+		h := c.object("inMemory", members{"dialect": dialect})["session"].(string)
+		at := members{"session": h}
+		a := c.say(h, "user", "1")
+		b := c.say(h, "assistant", "2")
+		c1 := c.say(h, "user", "3")
+		equal(t, "branch", c.raw("branch", members{"session": h, "id": b}), "null")
+		equal(t, "leaf", c.raw("getLeafId", at), `"`+b+`"`)
+		c2 := c.say(h, "user", "4")
+		sum := c.object("branchWithSummary", members{"session": h, "id": a, "summary": "what was", "details": members{"x": 1}})["id"].(string)
+		entry := c.object("getEntry", members{"session": h, "id": sum})
+		from := map[string]string{"omp": a, "pi": c2}[dialect]
+		equal(t, "summary", []any{entry["parentId"], entry["fromId"]}, []any{a, from})
+		root := c.object("branchWithSummary", members{"session": h, "id": nil, "summary": "from nothing"})["id"].(string)
+		c.raw("appendLabelChange", members{"session": h, "targetId": c1, "label": "here"})
+
+		var tree []struct {
+			Entry    members           `json:"entry"`
+			Children []json.RawMessage `json:"children"`
+			Label    *string           `json:"label"`
+		}
+		text := c.raw("getTree", at)
+		if err := json.Unmarshal([]byte(text), &tree); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "roots", []any{tree[0].Entry["id"], tree[1].Entry["id"], len(tree[0].Children)}, []any{a, root, 2})
+		if tree[0].Label != nil || !strings.Contains(text, `"children":[],"label":"here"`) {
+			t.Errorf("labels: %s", text)
+		}
+		equal(t, "children", ids(c.list("getChildren", members{"session": h, "parentId": b})), []string{c1, c2})
+		equal(t, "roots as children", ids(c.list("getChildren", members{"session": h, "parentId": nil})), []string{a, root})
+		equal(t, "children of none", c.raw("getChildren", members{"session": h, "parentId": "none"}), "[]")
+		equal(t, "branch from", ids(c.list("getBranch", members{"session": h, "fromId": c2})), []string{a, b, c2})
+		c.raw("resetLeaf", at)
+		equal(t, "after reset", c.raw("getLeafId", at), "null")
+		equal(t, "context after reset", c.object("buildSessionContext", at)["messages"], []any{})
+		equal(t, "context elsewhere", len(c.object("buildSessionContext", members{"session": h, "leafId": c2})["messages"].([]any)), 3)
+		equal(t, "file", []string{c.raw("getSessionFile", at), c.raw("isPersisted", at), c.raw("getSessionDir", at)}, []string{"null", "false", `""`})
+		c.hangUp()
+	}
+}
+
+// A durable branch is an entry of its own, and survives.
+func TestDurableBranch(t *testing.T) {
+	c := dial(t)
+	h, file := c.create(nil)
+	a := c.say(h, "user", "1")
+	c.say(h, "assistant", "2")
+	c.raw("branch", members{"session": h, "id": a, "durable": true})
+	c.raw("close", members{"session": h})
+	h = c.object("open", members{"path": file})["session"].(string)
+	leaf := c.object("getLeafEntry", members{"session": h})
+	equal(t, "parent of the leaf", leaf["parentId"], a)
+	equal(t, "context", len(c.object("buildSessionContext", members{"session": h})["messages"].([]any)), 1)
+}
+
+// A million entries one below the other: nothing here calls itself.
+func TestDeepTree(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() || os.Getenv("TREELINE_CI") == "" {
+		n = 100_000
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "deep.jsonl")
+	var b strings.Builder
+	b.WriteString(`{"type":"session","version":3,"id":"deep","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}` + "\n")
+	parent := "null"
+	for i := range n {
+		id := `"` + hex(i) + `"`
+		b.WriteString(`{"type":"custom","id":` + id + `,"parentId":` + parent + `,"timestamp":"2026-01-01T00:00:00.000Z","customType":"x"}` + "\n")
+		parent = id
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t)
+	h := c.object("open", members{"path": file})["session"].(string)
+	c.last++
+	c.send(`{"jsonrpc":"2.0","id":9,"method":"getTree","params":{"session":"` + h + `"}}`)
+	text := c.receive()
+	equal(t, "nodes", strings.Count(text, `{"entry":`), n)
+	equal(t, "end", strings.HasSuffix(text, strings.Repeat("]}", n)+"]}\n"), true)
+	c.hangUp()
+}
+
+func hex(i int) string {
+	const digits = "0123456789abcdef"
+	b := []byte("00000000")
+	for k := len(b) - 1; i > 0; k, i = k-1, i/16 {
+		b[k] = digits[i%16]
+	}
+	return string(b)
+}

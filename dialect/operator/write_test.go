@@ -1,0 +1,172 @@
+package operator_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/operator"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var noon = time.Date(2026, 11, 15, 1, 12, 34, 293834000, time.UTC)
+
+func TestHeader(t *testing.T) {
+	n := dialect.NewSession{ID: "0198a1b2", Time: noon, CWD: "/home/ada/\u2028pond", Title: "not in the header"}
+	for _, c := range []struct {
+		d            *operator.Dialect
+		parent, want string
+	}{
+		{operator.Operator, "", `{"type":"session","version":3,"id":"0198a1b2","timestamp":1794705154.293834,"cwd":"/home/ada/\u2028pond"}`},
+		{operator.OperatorDoc, "/a.jsonl", `{"type":"session_header","id":"0198a1b2","timestamp":1794705154.293834,"cwd":"/home/ada/\u2028pond","parent_session":"/a.jsonl"}`},
+	} {
+		n.Parent = c.parent
+		if got, err := c.d.Header(n); err != nil || string(got) != c.want {
+			t.Errorf("%s: %s (%v), not %s", c.d.Name(), got, err, c.want)
+		}
+	}
+	n.ID = "../x"
+	if _, err := operator.Operator.Header(n); err == nil {
+		t.Error("an id that is a path was taken")
+	}
+}
+
+func TestRecord(t *testing.T) {
+	user := session.Message{Role: session.RoleUser, JSON: session.Raw(`{"contents": [], "role": "user", "n": 1.0}`)}
+	for _, c := range []struct {
+		body session.Body
+		want string // behind the time
+	}{
+		{user, `"type":"message","message":{"contents":[],"role":"user","n":1.0}`},
+		{session.ThinkingLevelChange{Level: "max"}, `"type":"thinking_level_change","thinking_level":"max"`},
+		{session.ModelChange{Provider: "marsh", ModelID: "heron/2", Model: "marsh/heron/2"}, `"type":"model_change","model_id":"heron/2","provider_id":"marsh"`},
+		{session.ModelChange{Model: "marsh/heron/2"}, `"type":"model_change","model_id":"heron/2","provider_id":"marsh"`},
+		{session.Compaction{Summary: "s", FirstKept: "k"}, `"type":"compaction","summary":"s","first_kept_entry_id":"k","tokens_before":0,"from_hook":false`},
+		{session.Compaction{TokensBefore: session.Raw("7"), Details: session.Raw("[1]"), FromExtension: true}, `"type":"compaction","summary":"","first_kept_entry_id":"","tokens_before":7,"details":[1],"from_hook":true`},
+		{session.BranchSummary{From: "root", Summary: "s", Details: session.Raw("null")}, `"type":"branch_summary","from_id":"root","summary":"s","from_hook":false`},
+		{session.Custom{Type: "goal"}, `"type":"custom","custom_type":"goal"`},
+		{session.CustomMessage{Type: "note", Content: session.Raw(`"text"`)}, `"type":"custom_message","custom_type":"note","content":[{"type":"text","content":"text"}],"display":false`},
+		{session.Label{Target: "t", Label: "l"}, `"type":"label","label":"l","target_id":"t"`},
+		{session.Label{Target: "t"}, `"type":"label","target_id":"t"`},
+		{session.SessionInfo{Name: "a\u0085b\u2028c\u2029d\u2027"}, `"type":"session_info","name":"a\u0085b\u2028c\u2029d` + "\u2027" + `"`},
+		{session.Leaf{Target: "t"}, `"type":"leaf","target_id":"t"`},
+		{session.Leaf{}, `"type":"leaf"`},
+		{session.Opaque{Type: "channel", JSON: session.Raw(`{"id":"old","type":"channel","name":"telegram","parent_id":null}`)}, `"type":"channel","name":"telegram"`},
+	} {
+		got, err := operator.Operator.Record(dialect.NewEntry{ID: "00000001", Time: noon, Body: c.body})
+		if want := `{"id":"00000001","timestamp":1794705154.293834,` + c.want + `}`; err != nil || string(got) != want {
+			t.Errorf("%#v: %s (%v), not %s", c.body, got, err, want)
+		}
+	}
+	got, _ := operator.OperatorDoc.Record(dialect.NewEntry{ID: "2", Parent: "1", Time: time.Unix(5, 0), Body: session.BranchSummary{From: "1"}})
+	if want := `{"id":"2","timestamp":5.0,"parent_id":"1","type":"branch","from_id":"1","summary":"","from_hook":false}`; string(got) != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	if got, _ = operator.OperatorDoc.Record(dialect.NewEntry{Body: session.Custom{Type: "x"}}); !bytes.Contains(got, []byte(`"custom_info"`)) {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestRefusals: what the program would lose when it reads the log back is not written.
+func TestRefusals(t *testing.T) {
+	for _, body := range []session.Body{
+		session.Message{JSON: session.Raw(`[]`)},
+		session.Message{JSON: session.Raw(`{"role":"user","content":"not contents"}`)},
+		session.Message{JSON: session.Raw(`{"role":"toolResult","contents":[]}`)},
+		session.ThinkingLevelChange{Level: "enormous"},
+		session.ModeChange{Mode: "plan"},
+		session.ContextEdit{Target: "a"},
+		session.Opaque{Type: "session"},
+		session.Custom{Type: "x", Data: session.Raw("{")},
+	} {
+		if got, err := operator.Operator.Record(dialect.NewEntry{ID: "1", Body: body}); err == nil {
+			t.Errorf("%#v is written as %s", body, got)
+		}
+	}
+}
+
+func TestEdit(t *testing.T) {
+	record := []byte(`{"id":"2","parent_id":null,"x":1.0,"type":"compaction","first_kept_entry_id":"a"}`)
+	got, err := operator.Operator.Rechain(record, "9", "b")
+	if want := `{"id":"2","parent_id":"9","x":1.0,"type":"compaction","first_kept_entry_id":"b"}`; err != nil || string(got) != want {
+		t.Errorf("%s, not %s (%v)", got, want, err)
+	}
+	if got, _ = operator.Operator.Rechain(got, "", ""); string(got) != `{"id":"2","x":1.0,"type":"compaction","first_kept_entry_id":"b"}` {
+		t.Errorf("%s", got)
+	}
+	record = []byte(`{"id":"2","message":{"contents":[{"type":"tool_call","id":"c","args":{},"y":2}],"role":"assistant"}}`)
+	got, changed, err := operator.Operator.SetArguments(record, "c", []byte(`{"a": 1}`))
+	if want := strings.Replace(string(record), `"args":{}`, `"args":{"a":1}`, 1); err != nil || !changed || string(got) != want {
+		t.Errorf("%s, not %s (%v)", got, want, err)
+	}
+	if got, changed, _ = operator.Operator.SetArguments(record, "d", []byte(`{}`)); changed || !bytes.Equal(got, record) {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestDocumentToProgram: the program is given the document's log in its own words, all else as it was.
+func TestDocumentToProgram(t *testing.T) {
+	tree := decode(t, operator.Operator, fixture(t, "operator/document-header"))
+	header, _, err := operator.Operator.EditHeader(tree.Header(), nil, dialect.HeaderEdit{})
+	if err != nil || !strings.HasPrefix(string(header), `{"type":"session","id":`) || !strings.HasSuffix(string(header), `,"version":3}`) {
+		t.Errorf("%s, %v", header, err)
+	}
+	var types []string
+	for e := range tree.Entries() {
+		record, err := operator.Operator.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := decode(t, operator.Operator, slices.Concat(header, []byte("\n"), record)).At(0)
+		types = append(types, again.Type)
+		if e.Kind == session.KindCompaction && !bytes.HasSuffix(record, []byte(`,"first_kept_entry_id":"a2","tokens_before":0}`)) {
+			t.Errorf("%s", record)
+		}
+	}
+	if got := strings.Join(types, " "); got != "message message compaction message leaf branch_summary custom" {
+		t.Error(got)
+	}
+	// The other way the log stays what it is, unless it becomes a session of its own.
+	tree = decode(t, operator.OperatorDoc, fixture(t, "operator-doc/program-header"))
+	if header, _, err = operator.OperatorDoc.EditHeader(tree.Header(), nil, dialect.HeaderEdit{}); err != nil || !bytes.Equal(header, tree.Header().Raw) {
+		t.Errorf("%s, %v", header, err)
+	}
+	id := session.ID("new")
+	if header, _, err = operator.OperatorDoc.EditHeader(tree.Header(), nil, dialect.HeaderEdit{ID: &id}); err != nil ||
+		string(header) != `{"type":"session_header","id":"new","timestamp":1755000000.25,"cwd":"/home/ada/pond"}` {
+		t.Errorf("%s, %v", header, err)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	l := operator.Operator.Layout()
+	at := noon.In(time.FixedZone("", -5*3600))
+	if got, want := l.File(at, "u"), "2026-11-14T20-12-34-293834_u.jsonl"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	env := dialect.Env{Home: "/home/ada", Folders: func(dir string) ([]string, error) {
+		if dir != "/home/ada/.operator/profiles" {
+			t.Errorf("looked at %s", dir)
+		}
+		return []string{"default", "work"}, nil
+	}}
+	roots := func(d *operator.Dialect) string {
+		var list []string
+		for _, r := range d.Layout().Roots(env) {
+			list = append(list, strings.TrimPrefix(r.Sessions, "/home/ada/.operator/"))
+		}
+		return strings.Join(list, " ")
+	}
+	if got := roots(operator.Operator); got != "sessions profiles/default/sessions profiles/work/sessions" {
+		t.Error(got)
+	}
+	if got := roots(operator.OperatorDoc); got != "profiles/default/sessions sessions profiles/work/sessions" {
+		t.Error(got)
+	}
+	if l.Dir(env, "/a/b") != "" || !l.Owns("a.jsonl") || l.Owns("a/b.jsonl") || l.Owns("a.json") {
+		t.Error("the folder is flat")
+	}
+}

@@ -57,6 +57,11 @@ type Options struct {
 	Getenv func(string) string
 	// Roots, if set, are looked at instead of the agents' own folders.
 	Roots []string
+	// State is our own folder, for the trash and for what gc must know; "" is $XDG_STATE_HOME/treeline, or
+	// ~/.local/state/treeline.
+	State string
+	// NoBreadcrumbs leaves alone the agents' notes of which terminal uses which session.
+	NoBreadcrumbs bool
 	// ReadOnly gives a store that cannot write.
 	ReadOnly bool
 }
@@ -73,12 +78,27 @@ func New(opt Options) (*Store, error) {
 		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
 		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
 		Roots:     opt.Roots,
+		State:     opt.State,
+	}
+	if o.State == "" {
+		o.State = stateDir(env)
+	}
+	if opt.NoBreadcrumbs {
+		o.Env.Terminal = ""
 	}
 	if !opt.ReadOnly {
 		o.WriteDir = writeDir
 		o.WriteBlobs = func(dir string) blob.Store { return blob.NewDir(dir) }
 	}
 	return store.New(o), nil
+}
+
+// stateDir is where programs keep what is neither settings nor cache. A relative path in the variable does not count.
+func stateDir(env dialect.Env) string {
+	if dir := env.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "treeline")
+	}
+	return filepath.Join(env.Home, ".local", "state", "treeline")
 }
 
 func (o Options) env() (dialect.Env, error) {

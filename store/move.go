@@ -140,6 +140,9 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 	if from == to || to == "" {
 		return nil
 	}
+	if err := s.store.noteFolder(ctx, filepath.Join(dir, "x.jsonl")); err != nil {
+		return err
+	}
 	target := s.store.opt.WriteBlobs(to)
 	for _, r := range records {
 		for ref := range blobRefs(r) {

@@ -84,6 +84,7 @@ func (s *Session) startWriting(ctx context.Context, b backend.Backend, name stri
 	s.w.created = true
 	s.take(l)
 	s.setBlobs()
+	s.note(ctx)
 	if err := s.migrate(ctx); err != nil {
 		return named(s.path, err)
 	}

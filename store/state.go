@@ -71,6 +71,23 @@ func (s *Store) noteFolder(ctx context.Context, path string) error {
 	return nil
 }
 
+// note remembers the session's folder. That it could not be noted is no reason not to write; a blob, which might be taken
+// for rubbish one day, is then refused.
+func (s *Session) note(ctx context.Context) {
+	if err := s.store.noteFolder(ctx, s.path); err != nil {
+		s.w.opt.Log.Warn("folder not noted", "file", s.path, "error", err)
+	}
+}
+
+// keepBlob keeps a blob that an entry of the session will refer to.
+func (s *Session) keepBlob(ctx context.Context, b []byte) (string, error) {
+	if err := s.store.noteFolder(ctx, s.path); err != nil {
+		return "", err
+	}
+	ref, err := s.w.blobs.Put(ctx, b)
+	return ref.String(), err
+}
+
 // appendFolder adds a folder to the log, unless it is there.
 func appendFolder(ctx context.Context, b backend.Backend, folder string) error {
 	record, err := json.Marshal(folderRecord{folder})

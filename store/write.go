@@ -278,10 +278,7 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	}
 	opt := dialect.PersistOptions{KeepOverflow: !w.opt.NoOverflow}
 	if w.blobs != nil {
-		opt.Put = func(b []byte) (string, error) {
-			ref, err := w.blobs.Put(ctx, b)
-			return ref.String(), err
-		}
+		opt.Put = func(b []byte) (string, error) { return s.keepBlob(ctx, b) }
 	}
 	return w.d.Persist(record, opt)
 }
@@ -342,6 +339,7 @@ func wakes(d dialect.Defer, body session.Body) bool {
 // create writes the log at once: the header, all that waited, and more. What cannot be written is not in the tree.
 func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	w := s.w
+	s.note(ctx)
 	at, err := w.b.Create(context.WithoutCancel(ctx), w.name, append(slices.Clip(w.waiting), more...)...)
 	if err != nil {
 		return s.latch(err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,11 +101,15 @@ func (s *Session) commit(batch []*proposal) error {
 		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved):
 			return s.latch(err)
 		}
+		before, known := s.tree, s.tree.Len()
 		fresh, err := s.catchUp(context.WithoutCancel(ctx))
 		if err != nil {
 			return s.latch(err)
 		}
-		if s.has(batch) {
+		if s.tree != before {
+			known = s.tree.Len() // which entries are new is not known
+		}
+		if s.has(batch, known) {
 			// It was written after all, between what others wrote.
 			if s.w.opt.Policy != PolicyFollow {
 				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
@@ -157,11 +162,19 @@ func (s *Session) tighten(ctx context.Context) error {
 	return s.w.builder.SetLeaf(leaf)
 }
 
-// has says whether all entries of a batch are in the log.
-func (s *Session) has(batch []*proposal) bool {
+// has says whether all entries of a batch are in the log: by their ids or, where records carry none, by their bytes among
+// the entries from fresh on.
+func (s *Session) has(batch []*proposal, fresh int) bool {
 	for _, p := range batch {
 		e, ok := s.tree.Lookup(p.entry.ID)
+		for ; !ok && fresh < s.tree.Len(); fresh++ {
+			e = s.tree.At(fresh)
+			raw, err := e.Raw()
+			ok = err == nil && bytes.Equal(raw, p.record)
+			p.given = e.ID
+		}
 		if !ok {
+			p.given = ""
 			return false
 		}
 		if raw, err := e.Raw(); err != nil || !bytes.Equal(raw, p.record) {
@@ -188,7 +201,11 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	s.log = now
 	for _, p := range batch {
 		w.lines++
+		known := s.tree.Len()
 		w.dec.Decode(dialect.Record{Data: p.record, Offset: offset, Line: w.lines})
+		if n := s.tree.Len(); n > known {
+			p.given = s.tree.At(n - 1).ID
+		}
 		offset += int64(len(p.record)) + 1
 	}
 	w.builder.Finish()
@@ -200,7 +217,7 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 // acknowledge tells the appenders.
 func (s *Session) acknowledge(batch []*proposal, foreign int) {
 	for _, p := range batch {
-		p.result = Appended{ID: p.entry.ID, Durable: true, Foreign: foreign}
+		p.result = Appended{ID: cmp.Or(p.given, p.entry.ID), Durable: true, Foreign: foreign}
 		if foreign > 0 {
 			p.result.Outcome = s.w.opt.Policy
 		}
@@ -304,8 +321,8 @@ func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 
 // grew says whether the log is the one we know, with more at its end.
 func (s *Session) grew(ctx context.Context, now backend.Log) bool {
-	tail := s.w.tail
-	if now.Size < s.log.Size || len(tail) == 0 || tail[len(tail)-1] != '\n' {
+	head, tail := s.w.head, s.w.tail
+	if now.Size <= s.log.Size || len(tail) == 0 || tail[len(tail)-1] != '\n' {
 		return false // a last line without newline may have been continued, or taken away
 	}
 	src, err := newSource(ctx, s.w.b, now)
@@ -313,10 +330,14 @@ func (s *Session) grew(ctx context.Context, now backend.Log) bool {
 		return false
 	}
 	defer src.Close()
-	// What stood at the end when we last looked must stand there still.
+	// What stood at both ends when we last looked must stand there still: titles are changed in place.
 	n := int64(len(tail))
 	got, err := src.Bytes(session.Span{Offset: s.log.Size - n, Length: n})
-	return err == nil && bytes.Equal(got, tail)
+	if err != nil || !bytes.Equal(got, tail) {
+		return false
+	}
+	got, err = src.Bytes(session.Span{Length: int64(len(head))})
+	return err == nil && bytes.Equal(got, head)
 }
 
 // readOn reads what was appended.
@@ -336,7 +357,7 @@ func (s *Session) readOn(ctx context.Context, now backend.Log) (fresh int, err e
 	w.builder.Finish()
 	s.log = now
 	s.source.grown(now)
-	s.readTail()
+	s.readEnds()
 	return s.tree.Len() - before, nil
 }
 

@@ -48,7 +48,13 @@ func newDesk(t *testing.T, change ...func(*desk)) *desk {
 	for _, c := range change {
 		c(d)
 	}
-	d.Store = store.New(store.Options{
+	d.Store = d.wrapping(func(b backend.Backend) backend.Backend { return b })
+	return d
+}
+
+// wrapping gives a store of the desk whose backends for writing are wrapped.
+func (d *desk) wrapping(wrap func(backend.Backend) backend.Backend) *store.Store {
+	return store.New(store.Options{
 		Dialects: all.Dialects(),
 		Env: dialect.Env{
 			Home: d.home, TempDir: filepath.Join(d.home, "tmp"), WorkDir: d.cwd, Zone: time.UTC, Terminal: d.terminal,
@@ -59,9 +65,14 @@ func newDesk(t *testing.T, change ...func(*desk)) *desk {
 		},
 		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDirFS(dir, d.fs) },
 		WriteBlobs: func(dir string) blob.Store { return blob.NewDirFS(dir, d.fs) },
-		WriteDir:   d.writeDir,
+		WriteDir: func(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
+			b, err := d.writeDir(dir, level, repaired)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(b), nil
+		},
 	})
-	return d
 }
 
 func (d *desk) writeDir(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {

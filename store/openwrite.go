@@ -49,7 +49,7 @@ func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path str
 		return s.beginAt(ctx, b, &at, name, path, opt)
 	}
 	sess, l, err := s.openLog(ctx, b, name, path, OpenOptions{Dialect: opt.Dialect})
-	if err == nil && l.tree.Header().Raw == nil {
+	if err == nil && l.tree.Header().Raw == nil && !headerless(sess.dialect) {
 		// An entry behind nothing would make a file that nobody reads.
 		err = errors.Join(named(path, fmt.Errorf("%w: it is empty", ErrNotSession)), sess.source.Close())
 	}
@@ -103,7 +103,7 @@ func (s *Session) take(l loaded) {
 	w := s.w
 	s.tree = l.tree
 	w.builder, w.dec, w.lines, w.loose = l.builder, l.dec, l.lines, l.loose
-	s.readTail()
+	s.readEnds()
 	if !w.busy {
 		w.tip = s.tree.LeafID()
 	}
@@ -112,7 +112,7 @@ func (s *Session) take(l loaded) {
 // reload reads the log anew. The leaf is the log's own. Trees and contexts from before go on to read the old one.
 func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	src := &logSource{b: s.w.b, at: at}
-	l, err := load(ctx, s.w.b, at, s.dialect, s.path, src)
+	l, err := load(ctx, s.w.b, at, s.dialect, s.path, src, s.tree.Header())
 	if err == nil {
 		err = s.same(l.tree.Header())
 	}
@@ -129,7 +129,7 @@ func (s *Session) reload(ctx context.Context, at backend.Log) error {
 func (s *Session) same(h session.Header) error {
 	old := s.tree.Header()
 	switch {
-	case h.Raw == nil:
+	case h.Raw == nil && old.Raw != nil:
 		return fmt.Errorf("%w any more: the log was emptied", ErrNotSession)
 	case h.ID != old.ID:
 		return fmt.Errorf("%w: session %s is in its place", backend.ErrConflict, h.ID)
@@ -165,7 +165,7 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 		if err != nil {
 			return nil, err
 		}
-		if _, err := b.Replace(ctx, *at, header); err != nil && !errors.Is(err, backend.ErrConflict) {
+		if _, err := b.Replace(ctx, *at, some(header)...); err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, named(path, err)
 		}
 		// Who was faster has begun a session there, and it is that one.

@@ -133,7 +133,8 @@ type writing struct {
 	dec     dialect.Decoder
 	name    string // of the log
 	lines   int
-	tail    []byte // the last bytes of the log, to tell growth from another file
+	head    []byte // the first bytes of the log, to tell growth from another file
+	tail    []byte // the last ones
 	loose   bool   // the last line has entries and no newline, and is more than one JSON value
 	created bool
 	waiting [][]byte // header and records that wait for the log to be created
@@ -150,6 +151,9 @@ type writing struct {
 
 // newWriting begins to write a session.
 func (s *Session) newWriting(d dialect.Writer, b backend.Backend, name string, opt WriteOptions) *writing {
+	if opt.Policy == PolicyBranch && !d.Habits().Branches {
+		opt.Policy = PolicyFollow // there is nothing but going on from theirs
+	}
 	return &writing{d: d, b: b, opt: opt, name: name, proposed: map[session.EntryID]bool{}, idle: sync.NewCond(&s.mu)}
 }
 
@@ -160,8 +164,10 @@ type proposal struct {
 	fixed  bool // the parent was asked for: it stays, whatever others write
 	record []byte
 	// turn, if somebody waits, is closed when it is his turn to lead, or all is done.
-	turn   chan struct{}
-	done   bool
+	turn chan struct{}
+	done bool
+	// given is the id that the entry has in the log, where its record does not carry one.
+	given  session.EntryID
 	result Appended
 	err    error
 }
@@ -254,7 +260,7 @@ func (s *Session) propose(ctx context.Context, body session.Body, parent session
 	if err != nil {
 		return nil, named(s.path, err)
 	}
-	p := &proposal{ctx: ctx, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body}}
+	p := &proposal{ctx: ctx, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body, Header: s.tree.Header()}}
 	if err := s.encode(p); err != nil {
 		return nil, err
 	}
@@ -301,7 +307,7 @@ func (s *Session) freshID() (session.EntryID, error) {
 func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
 	w := s.w
 	delete(w.proposed, p.entry.ID)
-	if wakes(w.opt.Defer, p.entry.Body) {
+	if wakes(w.opt.Defer, s.asWritten(p)) {
 		if err := s.create(ctx, p.record); err != nil {
 			return Appended{}, err
 		}
@@ -310,7 +316,17 @@ func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, er
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	return Appended{ID: p.entry.ID, Durable: w.created}, nil
+	return Appended{ID: s.tree.At(s.tree.Len() - 1).ID, Durable: w.created}, nil
+}
+
+// asWritten is the body of an entry as its record says it: the dialect may know more of a message than who made it.
+func (s *Session) asWritten(p *proposal) session.Body {
+	if _, ok := p.entry.Body.(session.Message); ok {
+		if body, err := bodyOf(s.dialect, p.record); err == nil {
+			return body
+		}
+	}
+	return p.entry.Body
 }
 
 // wait keeps a record for the log that is to be created and decodes it.
@@ -329,7 +345,7 @@ func wakes(d dialect.Defer, body session.Body) bool {
 	}
 	switch d {
 	case dialect.DeferMessage:
-		return m.Role == session.RoleUser || m.Role == session.RoleAssistant
+		return !m.Meta && (m.Role == session.RoleUser || m.Role == session.RoleAssistant)
 	case dialect.DeferAssistant:
 		return m.Role == session.RoleAssistant
 	}
@@ -352,14 +368,16 @@ func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	w.created, w.lines, w.waiting = true, len(w.waiting), nil
 	s.log = at
 	s.source.grown(at)
-	s.readTail()
+	s.readEnds()
 	s.breadcrumb(ctx)
 	return nil
 }
 
-// readTail notes how the log ends. Where that cannot be read, the next conflict reads the log anew.
-func (s *Session) readTail() {
+// readEnds notes how the log begins, up to the end of the header, and how it ends. Where that cannot be read, the next
+// conflict reads the log anew.
+func (s *Session) readEnds() {
 	n := min(s.log.Size, tailKept)
+	s.w.head, _ = s.source.Bytes(session.Span{Length: s.tree.Header().Span.End()})
 	s.w.tail, _ = s.source.Bytes(session.Span{Offset: s.log.Size - n, Length: n})
 }
 

@@ -1,0 +1,351 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// two opens one session twice, with an entry in it.
+func (d *desk) two(policy store.Policy) (a, b *store.Session, root session.EntryID) {
+	d.Helper()
+	a = d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Policy: policy}})
+	root = d.user(a, "root")
+	b = d.edit(a.Path(), store.WriteOptions{Policy: policy})
+	return a, b, root
+}
+
+func (d *desk) parent(s *store.Session, id session.EntryID) session.EntryID {
+	d.Helper()
+	e, err := s.Tree().Get(id)
+	d.must(err)
+	return e.Parent
+}
+
+// The default: our entry keeps its parent and is a branch beside theirs; the caller is told how many they wrote.
+func TestPolicyBranch(t *testing.T) {
+	d := newDesk(t)
+	a, b, root := d.two("")
+	b1 := d.user(b, "b1")
+	b2 := d.user(b, "b2")
+	d.told()
+	got := d.say(a, "user", "a1")
+	if got.Foreign != 2 || got.Outcome != store.PolicyBranch || !got.Durable {
+		t.Errorf("%+v", got)
+	}
+	if told := d.told(); !slices.Equal(told, []store.EventKind{store.EventForeign}) {
+		t.Errorf("told %v", told)
+	}
+	if d.parent(a, got.ID) != root || d.parent(a, b2) != b1 || a.Leaf() != got.ID {
+		t.Error("hung elsewhere")
+	}
+	d.same(d.texts(a), []string{"root", "a1"})
+	d.memoryEqualsDisk(a)
+	if next := d.say(a, "user", "a2"); next.Foreign != 0 || next.Outcome != "" {
+		t.Errorf("%+v", next)
+	}
+	back := d.say(b, "user", "b3")
+	if back.Foreign != 2 || d.parent(b, back.ID) != b2 {
+		t.Errorf("%+v", back)
+	}
+	d.same(d.texts(b), []string{"root", "b1", "b2", "b3"})
+	d.memoryEqualsDisk(b)
+}
+
+func TestPolicyFollow(t *testing.T) {
+	d := newDesk(t)
+	a, b, root := d.two(store.PolicyFollow)
+	b1 := d.user(b, "b1")
+	got := d.say(a, "user", "a1")
+	if got.Foreign != 1 || got.Outcome != store.PolicyFollow || d.parent(a, got.ID) != b1 {
+		t.Errorf("%+v", got)
+	}
+	d.same(d.texts(a), []string{"root", "b1", "a1"})
+	// Who names the place where he goes on is taken at his word.
+	b2 := d.say(b, "user", "b2")
+	if b2.Foreign != 1 || d.parent(b, b2.ID) != got.ID {
+		t.Errorf("%+v", b2)
+	}
+	sum, err := a.BranchWithSummary(t.Context(), root, session.BranchSummary{Summary: "left"})
+	d.must(err)
+	if sum.Foreign != 1 || d.parent(a, sum.ID) != root {
+		t.Errorf("%+v hangs on %s", sum, d.parent(a, sum.ID))
+	}
+	d.memoryEqualsDisk(a)
+}
+
+func TestPolicyRefuse(t *testing.T) {
+	d := newDesk(t)
+	a, b, root := d.two(store.PolicyRefuse)
+	b1 := d.user(b, "b1")
+	before := d.read(a.Path())
+	_, err := a.AppendMessage(t.Context(), message("user", "a1"))
+	if !errors.Is(err, store.ErrForeign) || !strings.Contains(err.Error(), "1 new entries") {
+		t.Errorf("%v", err)
+	}
+	d.same(d.read(a.Path()), before)
+	if !a.Tree().Has(b1) || a.Leaf() != root {
+		t.Errorf("has theirs: %v, leaf %s", a.Tree().Has(b1), a.Leaf())
+	}
+	// He knows now, and decides himself.
+	_, err = a.Branch(t.Context(), b1, false)
+	d.must(err)
+	if got := d.say(a, "user", "a1"); got.Foreign != 0 || d.parent(a, got.ID) != b1 {
+		t.Errorf("%+v", got)
+	}
+	if err := b.Rename(t.Context(), "x"); !errors.Is(err, store.ErrForeign) {
+		t.Errorf("renamed unseen: %v", err)
+	}
+	d.must(b.Rename(t.Context(), "x"))
+	d.memoryEqualsDisk(b)
+}
+
+// An empty session: two who begin at once make two roots.
+func TestPolicyBranchFromNothing(t *testing.T) {
+	d := newDesk(t)
+	a := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	b := d.edit(a.Path(), store.WriteOptions{Policy: store.PolicyRefuse})
+	d.user(a, "a1")
+	if _, err := b.AppendMessage(t.Context(), message("user", "b1")); !errors.Is(err, store.ErrForeign) || b.Leaf() != "" {
+		t.Errorf("%v, leaf %q", err, b.Leaf())
+	}
+	d.user(b, "b1")
+	d.same(d.texts(b), []string{"b1"})
+	d.user(a, "a2")
+	d.same(d.texts(a), []string{"a1", "a2"})
+}
+
+// Programs that take no lock are noticed by what they leave.
+func TestForeignPrograms(t *testing.T) {
+	theirs := said("f1", "root", "theirs") + "\n"
+	for name, test := range map[string]struct {
+		do      func(d *desk, path string)
+		foreign int
+		fails   error
+		torn    bool
+	}{
+		"append":     {do: func(d *desk, path string) { d.appendPlain(path, theirs) }, foreign: 1},
+		"append two": {do: func(d *desk, path string) { d.appendPlain(path, theirs+said("f2", "f1", "more")+"\n") }, foreign: 2},
+		"append without newline": {do: func(d *desk, path string) {
+			d.appendPlain(path, strings.TrimSuffix(theirs, "\n"))
+		}, foreign: 1},
+		"append a newline": {do: func(d *desk, path string) { d.appendPlain(path, "\n") }},
+		"append nonsense":  {do: func(d *desk, path string) { d.appendPlain(path, "nonsense\n") }},
+		"append half":      {do: func(d *desk, path string) { d.appendPlain(path, theirs[:30]) }, torn: true},
+		"touch": {do: func(d *desk, path string) {
+			later := time.Now().Add(time.Hour)
+			d.must(os.Chtimes(path, later, later))
+		}},
+		"rewrite with one more": {do: func(d *desk, path string) {
+			old, err := os.ReadFile(path)
+			d.must(err)
+			d.must(os.WriteFile(path+".new", append(old, theirs...), 0o600))
+			d.must(os.Rename(path+".new", path))
+		}, foreign: 1},
+		"rewrite another header": {do: func(d *desk, path string) {
+			old, err := os.ReadFile(path)
+			d.must(err)
+			d.must(os.WriteFile(path, []byte(strings.Replace(string(old), `"cwd":`, `"title":"theirs","cwd":`, 1)), 0o600))
+		}},
+		"a title in place, and an entry": {do: func(d *desk, path string) {
+			d.must(os.WriteFile(path, []byte(strings.Replace(strings.Join(d.read(path), "\n")+"\n", `"id":"mine"`, `"id":"mine" `, 1)+theirs), 0o600))
+		}, foreign: 1},
+		"rewrite without our place": {do: func(d *desk, path string) {
+			d.must(os.WriteFile(path, []byte(strings.SplitAfter(strings.Join(d.read(path), "\n"), "\n")[0]+theirs), 0o600))
+		}, fails: session.ErrUnknownEntry},
+		"truncate":        {do: func(d *desk, path string) { d.must(os.Truncate(path, 0)) }, fails: store.ErrNotSession},
+		"delete":          {do: func(d *desk, path string) { d.must(os.Remove(path)) }, fails: backend.ErrNotExist},
+		"another session": {do: func(d *desk, path string) { d.must(os.WriteFile(path, []byte(log("other", "/")), 0o600)) }, fails: backend.ErrConflict},
+		"a newer version": {do: func(d *desk, path string) {
+			old, err := os.ReadFile(path)
+			d.must(err)
+			d.must(os.WriteFile(path, []byte(strings.Replace(string(old), `"version":3`, `"version":4`, 1)), 0o600))
+		}, fails: store.ErrNewer},
+		"nonsense instead": {do: func(d *desk, path string) { d.must(os.WriteFile(path, []byte("nonsense\n"), 0o600)) }, fails: store.ErrNotSession},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			s := d.create("omp", store.CreateOptions{ID: "mine", Write: store.WriteOptions{Defer: dialect.DeferNever}})
+			root := d.user(s, "root")
+			d.user(s, "ours")
+			path := s.Path()
+			test.do(d, path)
+			after, readErr := os.ReadFile(path)
+			got, err := s.AppendMessage(t.Context(), message("user", "next"))
+			if test.fails != nil {
+				if !errors.Is(err, test.fails) {
+					t.Errorf("%v, want %v", err, test.fails)
+				}
+				now, nowErr := os.ReadFile(path)
+				if string(now) != string(after) || (nowErr == nil) != (readErr == nil) {
+					t.Errorf("written all the same: %q", now)
+				}
+				if _, again := s.AppendMessage(t.Context(), message("user", "next")); again == nil || again.Error() != err.Error() {
+					t.Errorf("then: %v", again)
+				}
+				return
+			}
+			d.must(err)
+			if got.Foreign != test.foreign || (got.Outcome != "") != (test.foreign > 0) {
+				t.Errorf("%+v", got)
+			}
+			d.same(d.seen(path), []string{"root", "ours", "next"})
+			d.memoryEqualsDisk(s)
+			d.user(s, "last")
+			d.memoryEqualsDisk(s)
+			if !test.torn && !strings.HasPrefix(strings.Join(d.read(path), "\n"), strings.TrimSuffix(string(after), "\n")) {
+				t.Errorf("what was there is not there any more")
+			}
+			if torn, _ := filepath.Glob(path + ".torn-*"); (len(torn) == 1) != test.torn {
+				t.Errorf("torn: %v", torn)
+			}
+			_ = root
+		})
+	}
+}
+
+// A record that somebody was writing when we looked is whole when he is done.
+func TestTornRecordIsContinued(t *testing.T) {
+	d := newDesk(t)
+	path := d.put("x/a.jsonl", log("s", "/w", said("a", "", "one")))
+	theirs := said("b", "a", "two")
+	d.appendPlain(path, theirs[:40])
+	s := d.edit(path, store.WriteOptions{})
+	if s.Tree().Len() != 1 || len(s.Tree().Problems()) != 1 {
+		t.Fatalf("%d entries, %v", s.Tree().Len(), s.Tree().Problems())
+	}
+	d.appendPlain(path, theirs[40:]+"\n")
+	got := d.say(s, "user", "three")
+	if got.Foreign != 1 || !s.Tree().Has("b") {
+		t.Errorf("%+v", got)
+	}
+	d.memoryEqualsDisk(s)
+	if torn, _ := filepath.Glob(path + ".torn-*"); len(torn) > 0 {
+		t.Errorf("moved away: %v", torn)
+	}
+}
+
+// Ids that both sides chose meanwhile: ours gets another one, and what hangs on it follows.
+func TestIDsTakenMeanwhile(t *testing.T) {
+	d := newDesk(t)
+	random := &repeating{}
+	s := d.create("omp", store.CreateOptions{ID: "s", Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random}})
+	d.user(s, "root")
+	d.appendPlain(s.Path(), said("deadbeef", string(s.Leaf()), "theirs")+"\n")
+	random.n = 1
+	got := d.say(s, "user", "ours")
+	if got.ID == "deadbeef" || got.Foreign != 1 {
+		t.Errorf("%+v", got)
+	}
+	d.user(s, "next")
+	d.same(d.seen(s.Path()), []string{"root", "ours", "next"})
+	d.memoryEqualsDisk(s)
+	if p := s.Tree().Problems(); len(p) > 0 {
+		t.Error(p)
+	}
+}
+
+// Two sessions, many appenders each, now and then a rewrite: nobody loses anything.
+func TestTwoWritersAtOnce(t *testing.T) {
+	for _, policy := range []store.Policy{store.PolicyBranch, store.PolicyFollow} {
+		d := newDesk(t)
+		a, b, _ := d.two(policy)
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		acknowledged := map[session.EntryID]bool{}
+		for _, s := range []*store.Session{a, b} {
+			for k := range 4 {
+				group.Go(func() {
+					for i := range 15 {
+						got, err := s.AppendMessage(t.Context(), message("user", "x"))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						acknowledged[got.ID] = true
+						mu.Unlock()
+						if k == 0 && i%5 == 0 {
+							if err := s.Rename(t.Context(), "x"); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				})
+			}
+		}
+		group.Wait()
+		r, err := d.Open(t.Context(), a.Path(), store.OpenOptions{})
+		d.must(err)
+		for id := range acknowledged {
+			if !r.Tree().Has(id) {
+				t.Errorf("%s: entry %s is lost", policy, id)
+			}
+		}
+		if r.Tree().Len() != len(acknowledged)+1 || len(r.Tree().Problems()) > 0 {
+			t.Errorf("%s: %d entries of %d, %v", policy, r.Tree().Len(), len(acknowledged)+1, r.Tree().Problems())
+		}
+		d.must(r.Close())
+		d.user(a, "last")
+		d.memoryEqualsDisk(a)
+	}
+}
+
+// interleaving lets a program that takes no lock write between our look and our write.
+type interleaving struct {
+	backend.Backend
+	before, after func()
+}
+
+func (b *interleaving) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if b.before == nil {
+		return b.Backend.Append(ctx, at, records...)
+	}
+	b.before()
+	b.before = nil
+	now, err := b.Stat(ctx, at.Name)
+	if err != nil {
+		return now, err
+	}
+	if _, err = b.Backend.Append(ctx, now, records...); err != nil {
+		return now, err
+	}
+	b.after()
+	return backend.Log{}, backend.ErrInterleaved
+}
+
+// In the very moment of our write somebody else wrote before and behind it: it is there, and it is there once.
+func TestInterleaved(t *testing.T) {
+	d := newDesk(t)
+	path := d.put("x/a.jsonl", log("s", "/w", said("a", "", "one")))
+	var inner *interleaving
+	st := d.wrapping(func(b backend.Backend) backend.Backend {
+		inner = &interleaving{Backend: b}
+		return inner
+	})
+	s := d.closing(st.OpenWrite(t.Context(), path, d.fill(store.CreateOptions{})))
+	inner.before = func() { d.appendPlain(path, said("b", "a", "theirs")+"\n") }
+	inner.after = func() { d.appendPlain(path, said("c", "b", "theirs too")+"\n") }
+	got := d.say(s, "user", "ours")
+	if got.Foreign != 2 || got.Outcome != store.PolicyBranch || s.Leaf() != got.ID || d.parent(s, got.ID) != "a" {
+		t.Errorf("%+v, leaf %s", got, s.Leaf())
+	}
+	d.memoryEqualsDisk(s)
+	if n := strings.Count(strings.Join(d.read(path), "\n"), "ours"); n != 1 {
+		t.Errorf("it is there %d times", n)
+	}
+	d.user(s, "next")
+	d.same(d.seen(path), []string{"one", "ours", "next"})
+	d.memoryEqualsDisk(s)
+}

@@ -104,7 +104,7 @@ func stateDir(env dialect.Env) string {
 func (o Options) env() (dialect.Env, error) {
 	env := dialect.Env{
 		Home: o.Home, WorkDir: o.WorkDir, TempDir: os.TempDir(),
-		Getenv: o.Getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Zone: time.Local,
+		Getenv: o.Getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Access: file.Access, Zone: time.Local,
 	}
 	if env.Getenv == nil {
 		env.Getenv = os.Getenv

@@ -91,6 +91,8 @@ type Habits struct {
 	RenameByEntry bool
 	// Branches, Labels: the format can express them.
 	Branches, Labels bool
+	// Headerless: a log has nothing but entries, and an empty one is a session.
+	Headerless bool
 	// Nameless: a session cannot be given a name.
 	Nameless bool
 	// DropsEmptyFolders: when the last log of a folder is removed, the folder goes too.

@@ -403,7 +403,10 @@ func TestEverythingConcurrently(t *testing.T) {
 		func() error { _, err := s.Label(t.Context(), root, "l"); return err },
 		func() error { return s.Flush(t.Context()) },
 		func() error { return s.Move(t.Context(), "/other") },
-		func() error { _, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: root}); return err },
+		func() error {
+			_, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: root})
+			return err
+		},
 	} {
 		group.Go(func() {
 			for range 4 {

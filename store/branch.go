@@ -95,7 +95,7 @@ func (s *Session) Label(ctx context.Context, target session.EntryID, label strin
 		return Appended{}, err
 	}
 	if !w.d.Habits().Labels {
-		return Appended{}, fmt.Errorf("a label in a session of %s is %w", s.dialect.Name(), ErrUnsupported)
+		return Appended{}, fmt.Errorf("a label in a session of %s is %w; fork it at that entry instead", s.dialect.Name(), ErrUnsupported)
 	}
 	if _, err := s.tree.Get(target); err != nil && !w.proposed[target] {
 		return Appended{}, err

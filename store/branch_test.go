@@ -252,8 +252,8 @@ func TestFork(t *testing.T) {
 		}
 	}
 	for source, want := range map[string]error{
-		d.put("x/empty.jsonl", ""):             store.ErrNotSession,
-		d.put("x/garbage.jsonl", "nonsense\n"): store.ErrNotSession,
+		d.put("x/empty.jsonl", ""):                                              store.ErrNotSession,
+		d.put("x/garbage.jsonl", "nonsense\n"):                                  store.ErrNotSession,
 		d.put("x/newer.jsonl", strings.Replace(log("s", "/"), `:3,`, `:9,`, 1)): store.ErrNewer,
 		filepath.Join(d.home, "none.jsonl"):                                     os.ErrNotExist,
 	} {
@@ -382,11 +382,17 @@ func TestObserver(t *testing.T) {
 		do   func() error
 		want []store.EventKind
 	}{
-		{func() error { _, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: one}); return err },
+		{func() error {
+			_, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: one})
+			return err
+		},
 			[]store.EventKind{store.EventBeforeCompaction, store.EventCompaction}},
 		{func() error { _, err := s.Branch(t.Context(), one, false); return err }, []store.EventKind{store.EventTree}},
 		{func() error { _, err := s.Branch(t.Context(), one, true); return err }, []store.EventKind{store.EventTree}},
-		{func() error { _, err := s.BranchWithSummary(t.Context(), one, session.BranchSummary{Summary: "x"}); return err },
+		{func() error {
+			_, err := s.BranchWithSummary(t.Context(), one, session.BranchSummary{Summary: "x"})
+			return err
+		},
 			[]store.EventKind{store.EventTree}},
 		{func() error { return s.ResetLeaf(t.Context(), false) }, []store.EventKind{store.EventTree}},
 		{func() error { return s.Fork(t.Context()) }, []store.EventKind{store.EventBeforeFork}},

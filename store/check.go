@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -12,6 +13,12 @@ import (
 // and that cannot be had. It reads the whole log again.
 func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 	problems := append([]session.Problem(nil), s.tree.Problems()...)
+	if r, ok := s.dialect.(dialect.Ruler); ok && s.path != "" {
+		for _, p := range r.Check(s.tree, dialect.LogInfo{Name: s.path, Size: s.log.Size, Changed: s.log.Time}) {
+			p.File = s.path
+			problems = append(problems, p)
+		}
+	}
 	if s.blobs == nil {
 		return problems, nil // what looks like a reference is one only to agents that keep blobs
 	}

@@ -132,8 +132,7 @@ func (s *Store) fileName(d dialect.Dialect, n dialect.NewSession) string {
 
 // sessionDir is where the agent would keep the sessions of a working directory.
 func (s *Store) sessionDir(d dialect.Dialect, cwd string) string {
-	roots := d.Layout().Roots(s.opt.Env)
-	return filepath.Join(roots[0].Sessions, filepath.FromSlash(d.Layout().Dir(s.opt.Env, cwd)))
+	return s.dirFor(d, d.Layout().Roots(s.opt.Env)[0], cwd)
 }
 
 // begin begins a session at a path where no log is.
@@ -158,7 +157,7 @@ func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path strin
 	if opt.Defer == "" {
 		opt.Defer = d.Habits().Defer
 	}
-	sess := s.waitingSession(b, name, path, d, [][]byte{header}, opt)
+	sess := s.waitingSession(b, name, path, d, born(n), some(header), opt)
 	if err := sess.w.dec.Finish(); err != nil {
 		return nil, err
 	}
@@ -170,11 +169,25 @@ func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path strin
 	return sess, nil
 }
 
+// some is a list of one record, or of none where the format has no such record.
+func some(record []byte) [][]byte {
+	if record == nil {
+		return nil
+	}
+	return [][]byte{record}
+}
+
+// headerless says whether an empty log is a session.
+func headerless(d dialect.Dialect) bool {
+	w, ok := d.(dialect.Writer)
+	return ok && w.Habits().Headerless
+}
+
 // waitingSession makes a session of records that are in no log yet. It closes the backend when it is closed.
-func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.Writer, records [][]byte, opt WriteOptions) *Session {
+func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.Writer, known session.Header, records [][]byte, opt WriteOptions) *Session {
 	sess := &Session{store: s, path: path, dialect: d, source: &logSource{b: b, at: backend.Log{Name: name}}, closers: []io.Closer{b}}
 	sess.w = sess.newWriting(d, b, name, opt)
-	sess.restart(records)
+	sess.restart(records, known)
 	sess.setBlobs()
 	return sess
 }

@@ -30,15 +30,22 @@ type Row struct {
 	Err error
 }
 
-// When is the time that lists are ordered by. The agent's own list decides: it is that of the log's last change, or that
-// of what was last said in it.
+// When is the time that lists are ordered by. The agent's own list decides: it is that of the log's last change, that
+// of what was last said in it, or that in its name.
 func (r *Row) When() time.Time {
 	if r.Dialect == nil {
 		return r.Log.Time
 	}
-	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderActive {
-		if at, ok := r.Active.Time(); ok {
-			return at
+	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok {
+		var at session.Time
+		switch o.Order() {
+		case dialect.OrderActive:
+			at = r.Active
+		case dialect.OrderNames:
+			at = r.Created
+		}
+		if t, ok := at.Time(); ok {
+			return t
 		}
 	}
 	return r.Log.Time
@@ -109,10 +116,13 @@ func newestFirst(rows []Row, when func(*Row) time.Time) []Row {
 // of keeps the rows of one working directory. Directories repeat: each spelling is looked at once.
 func (s *Store) of(cwd string, rows []Row) []Row {
 	want := s.canonical(cwd)
-	known := map[string]bool{"": false, cwd: true}
+	known := map[string]bool{cwd: true}
 	return slices.DeleteFunc(rows, func(r Row) bool {
 		if r.Err != nil {
 			return false
+		}
+		if r.CWD == "" {
+			return !s.placed(&r, cwd)
 		}
 		fits, ok := known[r.CWD]
 		if !ok {
@@ -178,10 +188,16 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	for i, log := range logs {
 		rows[i] = Row{Source: src, Path: below + filepath.FromSlash(log.Name), Log: log}
 	}
+	names, ok := byNames(src.Dialect)
+	if ok && opt.Dialect == nil {
+		s.listNames(names, src.Dialect, rows)
+		return rows, nil
+	}
 	s.peekAll(ctx, b, rows, opt)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	s.placeRows(rows)
 	return rows, nil
 }
 

@@ -81,7 +81,7 @@ func isHeader(d dialect.Dialect, record []byte) bool {
 	b := session.NewBuilder("", nil)
 	dec := d.NewDecoder(b)
 	dec.Decode(dialect.Record{Data: record, Line: 1})
-	return dec.Finish() == nil && b.Header().Raw != nil
+	return dec.Finish() == nil && b.Header().Raw != nil && !b.Header().InEntry
 }
 
 // MigrateEntries brings a header and entries of an old version up to today's and gives them in the same order; d nil is

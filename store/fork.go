@@ -25,7 +25,9 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	}
 	b := session.NewBuilder("", nil)
 	dec := d.NewDecoder(b)
-	dec.Decode(dialect.Record{Data: header, Line: 1})
+	if header != nil {
+		dec.Decode(dialect.Record{Data: header, Line: 1})
+	}
 	b.Pending(true)
 	dec.Decode(dialect.Record{Data: record, Line: 2})
 	t := b.Finish()
@@ -126,14 +128,14 @@ func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession
 	var next *Session
 	if dir == "" {
 		opt.Defer = dialect.DeferNever
-		next = s.waitingSession(memory.New(), memoryName, "", d, records, opt)
+		next = s.waitingSession(memory.New(), memoryName, "", d, born(n), records, opt)
 	} else {
 		path := filepath.Join(dir, s.fileName(d, n))
 		b, err := s.writeDir(dir, path, opt)
 		if err != nil {
 			return nil, err
 		}
-		next = s.waitingSession(b, filepath.Base(path), path, d, records, opt)
+		next = s.waitingSession(b, filepath.Base(path), path, d, born(n), records, opt)
 	}
 	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
 		return next, nil
@@ -147,7 +149,10 @@ func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession
 // worthALog says whether an entry is there that the log waits for.
 func (s *Session) worthALog() bool {
 	for e := range s.tree.Entries() {
-		if e.Kind == session.KindMessage && wakes(s.w.opt.Defer, session.Message{Role: e.Role}) {
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		if body, err := e.Body(); err == nil && wakes(s.w.opt.Defer, body) {
 			return true
 		}
 	}
@@ -271,10 +276,13 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 		return nil, err
 	}
 	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}}
-	c.records = [][]byte{header}
-	for _, e := range path.Entries() {
+	c.records = some(header)
+	for i, e := range path.Entries() {
 		if err := c.add(e); err != nil {
 			return nil, named(s.path, fmt.Errorf("entry %s: %w", e.ID, err))
+		}
+		if i == 0 && s.tree.Header().InEntry {
+			c.records = c.records[:1] // it is the header
 		}
 	}
 	if err := c.relabel(path); err != nil {

@@ -98,6 +98,15 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if slot != nil {
 				record = bytes.TrimPrefix(slot.data, bom)
 			}
+			if h.InEntry {
+				first++
+				if r, ok := changed[first-1]; ok {
+					h.Raw = r
+				}
+				if len(h.Raw) == 0 {
+					continue // it goes with the entry
+				}
+			}
 			header, newSlot, err := d.EditHeader(h, record, ed.header)
 			if err != nil {
 				return nil, err

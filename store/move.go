@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -56,7 +57,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 	if err != nil {
 		return nil, err
 	}
-	next := s.store.waitingSession(b, filepath.Base(path), path, w.d, records, w.opt)
+	next := s.store.waitingSession(b, filepath.Base(path), path, w.d, s.tree.Header(), records, w.opt)
 	next.stay(s.tree.LeafID())
 	if !w.created {
 		return next, nil
@@ -88,7 +89,7 @@ func (s *Session) newHome(cwd string) (dir string, ok bool) {
 	layout := s.dialect.Layout()
 	for _, r := range layout.Roots(s.store.opt.Env) {
 		if rel, err := filepath.Rel(r.Sessions, abs); err == nil && filepath.IsLocal(rel) {
-			dir := filepath.Join(r.Sessions, filepath.FromSlash(layout.Dir(s.store.opt.Env, cwd)))
+			dir := s.store.dirFor(s.dialect, r, cwd)
 			return dir, s.store.canonical(dir) != s.store.canonical(filepath.Dir(abs))
 		}
 	}
@@ -122,7 +123,25 @@ func (s *Session) Delete(ctx context.Context) error {
 		}
 	}
 	s.closed = true
-	return s.release()
+	err = s.release()
+	if w.created && w.d.Habits().DropsEmptyFolders {
+		s.dropFolder()
+	}
+	return err
+}
+
+// dropFolder removes the folder of a log that was removed, if it is one of the agent's and nothing is left in it.
+func (s *Session) dropFolder() {
+	abs, err := filepath.Abs(s.path)
+	if err != nil || s.path == "" {
+		return
+	}
+	dir := filepath.Dir(abs)
+	for _, r := range s.dialect.Layout().Roots(s.store.opt.Env) {
+		if dir != filepath.Clean(r.Sessions) && within(r.Sessions, dir) {
+			_ = os.Remove(dir) // it fails where anything is left, and then the folder stays
+		}
+	}
 }
 
 // carryBlobs copies the blobs that records name into the folder that such references mean where the records are going,

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // ErrNotSession is wrapped by the error for a file that no dialect can read.
@@ -73,13 +74,14 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 	if err != nil {
 		return nil, l, named(path, err)
 	}
-	if l, err = load(ctx, b, at, d, path, src); err != nil {
+	if l, err = load(ctx, b, at, d, path, src, session.Header{}); err != nil {
 		src.Close()
 		if !known || errors.Is(err, ErrNotSession) {
 			return nil, l, err
 		}
 		return nil, l, named(path, err)
 	}
+	s.findCWD(ctx, l, b, name, path, d)
 	return &Session{store: s, path: path, log: at, dialect: d, tree: l.tree, source: src, blobs: s.blobsFor(abs, d)}, l, nil
 }
 

@@ -24,7 +24,7 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 		case err != nil || records == nil:
 			return named(s.path, err)
 		case !w.created:
-			s.restart(records)
+			s.restart(records, s.tree.Header())
 			s.stay(leaf)
 			if s.worthALog() {
 				return s.create(ctx)
@@ -88,11 +88,11 @@ func (s *Session) stay(leaf session.EntryID) {
 	s.w.tip = s.tree.LeafID()
 }
 
-// restart decodes the records of a session whose log is not created yet.
-func (s *Session) restart(records [][]byte) {
+// restart decodes the records of a session whose log is not created yet. known is what no record may say.
+func (s *Session) restart(records [][]byte, known session.Header) {
 	w := s.w
 	w.waiting, w.end = nil, 0
-	w.builder = session.NewBuilder(s.path, s.source)
+	w.builder = seeded(w.d, s.path, s.source, known)
 	w.builder.Pending(true)
 	w.dec = w.d.NewDecoder(w.builder)
 	for _, r := range records {
@@ -117,6 +117,9 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 	w, err := s.writable()
 	if err != nil {
 		return err
+	}
+	if w.d.Habits().Nameless {
+		return named(s.path, fmt.Errorf("a name for a session of %s is %w; fork it to keep it apart", s.dialect.Name(), ErrUnsupported))
 	}
 	if w.d.Habits().RenameByEntry {
 		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil)

@@ -41,9 +41,9 @@ type loaded struct {
 	loose   bool // see writing
 }
 
-// load reads a log and builds the tree.
-func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source) (loaded, error) {
-	l := loaded{builder: session.NewBuilder(path, src)}
+// load reads a log and builds the tree. known is what was known of the session before.
+func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (loaded, error) {
+	l := loaded{builder: seeded(d, path, src, known)}
 	l.builder.Expect(at.Size)
 	l.dec = d.NewDecoder(l.builder)
 	for r, err := range records(ctx, b, at) {

@@ -74,8 +74,12 @@ func (s *Store) Sources() []Source {
 	var list []Source
 	seen := map[string]bool{}
 	add := func(src Source) {
-		if !seen[src.Root.Sessions] {
-			seen[src.Root.Sessions] = true
+		key := src.Root.Sessions
+		if shares(src.Dialect.Layout()) {
+			key += "\x00" + src.Dialect.Name() // each lists what is its own
+		}
+		if !seen[key] {
+			seen[key] = true
 			list = append(list, src)
 		}
 	}
@@ -123,17 +127,27 @@ func (s *Store) dialectOf(path string) dialect.Dialect {
 	return s.opt.Dialects[0]
 }
 
-// sourceOf finds the agent's root that a path lies in.
-func (s *Store) sourceOf(path string) (Source, bool) {
+// sourceOf finds the agent's root that a path lies in. Where values share it, the one that owns the log is meant, or
+// else the first.
+func (s *Store) sourceOf(path string) (src Source, ok bool) {
 	for _, d := range s.opt.Dialects {
-		for _, r := range d.Layout().Roots(s.opt.Env) {
-			base := filepath.Dir(r.Sessions)
-			if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+		layout := d.Layout()
+		for _, r := range layout.Roots(s.opt.Env) {
+			if !within(filepath.Dir(r.Sessions), path) {
+				continue
+			}
+			if !shares(layout) {
 				return Source{Dialect: d, Root: r}, true
+			}
+			if rel, err := filepath.Rel(r.Sessions, path); err == nil && filepath.IsLocal(rel) && layout.Owns(filepath.ToSlash(rel)) {
+				return Source{Dialect: d, Root: r}, true
+			}
+			if !ok {
+				src, ok = Source{Dialect: d, Root: r}, true
 			}
 		}
 	}
-	return Source{}, false
+	return src, ok
 }
 
 // detect finds the dialect of a log by its first records, and among the values of a family by what it says itself or

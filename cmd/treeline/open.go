@@ -39,7 +39,7 @@ func (a *app) env() (dialect.Env, error) {
 	}
 	return dialect.Env{
 		Home: a.home(), TempDir: os.TempDir(), WorkDir: wd,
-		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Zone: time.Local,
+		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Access: file.Access, Zone: time.Local,
 	}, nil
 }
 

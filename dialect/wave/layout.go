@@ -21,8 +21,9 @@ type layout struct {
 }
 
 var (
-	_ dialect.Placer = layout{}
-	_ dialect.Sharer = layout{}
+	_ dialect.Placer  = layout{}
+	_ dialect.Orderer = layout{}
+	_ dialect.Sharer  = layout{}
 )
 
 // Roots gives the folder in the home directory: Wave knows no other.

@@ -62,7 +62,9 @@ func (legacyLayout) Dir(dialect.Env, string) string { return "" }
 
 func (legacyLayout) File(_ time.Time, id session.ID) string { return string(id) + ".json" }
 
-func (legacyLayout) Owns(name string) bool { return path.Ext(name) == ".json" && !strings.Contains(name, "/") }
+func (legacyLayout) Owns(name string) bool {
+	return path.Ext(name) == ".json" && !strings.Contains(name, "/")
+}
 
 // Shares: the folder is Wave's, in which the new sessions lie too.
 func (legacyLayout) Shares() bool { return true }

@@ -28,6 +28,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
 	}
+	p.s.TailShort = p.active == nil // the last line is read backwards, as far as it takes
 	return p.s
 }
 

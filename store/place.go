@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// What the names of folders and files say of sessions whose records do not say it.
+
+// seeded begins the tree of a log with what its name says, and else with what was known of the session before.
+func seeded(d dialect.Dialect, path string, src session.Source, known session.Header) *session.Builder {
+	b := session.NewBuilder(path, src)
+	p, ok := placer(d)
+	if !ok {
+		return b
+	}
+	h := session.Header{ID: known.ID, CWD: known.CWD, Parent: known.Parent, Timestamp: known.Timestamp}
+	if path != "" {
+		var created session.Time
+		h.ID, created = p.Named(filepath.ToSlash(path))
+		if created.Text != "" {
+			h.Timestamp = created
+		}
+	}
+	b.SetHeader(h)
+	return b
+}
+
+// born is what is known of a new session before any record says it.
+func born(n dialect.NewSession) session.Header {
+	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
+}
+
+// findCWD gives a session whose log does not name its working directory that of its folder, if it is certain: the one that
+// all other logs in it name, or the only one on this machine whose sessions would lie there.
+func (s *Store) findCWD(ctx context.Context, l loaded, b backend.Backend, name, path string, d dialect.Dialect) {
+	h := l.builder.Header()
+	p, ok := placer(d)
+	if !ok || h.CWD != "" {
+		return
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return
+	}
+	folder := filepath.Base(filepath.Dir(abs))
+	named := s.cwdsIn(ctx, b, name, d, func(string) bool { return false })
+	if len(named) == 1 && s.encodes(p, d, named[0], folder) {
+		h.CWD = named[0]
+	} else if len(named) == 0 {
+		h.CWD = p.WorkDir(s.opt.Env, folder)
+	}
+	l.builder.SetHeader(h)
+}
+
+// encodes says whether sessions of a working directory would lie in a folder, also when another one was there first.
+func (s *Store) encodes(p dialect.Placer, d dialect.Dialect, cwd, folder string) bool {
+	another := func(string) []string { return []string{cwd + "/another"} }
+	return d.Layout().Dir(s.opt.Env, cwd) == folder || p.DirBeside(s.opt.Env, cwd, another) == folder
+}
+
+// cwdsIn gives the working directories that the logs beside a log name, each once. It ends at the first that is enough.
+func (s *Store) cwdsIn(ctx context.Context, b backend.Backend, name string, d dialect.Dialect, enough func(cwd string) bool) []string {
+	prefix := ""
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		prefix = name[:i+1]
+	}
+	var buf peekBuffer
+	var list []string
+	for log, err := range b.List(ctx, prefix) {
+		if err != nil || strings.Contains(log.Name[len(prefix):], "/") || path.Ext(log.Name) != path.Ext(name) {
+			continue
+		}
+		head, _, err := buf.read(ctx, b, log, headSize, 0)
+		if err != nil {
+			continue
+		}
+		cwd := d.Peek(head, nil, int64(len(head)) >= log.Size).CWD
+		if cwd == "" || slices.Contains(list, cwd) {
+			continue
+		}
+		list = append(list, cwd)
+		if enough(cwd) {
+			break
+		}
+	}
+	return list
+}
+
+// dirFor is the folder for new sessions of a working directory, below an agent's folder of sessions.
+func (s *Store) dirFor(d dialect.Dialect, root dialect.Root, cwd string) string {
+	layout := d.Layout()
+	p, ok := layout.(dialect.Placer)
+	if !ok {
+		return filepath.Join(root.Sessions, filepath.FromSlash(layout.Dir(s.opt.Env, cwd)))
+	}
+	owners := func(dir string) []string {
+		b, err := s.opt.OpenDir(filepath.Join(root.Sessions, filepath.FromSlash(dir)))
+		if err != nil {
+			return nil
+		}
+		defer b.Close()
+		want := s.canonical(cwd)
+		return s.cwdsIn(context.Background(), b, layout.File(time.Time{}, "x"), d, func(c string) bool { return s.canonical(c) == want })
+	}
+	return filepath.Join(root.Sessions, filepath.FromSlash(p.DirBeside(s.opt.Env, cwd, owners)))
+}
+
+// listNames fills in rows of sessions that are listed by their names alone.
+func (s *Store) listNames(p dialect.Placer, d dialect.Dialect, rows []Row) {
+	known := map[string]string{}
+	for i := range rows {
+		r := &rows[i]
+		r.Dialect = d
+		r.Summary = dialect.Summary{OK: true, Messages: -1}
+		r.ID, r.Created = p.Named(r.Log.Name)
+		folder := path.Dir(r.Log.Name)
+		cwd, ok := known[folder]
+		if !ok {
+			cwd = p.WorkDir(s.opt.Env, folder)
+			known[folder] = cwd
+		}
+		r.CWD = cwd
+	}
+}
+
+// placeRows fills in what the names of logs say, and working directories that all other logs of the folder agree on.
+func (s *Store) placeRows(rows []Row) {
+	type folder struct{ path, dialect string }
+	named := map[folder]string{} // "" where logs differ
+	var silent []int
+	for i := range rows {
+		r := &rows[i]
+		p, ok := placer(r.Dialect)
+		if !ok || !r.OK {
+			continue
+		}
+		if r.ID == "" {
+			r.ID, _ = p.Named(r.Log.Name)
+		}
+		at := folder{filepath.Dir(r.Path), r.Dialect.Name()}
+		switch cwd, ok := named[at]; {
+		case r.CWD == "":
+			silent = append(silent, i)
+		case !ok:
+			named[at] = r.CWD
+		case cwd != r.CWD:
+			named[at] = ""
+		}
+	}
+	for _, i := range silent {
+		r := &rows[i]
+		p, _ := placer(r.Dialect)
+		at := folder{filepath.Dir(r.Path), r.Dialect.Name()}
+		base := filepath.Base(at.path)
+		cwd, ok := named[at]
+		switch {
+		case !ok:
+			cwd = p.WorkDir(s.opt.Env, base)
+			named[at] = cwd
+		case cwd != "" && !s.encodes(p, r.Dialect, cwd, base):
+			cwd = ""
+		}
+		r.CWD = cwd
+	}
+}
+
+// placer gives the layout of a dialect whose logs do not say all about themselves.
+func placer(d dialect.Dialect) (dialect.Placer, bool) {
+	if d == nil {
+		return nil, false
+	}
+	p, ok := d.Layout().(dialect.Placer)
+	return p, ok
+}
+
+// placed says whether a session whose working directory nobody names lies where those of cwd do.
+func (s *Store) placed(r *Row, cwd string) bool {
+	p, ok := placer(r.Dialect)
+	return ok && s.encodes(p, r.Dialect, cwd, filepath.Base(filepath.Dir(r.Path)))
+}
+
+// byNames gives the layout of a dialect whose sessions are listed by their names alone.
+func byNames(d dialect.Dialect) (dialect.Placer, bool) {
+	o, ok := d.Layout().(dialect.Orderer)
+	if !ok || o.Order() != dialect.OrderNames {
+		return nil, false
+	}
+	return placer(d)
+}
+
+// shares says whether other values keep logs below the same folder.
+func shares(l dialect.Layout) bool {
+	sharer, ok := l.(dialect.Sharer)
+	return ok && sharer.Shares()
+}

@@ -108,7 +108,9 @@ func TestRecentAndMostRecent(t *testing.T) {
 	dir := filepath.Join(c.home, "logs")
 	equal(t, "no folder", []string{c.raw("findMostRecent", members{"dir": dir}), c.raw("getRecentSessions", members{"sessionDir": dir})}, []string{"null", "[]"})
 	long := strings.Repeat("é", 50)
-	header := func(more string) string { return `{"type":"session","version":3,"id":"the-id","cwd":"/"` + more + "}\n" }
+	header := func(more string) string {
+		return `{"type":"session","version":3,"id":"the-id","cwd":"/"` + more + "}\n"
+	}
 	user := func(content string) string {
 		return `{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":` + content + "}}\n"
 	}

@@ -47,8 +47,10 @@ func memoryStore() *store.Store {
 		Dialects: all.Dialects(),
 		Env: dialect.Env{Home: "/home", TempDir: "/tmp", WorkDir: "/work", Zone: time.UTC,
 			Getenv: func(string) string { return "" }, Realpath: func(p string) (string, error) { return p, nil }},
-		OpenDir:  f.open,
-		WriteDir: func(dir string, _ store.Durability, _ func(session.Problem)) (backend.Backend, error) { return f.open(dir) },
+		OpenDir: f.open,
+		WriteDir: func(dir string, _ store.Durability, _ func(session.Problem)) (backend.Backend, error) {
+			return f.open(dir)
+		},
 	})
 }
 

@@ -102,8 +102,8 @@ type Habits struct {
 	// AskedAtOnce: a log that is asked for by its path, a fork and a branched session are written at once, whatever
 	// they hold; otherwise they wait as every new session does.
 	AskedAtOnce bool
-	// ListsByCWD: a list of a folder that is not the agent's own keeps the sessions of the working directory asked for;
-	// otherwise it shows all that lie there.
+	// ListsByCWD: a list of a folder that is not the agent's own for a working directory, or is its own for all of them,
+	// keeps the sessions of the one asked for; otherwise it shows all that lie there.
 	ListsByCWD bool
 	// RelabelKeepsTime: a label that is made again in a branched session keeps its time.
 	RelabelKeepsTime bool

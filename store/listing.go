@@ -36,14 +36,41 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 		opt.CWD = s.absolute(opt.CWD)
 		own = s.sessionDir(d, opt.CWD)
 	}
-	dir, deep := opt.Dir, false
+	dirs, deep := []string{opt.Dir}, false
 	switch {
-	case dir != "":
+	case opt.Dir != "":
 	case own != "":
-		dir = own
+		dirs[0] = own
 	default:
-		dir, deep = d.Layout().Roots(s.opt.Env)[0].Sessions, true
+		dirs, deep = nil, true
+		for _, r := range d.Layout().Roots(s.opt.Env) {
+			dirs = append(dirs, r.Sessions)
+		}
 	}
+	w, _ := d.(dialect.Writer)
+	shared := d.Layout().Dir(s.opt.Env, opt.CWD) == "" // one folder for all working directories
+	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || s.canonical(own) != s.canonical(dirs[0]))
+	var rows []*dialect.Listing
+	for _, dir := range dirs {
+		part, err := s.listingsIn(ctx, d, dir, deep)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, part...)
+	}
+	rows = slices.DeleteFunc(rows, func(l *dialect.Listing) bool {
+		return l == nil || filter && (l.CWD == "" || s.canonical(l.CWD) != s.canonical(opt.CWD))
+	})
+	slices.SortStableFunc(rows, func(a, b *dialect.Listing) int { return b.Modified.Compare(a.Modified) })
+	list := make([][]byte, len(rows))
+	for i, l := range rows {
+		list[i] = l.JSON
+	}
+	return list, nil
+}
+
+// listingsIn gives the rows of a folder, nil for what is no session.
+func (s *Store) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*dialect.Listing, error) {
 	b, logs, err := s.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
@@ -67,17 +94,7 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	w, _ := d.(dialect.Writer)
-	filter := w != nil && w.Habits().ListsByCWD && own != "" && s.canonical(own) != s.canonical(dir)
-	rows = slices.DeleteFunc(rows, func(l *dialect.Listing) bool {
-		return l == nil || filter && (l.CWD == "" || s.canonical(l.CWD) != s.canonical(opt.CWD))
-	})
-	slices.SortStableFunc(rows, func(a, b *dialect.Listing) int { return b.Modified.Compare(a.Modified) })
-	list := make([][]byte, len(rows))
-	for i, l := range rows {
-		list[i] = l.JSON
-	}
-	return list, nil
+	return rows, nil
 }
 
 // logsIn gives the logs of a folder that may be sessions of a dialect, by name; with deep set also those below it.

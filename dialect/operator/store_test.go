@@ -250,6 +250,20 @@ func TestLists(t *testing.T) {
 	if list := strings.Join(got, ", "); list != want {
 		t.Errorf("%s, not %s", list, want)
 	}
+	rows := must[[][]byte](t)(s.Listings(t.Context(), store.ListingOptions{Dialect: operator.Operator}))
+	if list := string(bytes.Join(rows, []byte("\n"))); len(rows) != 4 || !strings.HasPrefix(list, `{"path":"`+filepath.Join(dir, ".operator/profiles/home/sessions/d.jsonl")+
+		`","id":"d","cwd":"/home/ada/pond","created":1755000000.5,"modified":1755000999.5,"message_count":1}`) {
+		t.Errorf("%s", list)
+	}
+	for cwd, n := range map[string]int{"/home/ada/pond": 1, "/home/ada/well": 0} {
+		if rows = must[[][]byte](t)(s.Listings(t.Context(), store.ListingOptions{Dialect: operator.Operator, CWD: cwd})); len(rows) != n {
+			t.Errorf("%s: %s", cwd, rows)
+		}
+	}
+	recent := must[[]store.RecentSession](t)(s.Recent(t.Context(), operator.Operator, filepath.Join(dir, ".operator", "sessions"), 3))
+	if len(recent) != 1 || recent[0].FullName != "hi" {
+		t.Errorf("%+v", recent)
+	}
 }
 
 // TestDocument: the document's sessions are written as the document has them, and as the program's where one asks for it.

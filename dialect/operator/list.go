@@ -1,0 +1,85 @@
+package operator
+
+import (
+	"bytes"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Lister = (*Dialect)(nil)
+
+// List gives a session's row in the program's words. Its time of last use is that of the last message, or of the header;
+// the document goes by the file.
+func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
+	p := peek{s: dialect.Summary{Messages: 0}, text: new(rawjson.Text)}
+	for e := range t.Entries() {
+		if e.Kind != session.KindMessage && e.Kind != session.KindSessionInfo {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return dialect.Listing{}, err
+		}
+		var m members
+		if m.scan(p.text, raw) {
+			p.entry(&m)
+		}
+	}
+	h := t.Header()
+	l := dialect.Listing{CWD: h.CWD, Modified: changed}
+	if d.layout.order == dialect.OrderActive {
+		used := session.Time{Text: string(p.used)}
+		if p.used == nil {
+			used = h.Timestamp
+		}
+		if at, ok := used.Time(); ok {
+			l.Modified = at
+		}
+	}
+	w := writer("{")
+	w.str("path", path)
+	w.str("id", string(h.ID))
+	w.str("cwd", h.CWD)
+	if p.s.Title != "" {
+		w.str("name", p.s.Title)
+	}
+	if h.Parent != "" {
+		w.str("parent_session", h.Parent)
+	}
+	if at, ok := h.Timestamp.Time(); ok {
+		w.add("created", seconds(at))
+	}
+	w.add("modified", seconds(l.Modified))
+	w.add("message_count", strconv.AppendInt(nil, int64(p.s.Messages), 10))
+	l.JSON = append(w, '}')
+	return l, nil
+}
+
+// Recent names a session by its name, its first prompt, its id or its file, whichever is there first.
+func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
+	head = head[:min(len(head), dialect.RecentHead)]
+	s := d.Peek(head, nil, false)
+	if !s.OK {
+		return dialect.Recent{}, false
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	for _, candidate := range []string{s.Title, s.Prompt, string(s.ID)} {
+		line, _, _ := bytes.Cut(bytes.TrimSpace([]byte(candidate)), []byte{'\n'})
+		if len(line) > 0 {
+			name = string(line)
+			break
+		}
+	}
+	r := dialect.Recent{Name: name, FullName: name}
+	if utf8.RuneCountInString(name) > 40 {
+		r.Name = string([]rune(name)[:39]) + "…"
+	}
+	return r, true
+}

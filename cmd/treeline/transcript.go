@@ -249,7 +249,7 @@ func (t *transcript) contextMessage(role string, e session.Entry, parts []sessio
 func (t *transcript) ending(m session.Message) {
 	st := t.out.style
 	switch {
-	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse":
+	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse", m.Stop == "tool_calls":
 	case m.Error != "": // said already
 	default:
 		t.line(indent + st.red("✗ ended: "+oneLine(m.Stop, 40)))

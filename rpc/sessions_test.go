@@ -150,10 +150,11 @@ func TestRebinding(t *testing.T) {
 func TestBranchedSessionWithoutAnswer(t *testing.T) {
 	for dialect, written := range map[string]bool{"omp": true, "pi": false} {
 		c := dial(t)
-		h, _ := c.create(members{"dialect": dialect})
+		h, first := c.create(members{"dialect": dialect})
 		a := c.object("appendCustomEntry", members{"session": h, "customType": "x"})["id"]
 		m := c.object("createBranchedSession", members{"session": h, "leafId": a})
 		equal(t, dialect, exists(m["file"].(string)), written)
+		equal(t, dialect+" parent", c.object("getHeader", members{"session": h})["parentSession"], first)
 		c.say(h, "user", "1")
 		c.say(h, "assistant", "2")
 		equal(t, dialect+" lines", strings.Count(read(t, m["file"].(string)), "\n"), 4)

@@ -227,10 +227,8 @@ func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) err
 	if err != nil {
 		return err
 	}
-	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Write: w.opt}
-	if w.created {
-		opt.Parent = s.path
-	}
+	// The parent is named also while it is not on disk: so the agents do.
+	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.path, Write: w.opt}
 	next, err := s.branched(ctx, leaf, opt)
 	if err != nil {
 		return err

@@ -44,6 +44,13 @@ var (
 	ErrClosed = errors.New("session is closed")
 )
 
+// MaxRecord is the size in bytes of the largest entry that is taken. The agents read logs into strings, and line by line:
+// what is much larger than any answer or picture would make the session unreadable to them.
+const MaxRecord = 128 << 20
+
+// ErrTooLarge: the entry is larger than MaxRecord.
+var ErrTooLarge = fmt.Errorf("more than the %d that one can have", MaxRecord)
+
 // WriteOptions say how a session is written.
 type WriteOptions struct {
 	// Durability says what an append survives when it returns; "" is DurabilityFlush.
@@ -270,6 +277,9 @@ func (s *Session) propose(ctx context.Context, body session.Body, parent session
 
 func (s *Session) encode(p *proposal) error {
 	record, err := s.w.d.Record(p.entry)
+	if err == nil && len(record) > MaxRecord && s.path != "" {
+		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
+	}
 	if err == nil {
 		p.record, err = s.persist(p.ctx, record)
 	}

@@ -72,11 +72,10 @@ func (a *app) transcript(ctx context.Context, out *output, s *store.Session, pat
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		v, err := look(s.Dialect().Codec(), e)
+		v, err := blobs.look(e)
 		if err != nil {
 			return err
 		}
-		blobs.entry = e
 		t.entry(v)
 		if _, err := out.Write(nil); err != nil { // a reader that went away
 			return err
@@ -94,11 +93,10 @@ func showJSON(ctx context.Context, out *output, s *store.Session, path session.P
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		v, err := look(s.Dialect().Codec(), e)
+		v, err := blobs.look(e)
 		if err != nil {
 			return err
 		}
-		blobs.entry = e
 		j := newEntryJSON(s.Tree(), v)
 		j.Parts = partsJSON(v.parts, blobs.size)
 		if len(v.parts) == 0 {
@@ -167,6 +165,17 @@ type blobSizes struct {
 
 func newBlobSizes(ctx context.Context, s *store.Session) *blobSizes {
 	return &blobSizes{ctx: ctx, s: s, known: map[string]int64{}}
+}
+
+// look reads an entry, with what was cut off it when it was written.
+func (b *blobSizes) look(e session.Entry) (view, error) {
+	b.entry = e
+	raw, problems, err := b.s.Whole(b.ctx, e)
+	if err != nil {
+		return view{}, err
+	}
+	b.problems = append(b.problems, problems...)
+	return lookInto(b.s.Dialect().Codec(), e, raw)
 }
 
 func (b *blobSizes) size(ref string) int64 {

@@ -18,11 +18,16 @@ type view struct {
 
 // look reads an entry, once for all that is asked of it.
 func look(codec session.Codec, e session.Entry) (view, error) {
-	v := view{Entry: e}
-	var err error
-	if v.raw, err = e.Raw(); err != nil {
-		return v, err
+	raw, err := e.Raw()
+	if err != nil {
+		return view{Entry: e}, err
 	}
+	return lookInto(codec, e, raw)
+}
+
+func lookInto(codec session.Codec, e session.Entry, raw []byte) (view, error) {
+	v := view{Entry: e, raw: raw}
+	var err error
 	if v.body, err = codec.Body(e, v.raw); err != nil {
 		return v, err
 	}

@@ -78,6 +78,8 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd} })
 	root.AddGroup(
 		&cobra.Group{ID: "read", Title: "Reading sessions:"},
+		&cobra.Group{ID: "write", Title: "Writing sessions:"},
+		&cobra.Group{ID: "care", Title: "Taking care of them:"},
 		&cobra.Group{ID: "more", Title: "More:"},
 	)
 	add(root, "read",
@@ -86,6 +88,20 @@ func (a *app) root() *cobra.Command {
 		a.treeCommand(),
 		a.contextCommand(),
 		a.checkCommand(),
+	)
+	add(root, "write",
+		a.newCommand(),
+		a.appendCommand(),
+		a.branchCommand(),
+		a.labelCommand(),
+		a.renameCommand(),
+		a.forkCommand(),
+		a.moveCommand(),
+	)
+	add(root, "care",
+		a.rmCommand(),
+		a.repairCommand(),
+		a.gcCommand(),
 	)
 	add(root, "more",
 		a.rpcCommand(),

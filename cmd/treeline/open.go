@@ -84,30 +84,40 @@ func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessio
 	if err != nil {
 		return nil, err
 	}
-	path := ref
-	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
-		return nil, fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
-	}
-	if !isPath(ref) {
-		row, err := s.Find(ctx, ref)
-		var many *store.AmbiguousError
-		if errors.As(err, &many) {
-			return nil, a.ambiguous(many)
-		}
-		if err != nil {
-			return nil, err
-		}
-		path = row.Path
+	path, err := a.locate(ctx, s, ref)
+	if err != nil {
+		return nil, err
 	}
 	sess, err := s.Open(ctx, path, opt)
+	return sess, openError(path, err)
+}
+
+// locate gives the file of the session that someone named.
+func (a *app) locate(ctx context.Context, s *store.Store, ref string) (string, error) {
+	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
+		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
+	}
+	if isPath(ref) {
+		return ref, nil
+	}
+	row, err := s.Find(ctx, ref)
+	var many *store.AmbiguousError
+	if errors.As(err, &many) {
+		return "", a.ambiguous(many)
+	}
+	return row.Path, err
+}
+
+// openError says what people want to know of why a session could not be opened.
+func openError(path string, err error) error {
 	var p *session.Problem
 	switch {
 	case errors.Is(err, backend.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such file", path)
+		return fmt.Errorf("%s: no such file", path)
 	case errors.As(err, &p):
-		return nil, p // it says all
+		return p // it says all
 	}
-	return sess, err
+	return err
 }
 
 func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {

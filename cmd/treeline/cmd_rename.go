@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) renameCommand() *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "rename <session> TITLE",
+		Short: "Give a session another title",
+		Long: "Change what a session is called, where its agent keeps that: in the header or in an entry. An empty title takes it away." +
+			sessionHelp,
+		Example: "  treeline rename @last 'Prices are off by a cent'",
+		Args:    args("<session>", "TITLE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changing(cmd, args[0], f, func(ctx context.Context, s *store.Session) error {
+				if err := s.Rename(ctx, args[1]); err != nil || !f.json {
+					return err
+				}
+				return a.printSession(s, true)
+			})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	f.add(cmd)
+	return cmd
+}

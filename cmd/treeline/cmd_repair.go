@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) repairCommand() *cobra.Command {
+	var (
+		asJSON, apply bool
+		opt           store.RepairOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "repair <session>",
+		Short: "Mend a damaged session file",
+		Long: "Say what is wrong with a session file and what would be done about it: records that share a line get lines of their own,\n" +
+			"what was cut off or is no record moves to a file of its own (<name>.torn-<time>), entries that are their own ancestors\n" +
+			"become roots, ids that stand twice are told apart where nothing names them. All else stays byte for byte.\n\n" +
+			"--apply does it: the file is replaced at once, and stays as it was as <name>.repair-<time>.bak. Close the agent first." + sessionHelp,
+		Example: "  treeline repair session.jsonl\n  treeline repair session.jsonl --apply",
+		Args:    args("<session>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			s, err := a.writeStore()
+			if err != nil {
+				return err
+			}
+			path, err := a.locate(ctx, s, args[0])
+			if err != nil {
+				return err
+			}
+			var plan *store.RepairPlan
+			if apply {
+				plan, err = s.Repair(ctx, path, opt, store.WriteOptions{})
+			} else {
+				plan, err = s.PlanRepair(ctx, path, opt)
+			}
+			if errors.Is(err, store.ErrNotSession) {
+				return fmt.Errorf("%w\nIt cannot be repaired; 'treeline append --replace-unreadable' begins a fresh session there and keeps it beside", openError(path, err))
+			}
+			if err != nil {
+				return openError(path, err)
+			}
+			return a.printPlan(ctx, plan, asJSON)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&apply, "apply", false, "do it")
+	cmd.Flags().BoolVar(&opt.Reattach, "reattach", false, "hang entries whose parent is missing onto the entry before them")
+	return cmd
+}
+
+// planJSON is a repair, for programs.
+type planJSON struct {
+	File    string `json:"file"`
+	Applied bool   `json:"applied"`
+	// Backup is the file as it was, Torn what was taken out of it.
+	Backup  *string      `json:"backup"`
+	Torn    *string      `json:"torn"`
+	Repairs []repairJSON `json:"repairs"`
+}
+
+type repairJSON struct {
+	Line    int                 `json:"line"`
+	Offset  int64               `json:"offset"`
+	Kind    session.ProblemKind `json:"kind"`
+	Entry   session.EntryID     `json:"entry,omitempty"`
+	Problem string              `json:"problem"`
+	Action  string              `json:"action"`
+	Change  bool                `json:"change"`
+}
+
+func (a *app) printPlan(ctx context.Context, p *store.RepairPlan, asJSON bool) error {
+	width, _ := terminalWidth(a.stdout)
+	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
+		if asJSON {
+			j := planJSON{File: p.Path, Applied: p.Backup != "", Repairs: []repairJSON{}}
+			if p.Backup != "" {
+				j.Backup = &p.Backup
+			}
+			if p.Aside != "" {
+				j.Torn = &p.Aside
+			}
+			for _, r := range p.Repairs {
+				j.Repairs = append(j.Repairs, repairJSON(r))
+			}
+			return writeJSON(out, j)
+		}
+		for _, r := range p.Repairs {
+			what := r.Problem
+			if r.Entry != "" {
+				what = "entry " + string(r.Entry) + ": " + what
+			}
+			problem := session.Problem{File: p.Path, Line: r.Line, Offset: r.Offset, Kind: r.Kind, Message: what, Advice: r.Action}
+			if err := printProblem(out, nil, problem, false); err != nil {
+				return err
+			}
+		}
+		n := p.Changes()
+		switch {
+		case p.Backup != "":
+			fmt.Fprintf(out, "%s done; the file as it was is %s\n", counted(n, "repair", "repairs"), clean(p.Backup))
+			if p.Aside != "" {
+				fmt.Fprintf(out, "what was taken out is in %s\n", clean(p.Aside))
+			}
+		case n > 0:
+			fmt.Fprintf(out, "%s to do; nothing was changed yet: --apply does it\n", counted(n, "repair", "repairs"))
+		case len(p.Repairs) > 0:
+			fmt.Fprintln(out, "nothing can be done about it that is certain to be right")
+		default:
+			fmt.Fprintln(out, "nothing to repair")
+		}
+		return nil
+	})
+}

@@ -283,6 +283,9 @@ func (s *Session) encode(p *proposal) error {
 	if err == nil {
 		p.record, err = s.persist(p.ctx, record)
 	}
+	if s.w.err != nil {
+		return s.w.err
+	}
 	return named(s.path, err)
 }
 
@@ -294,7 +297,13 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	}
 	opt := dialect.PersistOptions{KeepOverflow: !w.opt.NoOverflow}
 	if w.blobs != nil {
-		opt.Put = func(b []byte) (string, error) { return s.keepBlob(ctx, b) }
+		opt.Put = func(b []byte) (string, error) {
+			ref, err := s.keepBlob(ctx, b)
+			if err != nil && ctx.Err() == nil {
+				err = s.latch(err)
+			}
+			return ref, err
+		}
 	}
 	return w.d.Persist(record, opt)
 }

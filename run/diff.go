@@ -1,0 +1,159 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Step is one thing that two runs did, or one of them.
+type Step struct {
+	// Name says what it is: "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "error", "outcome".
+	Name string `json:"step"`
+	// LineA and LineB say where it stands in each log; 0 where the run has no such step.
+	LineA int `json:"lineA"`
+	LineB int `json:"lineB"`
+	// Difference is nil where both did the same.
+	Difference *Difference `json:"difference"`
+}
+
+// Diff compares two runs step by step: what was asked, each request, response, tool call and output, and how it ended. The
+// ids of runs and of tool calls, times and the numbers of requests, which differ from run to run, do not count. Two steps
+// that differ do not end it.
+func Diff(a, b *Log) ([]Step, error) {
+	x, err := steps(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := steps(b)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{pairs: map[string]string{}, reverse: map[string]string{}, ignore: volatile}
+	var list []Step
+	for len(x) > 0 || len(y) > 0 {
+		var s Step
+		switch {
+		case len(y) == 0 || len(x) > 0 && x[0].order() < y[0].order():
+			s = Step{Name: x[0].name, LineA: x[0].line, Difference: &Difference{A: brief(x[0].value)}}
+			x = x[1:]
+		case len(x) == 0 || y[0].order() < x[0].order():
+			s = Step{Name: y[0].name, LineB: y[0].line, Difference: &Difference{B: brief(y[0].value)}}
+			y = y[1:]
+		default:
+			s = Step{Name: x[0].name, LineA: x[0].line, LineB: y[0].line, Difference: c.values("", x[0].value, y[0].value)}
+			x, y = x[1:], y[1:]
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// FirstDifference gives the first step in which the runs differ; ok is false where they are equal.
+func FirstDifference(list []Step) (s Step, ok bool) {
+	i := slices.IndexFunc(list, func(s Step) bool { return s.Difference != nil })
+	if i < 0 {
+		return Step{}, false
+	}
+	return list[i], true
+}
+
+// volatile are the members that differ from run to run and mean nothing.
+func volatile(key string) bool {
+	switch key {
+	case "message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta":
+		return true
+	}
+	return false
+}
+
+// step is a step of one run.
+type step struct {
+	name  string
+	place [3]int // exchange, kind, number: steps of both runs are lined up by it
+	line  int
+	value []byte
+}
+
+// Kinds of steps, in the order in which they happen in an exchange.
+const (
+	stepRequest = iota
+	stepResponse
+	stepCall
+	stepOutput
+)
+
+func (s step) order() string {
+	return fmt.Sprintf("%09d %d %09d", s.place[0], s.place[1], s.place[2])
+}
+
+const afterAll = 1 << 28 // behind every exchange
+
+// steps gives what a run did.
+func steps(l *Log) ([]step, error) {
+	var list []step
+	turn := 0                // the exchange at hand
+	turns := map[int64]int{} // by seq
+	calls := map[string][2]int{}
+	outputs := 0
+	for _, r := range l.records {
+		switch r.Type {
+		case TypeRunStart, TypeLLMRequest, TypeLLMResponse, TypeToolOutput, TypeRunError, TypeRunEnd:
+		default:
+			continue
+		}
+		raw, err := r.Raw()
+		if err != nil {
+			return nil, err
+		}
+		add := func(name string, place [3]int, value []byte) {
+			list = append(list, step{name, place, r.Line, value})
+		}
+		switch r.Type {
+		case TypeRunStart:
+			add("input", [3]int{0, 0, 0}, rawjson.Get(raw, "input"))
+		case TypeLLMRequest:
+			turn++
+			turns[r.Seq] = turn
+			add("request "+strconv.Itoa(turn), [3]int{turn, stepRequest, 0}, without(raw, "type", "run_id", "ts", "seq"))
+		case TypeLLMResponse:
+			of := cmp.Or(turns[r.Seq], turn)
+			add("response "+strconv.Itoa(of), [3]int{of, stepResponse, 0}, without(raw, "type", "run_id", "ts", "seq"))
+			n := 0
+			for m := range rawjson.Elements(rawjson.At(raw, "/output/messages")) {
+				for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+					n++
+					calls[rawjson.Str(call, "id")] = [2]int{of, n}
+					add(fmt.Sprintf("tool call %d.%d", of, n), [3]int{of, stepCall, n}, rawjson.Get(call, "function"))
+				}
+			}
+		case TypeToolOutput:
+			at, ok := calls[rawjson.Str(raw, "tool_call_id")]
+			if !ok { // of a call that nobody made
+				outputs++
+				at = [2]int{turn, afterAll + outputs}
+			}
+			add(fmt.Sprintf("tool output %d.%d", at[0], at[1]), [3]int{at[0], stepOutput, at[1]},
+				without(raw, "type", "run_id", "ts", "output_ref"))
+		case TypeRunError:
+			add("error", [3]int{afterAll, 0, 0}, without(rawjson.Get(raw, "error"), "stack"))
+		case TypeRunEnd:
+			add("outcome", [3]int{afterAll, 1, 0}, without(raw, "type", "run_id", "ts"))
+		}
+	}
+	if _, ok := l.End(); !ok {
+		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, []byte(`{"outcome":"crashed"}`)})
+	}
+	slices.SortStableFunc(list, func(a, b step) int { return cmp.Compare(a.order(), b.order()) })
+	return list, nil
+}
+
+func without(object []byte, keys ...string) []byte {
+	for _, k := range keys {
+		object = rawjson.Delete(object, k)
+	}
+	return object
+}

@@ -1,0 +1,278 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Source gives the bytes of records again, when somebody looks at them. It holds the opened log.
+type Source interface {
+	Bytes(offset, length int64) ([]byte, error)
+}
+
+// Record is a record of a Log: its envelope, and the way to the rest.
+type Record struct {
+	Type   Type
+	Line   int
+	Offset int64
+	Length int64
+	// Seq is the number of the request, response or event; HasSeq is false where there is none.
+	Seq    int64
+	HasSeq bool
+	// Stray: the record names another run than the header.
+	Stray bool
+	// Time is "ts" as it is spelled.
+	Time string
+
+	source Source
+}
+
+// Raw gives the record, byte for byte as the log has it.
+func (r Record) Raw() ([]byte, error) {
+	if r.source == nil {
+		return nil, errors.New("the record belongs to no log")
+	}
+	raw, err := r.source.Bytes(r.Offset, r.Length)
+	if err != nil {
+		return nil, fmt.Errorf("line %d (byte %d): %w", r.Line, r.Offset, err)
+	}
+	return raw, nil
+}
+
+// Body decodes the record.
+func (r Record) Body() (Body, error) {
+	raw, err := r.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return Decode(raw)
+}
+
+// Log is one run: its header and the envelopes of its records. What they say is read when somebody looks.
+type Log struct {
+	Header Header
+	// HeaderRaw is the header's record.
+	HeaderRaw []byte
+	// Newer is set where the schema_version is not the one we know: such a log is read as well as we can and never
+	// written.
+	Newer    bool
+	records  []Record
+	problems []Problem
+}
+
+// Len is the number of records behind the header.
+func (l *Log) Len() int { return len(l.records) }
+
+// At gives a record, in the order of the log.
+func (l *Log) At(i int) Record { return l.records[i] }
+
+// Records goes through the records in the order of the log.
+func (l *Log) Records() iter.Seq2[int, Record] {
+	return func(yield func(int, Record) bool) {
+		for i, r := range l.records {
+			if !yield(i, r) {
+				return
+			}
+		}
+	}
+}
+
+// Problems lists what is wrong with the log's bytes, in the order in which it was found. Whether what it says makes sense is
+// for Audit.
+func (l *Log) Problems() []Problem { return l.problems }
+
+// End gives the last run.end; ok is false for a run that crashed, or still goes on.
+func (l *Log) End() (r Record, ok bool) {
+	for i := len(l.records) - 1; i >= 0; i-- {
+		if l.records[i].Type == TypeRunEnd {
+			return l.records[i], true
+		}
+	}
+	return Record{}, false
+}
+
+// Decoder makes a Log from lines. Damage never stops it: what is whole is kept, what is not becomes a Problem.
+type Decoder struct {
+	log     *Log
+	source  Source
+	text    rawjson.Text
+	started bool
+	header  bool
+	refused *Problem
+	types   map[string]Type
+}
+
+// NewDecoder begins a log. The source gives its bytes again later.
+func NewDecoder(source Source) *Decoder {
+	return &Decoder{log: new(Log), source: source, types: map[string]Type{}}
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// Line takes the next line, without its newline. torn says that it is the last one and had none. data may be changed
+// afterwards.
+func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
+	if d.refused != nil {
+		return
+	}
+	if !d.started {
+		if rest, ok := bytes.CutPrefix(data, bom); ok {
+			d.problem(line, offset, ProblemBOM, "byte order mark before the first record")
+			data, offset = rest, offset+int64(len(bom))
+		}
+		d.started = len(data) > 0
+	}
+	if n := len(data); n > 0 && (data[0] == 0 || data[n-1] == 0) {
+		trimmed := bytes.TrimLeft(data, "\x00")
+		begin := offset
+		offset += int64(n - len(trimmed))
+		data = bytes.TrimRight(trimmed, "\x00")
+		d.problem(line, begin, ProblemNULs, fmt.Sprintf("%d NUL bytes", n-len(data)))
+	}
+	d.text.Reset(data)
+	pieces := 0
+	for pos := rawjson.SkipSpace(data, 0); pos < len(data) && d.refused == nil; pos = rawjson.SkipSpace(data, pos) {
+		end, err := d.value(data, offset, pos, line)
+		if err == nil {
+			pos, pieces = end, pieces+1
+			continue
+		}
+		next := d.behind(data, pos+1)
+		d.damaged(data, offset, pos, next, line, torn, err)
+		if next < 0 {
+			break
+		}
+		pos = next
+	}
+	if pieces > 1 {
+		d.problem(line, offset, ProblemGlued, fmt.Sprintf("%d records share the line", pieces))
+	}
+}
+
+func (d *Decoder) problem(line int, offset int64, kind ProblemKind, message string) {
+	d.log.problems = append(d.log.problems, Problem{Line: line, Offset: offset, Kind: kind, Message: message})
+}
+
+// value takes the value at pos and gives the offset behind it.
+func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
+	if data[pos] != '{' {
+		end, err := rawjson.Skip(data, pos)
+		if err == nil {
+			d.problem(line, offset+int64(pos), ProblemNotObject, "the record is no object; it is passed over")
+		}
+		return end, err
+	}
+	var s Scanned
+	end, err := s.Scan(&d.text, pos)
+	if err != nil {
+		return 0, err
+	}
+	at := offset + int64(pos)
+	switch {
+	case !d.header:
+		d.first(data[pos:end], at, line, &s)
+	case string(s.Type) == string(TypeHeader):
+		d.problem(line, at, ProblemHeaderAgain, "a second header; the first one counts")
+	default:
+		d.add(at, int64(end-pos), line, &s)
+	}
+	return end, nil
+}
+
+// first takes the record that must be the header.
+func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
+	if !s.IsHeader() {
+		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: "the first record is no header of a run"}
+		return
+	}
+	d.header = true
+	d.log.HeaderRaw = bytes.Clone(record)
+	h, err := DecodeHeader(d.log.HeaderRaw)
+	if err != nil { // Scan has looked at it already
+		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: err.Error()}
+		return
+	}
+	d.log.Header = h
+	if h.SchemaVersion != SchemaVersion {
+		d.log.Newer = true
+		d.problem(line, at, ProblemNewer,
+			fmt.Sprintf("schema_version %s is not %d; the log is read as well as we can and never written", version(d.log.HeaderRaw), SchemaVersion))
+	}
+}
+
+func version(header []byte) string {
+	if v := rawjson.Get(header, "schema_version"); v != nil {
+		return string(v[:min(len(v), 40)])
+	}
+	return "(none)"
+}
+
+func (d *Decoder) add(at, length int64, line int, s *Scanned) {
+	typ, ok := d.types[string(s.Type)]
+	if !ok {
+		typ = Type(s.Type)
+		d.types[string(typ)] = typ
+	}
+	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(text(s.Time)), source: d.source}
+	r.Seq, r.HasSeq = number(s.Seq)
+	r.Stray = s.RunID != nil && string(text(s.RunID)) != d.log.Header.RunID
+	d.log.records = append(d.log.records, r)
+}
+
+// damaged reports a piece of a line that is no JSON, up to the next record on the line or its end.
+func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn bool, err error) {
+	end := next
+	if end < 0 {
+		end = len(data)
+	}
+	var syntax *rawjson.SyntaxError
+	kind, message := ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
+	if next < 0 && (torn || errors.As(err, &syntax) && syntax.Short) {
+		kind, message = ProblemTorn, fmt.Sprintf("the record was cut off after %d bytes", end-pos)
+	}
+	d.problem(line, offset+int64(pos), kind, message)
+}
+
+// behind looks behind a damaged piece for a record that goes to the end of the line, or to another one. The work is
+// limited: a hostile line must not make us scan it again for each of its braces.
+func (d *Decoder) behind(data []byte, from int) int {
+	budget := 8*len(data) + 4096
+	for budget > 0 {
+		i := bytes.Index(data[from:], []byte(`{"type":`))
+		if i < 0 {
+			return -1
+		}
+		from += i
+		end, err := rawjson.Skip(data, from)
+		budget -= max(end-from, 1)
+		if err != nil {
+			from++
+			continue
+		}
+		var t rawjson.Text
+		var s Scanned
+		t.Reset(data[from:end])
+		rest := rawjson.SkipSpace(data, end)
+		if _, err := s.Scan(&t, 0); err == nil && s.IsRecord() && (rest >= len(data) || data[rest] == '{') {
+			d.text.Damaged()
+			return from
+		}
+		from = end
+	}
+	return -1
+}
+
+// Finish gives the log. It fails only where there is no header; the error is a *Problem.
+func (d *Decoder) Finish() (*Log, error) {
+	if !d.header && d.refused == nil {
+		d.refused = &Problem{Line: 1, Kind: ProblemNoHeader, Message: "there is no header of a run"}
+	}
+	if d.refused != nil {
+		return nil, d.refused
+	}
+	return d.log, nil
+}

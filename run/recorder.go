@@ -1,0 +1,292 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Errors of a Recorder, told apart with errors.Is.
+var (
+	// ErrEnded: the run has ended; nothing follows run.end.
+	ErrEnded = errors.New("the run has ended")
+	// ErrRefused: the record does not fit; nothing was written, and others may follow.
+	ErrRefused = errors.New("record refused")
+	// ErrNewer: the log is of a schema_version that we do not write.
+	ErrNewer = errors.New("the run log is of another schema_version")
+)
+
+// RecorderOptions say what a Recorder works with. All are needed.
+type RecorderOptions struct {
+	// Encode gives the record of a body.
+	Encode func(Body) ([]byte, error)
+	// Append keeps a record behind those before it. When it returns the record is as durable as whoever made the function
+	// promises.
+	Append func(ctx context.Context, record []byte) error
+	// Clock gives the time of records that have none.
+	Clock func() time.Time
+}
+
+// Recorder writes the records of one run, in the order in which its methods are called, from any goroutine. A record is
+// encoded during the call: what happens to the caller's value later does not matter. A write that fails is returned,
+// and again by every later call.
+type Recorder struct {
+	header Header
+	opt    RecorderOptions
+
+	mu    sync.Mutex
+	open  []int64 // requests without a response
+	last  int64   // the last request
+	asked bool    // there was one
+	ended bool
+	err   error
+}
+
+// NewRecorder records a run whose header was written.
+func NewRecorder(h Header, opt RecorderOptions) *Recorder {
+	return &Recorder{header: h, opt: opt}
+}
+
+// ContinueRecorder goes on with a run that was recorded up to what the log shows.
+func ContinueRecorder(l *Log, opt RecorderOptions) (*Recorder, error) {
+	if l.Newer {
+		return nil, fmt.Errorf("%w: %s", ErrNewer, version(l.HeaderRaw))
+	}
+	r := NewRecorder(l.Header, opt)
+	for _, rec := range l.records {
+		switch rec.Type {
+		case TypeLLMRequest:
+			r.request(rec.Seq)
+		case TypeLLMResponse:
+			r.response(rec.Seq)
+		case TypeRunEnd:
+			r.ended = true
+		}
+	}
+	return r, nil
+}
+
+// Header is the run's.
+func (r *Recorder) Header() Header { return r.header }
+
+// Ended says whether run.end was written.
+func (r *Recorder) Ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// Written says what was written.
+type Written struct {
+	Type Type
+	// Seq is that of a request, a response or an event; HasSeq is false for all else.
+	Seq    int64
+	HasSeq bool
+}
+
+// Append writes a record. The id of the run, the time and the seq of a request or response may be left out. The body is
+// not changed.
+func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, err := r.fill(b)
+	if err != nil {
+		return Written{}, err
+	}
+	record, err := r.opt.Encode(b)
+	if err != nil {
+		return Written{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return r.append(ctx, record)
+}
+
+// AppendRaw writes a record that somebody else made, as it stands but for white space and what was left out: the id of
+// the run, the time, and the seq of a request or response.
+func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !rawjson.IsObject(record) || !rawjson.Valid(record) {
+		return Written{}, refuse("a record must be a JSON object")
+	}
+	record = slices.Clone(rawjson.Compact(record))
+	typ := Type(rawjson.Str(record, "type"))
+	if rawjson.IsNull(rawjson.Get(record, "run_id")) {
+		record = rawjson.Set(record, "run_id", rawjson.Quote(r.header.RunID))
+	}
+	if rawjson.IsNull(rawjson.Get(record, "ts")) {
+		record = rawjson.Set(record, "ts", rawjson.Quote(r.now()))
+	}
+	if rawjson.IsNull(rawjson.Get(record, "seq")) {
+		seq := int64(0)
+		var err error
+		switch typ {
+		case TypeLLMRequest:
+			seq = r.last + 1
+		case TypeLLMResponse:
+			seq, err = r.onlyOpen()
+		}
+		if err != nil {
+			return Written{}, err
+		}
+		if seq != 0 {
+			record = rawjson.Set(record, "seq", fmt.Append(nil, seq))
+		}
+	}
+	return r.append(ctx, Escape(record))
+}
+
+func (r *Recorder) now() string { return r.opt.Clock().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// End writes run.end.
+func (r *Recorder) End(ctx context.Context, outcome, final string) error {
+	_, err := r.Append(ctx, &RunEnd{Outcome: outcome, Final: final})
+	return err
+}
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
+}
+
+// fill gives the body with what was left out, without changing the caller's.
+func (r *Recorder) fill(b Body) (Body, error) {
+	var err error
+	switch v := b.(type) {
+	case *LLMRequest:
+		c := *v
+		if c.Seq == 0 {
+			c.Seq = r.last + 1
+		}
+		b = &c
+	case *LLMResponse:
+		c := *v
+		if c.Seq == 0 {
+			c.Seq, err = r.onlyOpen()
+		}
+		b = &c
+	case *RunStart:
+		c := *v
+		if c.SessionID == "" {
+			c.SessionID = r.header.SessionID
+		}
+		b = &c
+	default:
+		b = shallow(b)
+	}
+	if e := b.envelope(); err == nil {
+		if e.RunID == "" {
+			e.RunID = r.header.RunID
+		}
+		if e.Time == "" {
+			e.Time = r.now()
+		}
+	}
+	return b, err
+}
+
+// shallow copies a body, so that its envelope can be filled in.
+func shallow(b Body) Body {
+	switch v := b.(type) {
+	case *RunContext:
+		c := *v
+		return &c
+	case *AgentEvent:
+		c := *v
+		return &c
+	case *ToolOutput:
+		c := *v
+		return &c
+	case *RunStatus:
+		c := *v
+		return &c
+	case *RunError:
+		c := *v
+		return &c
+	case *RunEnd:
+		c := *v
+		return &c
+	case *Opaque:
+		c := *v
+		return &c
+	}
+	return b
+}
+
+// onlyOpen gives the request that a response without seq can only be for.
+func (r *Recorder) onlyOpen() (int64, error) {
+	if len(r.open) != 1 {
+		return 0, refuse("%s without seq, and %d requests wait for one", TypeLLMResponse, len(r.open))
+	}
+	return r.open[0], nil
+}
+
+// append checks a record and hands it over.
+func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
+	if r.err != nil {
+		return Written{}, r.err
+	}
+	w, err := r.check(record)
+	if err != nil {
+		return Written{}, err
+	}
+	if err := r.opt.Append(ctx, record); err != nil {
+		r.err = err
+		return Written{}, err
+	}
+	switch w.Type {
+	case TypeLLMRequest:
+		r.request(w.Seq)
+	case TypeLLMResponse:
+		r.response(w.Seq)
+	case TypeRunEnd:
+		r.ended = true
+	}
+	return w, nil
+}
+
+func (r *Recorder) request(seq int64) {
+	r.open = append(r.open, seq)
+	r.last, r.asked = max(r.last, seq), true
+}
+
+func (r *Recorder) response(seq int64) {
+	if i := slices.Index(r.open, seq); i >= 0 {
+		r.open = slices.Delete(r.open, i, i+1)
+	}
+}
+
+// check says why a record cannot be written.
+func (r *Recorder) check(record []byte) (Written, error) {
+	var t rawjson.Text
+	var s Scanned
+	t.Reset(record)
+	if _, err := s.Scan(&t, 0); err != nil {
+		return Written{}, refuse("%v", err)
+	}
+	w := Written{Type: Type(s.Type)}
+	w.Seq, w.HasSeq = number(s.Seq)
+	if r.ended {
+		return w, fmt.Errorf("%w: %w", ErrRefused, ErrEnded)
+	}
+	if id := string(text(s.RunID)); id != r.header.RunID {
+		return w, refuse("it is of run %.60q, not of %s", id, r.header.RunID)
+	}
+	if err := required(w, record); err != nil {
+		return w, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	switch w.Type {
+	case TypeLLMRequest:
+		if r.asked && w.Seq <= r.last {
+			return w, refuse("%s with seq %d behind that with %d", w.Type, w.Seq, r.last)
+		}
+	case TypeLLMResponse:
+		if !slices.Contains(r.open, w.Seq) {
+			return w, refuse("%s with seq %d, which no open request has", w.Type, w.Seq)
+		}
+	}
+	return w, nil
+}

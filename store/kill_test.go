@@ -1,0 +1,227 @@
+package store_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// writerEnv makes the test binary a writer that appends until it is killed: "home seed path".
+const writerEnv = "TREELINE_TEST_STORE_WRITER"
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(writerEnv); args != "" {
+		if err := childWriter(args); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func childStore(home string) *store.Store {
+	return store.New(store.Options{
+		Dialects: all.Dialects(),
+		Env: dialect.Env{Home: home, TempDir: home, WorkDir: home, Zone: time.UTC,
+			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
+		OpenDir:    func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDir(dir) },
+		WriteBlobs: func(dir string) blob.Store { return blob.NewDir(dir) },
+		WriteDir: func(dir string, level store.Durability, _ func(session.Problem)) (backend.Backend, error) {
+			l, err := file.ParseLevel(string(level))
+			if err != nil {
+				return nil, err
+			}
+			return file.New(dir, file.Options{Level: l, TornWait: 20 * time.Millisecond})
+		},
+	})
+}
+
+// childWriter opens the session, or begins it, and does everything that writes. It prints the id of each entry when the
+// store has acknowledged that it is in the log.
+func childWriter(args string) error {
+	var home, path string
+	var seed uint64
+	if _, err := fmt.Sscan(args, &home, &seed, &path); err != nil {
+		return err
+	}
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	ctx := context.Background()
+	opt := store.CreateOptions{Write: store.WriteOptions{Durability: store.DurabilityNone, Create: true, Defer: dialect.DeferMessage}}
+	s, err := childStore(home).OpenWrite(ctx, path, opt)
+	if err != nil {
+		return err
+	}
+	for {
+		got, err := childStep(ctx, s, rnd)
+		if errors.Is(err, backend.ErrExist) {
+			// The other one created the log first, and ours is not in it.
+			if s, err = childStore(home).OpenWrite(ctx, path, opt); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if got.Durable {
+			fmt.Println(got.ID)
+		}
+	}
+}
+
+func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.Appended, error) {
+	switch n := rnd.IntN(40); {
+	case n == 0:
+		return store.Appended{}, s.Rename(ctx, strconv.Itoa(rnd.IntN(1000)))
+	case n == 1 && s.Tree().Len() > 0:
+		return s.Branch(ctx, s.Tree().At(rnd.IntN(s.Tree().Len())).ID, true)
+	case n == 2:
+		return store.Appended{}, s.Flush(ctx)
+	case n < 8: // long enough for a kill in the middle of the write
+		return s.AppendMessage(ctx, message("user", strings.Repeat("x", rnd.IntN(300_000))))
+	case n == 8:
+		m := fmt.Appendf(nil, `{"role":"user","content":[{"type":"image","data":"%s"}]}`, strings.Repeat("AAAA", 300+rnd.IntN(1000)))
+		return s.AppendMessage(ctx, m)
+	}
+	return s.AppendMessage(ctx, message("assistant", strings.Repeat("y", rnd.IntN(400))))
+}
+
+// Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read
+// and gone on with.
+func TestKill(t *testing.T) {
+	rounds := 110
+	if testing.Short() || raceDetector {
+		rounds = 8
+	}
+	if os.Getenv("TREELINE_SOAK") != "" {
+		rounds = 1000
+	}
+	for _, writers := range []int{1, 2} {
+		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
+			t.Parallel()
+			k := killer{T: t, rnd: rand.New(rand.NewPCG(uint64(writers), 1)), home: t.TempDir()}
+			acknowledged := 0
+			for round := range rounds {
+				if round%4 == 0 { // a new log now and then, or checking it takes longer than writing it
+					k.path = filepath.Join(k.home, strconv.Itoa(round)+".jsonl")
+					k.ids = map[session.EntryID]bool{}
+				}
+				acknowledged += k.round(writers)
+				if t.Failed() {
+					t.Fatalf("round %d", round)
+				}
+			}
+			torn, _ := filepath.Glob(filepath.Join(k.home, "*.torn-*"))
+			t.Logf("%d rounds, %d entries acknowledged, none lost, %d torn ends moved", rounds, acknowledged, len(torn))
+		})
+	}
+}
+
+type killer struct {
+	*testing.T
+	rnd        *rand.Rand
+	home, path string
+	ids        map[session.EntryID]bool // acknowledged
+}
+
+// round starts the writers, kills each at a moment of chance, and looks.
+func (k *killer) round(writers int) (acknowledged int) {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	for range writers {
+		seed := k.rnd.Uint64() >> 1
+		after, patience := k.rnd.IntN(15), time.Duration(k.rnd.IntN(8_000))*time.Microsecond
+		group.Go(func() {
+			ids, err := k.runAndKill(seed, after, patience)
+			if err != nil {
+				k.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, id := range ids {
+				k.ids[id] = true
+			}
+			acknowledged += len(ids)
+		})
+	}
+	group.Wait()
+	k.check()
+	return acknowledged
+}
+
+// runAndKill kills a writer some time after some acknowledgements, and gives all that it acknowledged.
+func (k *killer) runAndKill(seed uint64, after int, patience time.Duration) (ids []session.EntryID, err error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", writerEnv, k.home, seed, k.path), "GORACE=atexit_sleep_ms=0")
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil { // half a line is no acknowledgement
+			break
+		}
+		ids = append(ids, session.EntryID(strings.TrimSpace(line)))
+		if len(ids) == after+1 {
+			time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		}
+	}
+	_, _ = io.Copy(io.Discard, lines)
+	_ = cmd.Wait()
+	if complaints.Len() > 0 {
+		return ids, fmt.Errorf("the writer said: %s", complaints.String())
+	}
+	return ids, nil
+}
+
+// check reads the log: all that was acknowledged is there, each once, and nothing is wrong but the end.
+func (k *killer) check() {
+	s, err := childStore(k.home).Open(k.Context(), k.path, store.OpenOptions{})
+	if err != nil {
+		k.Fatal(err)
+	}
+	defer s.Close()
+	for id := range k.ids {
+		if !s.Tree().Has(id) {
+			k.Fatalf("entry %s was acknowledged and is lost", id)
+		}
+	}
+	problems, err := s.Check(k.Context())
+	if err != nil {
+		k.Fatal(err)
+	}
+	for _, p := range problems {
+		if p.Kind != session.ProblemTorn {
+			k.Fatal(p)
+		}
+	}
+}

@@ -146,6 +146,22 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
+// Labels are made again in the order in which they were first given.
+func TestRelabel(t *testing.T) {
+	for _, dialect := range []string{"omp", "pi"} {
+		c := dial(t)
+		h := c.object("inMemory", members{"dialect": dialect})["session"].(string)
+		a, b := c.say(h, "user", "1"), c.say(h, "assistant", "2")
+		for _, l := range []struct{ target, label string }{{a, "gone"}, {b, "first"}, {a, ""}, {a, "second"}, {b, "first again"}} {
+			c.raw("appendLabelChange", members{"session": h, "targetId": l.target, "label": l.label})
+		}
+		c.raw("createBranchedSession", members{"session": h, "leafId": b})
+		entries := c.list("getEntries", members{"session": h})
+		equal(t, dialect, []any{len(entries), entries[2]["label"], entries[3]["label"]}, []any{4, "first again", "second"})
+		c.hangUp()
+	}
+}
+
 // A branched session without a conversation is written when the agent would write it.
 func TestBranchedSessionWithoutAnswer(t *testing.T) {
 	for dialect, written := range map[string]bool{"omp": true, "pi": false} {
@@ -171,6 +187,10 @@ func TestContinueRecent(t *testing.T) {
 	dir := filepath.Join(c.home, "logs")
 	m := c.object("continueRecent", members{"cwd": c.home, "sessionDir": dir})
 	equal(t, "the newest", []any{m["file"], m["leafId"]}, []any{first, leaf})
+	// The log of a subagent lies deeper and is not taken, although it is newer.
+	write(t, filepath.Join(dir, "sub", "agent.jsonl"), read(t, first))
+	m = c.object("continueRecent", members{"cwd": c.home, "sessionDir": dir})
+	equal(t, "no subagent", m["file"], first)
 	m = c.object("continueRecent", members{"cwd": filepath.Join(c.home, "nowhere"), "sessionDir": dir})
 	equal(t, "a new one", []any{m["leafId"], exists(m["file"].(string))}, []any{nil, false})
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -51,39 +53,54 @@ func (c *chain) add(e session.Entry) error {
 	return nil
 }
 
-// relabel makes the labels of the path's entries again.
-func (c *chain) relabel(path session.Path) error {
-	w := c.s.w
-	keepTime := w.d.Habits().RelabelKeepsTime
-	times := map[session.EntryID]session.Time{}
-	if keepTime {
-		for e := range c.s.tree.Entries() {
-			if e.Kind != session.KindLabel {
-				continue
-			}
-			body, err := e.Body()
-			if err != nil {
-				return err
-			}
-			if l, ok := body.(session.Label); ok {
-				times[l.Target], err = e.Time()
-				if err != nil {
-					return err
-				}
-			}
+// labels gives what has a label, in the order in which the labels were first given, and when each was given last.
+func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]session.Time, err error) {
+	times = map[session.EntryID]session.Time{}
+	for e := range c.s.tree.Entries() {
+		if e.Kind != session.KindLabel {
+			continue
+		}
+		body, err := e.Body()
+		if err != nil {
+			return nil, nil, err
+		}
+		l, ok := body.(session.Label)
+		if !ok {
+			continue
+		}
+		if l.Label == "" {
+			delete(times, l.Target)
+			targets = slices.DeleteFunc(targets, func(id session.EntryID) bool { return id == l.Target })
+			continue
+		}
+		if _, there := times[l.Target]; !there {
+			targets = append(targets, l.Target)
+		}
+		if times[l.Target], err = e.Time(); err != nil {
+			return nil, nil, err
 		}
 	}
-	for _, e := range path.Entries() {
-		label := c.s.tree.Label(e.ID)
-		if label == "" || !c.ids[e.ID] {
+	return targets, times, nil
+}
+
+// relabel makes the labels of the path's entries again, in the order in which the agents keep them.
+func (c *chain) relabel() error {
+	w := c.s.w
+	targets, times, err := c.labels()
+	if err != nil {
+		return err
+	}
+	for _, target := range targets {
+		label := c.s.tree.Label(target)
+		if label == "" || !c.ids[target] {
 			continue
 		}
 		id, err := c.s.freshID()
 		if err != nil {
 			return err
 		}
-		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: e.ID, Label: label}}
-		if at, ok := times[e.ID].Time(); ok {
+		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: target, Label: label}}
+		if at, ok := times[target].Time(); ok && w.d.Habits().RelabelKeepsTime {
 			n.Time = at
 		}
 		record, err := w.d.Record(n)

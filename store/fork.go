@@ -283,7 +283,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 			c.records = c.records[:1] // it is the header
 		}
 	}
-	if err := c.relabel(path); err != nil {
+	if err := c.relabel(); err != nil {
 		return nil, named(s.path, err)
 	}
 	if err := s.carryBlobs(ctx, opt.Dir, c.records); err != nil {

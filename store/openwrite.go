@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -222,12 +225,19 @@ func (s *Store) recent(ctx context.Context, d dialect.Dialect, dir, cwd string) 
 			sources = append(sources, Source{Dialect: d, Root: r})
 		}
 	}
+	usual := filepath.ToSlash(d.Layout().File(time.Time{}, "x"))
+	if dir == "" {
+		usual = path.Join(filepath.ToSlash(d.Layout().Dir(s.opt.Env, cwd)), usual)
+	}
 	var rows []Row
 	for _, src := range sources {
 		part, err := s.listSource(ctx, src, ListOptions{})
 		if err != nil {
 			return Row{}, false, err
 		}
+		// What lies deeper than the agent puts its sessions are those of subagents: nobody wants to go on with one.
+		depth := strings.Count(usual, "/")
+		part = slices.DeleteFunc(part, func(r Row) bool { return strings.Count(r.Log.Name, "/") > depth })
 		rows = append(rows, part...)
 	}
 	// Which one to go on with is for every agent the log that was written last.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,11 +28,11 @@ func (a *app) rpcCommand() *cobra.Command {
 				Durability: store.Durability(sync), Policy: store.Policy(onConflict),
 				Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
 			}}
-			if err := oneOf("--sync", sync, "none", "flush", "always"); err != nil {
-				return usageError{err, cmd}
+			if !slices.Contains(levels, sync) {
+				return usageError{fmt.Errorf("--sync %q: it is %s", sync, anyOf(levels)), cmd}
 			}
-			if err := oneOf("--on-conflict", onConflict, "branch", "follow", "refuse"); err != nil {
-				return usageError{err, cmd}
+			if !slices.Contains(policies, onConflict) {
+				return usageError{fmt.Errorf("--on-conflict %q: it is %s", onConflict, anyOf(policies)), cmd}
 			}
 			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
 			if err != nil {
@@ -49,12 +48,4 @@ func (a *app) rpcCommand() *cobra.Command {
 	cmd.Flags().StringVar(&sync, "sync", "flush", "what an append survives: none, flush or always")
 	cmd.Flags().StringVar(&onConflict, "on-conflict", "branch", "when another program wrote first: branch, follow or refuse")
 	return cmd
-}
-
-// oneOf checks the value of a flag.
-func oneOf(flag, value string, values ...string) error {
-	if slices.Contains(values, value) {
-		return nil
-	}
-	return fmt.Errorf("%s %q: it is one of %s", flag, value, strings.Join(values, ", "))
 }

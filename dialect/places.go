@@ -13,9 +13,11 @@ type Placer interface {
 	// Named gives what the name of a log (relative to Root.Sessions, or its last part) says: the session's id, and when
 	// it began, as far as the name has it.
 	Named(name string) (id session.ID, created session.Time)
+	// Main says whether a log of that name is a session that people go on with, rather than a subagent's.
+	Main(name string) bool
 	// WorkDir gives the working directory that a folder, relative to Root.Sessions, can only be of; "" where that is
-	// not certain. It counts where no log in the folder says it.
-	WorkDir(env Env, dir string) string
+	// not certain, and several where more than one may be meant. It counts where no log in the folder says it.
+	WorkDir(env Env, dir string) (cwd string, several bool)
 	// DirBeside is Dir for a new session. owners gives the working directories that the logs in a folder name.
 	DirBeside(env Env, cwd string, owners func(dir string) []string) string
 }

@@ -105,6 +105,8 @@ type Habits struct {
 	// ListsByCWD: a list of a folder that is not the agent's own for a working directory, or is its own for all of them,
 	// keeps the sessions of the one asked for; otherwise it shows all that lie there.
 	ListsByCWD bool
+	// ContinuesListed: the session to go on with is the first of the list; otherwise the log that was written last.
+	ContinuesListed bool
 	// RelabelKeepsTime: a label that is made again in a branched session keeps its time.
 	RelabelKeepsTime bool
 }

@@ -190,7 +190,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	}
 	names, ok := byNames(src.Dialect)
 	if ok && opt.Dialect == nil {
-		s.listNames(names, src.Dialect, rows)
+		s.listNames(ctx, b, names, src.Dialect, rows)
 		return rows, nil
 	}
 	s.peekAll(ctx, b, rows, opt)

@@ -237,11 +237,18 @@ func (s *Store) recent(ctx context.Context, d dialect.Dialect, dir, cwd string) 
 		}
 		// What lies deeper than the agent puts its sessions are those of subagents: nobody wants to go on with one.
 		depth := strings.Count(usual, "/")
-		part = slices.DeleteFunc(part, func(r Row) bool { return strings.Count(r.Log.Name, "/") > depth })
+		part = slices.DeleteFunc(part, func(r Row) bool {
+			p, ok := placer(r.Dialect)
+			return strings.Count(r.Log.Name, "/") > depth || ok && !p.Main(r.Log.Name)
+		})
 		rows = append(rows, part...)
 	}
-	// Which one to go on with is for every agent the log that was written last.
-	for _, r := range newestFirst(s.of(cwd, rows), func(r *Row) time.Time { return r.Log.Time }) {
+	// Which one to go on with is for most agents the log that was written last, whatever their lists show.
+	when := func(r *Row) time.Time { return r.Log.Time }
+	if w, ok := d.(dialect.Writer); ok && w.Habits().ContinuesListed {
+		when = (*Row).When
+	}
+	for _, r := range newestFirst(s.of(cwd, rows), when) {
 		if r.Err == nil && r.OK {
 			return r, true, nil
 		}

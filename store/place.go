@@ -56,7 +56,7 @@ func (s *Store) findCWD(ctx context.Context, l loaded, b backend.Backend, name, 
 	if len(named) == 1 && s.encodes(p, d, named[0], folder) {
 		h.CWD = named[0]
 	} else if len(named) == 0 {
-		h.CWD = p.WorkDir(s.opt.Env, folder)
+		h.CWD, _ = p.WorkDir(s.opt.Env, folder)
 	}
 	l.builder.SetHeader(h)
 }
@@ -114,8 +114,9 @@ func (s *Store) dirFor(d dialect.Dialect, root dialect.Root, cwd string) string 
 	return filepath.Join(root.Sessions, filepath.FromSlash(p.DirBeside(s.opt.Env, cwd, owners)))
 }
 
-// listNames fills in rows of sessions that are listed by their names alone.
-func (s *Store) listNames(p dialect.Placer, d dialect.Dialect, rows []Row) {
+// listNames fills in rows of sessions that are listed by their names alone. Only where the name of a folder may mean
+// several directories, its logs are asked: mostly one.
+func (s *Store) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, d dialect.Dialect, rows []Row) {
 	known := map[string]string{}
 	for i := range rows {
 		r := &rows[i]
@@ -125,7 +126,13 @@ func (s *Store) listNames(p dialect.Placer, d dialect.Dialect, rows []Row) {
 		folder := path.Dir(r.Log.Name)
 		cwd, ok := known[folder]
 		if !ok {
-			cwd = p.WorkDir(s.opt.Env, folder)
+			var several bool
+			if cwd, several = p.WorkDir(s.opt.Env, folder); several {
+				first := func(string) bool { return true }
+				if named := s.cwdsIn(ctx, b, r.Log.Name, d, first); len(named) > 0 && s.encodes(p, d, named[0], folder) {
+					cwd = named[0]
+				}
+			}
 			known[folder] = cwd
 		}
 		r.CWD = cwd
@@ -164,7 +171,7 @@ func (s *Store) placeRows(rows []Row) {
 		cwd, ok := named[at]
 		switch {
 		case !ok:
-			cwd = p.WorkDir(s.opt.Env, base)
+			cwd, _ = p.WorkDir(s.opt.Env, base)
 			named[at] = cwd
 		case cwd != "" && !s.encodes(p, r.Dialect, cwd, base):
 			cwd = ""

@@ -115,7 +115,8 @@ func firstRecords(ctx context.Context, b backend.Backend, at backend.Log) ([]dia
 	return first, nil
 }
 
-// records reads a log as lines, whatever its name: a backup of a log is one too.
+// records reads a log as lines, whatever its name: a backup of a log is one too. Only what calls itself a JSON document is
+// one record.
 func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) {
 		line := 0
@@ -130,6 +131,10 @@ func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 					return
 				}
 				continue
+			}
+			if filepath.Ext(at.Name) == ".json" {
+				yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: 1}, nil)
+				return
 			}
 			rest, offset := r.Data, r.Offset
 			for len(rest) > 0 {

@@ -94,10 +94,13 @@ func (l layout) Named(name string) (id session.ID, created session.Time) {
 // Order says how lists are ordered.
 func (l layout) Order() dialect.Order { return l.order }
 
+// Main: a subagent's log says so in its name.
+func (l layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), subagent) }
+
 // WorkDir maps the name of a folder back to the only directory that it can be of, "" where there is not exactly one.
-func (l layout) WorkDir(env dialect.Env, dir string) string {
+func (l layout) WorkDir(env dialect.Env, dir string) (cwd string, several bool) {
 	if strings.Contains(dir, "/") {
-		return ""
+		return "", false
 	}
 	return l.existing(env, dir)
 }

@@ -118,8 +118,8 @@ func joined(records []dialect.Record) []byte {
 	start := records[0].Offset
 	var all []byte
 	for _, r := range records {
-		for int64(len(all)) < r.Offset-start {
-			all = append(all, ' ')
+		for gap := r.Offset - start - int64(len(all)); gap > 0; gap-- {
+			all = append(all, " \n"[max(0, 2-gap)])
 		}
 		all = append(all, r.Data...)
 	}

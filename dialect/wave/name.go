@@ -150,58 +150,58 @@ const lookups = 2000
 
 // existing gives the only directory on this machine whose sessions would lie in the folder of that name; "" where there is
 // none, or more than one. It goes down only where the name goes on as the path does.
-func (l layout) existing(env dialect.Env, name string) string {
+func (l layout) existing(env dialect.Env, name string) (dir string, several bool) {
 	if env.Folders == nil {
-		return ""
+		return "", false
 	}
-	found, budget := "", lookups
-	// A name may have been cut: what is behind the cut cannot lead the way.
-	lead := name
-	if len(name) > hashSize && name[len(name)-hashSize-1] == '-' && isHex(name[len(name)-hashSize:]) {
-		lead = name[:len(name)-hashSize-1]
+	f := finder{layout: l, env: env, name: name, left: lookups}
+	if cut := len(name) - hashSize - 1; cut > 0 && name[cut] == '-' && isHex(name[cut+1:]) && cut >= maxName-hashSize-1 {
+		f.lead = strings.TrimRight(name[:cut], "\ufffd") // half a character may be left at the cut
 	}
-	var walk func(dir string) bool // false: give up
-	walk = func(dir string) bool {
-		if l.encodes(dir, name) {
-			if found != "" {
-				found = ""
-				return false
-			}
-			found = dir
-		}
-		if budget--; budget < 0 {
-			found = ""
-			return false
-		}
-		below, err := env.Folders(dir)
-		if err != nil {
-			return true
-		}
-		for _, b := range below {
-			next := filepath.Join(dir, b)
-			if !l.leads(next, name) && !l.leads(next, lead) {
-				continue
-			}
-			if real, err := env.Realpath(next); err != nil || real != next {
-				continue // a link: what it leads to has a path of its own
-			}
-			if !walk(next) {
-				return false
-			}
-		}
-		return true
+	f.walk(string(filepath.Separator))
+	if len(f.found) != 1 || f.left < 0 {
+		return "", len(f.found) > 1 || f.left < 0
 	}
-	walk(string(filepath.Separator))
-	return found
+	return f.found[0], false
 }
 
-// leads says whether a directory, or one below it, may have that name.
-func (l layout) leads(dir, name string) bool {
-	plain := l.rule(dir)
-	if len(plain) >= len(name) {
-		return strings.HasPrefix(plain, name)
+// finder looks for the directories of one name.
+type finder struct {
+	layout
+	env  dialect.Env
+	name string
+	// lead is the beginning of a name that was cut, "" for others: what is behind the cut cannot show the way.
+	lead  string
+	found []string
+	left  int // folders that may still be read
+}
+
+func (f *finder) walk(dir string) {
+	if f.encodes(dir, f.name) {
+		f.found = append(f.found, dir)
 	}
-	return strings.HasPrefix(name, plain+"-")
+	if f.left--; f.left < 0 || len(f.found) > 1 {
+		return
+	}
+	below, err := f.env.Folders(dir)
+	if err != nil {
+		return
+	}
+	for _, name := range below {
+		next := filepath.Join(dir, name)
+		if !f.leads(next) {
+			continue
+		}
+		if real, err := f.env.Realpath(next); err == nil && real == next { // what a link leads to has a path of its own
+			f.walk(next)
+		}
+	}
+}
+
+// leads says whether a directory, or one below it, may have the name.
+func (f *finder) leads(dir string) bool {
+	plain := f.rule(dir)
+	return plain == f.name || strings.HasPrefix(f.name, plain+"-") || f.lead != "" && strings.HasPrefix(plain, f.lead)
 }
 
 func isHex(s string) bool {

@@ -141,7 +141,7 @@ func TestWorkDir(t *testing.T) {
 		{wave.Doc, "-gone", []string{"/home"}, ""},
 	} {
 		p := test.d.Layout().(dialect.Placer)
-		if got := p.WorkDir(machine(test.folders...), test.name); got != test.want {
+		if got, _ := p.WorkDir(machine(test.folders...), test.name); got != test.want {
 			t.Errorf("%s: %q with %q is %q, not %q", test.d.Name(), test.name, test.folders, got, test.want)
 		}
 	}

@@ -1,0 +1,266 @@
+package wave_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/wave"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// put writes a file below Wave's folder.
+func (b *bench) put(name, content string) string {
+	b.Helper()
+	path := filepath.Join(b.home, ".wave", name)
+	b.must(os.MkdirAll(filepath.Dir(path), 0o700))
+	b.must(os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func said(at, text string) string {
+	return fmt.Sprintf(`{"timestamp":%q,"id":"msg-1","role":"user","blocks":[{"type":"text","content":%q}]}`+"\n", at, text)
+}
+
+func metadata(dir string) string {
+	return fmt.Sprintf(`{"type":"metadata","workdir":%q,"createdAt":"2026-01-01T00:00:00.000Z"}`+"\n", dir)
+}
+
+// id makes the id of version 6 of a moment.
+func id(t *testing.T, at time.Time) string {
+	t.Helper()
+	var g wave.Generator
+	u, err := g.New(at, strings.NewReader("chance!!"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.String()
+}
+
+// TestDocumentList: sessions by the time in their names, newest first, and no file is opened; nor for the latest.
+func TestDocumentList(t *testing.T) {
+	b := newBench(t)
+	folder := "projects/" + wave.Doc.Layout().Dir(dialectEnv(b), b.garden) + "/"
+	var want []string
+	for k := range 5 {
+		name := id(t, time.Date(2026, 1, 5-k, 0, 0, 0, 0, time.UTC))
+		want = append(want, name)
+		b.put(folder+name+".jsonl", said("2026-02-01T00:00:00.000Z", "x"))
+	}
+	rows, err := b.List(t.Context(), store.ListOptions{CWD: b.garden})
+	b.must(err)
+	var got []string
+	for _, r := range rows {
+		got = append(got, string(r.ID))
+		if at, ok := r.Created.Time(); !ok || at.Year() != 2026 || r.Dialect.Name() != "wave-doc" || r.CWD != b.garden {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !slices.Equal(got, want) || *b.opened != 0 {
+		t.Errorf("%q, %d files opened; want %q", got, *b.opened, want)
+	}
+	row, err := b.Find(t.Context(), "@last")
+	if err != nil || string(row.ID) != want[0] || *b.opened != 0 {
+		t.Errorf("the latest is %s (%v), %d files opened", row.ID, err, *b.opened)
+	}
+	s, err := b.ContinueRecent(t.Context(), store.CreateOptions{Dialect: wave.Doc})
+	b.must(err)
+	if string(s.ID()) != want[0] {
+		t.Errorf("%s is continued", s.ID())
+	}
+	b.must(s.Close())
+}
+
+func dialectEnv(b *bench) dialect.Env {
+	return dialect.Env{Home: b.home, WorkDir: b.garden, Realpath: filepath.EvalSymlinks}
+}
+
+// TestProgramList: by the last message, which may be long; a session without metadata line gets its working directory from
+// the others of its folder.
+func TestProgramList(t *testing.T) {
+	b := newBench(t)
+	folder := "projects/" + wave.Wave.Layout().Dir(dialectEnv(b), b.garden) + "/"
+	const a, long, rewound, sub = "aaaaaaaa-840b-489d-a501-9e9ff8cc3499", "bbbbbbbb-840b-489d-a501-9e9ff8cc3499",
+		"cccccccc-840b-489d-a501-9e9ff8cc3499", "subagent-dddddddd-840b-489d-a501-9e9ff8cc3499"
+	b.put(folder+a+".jsonl", metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "first")+said("2026-01-03T00:00:00.000Z", "last"))
+	b.put(folder+long+".jsonl", metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "hello")+said("2026-01-04T00:00:00.000Z", strings.Repeat("long ", 60_000)))
+	b.put(folder+rewound+".jsonl", said("2026-01-02T00:00:00.000Z", "retry"))
+	b.put(folder+sub+".jsonl", metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "sub task"))
+	rows, err := b.List(t.Context(), store.ListOptions{CWD: b.garden})
+	b.must(err)
+	var got []string
+	for _, r := range rows {
+		got = append(got, string(r.ID)[:4]+" "+r.Prompt+" "+r.Active.Text)
+		if r.CWD != b.garden || r.Dialect.Name() != "wave" {
+			t.Errorf("%+v", r)
+		}
+	}
+	want := []string{`bbbb hello "2026-01-04T00:00:00.000Z"`, `aaaa first "2026-01-03T00:00:00.000Z"`, `cccc retry "2026-01-02T00:00:00.000Z"`, `dddd sub task "2026-01-01T00:00:01.000Z"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	s, err := b.Open(t.Context(), filepath.Join(b.home, ".wave", folder, rewound+".jsonl"), store.OpenOptions{})
+	b.must(err)
+	if s.Header().CWD != b.garden || string(s.ID()) != rewound {
+		t.Errorf("%+v", s.Header())
+	}
+	b.must(s.Close())
+}
+
+// TestSharedFolder: in a folder that two directories share each session is of the one that it names; one that names none is
+// of nobody.
+func TestSharedFolder(t *testing.T) {
+	b := newBench(t)
+	one, two := filepath.Join(b.home, "x", "y"), filepath.Join(b.home, "x-y")
+	b.must(os.MkdirAll(one, 0o700))
+	b.must(os.MkdirAll(two, 0o700))
+	folder := "projects/" + wave.Wave.Layout().Dir(dialectEnv(b), one) + "/"
+	b.put(folder+"aaaaaaaa-840b-489d-a501-9e9ff8cc3499.jsonl", metadata(one)+said("2026-01-01T00:00:01.000Z", "one"))
+	b.put(folder+"bbbbbbbb-840b-489d-a501-9e9ff8cc3499.jsonl", metadata(two)+said("2026-01-01T00:00:01.000Z", "two"))
+	silent := b.put(folder+"cccccccc-840b-489d-a501-9e9ff8cc3499.jsonl", said("2026-01-01T00:00:01.000Z", "who"))
+	rows, err := b.List(t.Context(), store.ListOptions{})
+	b.must(err)
+	for _, r := range rows {
+		if want := map[string]string{"one": one, "two": two, "who": ""}[r.Prompt]; r.CWD != want {
+			t.Errorf("%s is of %q", r.Prompt, r.CWD)
+		}
+	}
+	s, err := b.Open(t.Context(), silent, store.OpenOptions{})
+	b.must(err)
+	if s.Header().CWD != "" {
+		t.Errorf("guessed: %s", s.Header().CWD)
+	}
+	b.must(s.Close())
+}
+
+// TestDocumentCollision: the second of two directories whose names are alike gets a folder of its own, and finds it again.
+func TestDocumentCollision(t *testing.T) {
+	b := newBench(t)
+	one, two := filepath.Join(b.home, "x", "y"), filepath.Join(b.home, "x-y")
+	b.must(os.MkdirAll(one, 0o700))
+	b.must(os.MkdirAll(two, 0o700))
+	paths := map[string]string{}
+	for _, dir := range []string{one, two, one, two} {
+		s, err := b.Create(t.Context(), store.CreateOptions{Dialect: wave.Doc, CWD: dir})
+		b.must(err)
+		b.say(s, "user", "hello", "")
+		folder := filepath.Dir(s.Path())
+		if before, ok := paths[dir]; ok && before != folder {
+			t.Errorf("%s moved from %s to %s", dir, before, folder)
+		}
+		paths[dir] = folder
+		b.must(s.Close())
+	}
+	if paths[one] == paths[two] {
+		t.Errorf("both in %s", paths[one])
+	}
+	for dir := range paths {
+		rows, err := b.List(t.Context(), store.ListOptions{CWD: dir})
+		if err != nil || len(rows) != 2 || rows[0].CWD != dir {
+			t.Errorf("%s: %+v, %v", dir, rows, err)
+		}
+	}
+}
+
+// TestRootDirectory: sessions of "/" have the empty name.
+func TestRootDirectory(t *testing.T) {
+	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
+		b := newBench(t)
+		s, err := b.Create(t.Context(), store.CreateOptions{Dialect: d, CWD: "/"})
+		b.must(err)
+		b.say(s, "user", "hello", "")
+		b.must(s.Close())
+		rows, err := b.List(t.Context(), store.ListOptions{CWD: "/"})
+		if err != nil || len(rows) != 1 || rows[0].CWD != "/" || rows[0].Dialect != dialect.Dialect(d) {
+			t.Errorf("%s: %+v, %v", d.Name(), rows, err)
+		}
+		s, err = b.OpenWrite(t.Context(), rows[0].Path, store.CreateOptions{})
+		b.must(err)
+		b.must(s.Delete(t.Context()))
+		if _, err := os.Stat(filepath.Join(b.home, ".wave", "projects")); err != nil && d == wave.Wave {
+			t.Errorf("the folder of all projects went: %v", err)
+		}
+	}
+}
+
+// TestLegacyListed: the old documents, on one line or on many, are listed and shown, and nobody writes them.
+func TestLegacyListed(t *testing.T) {
+	b := newBench(t)
+	pretty := "{\n  \"id\": \"pretty\",\n  \"version\": \"1.0.0\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"blocks\": [\n        { \"type\": \"text\", \"content\": \"plant\" }\n      ]\n    },\n" +
+		"    {\n      \"role\": \"assistant\",\n      \"blocks\": [\n        { \"type\": \"text\", \"content\": \"" + strings.Repeat("long ", 4000) + "\" }\n      ]\n    }\n  ],\n  \"metadata\": {\n    \"workdir\": \"/garden\",\n" +
+		"    \"startedAt\": \"2025-09-01T10:00:00.000Z\",\n    \"lastActiveAt\": \"2025-09-01T10:05:00.000Z\",\n    \"latestTotalTokens\": 3\n  }\n}"
+	path := b.put("sessions/session_pretty.json", pretty)
+	b.put("sessions/short.json", `{"id":"short","version":"1.0.0","messages":[{"role":"user","blocks":[{"type":"text","content":"dig"}]}],"metadata":{"workdir":"/garden","startedAt":"2025-09-01T10:00:00.000Z","lastActiveAt":"2025-09-01T10:05:00.000Z","latestTotalTokens":3}}`)
+	rows, err := b.List(t.Context(), store.ListOptions{CWD: "/garden"})
+	b.must(err)
+	if len(rows) != 2 {
+		t.Fatalf("%+v", rows)
+	}
+	for _, r := range rows {
+		if r.Err != nil || r.Dialect.Name() != "wave-legacy" || r.ID != "short" && r.ID != "pretty" {
+			t.Errorf("%+v", r)
+		}
+	}
+	outside := filepath.Join(b.home, "copy.json")
+	b.must(os.WriteFile(outside, []byte(pretty), 0o600))
+	for _, p := range []string{path, outside} {
+		s, err := b.Open(t.Context(), p, store.OpenOptions{})
+		b.must(err)
+		e, _ := s.Tree().Leaf()
+		parts, err := e.Parts()
+		if s.Dialect().Name() != "wave-legacy" || s.ID() != "pretty" || s.Tree().Len() != 2 || err != nil || len(parts) != 1 || len(s.Tree().Problems()) != 0 {
+			t.Errorf("%s: %s, %d entries, %v, %v", p, s.Dialect().Name(), s.Tree().Len(), s.Tree().Problems(), err)
+		}
+		if text, ok := parts[0].(session.Text); !ok || !strings.HasPrefix(text.Text, "long") || e.Line != 11 {
+			t.Errorf("%.80v on line %d", parts, e.Line)
+		}
+		b.must(s.Close())
+		if _, err := b.OpenWrite(t.Context(), p, store.CreateOptions{}); err == nil {
+			t.Errorf("%s is opened for writing", p)
+		}
+	}
+}
+
+// TestDamaged: the good messages load, the damage is reported, and an append never glues.
+func TestDamaged(t *testing.T) {
+	b := newBench(t)
+	folder := "projects/" + wave.Wave.Layout().Dir(dialectEnv(b), b.garden) + "/"
+	path := b.put(folder+"aaaaaaaa-840b-489d-a501-9e9ff8cc3499.jsonl",
+		metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "one")+`{"timestamp":"2026-01-01T00:00:02.000Z","role":"assi`)
+	s, err := b.OpenWrite(t.Context(), path, store.CreateOptions{})
+	b.must(err)
+	if p := s.Tree().Problems(); s.Tree().Len() != 1 || len(p) != 1 || p[0].Kind != session.ProblemTorn {
+		t.Errorf("%d entries, %v", s.Tree().Len(), p)
+	}
+	b.say(s, "assistant", "two", "")
+	b.must(s.Close())
+	if messages, m := b.program(path); len(messages) != 2 || m == nil {
+		t.Errorf("%v", messages)
+	}
+}
+
+// TestMove: the log goes to the other directory's folder, and says so.
+func TestMove(t *testing.T) {
+	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
+		b := newBench(t)
+		s := b.create(d)
+		b.say(s, "user", "hello", "")
+		other := filepath.Join(b.home, "other")
+		b.must(os.Mkdir(other, 0o700))
+		old := s.Path()
+		b.must(s.Move(t.Context(), other))
+		if _, err := os.Stat(old); err == nil || s.Header().CWD != other || filepath.Base(s.Path()) != filepath.Base(old) {
+			t.Errorf("%s: %s, %+v", d.Name(), s.Path(), s.Header())
+		}
+		b.say(s, "user", "again", "")
+		if messages, _ := b.program(s.Path()); len(messages) != 2 {
+			t.Errorf("%v", messages)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package wave_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/dialect/wave"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// bench is a machine with a home directory and a store, and a count of the logs that were opened.
+type bench struct {
+	*testing.T
+	*store.Store
+	home, garden string
+	opened       *int
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	garden := filepath.Join(home, "my garden-a")
+	if err := os.Mkdir(garden, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opened := 0
+	s := store.New(store.Options{
+		Dialects: all.Dialects(),
+		Env: dialect.Env{Home: home, TempDir: os.TempDir(), WorkDir: garden, Getenv: func(string) string { return "" },
+			Realpath: filepath.EvalSymlinks, Folders: file.Folders, Access: file.Access, Zone: time.UTC},
+		OpenDir: func(dir string) (backend.Backend, error) {
+			b, err := file.New(dir, file.Options{ReadOnly: true})
+			return counting{b, &opened}, err
+		},
+		WriteDir: func(dir string, _ store.Durability, _ func(session.Problem)) (backend.Backend, error) {
+			return file.New(dir, file.Options{})
+		},
+	})
+	return &bench{T: t, Store: s, home: home, garden: garden, opened: &opened}
+}
+
+// counting counts how often a log is opened.
+type counting struct {
+	*file.Backend
+	opened *int
+}
+
+func (c counting) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	*c.opened++
+	return c.Backend.Open(ctx, at)
+}
+
+func (c counting) Ends(ctx context.Context, at backend.Log, head, tail []byte) (int, int, error) {
+	*c.opened++
+	return c.Backend.Ends(ctx, at, head, tail)
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) create(d dialect.Dialect) *store.Session {
+	b.Helper()
+	s, err := b.Create(b.Context(), store.CreateOptions{Dialect: d})
+	b.must(err)
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (b *bench) say(s *store.Session, role, text, more string) store.Appended {
+	b.Helper()
+	a, err := s.AppendMessage(b.Context(), []byte(fmt.Sprintf(`{"role":%q,"blocks":[{"type":"text","content":%q}]%s}`, role, text, more)))
+	b.must(err)
+	return a
+}
+
+// program reads a file as today's Wave does; what it could not read it would call "not found".
+func (b *bench) program(path string) (messages []map[string]any, metadata map[string]any) {
+	b.Helper()
+	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl$`).MatchString(filepath.Base(path)) {
+		b.Errorf("%s: Wave does not list it", path)
+	}
+	data, err := os.ReadFile(path)
+	b.must(err)
+	if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
+		b.Errorf("%s does not end in a newline", path)
+	}
+	first := 0
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			b.Fatalf("%s: not found: %v", path, err)
+		}
+		if m["type"] == "metadata" {
+			metadata = m
+			continue
+		}
+		if _, ok := m["timestamp"].(string); !ok {
+			continue
+		}
+		for _, block := range m["blocks"].([]any) {
+			if block.(map[string]any)["type"] == "compact" {
+				first = len(messages)
+			}
+		}
+		messages = append(messages, m)
+	}
+	return messages[first:], metadata
+}
+
+func text(m map[string]any) any { return m["blocks"].([]any)[0].(map[string]any)["content"] }
+
+// TestProgramSession: created with the first real message, in the program's folder and form.
+func TestProgramSession(t *testing.T) {
+	b := newBench(t)
+	s := b.create(wave.Wave)
+	if a := b.say(s, "user", "<reminder>", `,"isMeta":true`); a.Durable {
+		t.Error("a message of the program's own is written at once")
+	}
+	path := s.Path()
+	if _, err := os.Stat(path); err == nil {
+		t.Fatal("the file is there before anything was said")
+	}
+	a := b.say(s, "user", "hello", "")
+	b.say(s, "assistant", "hi", `,"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"model":"gpt-4"}`)
+	want := strings.ReplaceAll(strings.TrimPrefix(b.garden, "/"), "/", "-")
+	if dir := filepath.Base(filepath.Dir(path)); !a.Durable || dir != strings.ReplaceAll(want, " ", "_") {
+		t.Errorf("%+v in %s", a, dir)
+	}
+	messages, metadata := b.program(path)
+	if len(messages) != 3 || text(messages[1]) != "hello" || messages[1]["id"] != string(a.ID) || metadata["workdir"] != b.garden {
+		t.Errorf("%v %v", messages, metadata)
+	}
+	b.must(s.Close())
+	s, err := b.OpenWrite(t.Context(), path, store.CreateOptions{})
+	b.must(err)
+	if _, err := s.Compact(t.Context(), session.Compaction{Summary: "greetings"}); err != nil {
+		t.Fatal(err)
+	}
+	b.say(s, "user", "more", "")
+	if messages, _ := b.program(path); len(messages) != 2 || text(messages[0]) != "greetings" {
+		t.Errorf("%v", messages)
+	}
+	c, err := s.Context(t.Context(), s.Leaf(), store.ContextOptions{})
+	b.must(err)
+	n := 0
+	for m, err := range c.Messages() {
+		b.must(err)
+		if n++; n == 1 && !bytes.Contains(m.JSON, []byte(`"compact"`)) {
+			t.Errorf("the context begins with %s", m.JSON)
+		}
+	}
+	if h := s.Header(); n != 2 || h.CWD != b.garden || len(s.Tree().Problems()) != 0 {
+		t.Errorf("%d messages, %+v, %v", n, h, s.Tree().Problems())
+	}
+	problems, err := s.Check(t.Context())
+	if err != nil || len(problems) != 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	b.must(s.Close())
+}
+
+// TestDocumentSession: created at once and empty, no metadata line, no ids, the working directory in the first message.
+func TestDocumentSession(t *testing.T) {
+	b := newBench(t)
+	s := b.create(wave.Doc)
+	path := s.Path()
+	info, err := os.Stat(path)
+	if err != nil || info.Size() != 0 || !strings.HasPrefix(filepath.Base(filepath.Dir(path)), "-") {
+		t.Fatalf("%s: %v, %v", path, info, err)
+	}
+	b.must(s.Close())
+	s, err = b.OpenWrite(t.Context(), path, store.CreateOptions{})
+	b.must(err)
+	if s.Dialect() != dialect.Dialect(wave.Doc) || s.Header().CWD != b.garden {
+		t.Errorf("an empty file is of %s, %+v", s.Dialect().Name(), s.Header())
+	}
+	first := b.say(s, "user", "hello", "")
+	second := b.say(s, "assistant", "hi", `,"usage":{"inputTokens":5,"outputTokens":3}`)
+	messages, metadata := b.program(path)
+	if len(messages) != 2 || metadata != nil || messages[0]["id"] != nil ||
+		fmt.Sprint(messages[0]["metadata"]) != fmt.Sprintf("map[treeline:map[workdir:%s]]", b.garden) || messages[1]["metadata"] != nil {
+		t.Errorf("%v", messages)
+	}
+	b.must(s.Close())
+	s, err = b.Open(t.Context(), path, store.OpenOptions{})
+	b.must(err)
+	u, _ := wave.ParseUUID(string(s.ID()))
+	began, _ := u.Time()
+	if at, ok := s.Header().Timestamp.Time(); !ok || at.UnixMilli() != began.UnixMilli() || s.Header().CWD != b.garden {
+		t.Errorf("%+v, began %s", s.Header(), began)
+	}
+	if e := s.Tree().At(0); e.ID != first.ID || s.Leaf() != second.ID || first.ID == second.ID {
+		t.Errorf("appended as %s and %s, read as %s and %s", first.ID, second.ID, e.ID, s.Leaf())
+	}
+	problems, err := s.Check(t.Context())
+	if err != nil || len(problems) != 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	b.must(s.Close())
+}
+
+// TestForkAndDelete, for both values: a fork keeps all messages and says where it comes from; the folder goes with its
+// last file.
+func TestForkAndDelete(t *testing.T) {
+	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
+		t.Run(d.Name(), func(t *testing.T) {
+			b := newBench(t)
+			s := b.create(d)
+			first := b.say(s, "user", "one", "")
+			b.say(s, "assistant", "two", "")
+			old := s.Path()
+			before, err := os.ReadFile(old)
+			b.must(err)
+			b.must(s.Fork(t.Context()))
+			if h := s.Header(); s.Path() == old || h.Parent != old || h.CWD != b.garden || s.Tree().Len() != 2 {
+				t.Errorf("%+v", h)
+			}
+			b.say(s, "user", "three", "")
+			if after, _ := os.ReadFile(old); !bytes.Equal(before, after) {
+				t.Error("the original changed")
+			}
+			if messages, _ := b.program(s.Path()); len(messages) != 3 || text(messages[2]) != "three" {
+				t.Errorf("%v", messages)
+			}
+			b.must(s.Delete(t.Context()))
+			branched, err := b.BranchFrom(t.Context(), old, first.ID, store.CreateOptions{})
+			if d == wave.Doc {
+				t.Log("ids of the document's messages come from their place:", first.ID)
+			}
+			b.must(err)
+			if messages, _ := b.program(branched.Path()); len(messages) != 1 || text(messages[0]) != "one" {
+				t.Errorf("%v", messages)
+			}
+			b.must(branched.Delete(t.Context()))
+			if _, err := os.Stat(filepath.Dir(old)); err != nil {
+				t.Fatalf("the folder went with a file that was not its last: %v", err)
+			}
+			s, err = b.OpenWrite(t.Context(), old, store.CreateOptions{})
+			b.must(err)
+			b.must(s.Delete(t.Context()))
+			if list, err := os.ReadDir(filepath.Join(b.home, ".wave", "projects")); err != nil || len(list) != 0 {
+				t.Errorf("left: %v, %v", list, err)
+			}
+		})
+	}
+}
+
+// TestRefusals: what the format cannot express is refused, with the way out.
+func TestRefusals(t *testing.T) {
+	b := newBench(t)
+	s := b.create(wave.Wave)
+	a := b.say(s, "user", "one", "")
+	b.say(s, "assistant", "two", "")
+	before, _ := os.ReadFile(s.Path())
+	_, branch := s.Branch(t.Context(), a.ID, true)
+	_, label := s.Label(t.Context(), a.ID, "x")
+	for what, err := range map[string]error{"branch": branch, "label": label, "rename": s.Rename(t.Context(), "x")} {
+		if !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "fork") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if after, _ := os.ReadFile(s.Path()); !bytes.Equal(before, after) {
+		t.Error("something was written")
+	}
+	if _, err := b.Create(t.Context(), store.CreateOptions{Dialect: wave.Legacy}); !errors.Is(err, store.ErrUnsupported) {
+		t.Errorf("a session of the old form is begun: %v", err)
+	}
+}
+
+// TestSecondWriter: another process's message is followed, and neither is lost.
+func TestSecondWriter(t *testing.T) {
+	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
+		b := newBench(t)
+		s := b.create(d)
+		b.say(s, "user", "one", "")
+		other, err := b.OpenWrite(t.Context(), s.Path(), store.CreateOptions{})
+		b.must(err)
+		b.say(other, "user", "two", "")
+		a := b.say(s, "user", "three", "")
+		if a.Foreign != 1 || a.Outcome != store.PolicyFollow {
+			t.Errorf("%s: %+v", d.Name(), a)
+		}
+		if messages, _ := b.program(s.Path()); len(messages) != 3 || text(messages[2]) != "three" {
+			t.Errorf("%s: %v", d.Name(), messages)
+		}
+		b.must(other.Close())
+	}
+}
+
+func TestInMemory(t *testing.T) {
+	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
+		b := newBench(t)
+		s, err := b.InMemory(t.Context(), store.CreateOptions{Dialect: d, ID: v6})
+		b.must(err)
+		b.say(s, "user", "one", "")
+		b.must(s.Fork(t.Context()))
+		if h := s.Header(); h.ID == "" || h.ID == v6 || h.CWD != b.garden || s.Tree().Len() != 1 {
+			t.Errorf("%s: %+v with %d entries", d.Name(), h, s.Tree().Len())
+		}
+		b.must(s.Close())
+	}
+}

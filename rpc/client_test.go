@@ -69,8 +69,13 @@ func dialStore(tb testing.TB, s *store.Store, home string, opt rpc.Options) *cal
 		err := rpc.Serve(context.Background(), s, opt, requests, answers)
 		answers.Close()
 		c.done <- err
+		close(c.done)
 	}()
-	tb.Cleanup(func() { in.Close(); out.Close() })
+	tb.Cleanup(func() { // the folder of the test must not go before the server
+		in.Close()
+		out.Close()
+		<-c.done
+	})
 	return c
 }
 

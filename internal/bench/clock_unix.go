@@ -1,0 +1,33 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+const clockName = "CPU time"
+
+// clock gives the processor time that this process has used, in user mode and in the kernel, on all its threads.
+func clock() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0 // it cannot fail with a valid argument
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// maxMemory gives the most memory, in bytes, that a child had; 0 where that is not known.
+func maxMemory(p *os.ProcessState) int64 {
+	u, ok := p.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "darwin" {
+		return int64(u.Maxrss)
+	}
+	return int64(u.Maxrss) * 1024
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// command measures what the program costs before it does anything: shells and editors start it often.
+func command(b *bench) error {
+	program := filepath.Join(b.dir, "treeline")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", program, "github.com/treeline-dev/treeline/cmd/treeline")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	least, memory := time.Duration(1<<63-1), int64(1<<62)
+	for range 5 * b.rounds {
+		cmd := exec.Command(program, "version")
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("treeline version: %w", err)
+		}
+		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+		memory = min(memory, maxMemory(cmd.ProcessState))
+	}
+	b.add(row{what: "treeline version, CPU", figure: ms(least), ratio: float64(least) / 1e6, unit: "ms", target: 15, most: true})
+	b.add(row{what: "treeline version, memory", figure: mb(memory), ratio: float64(memory) / 1e6, unit: "MB", target: 25, most: true})
+	return nil
+}

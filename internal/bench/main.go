@@ -1,0 +1,104 @@
+// Command bench prints a table of measurements, each beside a named baseline that was measured in the same run: a figure
+// alone says more of the machine than of the program.
+//
+//	go run ./internal/bench            all rows, on a session of 100 MB
+//	go run ./internal/bench -quick     the same rows on a tenth of it: the ratios are rougher
+//	go run ./internal/bench -run open  the groups whose name fits
+//
+// What is measured is processor time, of the process and its children, the best of several runs: other work on the
+// machine makes single runs slower and never faster. Sessions are generated, with a fixed seed, in a temporary folder.
+//
+// A new group is one function and one line in groups.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// group is a function that adds rows which belong together.
+type group struct {
+	name string
+	run  func(*bench) error
+}
+
+// groups in the order of the table. The command comes first: a child's memory is counted from its parent's size on, so
+// the parent must still be small.
+var groups = []group{
+	{"command", command},
+	{"limits", limits},
+	{"scan", scan},
+	{"open", open},
+	{"heap", heap},
+	{"context", contexts},
+	{"list", list},
+}
+
+// bench is one run of this program.
+type bench struct {
+	table
+	dir    string // for data, removed at the end
+	quick  bool
+	rounds int // of which the best counts
+
+	log      []byte // the session, see session
+	jsonTime time.Duration
+}
+
+func main() {
+	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
+	only := flag.String("run", "", "the groups whose name fits the `expression`")
+	flag.Parse()
+	if err := run(*quick, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(quick bool, only string) error {
+	fits, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "treeline-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-stop
+		os.RemoveAll(dir)
+		os.Exit(130)
+	}()
+
+	b := &bench{dir: dir, quick: quick, rounds: 7}
+	if quick {
+		b.rounds = 3
+	}
+	for _, g := range groups {
+		if !fits.MatchString(g.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "%s…\n", g.name)
+		if err := g.run(b); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		runtime.GC()
+	}
+	if len(b.rows) == 0 {
+		return errors.New("no group has such a name")
+	}
+	fmt.Printf("%s %s/%s, GOMAXPROCS %d; %s, best of %d\n\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), clockName, b.rounds)
+	b.print(os.Stdout)
+	return nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// row is a line of the table. Ratio and target are numbers so that the verdict comes from them and from nothing else.
+type row struct {
+	what     string
+	figure   string
+	baseline string
+	ratio    float64 // 0: the figure is compared with nothing
+	unit     string  // of ratio and target; "" is times
+	target   float64 // 0: none, the row is there for comparison
+	most     bool    // the target is the most allowed, not the least wanted
+}
+
+type table struct{ rows []row }
+
+func (t *table) add(r row) { t.rows = append(t.rows, r) }
+
+func (r row) verdict() string {
+	switch {
+	case r.target == 0:
+		return ""
+	case r.most && r.ratio <= r.target, !r.most && r.ratio >= r.target:
+		return "ok"
+	}
+	return "below"
+}
+
+func (r row) cells() []string {
+	unit := r.unit
+	if unit == "" {
+		unit = "×"
+	}
+	number := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		if x == float64(int(x)) {
+			return fmt.Sprintf("%.0f %s", x, unit)
+		}
+		return fmt.Sprintf("%.3g %s", x, unit)
+	}
+	target := number(r.target)
+	switch {
+	case target == "":
+	case r.most:
+		target = "≤ " + target
+	default:
+		target = "≥ " + target
+	}
+	return []string{r.what, r.figure, r.baseline, number(r.ratio), target, r.verdict()}
+}
+
+func (t *table) print(w io.Writer) {
+	lines := [][]string{{"what", "figure", "baseline", "ratio", "target", ""}}
+	for _, r := range t.rows {
+		lines = append(lines, r.cells())
+	}
+	widths := make([]int, len(lines[0]))
+	for _, cells := range lines {
+		for i, c := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	for _, cells := range lines {
+		var b strings.Builder
+		for i, c := range cells {
+			b.WriteString(c + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2))
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// best runs f several times and gives the least processor time that it took.
+func (b *bench) best(f func() error) (time.Duration, error) {
+	least := time.Duration(1<<63 - 1)
+	for range b.rounds {
+		runtime.GC() // what was left by the one before is not this one's to clear up
+		start := clock()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		least = min(least, clock()-start)
+	}
+	return max(least, 1), nil
+}
+
+// ms spells a time.
+func ms(d time.Duration) string {
+	switch x := float64(d) / 1e6; {
+	case x < 10:
+		return fmt.Sprintf("%.2f ms", x)
+	case x < 100:
+		return fmt.Sprintf("%.1f ms", x)
+	default:
+		return fmt.Sprintf("%.0f ms", x)
+	}
+}
+
+// speed is GB a second.
+func speed(bytes int, d time.Duration) float64 { return float64(bytes) / float64(d) }
+
+func mb(bytes int64) string { return fmt.Sprintf("%.3g MB", float64(bytes)/1e6) }

@@ -88,6 +88,10 @@ func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b s
 
 // Label names an entry; "" takes its name away.
 func (s *Session) Label(ctx context.Context, target session.EntryID, label string) (Appended, error) {
+	return s.label(ctx, target, label, nil)
+}
+
+func (s *Session) label(ctx context.Context, target session.EntryID, label string, from []byte) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.writable()
@@ -100,11 +104,15 @@ func (s *Session) Label(ctx context.Context, target session.EntryID, label strin
 	if _, err := s.tree.Get(target); err != nil && !w.proposed[target] {
 		return Appended{}, err
 	}
-	return s.append(ctx, session.Label{Target: target, Label: label}, nil)
+	return s.appendFrom(ctx, session.Label{Target: target, Label: label}, from, nil)
 }
 
 // Compact appends a compaction and tells the observer before and after.
 func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, error) {
+	return s.compact(ctx, c, nil)
+}
+
+func (s *Session) compact(ctx context.Context, c session.Compaction, from []byte) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.writable()
@@ -112,7 +120,7 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 		return Appended{}, err
 	}
 	w.opt.tell(Event{Kind: EventBeforeCompaction, Path: s.path, Entry: w.tip})
-	done, err := s.append(ctx, c, nil)
+	done, err := s.appendFrom(ctx, c, from, nil)
 	if err == nil {
 		w.opt.tell(Event{Kind: EventCompaction, Path: s.path, Entry: done.ID})
 	}
@@ -128,11 +136,13 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	}
 	switch b := body.(type) {
 	case session.Label:
-		return s.Label(ctx, b.Target, b.Label)
+		return s.label(ctx, b.Target, b.Label, record)
 	case session.Compaction:
-		return s.Compact(ctx, b)
+		return s.compact(ctx, b, record)
 	}
-	return s.Append(ctx, body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendFrom(ctx, body, record, nil)
 }
 
 // bodyOf decodes a record that is in no log.

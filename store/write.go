@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -168,7 +169,8 @@ func (s *Session) newWriting(d dialect.Writer, b backend.Backend, name string, o
 type proposal struct {
 	ctx    context.Context
 	entry  dialect.NewEntry
-	fixed  bool // the parent was asked for: it stays, whatever others write
+	from   []byte // the record that somebody has of it, if so
+	fixed  bool   // the parent was asked for: it stays, whatever others write
 	record []byte
 	// turn, if somebody waits, is closed when it is his turn to lead, or all is done.
 	turn chan struct{}
@@ -201,6 +203,12 @@ func (s *Session) Append(ctx context.Context, body session.Body) (Appended, erro
 
 // append proposes an entry and sees it through. at, if set, is where it goes on instead of at the tip.
 func (s *Session) append(ctx context.Context, body session.Body, at *session.EntryID) (Appended, error) {
+	return s.appendFrom(ctx, body, nil, at)
+}
+
+// appendFrom is append for an entry that somebody has as a record: members of it that the body does not know are taken
+// over.
+func (s *Session) appendFrom(ctx context.Context, body session.Body, from []byte, at *session.EntryID) (Appended, error) {
 	w, err := s.writable()
 	if err != nil {
 		return Appended{}, err
@@ -212,7 +220,7 @@ func (s *Session) append(ctx context.Context, body session.Body, at *session.Ent
 	if at != nil {
 		parent = *at
 	}
-	p, err := s.propose(ctx, body, parent)
+	p, err := s.propose(ctx, body, from, parent)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -261,13 +269,13 @@ func (s *Session) settled() (*writing, error) {
 }
 
 // propose makes the record of a new entry. Blobs are kept before the record that names them can be.
-func (s *Session) propose(ctx context.Context, body session.Body, parent session.EntryID) (*proposal, error) {
+func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) (*proposal, error) {
 	w := s.w
 	id, err := s.freshID()
 	if err != nil {
 		return nil, named(s.path, err)
 	}
-	p := &proposal{ctx: ctx, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body, Header: s.tree.Header()}}
+	p := &proposal{ctx: ctx, from: from, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body, Header: s.tree.Header()}}
 	if err := s.encode(p); err != nil {
 		return nil, err
 	}
@@ -277,6 +285,9 @@ func (s *Session) propose(ctx context.Context, body session.Body, parent session
 
 func (s *Session) encode(p *proposal) error {
 	record, err := s.w.d.Record(p.entry)
+	if err == nil {
+		record = takeOver(record, p.from)
+	}
 	if err == nil && len(record) > MaxRecord && s.path != "" {
 		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
 	}
@@ -287,6 +298,20 @@ func (s *Session) encode(p *proposal) error {
 		return s.w.err
 	}
 	return named(s.path, err)
+}
+
+// takeOver adds the members of a given record that another lacks, but for its place in the tree. Records without ids are
+// all body.
+func takeOver(record, given []byte) []byte {
+	if rawjson.Get(record, "id") == nil {
+		return record
+	}
+	for key, value := range rawjson.Fields(given) {
+		if key != "parentId" && key != "parent_id" && rawjson.Get(record, key) == nil {
+			record = rawjson.Set(record, key, rawjson.Compact(value))
+		}
+	}
+	return record
 }
 
 // persist does to a record what the agent does before it keeps one. What is only in memory may have any size.

@@ -9,7 +9,7 @@ import (
 
 func (a *app) moveCommand() *cobra.Command {
 	var (
-		f   writeFlags
+		f   = writeFlags{rewrites: true}
 		cwd string
 	)
 	cmd := &cobra.Command{

@@ -8,7 +8,7 @@ import (
 )
 
 func (a *app) renameCommand() *cobra.Command {
-	var f writeFlags
+	f := writeFlags{rewrites: true}
 	cmd := &cobra.Command{
 		Use:   "rename <session> TITLE",
 		Short: "Give a session another title",

@@ -29,6 +29,12 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
+		Condition: func(cond string) (bool, error) {
+			if cond != "mount" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return canMount(), nil
+		},
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			for key, value := range map[string]string{
@@ -37,6 +43,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv(key, value)
 			}
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
+			e.Values[namesKey{}] = map[string]string{}
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -49,6 +56,12 @@ func TestScripts(t *testing.T) {
 			"unchanged": unchangedCmd,
 			"chain":     chainCmd,
 			"terminal":  terminalCmd,
+			"capture":   captureCmd,
+			"stable":    stableCmd,
+			"glob":      globCmd,
+			"big":       bigCmd,
+			"disk":      diskCmd,
+			"asked":     askedCmd,
 		},
 	})
 }

@@ -24,6 +24,7 @@ type writeFlags struct {
 	sync       string
 	onConflict string
 	replace    bool
+	rewrites   bool // the command changes more than the end of the log, whatever others add to it
 }
 
 func (f *writeFlags) add(cmd *cobra.Command) {
@@ -52,9 +53,13 @@ func (f *writeFlags) options(a *app, cmd *cobra.Command) (store.WriteOptions, er
 		return store.WriteOptions{}, usageError{fmt.Errorf("--on-conflict %q: it is %s", f.onConflict, anyOf(policies)), cmd}
 	}
 	policy := store.Policy(f.onConflict)
+	outcome := outcomes[policy]
+	if f.rewrites {
+		outcome = "it is kept"
+	}
 	return store.WriteOptions{
 		Durability: store.Durability(f.sync), Policy: policy, ReplaceUnreadable: f.replace,
-		Observer: func(e store.Event) { a.tell(e, policy) },
+		Observer: func(e store.Event) { a.tell(e, outcome) },
 	}, nil
 }
 
@@ -62,17 +67,18 @@ func anyOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
+// outcomes say what becomes of an entry when others wrote first. What is refused is an error, which says so itself.
+var outcomes = map[store.Policy]string{
+	store.PolicyBranch: "what you wrote goes on beside it, as a branch of its own",
+	store.PolicyFollow: "what you wrote goes on from there",
+}
+
 // tell says what others did to the session, and what had to be done to its file.
-func (a *app) tell(e store.Event, policy store.Policy) {
-	switch e.Kind {
-	case store.EventForeign:
-		outcome := map[store.Policy]string{
-			store.PolicyBranch: "what you wrote goes on beside it, as a branch of its own",
-			store.PolicyFollow: "what you wrote goes on from there",
-			store.PolicyRefuse: "nothing of yours was written",
-		}[policy]
+func (a *app) tell(e store.Event, outcome string) {
+	switch {
+	case e.Kind == store.EventForeign && outcome != "":
 		fmt.Fprintf(a.stderr, "treeline: %s: others wrote %s meanwhile; %s\n", clean(e.Path), counted(e.Count, "entry", "entries"), outcome)
-	case store.EventRepaired:
+	case e.Kind == store.EventRepaired:
 		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(e.Problem.String()))
 	}
 }

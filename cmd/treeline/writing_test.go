@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// captureCmd puts the first line that was printed last into a variable: capture FILE
+func captureCmd(ts *testscript.TestScript, _ bool, args []string) {
+	line, _, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	ts.Setenv(args[0], line)
+}
+
+var (
+	uuids  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	times  = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d([:-]\d\d([.-]\d{3})?Z)?|\d{8}T\d{6}\.\d{3}Z|\b1[78]\d{11}\b|\b\d\d:\d\d\b`)
+	digits = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
+)
+
+type namesKey struct{}
+
+// stableCmd gives what was printed last, or a file, with all that differs from run to run under stable names; an id has the
+// same name throughout a script: stable stdout
+func stableCmd(ts *testscript.TestScript, _ bool, args []string) {
+	names := ts.Value(namesKey{}).(map[string]string)
+	name := func(prefix string) func(string) string {
+		return func(s string) string {
+			if names[s] == "" {
+				names[prefix] += "."
+				names[s] = fmt.Sprintf("%s%d", prefix, len(names[prefix]))
+			}
+			return names[s]
+		}
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	// The name of the work folder, as a part of other names.
+	text = strings.ReplaceAll(text, strings.NewReplacer("/", "-", ".", "-").Replace(strings.TrimPrefix(ts.Getenv("WORK"), "/")), "WORK")
+	text = uuids.ReplaceAllStringFunc(text, name("SESSION"))
+	text = times.ReplaceAllString(text, "TIME")
+	text = digits.ReplaceAllStringFunc(text, name("ENTRY"))
+	_, err := ts.Stdout().Write([]byte(text))
+	ts.Check(err)
+}
+
+// globCmd gives the content of the one file that a pattern fits: glob s.jsonl.torn-*
+func globCmd(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s fits %d files: %v", args[0], len(found), found)
+	}
+	_, err = ts.Stdout().Write([]byte(ts.ReadFile(found[0])))
+	ts.Check(err)
+}
+
+// bigCmd writes a message of so many bytes: big FILE 200000000
+func bigCmd(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	fmt.Fprint(w, `{"role":"user","content":"`)
+	for ; n > 0; n -= 100 {
+		fmt.Fprint(w, strings.Repeat("x", min(n, 100)))
+	}
+	fmt.Fprintln(w, `"}`)
+	ts.Check(w.Flush())
+}
+
+// talk runs 'treeline append --stdin' and gives the ways to write a line to it and to read what it acknowledges.
+func talk(t *testing.T, args ...string) (say func(string), hear func() string, end func() (code int, stderr string)) {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	var stderr bytes.Buffer
+	a := &app{stdin: inR, stdout: outW, stderr: &stderr, getenv: os.Getenv}
+	code := make(chan int, 1)
+	go func() {
+		code <- run(context.Background(), a, args)
+		outW.Close()
+	}()
+	acks := bufio.NewScanner(outR)
+	say = func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(inW, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear = func() string {
+		acks.Scan()
+		return acks.Text()
+	}
+	end = func() (int, string) {
+		inW.Close()
+		go func() {
+			for acks.Scan() {
+			}
+		}()
+		return <-code, stderr.String()
+	}
+	return say, hear, end
+}
+
+// Somebody else writes while we do: nothing is lost, and we say what became of ours.
+func TestAppendWhileOthersWrite(t *testing.T) {
+	const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`
+	theirs := `{"type":"message","id":"theirs","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":"theirs"}}`
+	for _, c := range []struct {
+		policy, parent, stderr string
+		code                   int
+	}{
+		{"branch", "null", "others wrote 1 entry meanwhile; what you wrote goes on beside it, as a branch of its own", 0},
+		{"follow", `"theirs"`, "others wrote 1 entry meanwhile; what you wrote goes on from there", 0},
+		{"refuse", "", "line 2: ", 1},
+	} {
+		t.Run(c.policy, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			path := filepath.Join(t.TempDir(), "s.jsonl")
+			if err := os.WriteFile(path, []byte(header+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			say, hear, end := talk(t, "append", path, "--stdin", "--json", "--on-conflict", c.policy)
+			// It has read the file when it has noted who writes to it, which an append of nothing does not show: a blank
+			// line is taken only after the file was opened.
+			say("")
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString(theirs + "\n"); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+			say(`{"role":"user","content":"ours"}`)
+			ack := hear()
+			code, stderr := end()
+			if code != c.code || !strings.Contains(stderr, c.stderr) {
+				t.Errorf("exit code %d, stderr %s", code, stderr)
+			}
+			if c.code == 0 && !strings.Contains(ack, `"parentId":`+c.parent+`,"foreign":1,"outcome":"`+c.policy+`"`) {
+				t.Errorf("acknowledged with %s", ack)
+			}
+			log, err := os.ReadFile(path)
+			if err != nil || !strings.HasPrefix(string(log), header+"\n"+theirs+"\n") || (c.code == 0) != strings.Contains(string(log), "ours") {
+				t.Errorf("the log is %s, %v", log, err)
+			}
+		})
+	}
+}
+
+// Each line is acknowledged before the next is waited for.
+func TestAppendAnswersAtOnce(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, []byte(`{"type":"session","version":3,"id":"s1","timestamp":"t","cwd":"/"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	say, hear, end := talk(t, "append", path, "--stdin", "--sync", "always")
+	for i := range 3 {
+		say(fmt.Sprintf(`{"role":"user","content":"%d"}`, i))
+		id := hear()
+		log, err := os.ReadFile(path)
+		if err != nil || len(id) != 8 || !strings.Contains(string(log), `"id":"`+id+`"`) {
+			t.Errorf("%q is acknowledged, and the log is %s", id, log)
+		}
+	}
+	if code, stderr := end(); code != 0 || stderr != "" {
+		t.Errorf("exit code %d, stderr %s", code, stderr)
+	}
+}

@@ -146,6 +146,9 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 // choose picks the entries that the model sees.
 func (c *Context) choose(path []int32) error {
 	t := c.tree
+	if s, ok := t.codec.(Snapshots); ok {
+		return c.chooseSnapshot(s, path)
+	}
 	last := -1
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
 		if t.nodes[path[k]].kind == KindCompaction {

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/dialect/wave"
@@ -20,5 +21,7 @@ func Dialects() []dialect.Dialect {
 		wave.Wave,
 		wave.Doc,
 		wave.Legacy,
+		codelia.Codelia,
+		codelia.CodeliaDoc,
 	}
 }

@@ -1,0 +1,170 @@
+package codelia
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Time finds when a record was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "ts"))}
+}
+
+// Body decodes what an entry says.
+func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+	record, err := run.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	switch b := record.(type) {
+	case *run.RunStart:
+		return session.Message{Role: session.RoleUser, Native: "user", JSON: userMessage(b)}, nil
+	case *run.LLMResponse:
+		return response(b), nil
+	case *run.ToolOutput:
+		return session.Message{Role: session.RoleTool, Native: "tool", JSON: toolMessage(b)}, nil
+	case *run.LLMRequest:
+		return session.CustomMessage{Type: e.Type, Content: session.Raw(b.Input.Messages)}, nil
+	case *run.RunError:
+		return session.CustomMessage{Type: e.Type, Content: rawjson.Quote(errorText(b)), Display: true}, nil
+	case *run.AgentEvent:
+		return session.Custom{Type: cmp.Or(run.EventType(b.Event), e.Type), Data: session.Raw(b.Event)}, nil
+	case *run.Opaque:
+		return session.Opaque{Type: e.Type, JSON: raw}, nil
+	}
+	data := raw
+	for _, key := range []string{"type", "run_id", "ts"} {
+		data = rawjson.Delete(data, key)
+	}
+	return session.Custom{Type: e.Type, Data: data}, nil
+}
+
+// response is an answer of the model; of several messages the last one counts as it.
+func response(b *run.LLMResponse) session.Body {
+	m := session.Message{Role: session.RoleAssistant, Native: "assistant", Stop: stop(b.Output.StopReason)}
+	for message := range rawjson.Elements(b.Output.Messages) {
+		m.JSON = message
+	}
+	if u := b.Output.Usage; u != nil {
+		m.Model = u.Model
+		if u.Model != "" {
+			m.ModelJSON = rawjson.Quote(u.Model)
+		}
+		m.Usage = &session.Usage{Input: u.Input, Output: u.Output, Total: u.Total}
+		if u.Cached != nil {
+			m.Usage.CacheRead = *u.Cached
+		}
+		if u.CacheCreation != nil {
+			m.Usage.CacheWrite = *u.CacheCreation
+		}
+	}
+	return m
+}
+
+// stop gives the usual ways to end the names that all dialects have for them.
+func stop(reason string) string {
+	switch reason {
+	case "end_turn":
+		return "stop"
+	case "tool_use":
+		return "toolUse"
+	}
+	return reason
+}
+
+// userMessage is what the run was asked, as a message.
+func userMessage(b *run.RunStart) []byte {
+	content := rawjson.Quote(b.Input.Text)
+	if b.Input.Parts != nil {
+		content = b.Input.Parts
+	}
+	return append(append([]byte(`{"role":"user","content":`), content...), '}')
+}
+
+func toolMessage(b *run.ToolOutput) []byte {
+	w := append([]byte(`{"role":"tool","tool_call_id":`), rawjson.Quote(b.ToolCallID)...)
+	w = append(append(w, `,"tool_name":`...), rawjson.Quote(b.Tool)...)
+	w = append(append(w, `,"content":`...), rawjson.Quote(b.Result)...)
+	if b.IsError != nil && *b.IsError {
+		w = append(w, `,"is_error":true`...)
+	}
+	return append(w, '}')
+}
+
+func errorText(b *run.RunError) string {
+	if b.Error.Name == "" {
+		return b.Error.Message
+	}
+	return b.Error.Name + ": " + b.Error.Message
+}
+
+// IsSnapshot: a request holds all that was sent.
+func (d *Dialect) IsSnapshot(typ string) bool { return typ == string(run.TypeLLMRequest) }
+
+// Follows takes the response to a request, unless the request holds it already: the program keeps its requests so late
+// that they often do.
+func (d *Dialect) Follows(request, entry []byte) bool {
+	if rawjson.Str(entry, "type") != string(run.TypeLLMResponse) ||
+		run.Compare(rawjson.Get(request, "seq"), rawjson.Get(entry, "seq")) != nil {
+		return false
+	}
+	sent := slices.Collect(rawjson.Elements(rawjson.At(request, "/input/messages")))
+	received := slices.Collect(rawjson.Elements(rawjson.At(entry, "/output/messages")))
+	return run.Late(sent, received) == len(sent)
+}
+
+// Messages gives what an entry contributes to a context: a request all that was sent, a response what came back.
+func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	switch run.Type(e.Type) {
+	case run.TypeLLMRequest:
+		return messages(rawjson.At(raw, "/input/messages")), nil
+	case run.TypeLLMResponse:
+		return messages(rawjson.At(raw, "/output/messages")), nil
+	case run.TypeRunStart:
+		if b, err := run.Decode(raw); err == nil {
+			return [][]byte{userMessage(b.(*run.RunStart))}, nil
+		}
+	}
+	return nil, nil
+}
+
+// messages are the objects among the elements of a list.
+func messages(list []byte) [][]byte {
+	var out [][]byte
+	for m := range rawjson.Elements(list) {
+		if rawjson.IsObject(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Parts gives what is inside an entry in neutral form.
+func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+	switch run.Type(e.Type) {
+	case run.TypeRunStart, run.TypeToolOutput, run.TypeRunError:
+		b, err := run.Decode(raw)
+		if err != nil {
+			return nil, err
+		}
+		switch b := b.(type) {
+		case *run.RunStart:
+			return MessageParts(userMessage(b)), nil
+		case *run.ToolOutput:
+			return MessageParts(toolMessage(b)), nil
+		case *run.RunError:
+			return textPart(errorText(b)), nil
+		}
+	case run.TypeLLMResponse:
+		var parts []session.Part
+		for _, m := range messages(rawjson.At(raw, "/output/messages")) {
+			parts = append(parts, MessageParts(m)...)
+		}
+		return parts, nil
+	}
+	return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
+}

@@ -1,0 +1,75 @@
+// Package codelia reads and writes the run logs of codelia.
+//
+// # The format
+//
+// Codelia keeps one log for each run, sessions/YYYY/MM/DD/<run_id>.jsonl by the day in UTC on which the run began; see
+// package run for what is in it. As a session such a log is linear: each record is an entry below the one before. What the
+// user asked, what the model answered and what tools put out are messages; a request to the model holds the whole context
+// as it was sent, so that the context of a run is its last request and the response to it. All else (status, events, the
+// end) is shown as it is.
+//
+// What a codelia session is beyond its runs, the state that it is resumed from, is kept elsewhere and is not read here.
+//
+// Codelia and CodeliaDoc read and write the same run logs. They differ in where they look: the program knows a second
+// place (CODELIA_LAYOUT=xdg), the document does not.
+package codelia
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is one value of the family.
+type Dialect struct {
+	name   string
+	layout layout
+}
+
+// The values of the family.
+var (
+	Codelia    = &Dialect{name: "codelia", layout: layout{xdg: true}}
+	CodeliaDoc = &Dialect{name: "codelia-doc"}
+)
+
+var (
+	_ dialect.Dialect   = (*Dialect)(nil)
+	_ dialect.Runs      = (*Dialect)(nil)
+	_ session.Codec     = (*Dialect)(nil)
+	_ session.Snapshots = (*Dialect)(nil)
+)
+
+// Name is how people call the value.
+func (d *Dialect) Name() string { return d.name }
+
+// Family is what both values share.
+func (d *Dialect) Family() string { return "codelia" }
+
+// Layout says where run logs are kept.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec is the dialect itself: it has no state.
+func (d *Dialect) Codec() session.Codec { return d }
+
+// Rules are the usual ones: nothing of a run's context is put together.
+func (d *Dialect) Rules() session.Rules { return session.Rules{} }
+
+// Encode gives the record of an entry: its own bytes. There is one version of the format.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// kindOf says what the records of a type are in a session, and who speaks in them.
+func kindOf(typ []byte) (session.Kind, session.Role) {
+	switch run.Type(typ) {
+	case run.TypeRunStart:
+		return session.KindMessage, session.RoleUser
+	case run.TypeLLMResponse:
+		return session.KindMessage, session.RoleAssistant
+	case run.TypeToolOutput:
+		return session.KindMessage, session.RoleTool
+	case run.TypeLLMRequest, run.TypeRunError:
+		return session.KindCustomMessage, session.RoleNone
+	case run.TypeRunContext, run.TypeAgentEvent, run.TypeRunStatus, run.TypeRunEnd:
+		return session.KindCustom, session.RoleNone
+	}
+	return session.KindOpaque, session.RoleNone
+}

@@ -1,0 +1,94 @@
+package codelia
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout has a folder for each day, whatever the working directory.
+type layout struct {
+	// xdg: the program keeps its things in the user's folder of state where CODELIA_LAYOUT says so.
+	xdg bool
+}
+
+// Roots gives the folder in use, then the usual one.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	var roots []dialect.Root
+	if l.xdg && env.Getenv("CODELIA_LAYOUT") == "xdg" {
+		state := env.Getenv("XDG_STATE_HOME")
+		if !filepath.IsAbs(state) { // what the rule for such folders says
+			state = filepath.Join(env.Home, ".local", "state")
+		}
+		roots = append(roots, l.RootAt(filepath.Join(state, "codelia")))
+	}
+	return append(roots, l.RootAt(filepath.Join(env.Home, ".codelia")))
+}
+
+// RootAt gives the place below codelia's folder.
+func (l layout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, "sessions")}
+}
+
+// Dir is the same for every working directory.
+func (l layout) Dir(dialect.Env, string) string { return "" }
+
+// File has the day's folder before the name: the time decides, not the working directory.
+func (l layout) File(t time.Time, id session.ID) string {
+	return t.UTC().Format("2006/01/02/") + string(id) + ".jsonl"
+}
+
+var logName = regexp.MustCompile(`^[0-9]{4}/[0-9]{2}/[0-9]{2}/[^/]+\.jsonl$`)
+
+// Owns takes the logs in the folders of days. What lies beside them is the state of sessions.
+func (l layout) Owns(name string) bool { return logName.MatchString(name) }
+
+// RunHeader gives the first record of a run's log.
+func (d *Dialect) RunHeader(h run.Header) ([]byte, error) {
+	if err := d.CheckRunID(h.RunID); err != nil {
+		return nil, err
+	}
+	return run.EncodeHeader(h)
+}
+
+// RunRecord gives a record.
+func (d *Dialect) RunRecord(b run.Body) ([]byte, error) { return run.Encode(b) }
+
+// RunName is the day in UTC on which the run began, and its id.
+func (d *Dialect) RunName(h run.Header) (string, error) {
+	if err := d.CheckRunID(h.RunID); err != nil {
+		return "", err
+	}
+	t, err := time.Parse(time.RFC3339Nano, h.StartedAt)
+	if err != nil {
+		return "", fmt.Errorf("started_at %.60q is no time in the form of 2026-02-03T12:34:56.789Z", h.StartedAt)
+	}
+	return d.layout.File(t, session.ID(h.RunID)), nil
+}
+
+// NewRunID makes a UUID of version 4: chance alone.
+func (d *Dialect) NewRunID(random io.Reader) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", err
+	}
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
+}
+
+var uuid4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
+
+// CheckRunID wants a UUID of version 4. The id becomes the name of a file: nothing else may pass.
+func (d *Dialect) CheckRunID(id string) error {
+	if !uuid4.MatchString(id) {
+		return fmt.Errorf("run id %.80q is no UUID of version 4", id)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package codelia
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// A message of codelia is one of the chat-completions interface, flat:
+//
+//	{"role":"system"|"user"|"assistant"|"tool"|"reasoning","content":text|parts|null,
+//	 "tool_calls"?:[{"id":…,"type":"function","function":{"name":…,"arguments":JSON as text}}],"tool_call_id"?,"tool_name"?}
+
+// Role says who speaks in a message.
+func (d *Dialect) Role(m []byte) session.Role { return RoleOf(rawjson.Str(m, "role")) }
+
+// RoleOf maps a role's name.
+func RoleOf(name string) session.Role {
+	switch name {
+	case "user":
+		return session.RoleUser
+	case "assistant":
+		return session.RoleAssistant
+	case "tool":
+		return session.RoleTool
+	case "system":
+		return session.RoleSystem
+	case "":
+		return session.RoleNone
+	}
+	return session.RoleOther
+}
+
+// LLM gives the message as it is: that is what was sent.
+func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
+
+// ResolveBlobs has nothing to do: pictures stand in the log.
+func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) {
+	return m, nil
+}
+
+// Edit puts another content in the place of a message's.
+func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
+	if len(content) == 0 {
+		return rawjson.Delete(m, "content"), nil
+	}
+	return rawjson.Set(m, "content", content), nil
+}
+
+// ToolCalls gives the ids of the calls in an assistant's message.
+func (d *Dialect) ToolCalls(m []byte) []string {
+	if rawjson.Str(m, "role") != "assistant" {
+		return nil
+	}
+	var list []string
+	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+		list = append(list, rawjson.Str(call, "id"))
+	}
+	return list
+}
+
+// ToolResult gives the id of the call that the message answers.
+func (d *Dialect) ToolResult(m []byte) string {
+	if rawjson.Str(m, "role") != "tool" {
+		return ""
+	}
+	return rawjson.Str(m, "tool_call_id")
+}
+
+// Failed: a response that failed was never recorded.
+func (d *Dialect) Failed([]byte) bool { return false }
+
+// Strip removes tool calls.
+func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	list := []byte("[")
+	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+		if drop(rawjson.Str(call, "id")) {
+			continue
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, call...)
+	}
+	if len(list) > 1 {
+		return rawjson.Set(m, "tool_calls", append(list, ']')), nil
+	}
+	if !rawjson.Truthy(rawjson.Get(m, "content")) {
+		return nil, nil
+	}
+	return rawjson.Delete(m, "tool_calls"), nil
+}
+
+// MessageParts gives what is inside a message of a context in neutral form.
+func (d *Dialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
+
+// MessageParts gives what is inside a message in neutral form.
+func MessageParts(m []byte) []session.Part {
+	content := rawjson.Get(m, "content")
+	switch rawjson.Str(m, "role") {
+	case "tool":
+		return []session.Part{session.ToolResult{
+			CallID: rawjson.Str(m, "tool_call_id"), Name: rawjson.Str(m, "tool_name"),
+			Parts: contentParts(content), IsError: rawjson.Truthy(rawjson.Get(m, "is_error")),
+		}}
+	case "reasoning":
+		if s, ok := rawjson.Unquote(content); ok {
+			return []session.Part{session.Thinking{Text: s}}
+		}
+	}
+	parts := contentParts(content)
+	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+		f := rawjson.Get(call, "function")
+		parts = append(parts, session.ToolCall{
+			ID: rawjson.Str(call, "id"), Name: rawjson.Str(f, "name"), Arguments: arguments(rawjson.Get(f, "arguments")),
+		})
+	}
+	return parts
+}
+
+// arguments are JSON as text; a text that is none stays one.
+func arguments(value []byte) session.Raw {
+	if s, ok := rawjson.Unquote(value); ok && rawjson.Valid([]byte(s)) {
+		return session.Raw(s)
+	}
+	if rawjson.IsNull(value) {
+		return nil
+	}
+	return value
+}
+
+func textPart(s string) []session.Part {
+	if s == "" {
+		return nil
+	}
+	return []session.Part{session.Text{Text: s}}
+}
+
+func contentParts(content []byte) []session.Part {
+	if s, ok := rawjson.Unquote(content); ok {
+		return textPart(s)
+	}
+	if rawjson.IsNull(content) {
+		return nil
+	}
+	if !rawjson.IsArray(content) {
+		return []session.Part{session.OpaquePart{Type: "content", JSON: content}}
+	}
+	var parts []session.Part
+	for p := range rawjson.Elements(content) {
+		switch kind := rawjson.Str(p, "type"); kind {
+		case "text":
+			parts = append(parts, session.Text{Text: rawjson.Str(p, "text")})
+		case "image_url":
+			parts = append(parts, image(p))
+		default:
+			parts = append(parts, session.OpaquePart{Type: kind, JSON: p})
+		}
+	}
+	return parts
+}
+
+// image takes a picture out of its address, where that holds it.
+func image(part []byte) session.Part {
+	url := rawjson.Str(rawjson.Get(part, "image_url"), "url")
+	head, data, ok := strings.Cut(url, ",")
+	if mime, isData := strings.CutPrefix(head, "data:"); ok && isData {
+		if mime, ok = strings.CutSuffix(mime, ";base64"); ok {
+			return session.Image{MIME: mime, Data: data}
+		}
+	}
+	if url == "" {
+		return session.OpaquePart{Type: "image_url", JSON: part}
+	}
+	return session.Image{Data: url}
+}

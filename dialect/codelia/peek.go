@@ -1,0 +1,111 @@
+package codelia
+
+import (
+	"bytes"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Peek makes a list's row from the two ends of a log.
+func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
+	if whole {
+		return d.count(head)
+	}
+	p := peek{s: dialect.Summary{Messages: -1}}
+	p.lines(dialect.TrimBOM(head), false)
+	if p.s.OK && len(tail) > 0 {
+		p.s.Active = session.Time{} // that of the head is not the last
+		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+			p.lines(tail[i+1:], true)
+		}
+	}
+	return p.s
+}
+
+// count reads a whole log as a decoder does.
+func (d *Dialect) count(log []byte) dialect.Summary {
+	p := peek{s: dialect.Summary{Messages: -1}}
+	b := session.NewBuilder("", nil)
+	dec := d.NewDecoder(b)
+	line, offset := 0, int64(0)
+	for data := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
+		line++
+		record, ended := bytes.CutSuffix(data, []byte{'\n'})
+		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !ended})
+		offset += int64(len(data))
+	}
+	if dec.Finish() != nil || b.Header().Raw == nil {
+		return p.s
+	}
+	p.header(b.Header())
+	p.s.Messages = 0
+	for e := range b.Finish().Entries() {
+		if e.Kind == session.KindMessage {
+			p.s.Messages++
+		}
+		p.entry(log[e.Span.Offset:e.Span.End()], run.Type(e.Type))
+	}
+	return p.s
+}
+
+type peek struct {
+	s       dialect.Summary
+	text    rawjson.Text
+	refused bool
+}
+
+// lines looks at each line that is there whole.
+func (p *peek) lines(b []byte, toEnd bool) {
+	for len(b) > 0 && !p.refused {
+		line, rest, found := bytes.Cut(b, []byte{'\n'})
+		if !found && !toEnd {
+			return
+		}
+		b = rest
+		start := rawjson.SkipSpace(line, 0)
+		if start >= len(line) || line[start] != '{' {
+			continue
+		}
+		var s run.Scanned
+		p.text.Reset(line)
+		end, err := s.Scan(&p.text, start)
+		if err != nil {
+			continue
+		}
+		record := line[start:end] // another one may share the line
+		if p.s.OK {
+			p.entry(record, run.Type(s.Type))
+			continue
+		}
+		h, err := run.DecodeHeader(record)
+		if p.refused = err != nil; !p.refused {
+			p.header(headerOf(h, record))
+		}
+	}
+}
+
+func (p *peek) header(h session.Header) {
+	p.s.OK = true
+	p.s.ID, p.s.CWD, p.s.Version, p.s.Created = h.ID, h.CWD, h.Version, h.Timestamp
+}
+
+// entry looks at a record behind the header.
+func (p *peek) entry(record []byte, typ run.Type) {
+	if at := rawjson.Get(record, "ts"); rawjson.IsString(at) {
+		p.s.Active = session.Time{Text: string(at)}
+	}
+	if typ != run.TypeRunStart || p.s.Prompt != "" {
+		return
+	}
+	b, err := run.Decode(record)
+	if start, ok := b.(*run.RunStart); err == nil && ok {
+		for _, part := range MessageParts(userMessage(start)) {
+			if t, ok := part.(session.Text); ok {
+				p.s.Prompt += t.Text
+			}
+		}
+	}
+}

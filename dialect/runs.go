@@ -1,0 +1,21 @@
+package dialect
+
+import (
+	"io"
+
+	"github.com/treeline-dev/treeline/run"
+)
+
+// Runs is a Dialect that keeps run logs: it knows how they are written and called. Sessions of agents that keep none are
+// given some in the same form.
+type Runs interface {
+	Dialect
+	// RunHeader and RunRecord give the records of a run's log.
+	RunHeader(h run.Header) ([]byte, error)
+	RunRecord(b run.Body) ([]byte, error)
+	// RunName is what the log of a run is called, relative to Root.Sessions. It fails where the header does not say it.
+	RunName(h run.Header) (string, error)
+	// NewRunID makes the id of a run, CheckRunID says why one that somebody chose will not do.
+	NewRunID(random io.Reader) (string, error)
+	CheckRunID(id string) error
+}

@@ -124,20 +124,22 @@ func (s *Session) Delete(ctx context.Context) error {
 	}
 	s.closed = true
 	err = s.release()
-	if w.created && w.d.Habits().DropsEmptyFolders {
-		s.dropFolder()
+	if w.created {
+		s.store.dropFolder(s.dialect, s.path)
 	}
 	return err
 }
 
-// dropFolder removes the folder of a log that was removed, if it is one of the agent's and nothing is left in it.
-func (s *Session) dropFolder() {
-	abs, err := filepath.Abs(s.path)
-	if err != nil || s.path == "" {
+// dropFolder removes the folder of a log that was removed, if the agent does so, it is one of the agent's, and nothing is
+// left in it.
+func (s *Store) dropFolder(d dialect.Dialect, path string) {
+	w, ok := d.(dialect.Writer)
+	abs, err := filepath.Abs(path)
+	if !ok || !w.Habits().DropsEmptyFolders || err != nil || path == "" {
 		return
 	}
 	dir := filepath.Dir(abs)
-	for _, r := range s.dialect.Layout().Roots(s.store.opt.Env) {
+	for _, r := range d.Layout().Roots(s.opt.Env) {
 		if dir != filepath.Clean(r.Sessions) && within(r.Sessions, dir) {
 			_ = os.Remove(dir) // it fails where anything is left, and then the folder stays
 		}

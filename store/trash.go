@@ -102,6 +102,7 @@ func (s *Store) trashOnce(ctx context.Context, t, b backend.Backend, abs, path s
 	records, err := item.put(ctx, t, trashID(d, h.ID), all)
 	if err == nil {
 		if err = b.Remove(ctx, at); err == nil {
+			s.dropFolder(d, abs)
 			return item, nil
 		}
 	}

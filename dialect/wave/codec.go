@@ -41,6 +41,8 @@ func message(role session.Role, raw []byte) session.Message {
 		switch key {
 		case "role":
 			m.Native, _ = rawjson.Unquote(value)
+		case "timestamp":
+			m.Time = session.Time{Text: string(value)}
 		case "isMeta":
 			m.Meta = rawjson.Truthy(value)
 		case "usage":

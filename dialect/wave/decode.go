@@ -224,7 +224,8 @@ var messageType = []byte("message")
 // hasCompact says whether one of the blocks is a compaction. Nearly no message has one: one look at the bytes, none at
 // the blocks.
 func hasCompact(blocks []byte) bool {
-	if !bytes.Contains(blocks, []byte(`"compact"`)) && !bytes.Contains(blocks, []byte(`\u00`)) {
+	if !bytes.Contains(blocks, []byte(`"compact"`)) &&
+		!bytes.Contains(blocks, []byte(`\u006`)) && !bytes.Contains(blocks, []byte(`\u007`)) { // a letter of it, escaped
 		return false
 	}
 	for b := range rawjson.Elements(blocks) {

@@ -198,8 +198,10 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 		Span: session.Span{Offset: at, Length: int64(len(data))},
 	}
 	dec.b.SetHeader(h)
+	line, counted := r.Line, 0 // lines are counted once, from one place to the next
 	report := func(offset int64, message string) {
-		line := r.Line + bytes.Count(data[:offset-at], []byte{'\n'})
+		line += bytes.Count(data[counted:offset-at], []byte{'\n'})
+		counted = int(offset - at)
 		dec.b.Problem(session.Problem{Line: line, Offset: offset, Kind: session.ProblemField, Message: message, Advice: "it is kept as it is"})
 	}
 	if err := checkTimes(started, rawjson.Get(doc.metadata, "lastActiveAt")); err != nil {
@@ -214,11 +216,13 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 		rest += bytes.Index(doc.messages[rest:], m)
 		span := session.Span{Offset: at + int64(doc.at+rest), Length: int64(len(m))}
 		rest += len(m)
-		dec.message(r, m, span, at, data, report)
+		line += bytes.Count(data[counted:span.Offset-at], []byte{'\n'})
+		counted = int(span.Offset - at)
+		dec.message(m, span, line, report)
 	}
 }
 
-func (dec *legacyDecoder) message(r dialect.Record, m []byte, span session.Span, at int64, data []byte, report func(int64, string)) {
+func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report func(int64, string)) {
 	if !rawjson.IsObject(m) {
 		report(span.Offset, fmt.Sprintf("the message is %s, not an object", dialect.Shorten(m)))
 		return
@@ -226,7 +230,7 @@ func (dec *legacyDecoder) message(r dialect.Record, m []byte, span session.Span,
 	role, blocks := text(rawjson.Get(m, "role")), rawjson.Get(m, "blocks")
 	env := &session.Envelope{
 		ID: text(rawjson.Get(m, "id")), InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(role),
-		Type: messageType, Span: span, Line: r.Line + bytes.Count(data[:span.Offset-at], []byte{'\n'}), Record: m,
+		Type: messageType, Span: span, Line: line, Record: m,
 	}
 	if len(env.ID) == 0 {
 		env.ID = nil

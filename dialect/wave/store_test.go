@@ -42,6 +42,7 @@ func newBench(t *testing.T) *bench {
 	}
 	opened := 0
 	s := store.New(store.Options{
+		State:    filepath.Join(home, "state"),
 		Dialects: all.Dialects(),
 		Env: dialect.Env{Home: home, TempDir: os.TempDir(), WorkDir: garden, Getenv: func(string) string { return "" },
 			Realpath: filepath.EvalSymlinks, Folders: file.Folders, Access: file.Access, Zone: time.UTC},
@@ -322,5 +323,37 @@ func TestInMemory(t *testing.T) {
 			t.Errorf("%s: %+v with %d entries", d.Name(), h, s.Tree().Len())
 		}
 		b.must(s.Close())
+	}
+}
+
+// TestTrash: a session in the trash is one that is gone, for its folder too; restored it is back.
+func TestTrash(t *testing.T) {
+	b := newBench(t)
+	s := b.create(wave.Doc)
+	b.say(s, "user", "hello", "")
+	path := s.Path()
+	b.must(s.Close())
+	before, err := os.ReadFile(path)
+	b.must(err)
+	item, err := b.Trash(t.Context(), path, store.WriteOptions{})
+	b.must(err)
+	if _, err := os.Stat(filepath.Dir(path)); err == nil {
+		t.Error("the empty folder is left")
+	}
+	_, err = b.Restore(t.Context(), string(item.Session), store.WriteOptions{})
+	b.must(err)
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("restored as %s, %v", after, err)
+	}
+}
+
+// TestNoFolder: where the folder cannot be made the error says which, and nothing is lost silently.
+func TestNoFolder(t *testing.T) {
+	b := newBench(t)
+	b.must(os.MkdirAll(filepath.Join(b.home, ".wave"), 0o700))
+	b.must(os.WriteFile(filepath.Join(b.home, ".wave", "projects"), nil, 0o600))
+	_, err := b.Create(t.Context(), store.CreateOptions{Dialect: wave.Doc})
+	if err == nil || !strings.Contains(err.Error(), "projects") {
+		t.Errorf("%v", err)
 	}
 }

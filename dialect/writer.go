@@ -97,6 +97,12 @@ type Habits struct {
 	Nameless bool
 	// DropsEmptyFolders: when the last log of a folder is removed, the folder goes too.
 	DropsEmptyFolders bool
+	// ModelByEntry: an answer does not say which model gave it; an entry before it does.
+	ModelByEntry bool
+	// ResultsInCalls: what a tool answered stands beside the call, in one message.
+	ResultsInCalls bool
+	// KeepsByRepeating: a compaction names nothing that it keeps; what is kept is written again behind it.
+	KeepsByRepeating bool
 	// LeafType is the type of the custom entry that makes a branch last; "" where the format has entries for it.
 	LeafType string
 	// AskedAtOnce: a log that is asked for by its path, a fork and a branched session are written at once, whatever

@@ -16,6 +16,8 @@ type (
 		JSON Raw
 		// Meta: the agent put it in, in the user's or the model's name.
 		Meta bool
+		// Time is when it was said, where the message itself tells.
+		Time Time
 		// Provider and Model say who answered; Stop why the answer ended; Error what went wrong. Assistants only.
 		Provider, Model string
 		// ModelJSON is the model as the agent's own context names it after this answer; nil where the answer changes
@@ -141,8 +143,13 @@ func (Opaque) body()              {}
 // Usage counts what one answer took, as far as it was recorded.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite, Total int64
-	Cost                                        float64
+	// Cost is the sum, Costs what it consists of, in dollars.
+	Cost  float64
+	Costs Costs
 }
+
+// Costs are what the tokens of one answer cost.
+type Costs struct{ Input, Output, CacheRead, CacheWrite float64 }
 
 // Part is a piece of an entry in neutral form: what transcripts, search and conversion work on.
 type Part interface{ part() }

@@ -75,6 +75,8 @@ func message(e session.Entry, raw []byte) session.Body {
 			body.Native, _ = rawjson.Unquote(value)
 		case "stop_reason":
 			body.Stop, _ = rawjson.Unquote(value)
+		case "timestamp":
+			body.Time = session.Time{Text: string(value)}
 		case "error":
 			body.Error, _ = rawjson.Unquote(value)
 		case "usage":
@@ -94,8 +96,18 @@ func usage(value []byte) *session.Usage {
 		CacheRead: number("cache_read_tokens"), CacheWrite: number("cache_write_tokens"),
 	}
 	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
-	u.Cost, _ = strconv.ParseFloat(string(rawjson.Get(rawjson.Get(value, "cost"), "total")), 64)
+	costs := rawjson.Get(value, "cost")
+	u.Cost = float(costs, "total")
+	u.Costs = session.Costs{
+		Input: float(costs, "input"), Output: float(costs, "output"),
+		CacheRead: float(costs, "cache_read"), CacheWrite: float(costs, "cache_write"),
+	}
 	return u
+}
+
+func float(object []byte, key string) float64 {
+	f, _ := strconv.ParseFloat(string(rawjson.Get(object, key)), 64)
+	return f
 }
 
 func integer(value []byte) int64 {

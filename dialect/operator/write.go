@@ -21,7 +21,7 @@ var _ dialect.Writer = (*Dialect)(nil)
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
-		Branches: true, Labels: true, ListsByCWD: true,
+		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }
 

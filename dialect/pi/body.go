@@ -77,6 +77,8 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 			body.Model, _ = rawjson.Unquote(value)
 		case "stopReason":
 			body.Stop, _ = rawjson.Unquote(value)
+		case "timestamp":
+			body.Time = session.Time{Text: string(value)}
 		case "errorMessage":
 			body.Error, _ = rawjson.Unquote(value)
 		case "usage":
@@ -124,8 +126,18 @@ func usage(value []byte) *session.Usage {
 		CacheRead: integer(rawjson.Get(value, "cacheRead")), CacheWrite: integer(rawjson.Get(value, "cacheWrite")),
 		Total: integer(rawjson.Get(value, "totalTokens")),
 	}
-	u.Cost, _ = strconv.ParseFloat(string(rawjson.Get(rawjson.Get(value, "cost"), "total")), 64)
+	costs := rawjson.Get(value, "cost")
+	u.Cost = float(costs, "total")
+	u.Costs = session.Costs{
+		Input: float(costs, "input"), Output: float(costs, "output"),
+		CacheRead: float(costs, "cacheRead"), CacheWrite: float(costs, "cacheWrite"),
+	}
 	return u
+}
+
+func float(object []byte, key string) float64 {
+	f, _ := strconv.ParseFloat(string(rawjson.Get(object, key)), 64)
+	return f
 }
 
 func integer(value []byte) int64 {

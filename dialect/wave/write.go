@@ -21,7 +21,8 @@ var (
 
 // Habits says how things are done: one line of messages, no branches, no labels, no names.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true}
+	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true,
+		ResultsInCalls: true, KeepsByRepeating: true}
 }
 
 // iso is the program's spelling of a time.

@@ -56,6 +56,12 @@ type Decoder interface {
 	Finish() error
 }
 
+// Adder is a Decoder that can take an entry whose record was just made, without reading the record again.
+type Adder interface {
+	// Add does what Decode would do with the record of n, or gives false.
+	Add(n NewEntry, r Record) bool
+}
+
 // Env is what a layout knows of the machine. The functions must not be nil unless they say so.
 type Env struct {
 	Home    string // absolute

@@ -2,58 +2,53 @@ package store
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // AppendMessage appends a message in the dialect's own JSON. The bytes are copied.
 func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, error) {
-	if !rawjson.IsObject(message) || !rawjson.Valid(message) {
-		return Appended{}, fmt.Errorf("%s: the message must be a JSON object", s.Path())
-	}
 	role := s.dialect.Codec().Role(message)
-	return s.Append(ctx, session.Message{Role: role, JSON: message})
+	return s.add(ctx, session.Message{Role: role, JSON: message})
 }
 
 // AppendThinkingLevelChange sets how hard the model thinks from here on.
 func (s *Session) AppendThinkingLevelChange(ctx context.Context, level string) (Appended, error) {
-	return s.Append(ctx, session.ThinkingLevelChange{Level: level})
+	return s.add(ctx, session.ThinkingLevelChange{Level: level})
 }
 
 // AppendModelChange sets the model of a role ("" is the default one) from here on, as "provider/id".
 func (s *Session) AppendModelChange(ctx context.Context, role, provider, modelID string) (Appended, error) {
-	return s.Append(ctx, session.ModelChange{Role: role, Provider: provider, ModelID: modelID, Model: provider + "/" + modelID})
+	return s.add(ctx, session.ModelChange{Role: role, Provider: provider, ModelID: modelID, Model: provider + "/" + modelID})
 }
 
 // AppendCustom keeps state of an extension that the model does not see. data is JSON, or nil.
 func (s *Session) AppendCustom(ctx context.Context, kind string, data []byte) (Appended, error) {
-	return s.Append(ctx, session.Custom{Type: kind, Data: data})
+	return s.add(ctx, session.Custom{Type: kind, Data: data})
 }
 
 // AppendCustomMessage adds a message of an extension, which the model sees and, with display set, people too. content
 // is JSON: a string or a list of blocks.
 func (s *Session) AppendCustomMessage(ctx context.Context, m session.CustomMessage) (Appended, error) {
-	return s.Append(ctx, m)
+	return s.add(ctx, m)
 }
 
 // AppendSessionInfo names the session by an entry.
 func (s *Session) AppendSessionInfo(ctx context.Context, name string) (Appended, error) {
-	return s.Append(ctx, session.SessionInfo{Name: name})
+	return s.add(ctx, session.SessionInfo{Name: name})
 }
 
 // AppendModeChange switches the agent's mode. data is JSON, or nil.
 func (s *Session) AppendModeChange(ctx context.Context, mode string, data []byte) (Appended, error) {
-	return s.Append(ctx, session.ModeChange{Mode: mode, Data: data})
+	return s.add(ctx, session.ModeChange{Mode: mode, Data: data})
 }
 
 // AppendTTSRInjection records rules that were injected.
 func (s *Session) AppendTTSRInjection(ctx context.Context, rules []string) (Appended, error) {
-	return s.Append(ctx, session.TTSRInjection{Rules: rules})
+	return s.add(ctx, session.TTSRInjection{Rules: rules})
 }
 
 // AppendSessionInit records what a subagent was started with.
 func (s *Session) AppendSessionInit(ctx context.Context, init session.SessionInit) (Appended, error) {
-	return s.Append(ctx, init)
+	return s.add(ctx, init)
 }

@@ -101,7 +101,7 @@ func (s *Session) label(ctx context.Context, target session.EntryID, label strin
 	if !w.d.Habits().Labels {
 		return Appended{}, fmt.Errorf("a label in a session of %s is %w; fork it at that entry instead", s.dialect.Name(), ErrUnsupported)
 	}
-	if _, err := s.tree.Get(target); err != nil && !w.proposed[target] {
+	if _, err := s.tree.Get(target); err != nil {
 		return Appended{}, err
 	}
 	return s.appendFrom(ctx, session.Label{Target: target, Label: label}, from, nil)

@@ -96,6 +96,9 @@ func (c *chain) relabel() error {
 			continue
 		}
 		id, err := c.s.freshID()
+		for err == nil && c.ids[id] { // the label before got it
+			id, err = c.s.freshID()
+		}
 		if err != nil {
 			return err
 		}
@@ -110,8 +113,6 @@ func (c *chain) relabel() error {
 		c.records = append(c.records, record)
 		c.last = id
 		c.ids[id] = true
-		w.proposed[id] = true // so that the next label does not get it too
-		defer delete(w.proposed, id)
 	}
 	return nil
 }

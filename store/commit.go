@@ -23,7 +23,7 @@ func (s *Session) lead() {
 	w := s.w
 	w.busy = true
 	batch := w.queue
-	w.queue = nil
+	w.batch, w.queue, w.spare = batch, w.spare[:0], nil
 	err := s.commit(batch)
 	var givenUp *givenUpError
 	switch {
@@ -31,9 +31,12 @@ func (s *Session) lead() {
 		s.finish(batch, givenUp.cause)
 	case err != nil:
 		// What was proposed meanwhile hangs on what failed: it fails too.
-		s.finish(append(batch, w.queue...), err)
+		s.finish(batch, err)
+		s.finish(w.queue, err)
 		w.queue = nil
 	}
+	clear(batch)
+	w.batch, w.spare = nil, batch[:0]
 	if len(w.queue) > 0 {
 		w.queue[0].wake()
 		return
@@ -47,7 +50,6 @@ func (s *Session) lead() {
 func (s *Session) finish(batch []*proposal, err error) {
 	for _, p := range batch {
 		p.err, p.done = err, true
-		delete(s.w.proposed, p.entry.ID)
 		p.wake()
 	}
 }
@@ -84,10 +86,9 @@ func (s *Session) skip(gone *proposal) error {
 
 // commit writes a batch. When somebody else wrote meanwhile it catches up, acts by policy and tries again.
 func (s *Session) commit(batch []*proposal) error {
-	// Who shares a write cannot call it off.
-	ctx := context.WithoutCancel(batch[0].ctx)
-	if len(batch) == 1 {
-		ctx = batch[0].ctx
+	ctx := batch[0].ctx
+	if len(batch) > 1 {
+		ctx = context.WithoutCancel(ctx) // who shares a write cannot call it off
 	}
 	foreign := 0
 	for range patience {
@@ -133,10 +134,11 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 			return backend.Log{}, err
 		}
 	}
-	records := make([][]byte, len(batch))
-	for i, p := range batch {
-		records[i] = p.record
+	records := w.records[:0]
+	for _, p := range batch {
+		records = append(records, p.record)
 	}
+	w.records = records
 	at := s.log
 	s.mu.Unlock()
 	defer s.mu.Lock()
@@ -202,9 +204,12 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	for _, p := range batch {
 		w.lines++
 		known := s.tree.Len()
-		w.dec.Decode(dialect.Record{Data: p.record, Offset: offset, Line: w.lines})
-		if n := s.tree.Len(); n > known {
-			p.given = s.tree.At(n - 1).ID
+		r := dialect.Record{Data: p.record, Offset: offset, Line: w.lines}
+		if w.adder == nil || !w.adder.Add(p.entry, r) {
+			w.dec.Decode(r)
+			if n := s.tree.Len(); n > known {
+				p.given = s.tree.At(n - 1).ID
+			}
 		}
 		offset += int64(len(p.record)) + 1
 	}
@@ -262,8 +267,6 @@ func (s *Session) renew(batch []*proposal) error {
 			return s.latch(err)
 		}
 		old := p.entry.ID
-		delete(w.proposed, old)
-		w.proposed[id] = true
 		p.entry.ID = id
 		if w.tip == old {
 			w.tip = id

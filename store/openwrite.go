@@ -106,6 +106,7 @@ func (s *Session) take(l loaded) {
 	w := s.w
 	s.tree = l.tree
 	w.builder, w.dec, w.lines, w.loose = l.builder, l.dec, l.lines, l.loose
+	w.adder, _ = l.dec.(dialect.Adder)
 	s.readEnds()
 	if !w.busy {
 		w.tip = s.tree.LeafID()

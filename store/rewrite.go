@@ -95,6 +95,7 @@ func (s *Session) restart(records [][]byte, known session.Header) {
 	w.builder = seeded(w.d, s.path, s.source, known)
 	w.builder.Pending(true)
 	w.dec = w.d.NewDecoder(w.builder)
+	w.adder, _ = w.dec.(dialect.Adder)
 	for _, r := range records {
 		s.wait(r)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -102,7 +103,7 @@ func (o *WriteOptions) fill() {
 		o.Clock = time.Now
 	}
 	if o.Random == nil {
-		o.Random = rand.Reader
+		o.Random = bufio.NewReaderSize(rand.Reader, 256) // ids are short
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -139,7 +140,8 @@ type writing struct {
 	opt     WriteOptions
 	builder *session.Builder
 	dec     dialect.Decoder
-	name    string // of the log
+	adder   dialect.Adder // dec, where it is one
+	name    string        // of the log
 	lines   int
 	head    []byte // the first bytes of the log, to tell growth from another file
 	tail    []byte // the last ones
@@ -150,11 +152,13 @@ type writing struct {
 	blobs   blob.Store
 	err     error // the first write that failed
 
-	queue    []*proposal
-	busy     bool            // somebody leads
-	tip      session.EntryID // the last proposed entry: where the next one goes on
-	proposed map[session.EntryID]bool
-	idle     *sync.Cond // told when busy ends
+	queue   []*proposal
+	spare   []*proposal     // the queue before, for its memory
+	records [][]byte        // of the batch that is written
+	busy    bool            // somebody leads
+	batch   []*proposal     // what is being written
+	tip     session.EntryID // the last proposed entry: where the next one goes on
+	idle    *sync.Cond      // told when busy ends
 }
 
 // newWriting begins to write a session.
@@ -162,7 +166,7 @@ func (s *Session) newWriting(d dialect.Writer, b backend.Backend, name string, o
 	if opt.Policy == PolicyBranch && !d.Habits().Branches {
 		opt.Policy = PolicyFollow // there is nothing but going on from theirs
 	}
-	return &writing{d: d, b: b, opt: opt, name: name, proposed: map[session.EntryID]bool{}, idle: sync.NewCond(&s.mu)}
+	return &writing{d: d, b: b, opt: opt, name: name, idle: sync.NewCond(&s.mu)}
 }
 
 // proposal is an entry that is not in the tree yet.
@@ -196,6 +200,14 @@ type proposal struct {
 // Cancelling ctx ends the waiting for other writers; then nothing was written. An entry that shares its write with
 // others is not given up.
 func (s *Session) Append(ctx context.Context, body session.Body) (Appended, error) {
+	if m, ok := body.(session.Message); ok {
+		m.Role = s.dialect.Codec().Role(m.JSON) // the message itself says who speaks
+		body = m
+	}
+	return s.add(ctx, body)
+}
+
+func (s *Session) add(ctx context.Context, body session.Body) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.append(ctx, body, nil)
@@ -279,7 +291,6 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 	if err := s.encode(p); err != nil {
 		return nil, err
 	}
-	w.proposed[id] = true
 	return p, nil
 }
 
@@ -325,7 +336,7 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 		opt.Put = func(b []byte) (string, error) {
 			ref, err := s.keepBlob(ctx, b)
 			if err != nil && ctx.Err() == nil {
-				err = s.latch(err)
+				err = s.latch(err) // like a record that could not be written
 			}
 			return ref, err
 		}
@@ -340,17 +351,21 @@ func (s *Session) freshID() (session.EntryID, error) {
 		if err != nil {
 			return "", err
 		}
-		if !s.tree.Has(id) && !s.w.proposed[id] {
+		if !s.tree.Has(id) && !s.isProposed(id) {
 			return id, nil
 		}
 	}
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
+func (s *Session) isProposed(id session.EntryID) bool {
+	same := func(p *proposal) bool { return p.entry.ID == id }
+	return slices.ContainsFunc(s.w.batch, same) || slices.ContainsFunc(s.w.queue, same)
+}
+
 // appendDeferred takes an entry of a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
 	w := s.w
-	delete(w.proposed, p.entry.ID)
 	if wakes(w.opt.Defer, s.asWritten(p)) {
 		if err := s.create(ctx, p.record); err != nil {
 			return Appended{}, err

@@ -84,6 +84,31 @@ func (dec *decoder) Decode(r dialect.Record) {
 	}
 }
 
+// Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where Record put it.
+func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
+	m, ok := n.Body.(session.Message)
+	if !ok || !dec.header || dec.v < version {
+		return false
+	}
+	const start, middle = `{"type":"message","id":"`, `","parentId":"`
+	idEnd := len(start) + len(n.ID)
+	parent, parentEnd := idEnd+len(middle), idEnd+len(middle)+len(n.Parent)
+	if len(r.Data) <= parentEnd || string(r.Data[len(start):idEnd]) != string(n.ID) || n.ID == "" ||
+		n.Parent != "" && string(r.Data[idEnd:parentEnd]) != middle+string(n.Parent) {
+		return false
+	}
+	env := &dec.env
+	*env = session.Envelope{
+		ID: r.Data[len(start):idEnd], Kind: session.KindMessage, Role: m.Role, Type: r.Data[len(`{"type":"`):len(`{"type":"message`)],
+		Span: session.Span{Offset: r.Offset, Length: int64(len(r.Data))}, Line: r.Line, Record: r.Data,
+	}
+	if n.Parent != "" {
+		env.Parent = r.Data[parent:parentEnd]
+	}
+	dec.b.Add(env)
+	return true
+}
+
 // Other notes a value that is no object: version 1 counts arrays.
 func (dec *decoder) Other(value []byte) {
 	if dec.v < 2 && value[0] == '[' {

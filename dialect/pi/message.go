@@ -172,7 +172,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 }
 
 // Role says who speaks in a message.
-func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
+func (d *Dialect) Role(m []byte) session.Role { return roleOf(text(rawjson.Get(m, "role"))) }
 
 // ToolCalls gives the ids of the calls in an assistant's message.
 func (d *Dialect) ToolCalls(m []byte) []string {

@@ -53,8 +53,8 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
 		bytes.Contains(record, []byte("partialJson")) || bytes.Contains(record, []byte("jsonlEvents")) ||
-		bytes.Contains(record, blobPrefix) ||
-		bytes.Contains(record, []byte("image")) && (len(record) > minImage || bytes.Contains(record, []byte("image_url")))
+		bytes.Contains(record, []byte("image")) &&
+			(len(record) > minImage || bytes.Contains(record, []byte("image_url")) || bytes.Contains(record, blobPrefix))
 }
 
 type persister struct {

@@ -30,7 +30,30 @@ func (d *Dialect) Habits() dialect.Habits {
 }
 
 // iso is the programs' spelling of a time.
-func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
+func iso(t time.Time) []byte { return appendISO(nil, t) }
+
+// appendISO appends a time in quotes. The layout is spelled out because time.AppendFormat takes longer than the rest of a
+// record.
+func appendISO(dst []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(dst, `"2006-01-02T15:04:05.000Z"`)
+	}
+	hour, minute, second := t.Clock()
+	ms := t.Nanosecond() / 1e6
+	two := func(n int) (byte, byte) { return byte('0' + n/10), byte('0' + n%10) }
+	y1, y2 := two(year / 100)
+	y3, y4 := two(year % 100)
+	m1, m2 := two(int(month))
+	d1, d2 := two(day)
+	h1, h2 := two(hour)
+	i1, i2 := two(minute)
+	s1, s2 := two(second)
+	f2, f3 := two(ms % 100)
+	return append(dst, '"', y1, y2, y3, y4, '-', m1, m2, '-', d1, d2, 'T', h1, h2, ':', i1, i2, ':', s1, s2, '.',
+		byte('0'+ms/100), f2, f3, 'Z', '"')
+}
 
 // Header gives the first record of a session.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
@@ -124,14 +147,25 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	w := object(`"type":` + string(rawjson.Quote(kind)))
-	w.add("id", rawjson.Quote(string(n.ID)))
-	parent := []byte("null")
+	m, isMessage := n.Body.(session.Message)
+	const envelope = 160 // bytes, with ids as the programs make them: the record is made in one piece
+	w := make(writer, 0, envelope+len(m.JSON))
+	w = rawjson.AppendString(append(w, `{"type":`...), kind)
+	w = rawjson.AppendString(append(w, `,"id":`...), string(n.ID))
 	if n.Parent != "" {
-		parent = rawjson.Quote(string(n.Parent))
+		w = rawjson.AppendString(append(w, `,"parentId":`...), string(n.Parent))
+	} else {
+		w = append(w, `,"parentId":null`...)
 	}
-	w.add("parentId", parent)
-	w.add("timestamp", iso(n.Time))
+	w = appendISO(append(w, `,"timestamp":`...), n.Time)
+	if isMessage {
+		// Nearly all entries are messages.
+		if !rawjson.IsObject(m.JSON) || !rawjson.Valid(m.JSON) {
+			return nil, errNotObject
+		}
+		w = append(append(w, `,"message":`...), rawjson.Compact(m.JSON)...)
+		return append(w, '}'), nil
+	}
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
@@ -194,11 +228,6 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 		}
 	}
 	switch b := body.(type) {
-	case session.Message:
-		if !rawjson.IsObject(b.JSON) {
-			return errNotObject
-		}
-		return raw("message", b.JSON)
 	case session.ThinkingLevelChange:
 		if b.Level == "" && b.JSON != nil {
 			return raw("thinkingLevel", b.JSON)

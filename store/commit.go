@@ -99,7 +99,7 @@ func (s *Session) commit(batch []*proposal) error {
 			return nil
 		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 			return &givenUpError{err}
-		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved):
+		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved) && !errors.Is(err, backend.ErrChanged):
 			return s.latch(err)
 		}
 		before, known := s.tree, s.tree.Len()

@@ -56,7 +56,13 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 		return err
 	}
 	problems := s.tree.Problems()
-	if err := s.reload(context.WithoutCancel(ctx), now); err != nil {
+	err = s.reload(context.WithoutCancel(ctx), now)
+	if errors.Is(err, backend.ErrChanged) {
+		// It is done, and others have written since. What of the old log was in memory is no guide to the new one.
+		s.w.tail = nil
+		_, err = s.catchUp(context.WithoutCancel(ctx))
+	}
+	if err != nil {
 		return err
 	}
 	s.stay(leaf)

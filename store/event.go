@@ -5,14 +5,15 @@ import "github.com/treeline-dev/treeline/session"
 // EventKind says what an Observer is told of.
 type EventKind string
 
+// The kinds of events.
 const (
-	EventBeforeCompaction EventKind = "session_before_compact"
-	EventCompaction       EventKind = "session_compact"
-	EventBeforeFork       EventKind = "session_before_fork"
-	EventTree             EventKind = "session_tree" // the leaf moved
-	EventForeign          EventKind = "foreign"      // others wrote to the log
-	EventRepaired         EventKind = "repaired"     // the end of the log was mended before an append
-	EventProblem          EventKind = "problem"
+	EventBeforeCompaction EventKind = "session_before_compact" // a compaction is about to be appended
+	EventCompaction       EventKind = "session_compact"        // it was appended
+	EventBeforeFork       EventKind = "session_before_fork"    // the session, or a path of it, is about to be copied
+	EventTree             EventKind = "session_tree"           // the leaf moved
+	EventForeign          EventKind = "foreign"                // others wrote to the log
+	EventRepaired         EventKind = "repaired"               // the end of the log was mended before an append
+	EventProblem          EventKind = "problem"                // something is wrong with the log
 )
 
 // Event is what an Observer is told.

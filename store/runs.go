@@ -100,7 +100,7 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 		if opt.Session != "" && r.Header.SessionID != string(opt.Session) {
 			return true
 		}
-		return want != "" && (r.cwd() == "" || s.canonical(r.cwd()) != want)
+		return want != "" && (r.CWD() == "" || s.canonical(r.CWD()) != want)
 	})
 	slices.SortStableFunc(rows, func(a, b RunRow) int {
 		return cmp.Or(b.when().Compare(a.when()), cmp.Compare(b.Header.RunID, a.Header.RunID))
@@ -115,7 +115,8 @@ func (r *RunRow) when() time.Time {
 	return r.Started
 }
 
-func (r *RunRow) cwd() string {
+// CWD is the working directory of the run, as far as its header says it.
+func (r *RunRow) CWD() string {
 	if r.Header.Runtime == nil {
 		return rawjson.Str(rawjson.At(r.Header.Meta, "/runtime_environment/workspace"), "root")
 	}

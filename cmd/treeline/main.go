@@ -80,6 +80,7 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "read", Title: "Reading sessions:"},
 		&cobra.Group{ID: "write", Title: "Writing sessions:"},
 		&cobra.Group{ID: "care", Title: "Taking care of them:"},
+		&cobra.Group{ID: "runs", Title: "What happened in runs:"},
 		&cobra.Group{ID: "more", Title: "More:"},
 	)
 	add(root, "read",
@@ -103,6 +104,7 @@ func (a *app) root() *cobra.Command {
 		a.repairCommand(),
 		a.gcCommand(),
 	)
+	add(root, "runs", a.runCommand())
 	add(root, "more",
 		a.rpcCommand(),
 		a.demoCommand(),

@@ -145,36 +145,39 @@ type fields struct {
 
 // scan goes once through the record at pos. Nothing is decoded but what has escapes.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
-	o, _ := t.Object(pos)
-	for o.Next() {
-		switch string(o.Key) {
+	members, end, err := t.Outline(pos, 'r')
+	if err != nil {
+		return 0, err
+	}
+	inMessage := false
+	for k := range members {
+		m := &members[k]
+		key := t.Key(m)
+		if m.Inner {
+			if inMessage && string(key) == "role" {
+				f.role = text(t.Value(m))
+			}
+			continue
+		}
+		inMessage = false
+		switch string(key) {
 		case "type":
-			f.typ = text(o.Value())
+			f.typ = text(t.Value(m))
 		case "id":
-			f.id = text(o.Value())
+			f.id = text(t.Value(m))
 		case "parentId":
-			f.parent = text(o.Value())
-		case "targetId":
-			f.target = text(o.Value())
-		case "label":
-			f.label = text(o.Value())
-		case "firstKeptEntryIndex":
-			f.keepIndex = o.Value()
+			f.parent = text(t.Value(m))
 		case "message":
-			f.role = nil
-			m, ok := o.Enter()
-			if !ok {
-				continue
-			}
-			for m.Next() {
-				if string(m.Key) == "role" {
-					f.role = text(m.Value())
-				}
-			}
-			o.Leave(&m)
+			f.role, inMessage = nil, true
+		case "targetId":
+			f.target = text(t.Value(m))
+		case "label":
+			f.label = text(t.Value(m))
+		case "firstKeptEntryIndex":
+			f.keepIndex = t.Value(m)
 		}
 	}
-	return o.End()
+	return end, nil
 }
 
 // text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else.

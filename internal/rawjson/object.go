@@ -32,6 +32,9 @@ type Object struct {
 
 // Object begins at the object at or behind i; ok is false where there is another value, or none.
 func (t *Text) Object(i int) (o Object, ok bool) {
+	if t.passed(i) {
+		t.Damaged() // there is no way back in the index
+	}
 	i = SkipSpace(t.b, i)
 	if i >= len(t.b) || t.b[i] != '{' {
 		return Object{}, false
@@ -73,9 +76,8 @@ func (o *Object) Next() bool {
 		return o.fail(end)
 	}
 	o.Key = b[i+1 : end-1]
-	if o.t.escaped(i+1, end-1) {
-		key, _ := Unquote(b[i:end])
-		o.Key = []byte(key)
+	if bytes.IndexByte(o.Key, '\\') >= 0 {
+		o.Key = decodeKey(o.Key)
 	}
 	if i = SkipSpace(b, end); i >= len(b) {
 		return o.fail(^len(b))
@@ -106,6 +108,12 @@ func (o *Object) Value() []byte {
 	}
 	o.at = end
 	return o.t.b[start:end]
+}
+
+// decodeKey decodes what stands between the quotes of a string.
+func decodeKey(inside []byte) []byte {
+	s, _ := Unquote(append(append([]byte{'"'}, inside...), '"'))
+	return []byte(s)
 }
 
 // Enter goes into the current value where it is an object. When its members are done, call Leave.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,6 +16,8 @@ var samples = []string{
 	`{"a":"b`, `{"a":"b"`, `{"a":"b\`, `{"a":"b\u00`, `[`, `{`, `}`, `]`, `{"a":[}`, `[1]]`, `nul`, `+1`, `"a" "b"`, ``,
 	"{\"a\":\t1}", "\"a\tb\"", strings.Repeat(`\\`, 40), `"` + strings.Repeat(`\\`, 33) + `"`, `"` + strings.Repeat(`\`, 65) + `"`,
 	`{"k":"` + strings.Repeat("x", 100) + `\n` + strings.Repeat("y", 63) + `\""}`, "\xef\xbb\xbf{}", "\"\xff\xfe\"",
+	`{"a":[ ],"b":{ },"c":[[],{}]}`, `[ 1]`, `{"a":0.5e-7,"b":-12,"c":00}`, `{"a":12345678901234567890.0123456789}`, `[1.]`, `[.5]`,
+	`{"a":"b","c"}`, `{"a":1 "b":2}`, `[1,]`, `{"a":nul}`, `{"a":falsey}`, `{"a":[true,false,null]}`, `{"a":1}}`, `{"a":[1}`,
 }
 
 func textValid(b []byte) bool {
@@ -51,31 +54,52 @@ func FuzzValidAgreesWithEncodingJSON(f *testing.F) {
 	})
 }
 
-// The vector code and the portable code must agree on every byte, at every place in a block.
-func TestClassifyPortable(t *testing.T) {
+// The vector code and the portable code must agree on every byte, at every place in a block and a window.
+func TestIndexPortable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const alphabet = `"\u/bfnrt` + "\x00\x1f\x20\x7f\x80\xff aA0"
-	for range 2000 {
-		b := make([]byte, 256)
-		for i := range b {
-			if rng.IntN(2) == 0 {
-				b[i] = alphabet[rng.IntN(len(alphabet))]
-			} else {
-				b[i] = byte(rng.IntN(256))
+	alphabets := []string{`"\\`, `"\ abcdefghijklmnopqrstuvwxyz`, `"\u00e9n ` + "é", `x`, `"`, `\"` + "\x00\x1f\x20\x7f\x80\xff"}
+	vector := func(b []byte) (list []uint32, ok bool) {
+		var x indexer
+		for x.done.to < len(b) {
+			if list = append(list, x.next(b)...); x.done.trouble {
+				return nil, false
 			}
 		}
-		var got, want [4]masks
-		classify(b, got[:])
-		classifyGo(b, want[:])
-		for k := range got {
-			// Only bytes behind a backslash are ever asked about.
-			asked := want[k].slash<<1 | 1
-			got[k].noEsc &= asked
-			want[k].noEsc &= asked
-			if got[k] != want[k] {
-				t.Fatalf("block %q: %+v, portable %+v", b[k*64:k*64+64], got[k], want[k])
+		return list, true
+	}
+	portable := func(b []byte) (list []uint32, ok bool) {
+		for at := (indexed{}); at.to < len(b); {
+			if list, at = indexGo(b, at.to, min(at.to+window, len(b)), list); at.trouble {
+				return nil, false
 			}
 		}
+		return list, true
+	}
+	good := 0
+	for range 20_000 {
+		b := make([]byte, rng.IntN([]int{70, 300, 3 * window}[rng.IntN(3)]))
+		alphabet := alphabets[rng.IntN(len(alphabets))]
+		for i := 0; i < len(b); i++ {
+			b[i] = alphabet[rng.IntN(len(alphabet))]
+			if b[i] == '\\' && rng.IntN(200) > 0 { // mostly what may be escaped
+				i += copy(b[i+1:], []string{`\`, `"`, `n`, `/`, `u12aF`, `t`, `b`, `f`, `r`}[rng.IntN(9)])
+			}
+		}
+		got, ok := vector(b)
+		want, wantOK := portable(b)
+		// A backslash at the very end is found by the one as trouble, by the other as a string that does not end.
+		if ok != wantOK && !bytes.HasSuffix(b, []byte(`\`)) {
+			t.Fatalf("%q: ok is %v, portable %v", b, ok, wantOK)
+		}
+		if ok && wantOK && !slices.Equal(got, want) {
+			t.Fatalf("%q: quotes at %d, portable %d", b, got, want)
+		}
+		if ok {
+			good++
+		}
+	}
+	if good < 1000 {
+		t.Errorf("only %d texts were without trouble", good)
 	}
 }
 

@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package rawjson
-
-func classify(b []byte, out []masks) { classifyGo(b, out) }

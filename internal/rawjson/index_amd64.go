@@ -1,0 +1,70 @@
+package rawjson
+
+import (
+	"math/bits"
+
+	"golang.org/x/sys/cpu"
+)
+
+var haveAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
+
+// indexer finds the quotes of a text, window by window.
+type indexer struct {
+	done indexed
+	out  [room]uint32
+	vec  vectorState
+}
+
+// vectorState is what indexAVX2 keeps from one call to the next, and what it found. It knows where the fields are.
+type vectorState struct {
+	escaped uint64 // 1: the next byte is escaped
+	control uint64 // not 0: there is a control character
+	odds    int
+	odd     [window / 64]oddBlock
+}
+
+// oddBlock are 64 bytes in which a backslash escapes something else than one of "\/fnrt.
+type oddBlock struct {
+	escaped uint64 // one bit for each
+	place   int    // of the block
+}
+
+// indexAVX2 indexes the n bytes at p, of which base is the place, and gives how many quotes it wrote to out. Unless n is a
+// multiple of 64, the 64 bytes before p+n must be readable.
+//
+//go:noescape
+func indexAVX2(p *byte, n int, base uint32, out *uint32, s *vectorState) (quotes int)
+
+func (x *indexer) reset() { x.done, x.vec.escaped = indexed{}, 0 }
+
+// next indexes the next window of b.
+func (x *indexer) next(b []byte) []uint32 {
+	from, to := x.done.to, min(x.done.to+window, len(b))
+	if !haveAVX2 {
+		var quotes []uint32
+		quotes, x.done = indexGo(b, from, to, x.out[:0])
+		return quotes
+	}
+	x.done.to = to
+	if len(b) < 64 {
+		// Too short to look at 64 bytes of it. Spaces change nothing.
+		var block [64]byte
+		for i := copy(block[:], b); i < 64; i++ {
+			block[i] = ' '
+		}
+		b, from, to = block[:], 0, 64
+	}
+	s := &x.vec
+	s.odds = 0
+	n := indexAVX2(&b[from], to-from, uint32(from), &x.out[0], s)
+	x.done.trouble = s.control != 0
+	for _, o := range s.odd[:s.odds] {
+		for m := o.escaped; m != 0; m &= m - 1 {
+			i := o.place + bits.TrailingZeros64(m)
+			if i >= len(b) || b[i] != 'b' && (b[i] != 'u' || !hexFollows(b, i+1)) {
+				x.done.trouble = true
+			}
+		}
+	}
+	return x.out[:n]
+}

@@ -1,0 +1,180 @@
+package rawjson
+
+import "bytes"
+
+// walk is a way through one value, from its first byte to behind its last. It does not recurse.
+type walk struct {
+	t    *Text
+	i    int    // where it stands
+	at   place  // and what is expected there
+	open uint64 // the innermost containers
+	outer
+
+	// members are written down, n of them so far, where open is at most watch; inner ones only if their keys begin with
+	// first. See Text.Outline.
+	members []Member
+	n       int
+	watch   uint64
+	first   byte
+}
+
+// place is what a walk expects.
+type place uint8
+
+const (
+	atValue     place = iota
+	atKey             // the quote of one
+	behindValue       // a comma, the end of a container, or of the walk
+)
+
+// A walk remembers for each open container whether it is an object, one bit each: hostile input may open a hundred million
+// of them, so neither recursion nor a word for each will do. The innermost ones are in a word, below a bit that marks its
+// end.
+const (
+	object = 1       // the lowest bit, for an object
+	top    = 1       // a word without a container
+	full   = 1 << 63 // a word without room
+
+	inner = top<<2 | object<<1 | object // an object in an object: a key at most here has at most two objects around it
+)
+
+// outer has the words that are full.
+type outer []uint64
+
+// skip gives the offset behind the value at or behind i, or the complement of the offset where it goes wrong.
+func (t *Text) skip(i int) int {
+	w := walk{t: t, i: i, open: top}
+	return w.run()
+}
+
+// run walks to the end of the value and gives the offset behind it, or the complement of the offset where it goes wrong.
+func (w *walk) run() int {
+	if !w.t.plain && w.t.index.done.to == 0 {
+		w.t.more() // so that quick can begin
+	}
+	for quick := !w.t.plain; ; {
+		if quick {
+			// A text with white space between its tokens is not worth a second try.
+			from := w.i
+			w.quick()
+			quick = w.i > from
+		}
+		var next int
+		switch w.at {
+		case atValue:
+			next = w.value()
+		case atKey:
+			next = w.key()
+		default:
+			if w.open == top && len(w.outer) == 0 {
+				return w.i
+			}
+			next = w.behind()
+		}
+		if next < 0 {
+			return next
+		}
+		w.i = next
+	}
+}
+
+func (w *walk) value() int {
+	b := w.t.b
+	i := SkipSpace(b, w.i)
+	if i >= len(b) {
+		return ^len(b)
+	}
+	w.at = behindValue
+	switch c := b[i]; {
+	case c == '"':
+		return w.t.str(i + 1)
+	case c == '-' || c-'0' <= 9:
+		return skipNumber(b, i)
+	case c == 't' || c == 'f' || c == 'n':
+		return skipWord(b, i)
+	case c == '{':
+		if i = SkipSpace(b, i+1); i < len(b) && b[i] == '}' {
+			return i + 1
+		}
+		w.push(object)
+		w.at = atKey
+		return i
+	case c == '[':
+		if i = SkipSpace(b, i+1); i < len(b) && b[i] == ']' {
+			return i + 1
+		}
+		w.push(0)
+		w.at = atValue
+		return i
+	}
+	return ^i
+}
+
+func (w *walk) push(kind uint64) {
+	if w.open >= full {
+		w.outer = append(w.outer, w.open)
+		w.open = top
+		w.watch = 0
+	}
+	w.open = w.open<<1 | kind
+}
+
+func (w *walk) key() int {
+	b := w.t.b
+	i := SkipSpace(b, w.i)
+	if i >= len(b) {
+		return ^len(b)
+	}
+	if b[i] != '"' {
+		return ^i
+	}
+	end := w.t.str(i + 1)
+	if end < 0 {
+		return end
+	}
+	start := i + 1
+	if i = SkipSpace(b, end); i >= len(b) {
+		return ^len(b)
+	}
+	if b[i] != ':' {
+		return ^i
+	}
+	if w.open <= w.watch && (w.open != inner || b[start] == w.first || b[start] == '\\') {
+		m := Member{key: start, end: end - 1, value: i + 1, Inner: w.open == inner}
+		m.escaped = bytes.IndexByte(b[start:end-1], '\\') >= 0
+		w.members = append(w.members[:w.n], m)
+		w.members = w.members[:cap(w.members)]
+		w.n++
+	}
+	w.at = atValue
+	return i + 1
+}
+
+func (w *walk) behind() int {
+	b := w.t.b
+	if w.open == top {
+		last := len(w.outer) - 1
+		w.open = w.outer[last]
+		w.outer = w.outer[:last]
+		if last == 0 && w.members != nil {
+			w.watch = inner
+		}
+	}
+	i := SkipSpace(b, w.i)
+	if i >= len(b) {
+		return ^len(b)
+	}
+	inObject := w.open&object != 0
+	switch c := b[i]; {
+	case c == ',':
+		w.at = atValue
+		if inObject {
+			w.at = atKey
+		}
+		return i + 1
+	case c == '}' && inObject, c == ']' && !inObject:
+		w.open >>= 1
+		return i + 1
+	}
+	return ^i
+}

@@ -16,6 +16,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	self           string // the program's own file; "" where it must not be started
 }
 
 func newApp() *app {

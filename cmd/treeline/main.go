@@ -23,7 +23,9 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that does not listen
-	code := run(ctx, newApp(), os.Args[1:])
+	a := newApp()
+	a.self, _ = os.Executable() // nothing but the demo starts it
+	code := run(ctx, a, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -82,9 +83,12 @@ func codeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scrubCmd replaces, in what was printed last, the work folder by WORK: scrub stdout
+var demoFolder = regexp.MustCompile(`treeline-demo-\d+`)
+
+// scrubCmd replaces, in what was printed last, the work folder by WORK, and the demo's number by N: scrub stdout
 func scrubCmd(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	text = demoFolder.ReplaceAllString(text, "treeline-demo-N")
 	_, err := ts.Stdout().Write([]byte(text))
 	ts.Check(err)
 }

@@ -53,10 +53,16 @@ func stableCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// globCmd gives the content of the one file that a pattern fits: glob s.jsonl.torn-*
-func globCmd(ts *testscript.TestScript, _ bool, args []string) {
+// globCmd gives the content of the one file that a pattern fits, or wants none: glob s.jsonl.torn-*
+func globCmd(ts *testscript.TestScript, neg bool, args []string) {
 	found, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
+	if neg {
+		if len(found) > 0 {
+			ts.Fatalf("%s fits %v", args[0], found)
+		}
+		return
+	}
 	if len(found) != 1 {
 		ts.Fatalf("%s fits %d files: %v", args[0], len(found), found)
 	}

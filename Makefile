@@ -4,7 +4,7 @@ FUZZTIME    ?= 5s
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all test race lint fuzz bench soak cover ci
+.PHONY: all test race lint fuzz bench soak cover ci interop
 
 all: lint test
 
@@ -33,6 +33,10 @@ bench:
 # The kill and crash tests with ten times the rounds of an ordinary run.
 soak:
 	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak' $(PACKAGES)
+
+# The real pi, installed from npm in a temporary folder, reads what we write, and we read what it writes: random trees.
+interop:
+	go run ./internal/interop
 
 cover:
 	go test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)

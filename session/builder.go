@@ -2,9 +2,7 @@ package session
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -53,6 +51,7 @@ type Builder struct {
 	moved      int  // of leafMoves, those that were replayed
 	pending    bool // entries that are added are in no log yet
 	finished   bool // the tree was given away
+	indexed    int  // entries whose ids are in the table
 }
 
 type target struct {
@@ -75,18 +74,6 @@ func NewBuilder(name string, source Source) *Builder {
 	}
 }
 
-// Expect makes room for the entries of a log of that many bytes, so that the tree need not grow step by step.
-func (b *Builder) Expect(bytes int64) {
-	const perEntry = 1500 // what a record takes on average in the agents' own files; less only costs a copy
-	n := int(min(bytes/perEntry, 1<<20))
-	b.t.nodes = make([]node, 0, n)
-	slots := 64
-	for slots < 2*n {
-		slots *= 2
-	}
-	b.t.ids.resize(slots)
-}
-
 // SetCodec says who looks inside entries.
 func (b *Builder) SetCodec(c Codec) { b.t.codec = c }
 
@@ -101,6 +88,11 @@ func (b *Builder) Len() int { return len(b.t.nodes) }
 
 // Problem reports something wrong. The file's name is filled in.
 func (b *Builder) Problem(p Problem) {
+	b.index() // what is wrong with ids of earlier entries comes first
+	b.report(p)
+}
+
+func (b *Builder) report(p Problem) {
 	if p.File == "" {
 		p.File = b.t.name
 	}
@@ -165,13 +157,21 @@ func (b *Builder) Add(env *Envelope) {
 	case env.Parent != nil:
 		n.parent = b.resolve(i, env.Parent)
 	}
+	switch {
+	case env.ID == nil:
+		b.index()
+		n.id = b.derive(i, env.Record)
+		n.flags |= derivedID
+	case env.Repeats && b.find(EntryID(env.ID)) >= 0:
+		b.setNative(i, EntryID(env.ID))
+		n.id = b.repeat(env.ID)
+		n.flags |= derivedID
+	default:
+		n.id = b.keep(env.ID)
+	}
 	t.nodes = append(t.nodes, n)
-	if env.ID != nil {
-		t.nodes[i].id = b.keep(env.ID)
-		b.index(i, env)
-	} else {
-		t.nodes[i].flags |= derivedID
-		b.derive(i, env.Record)
+	if b.finished || len(t.nodes)-b.indexed >= indexAtOnce {
+		b.index()
 	}
 	b.note(i, env)
 	t.leaf = i
@@ -200,7 +200,7 @@ func (b *Builder) SetLeaf(id EntryID) error {
 		t.leaf = noParent
 		return nil
 	}
-	i := t.ids.find(t.nodes, id)
+	i := b.find(id)
 	if i < 0 {
 		return unknownEntry(id)
 	}
@@ -217,7 +217,7 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 	if i > 0 && string(t.nodes[i-1].id) == string(parent) {
 		return i - 1
 	}
-	if p := t.ids.find(t.nodes, EntryID(parent)); p >= 0 {
+	if p := b.find(EntryID(parent)); p >= 0 {
 		return p
 	}
 	if b.unresolved == nil {
@@ -225,61 +225,6 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 	}
 	b.unresolved[i] = b.keep(parent)
 	return orphaned
-}
-
-// index enters the id of node i, which the log gave it.
-func (b *Builder) index(i int32, env *Envelope) {
-	t := b.t
-	if env.Repeats && t.ids.find(t.nodes, t.nodes[i].id) >= 0 {
-		b.setNative(i, t.nodes[i].id)
-		t.nodes[i].flags |= derivedID
-		for k := 2; ; k++ {
-			id := EntryID(fmt.Sprintf("%s~%d", env.ID, k))
-			if t.ids.find(t.nodes, id) < 0 {
-				t.nodes[i].id = id
-				break
-			}
-		}
-	}
-	before := t.ids.insert(t.nodes, i)
-	switch {
-	case before < 0:
-	case t.nodes[before].flags&derivedID != 0:
-		// We made the other one up: it steps aside.
-		b.derive(before, nil)
-	default:
-		b.duplicates = true
-		b.Problem(Problem{Line: env.Line, Offset: env.Span.Offset, Kind: ProblemDuplicate,
-			Message: fmt.Sprintf("entry id %q stands on line %d already", env.ID, t.nodes[before].line),
-			Advice:  "both entries are kept; the id means this one, the last"})
-	}
-}
-
-func (b *Builder) setNative(i int32, id EntryID) {
-	if b.t.natives == nil {
-		b.t.natives = map[int32]EntryID{}
-	}
-	b.t.natives[i] = id
-}
-
-// derive gives node i an id that depends on the log alone, so that it is the same each time the log is read: eight hex
-// digits, as the agents make them, from the session, the position and the beginning of the record.
-func (b *Builder) derive(i int32, record []byte) {
-	t := b.t
-	h := fnv.New64a()
-	h.Write([]byte(t.header.ID))
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(i)))
-	h.Write(record[:min(len(record), 64)])
-	seed := h.Sum64()
-	for {
-		id := EntryID(fmt.Sprintf("%08x", uint32(seed>>32^seed)))
-		if t.ids.find(t.nodes, id) < 0 {
-			t.nodes[i].id = id
-			t.ids.insert(t.nodes, i)
-			return
-		}
-		seed = seed*6364136223846793005 + 1442695040888963407
-	}
 }
 
 // note keeps what labels, leaves and compactions of version 1 say.
@@ -310,6 +255,7 @@ func (b *Builder) note(i int32, env *Envelope) {
 // Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. When
 // entries were added since, it may be called again and gives the same tree.
 func (b *Builder) Finish() *Tree {
+	b.index()
 	b.resolveLate()
 	b.cutCycles()
 	b.moveLeaf()
@@ -320,6 +266,9 @@ func (b *Builder) Finish() *Tree {
 		}
 	}
 	b.targets = nil
+	if !b.finished {
+		b.trim()
+	}
 	b.finished = true
 	return b.t
 }

@@ -34,6 +34,11 @@ func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 		if !bytes.Contains(raw, []byte(blob.Prefix)) {
 			continue
 		}
+		_, cut, err := s.Whole(ctx, e)
+		if err != nil {
+			return problems, err
+		}
+		problems = append(problems, cut...)
 		messages, err := s.dialect.Codec().Messages(e, raw)
 		if err != nil {
 			return problems, err

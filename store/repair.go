@@ -146,13 +146,15 @@ type piece struct {
 // byte for byte.
 func (p *planner) mendLines() (lines [][]byte, aside []byte, err error) {
 	var pieces []piece
-	if h := p.t.Header(); h.Raw != nil {
-		pieces = append(pieces, piece{span: h.Span, header: true})
-	}
 	for e := range p.t.Entries() {
 		pieces = append(pieces, piece{span: e.Span, index: e.Index})
 	}
+	if h := p.t.Header(); h.Raw != nil && h.Span.Length > 0 {
+		pieces = append(pieces, piece{span: h.Span, header: true})
+	}
 	slices.SortStableFunc(pieces, func(a, b piece) int { return int(a.span.Offset - b.span.Offset) })
+	// A record may be several things at once: the first message of a log that has no header stands for one.
+	pieces = slices.CompactFunc(pieces, func(a, b piece) bool { return a.span == b.span })
 	for number, start := 1, 0; start < len(p.all); number++ {
 		end := bytes.IndexByte(p.all[start:], '\n')
 		torn := end < 0

@@ -10,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/session"
@@ -73,12 +74,13 @@ func New(opt Options) (*Store, error) {
 		return nil, err
 	}
 	o := store.Options{
-		Dialects:  all.Dialects(),
-		Env:       env,
-		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
-		Roots:     opt.Roots,
-		State:     opt.State,
+		Dialects:      all.Dialects(),
+		Env:           env,
+		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
+		OpenCompanion: codelia.At,
+		Roots:         opt.Roots,
+		State:         opt.State,
 	}
 	if o.State == "" {
 		o.State = stateDir(env)

@@ -20,6 +20,8 @@ type Rules struct {
 	// SingleModel: the agent knows one model, not one for each role; whatever names a model sets it, also to less than
 	// a provider and a model.
 	SingleModel bool
+	// Heals: the agent itself removes dangling calls and results before it goes on, so every context is without them.
+	Heals bool
 }
 
 // ContextOptions ask for a context other than the agent's own.
@@ -115,6 +117,9 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 	c := &Context{
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
 		tree: t, options: opt,
+	}
+	if t.codec != nil && t.Rules().Heals {
+		opt.StripDangling, c.options.StripDangling = true, true
 	}
 	if leaf == "" {
 		return c, nil

@@ -33,6 +33,9 @@ type Options struct {
 	WriteDir func(dir string, level Durability, repaired func(session.Problem)) (backend.Backend, error)
 	// WriteBlobs opens the blobs of a folder for writing.
 	WriteBlobs func(dir string) blob.Store
+	// OpenCompanion gives the states that an agent keeps in a folder; ok is false for every other folder. They are shown as
+	// logs whose names end in ext. It may be nil: then there are none.
+	OpenCompanion func(dir string) (c Companion, ext string, ok bool)
 	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
 	Roots []string
 	// State is our own folder, for the trash and the note of folders that were written to; "" keeps neither.
@@ -46,7 +49,10 @@ type Store struct {
 }
 
 // New gives a Store.
-func New(opt Options) *Store { return &Store{opt: opt} }
+func New(opt Options) *Store {
+	opt.withCompanions()
+	return &Store{opt: opt}
+}
 
 // ErrUnknownDialect is wrapped by the error for a name that no dialect has.
 var ErrUnknownDialect = errors.New("unknown dialect")

@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/session"
@@ -50,11 +51,12 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 		return nil, err
 	}
 	return store.New(store.Options{
-		Dialects:  all.Dialects(),
-		Env:       env,
-		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
-		Roots:     roots,
+		Dialects:      all.Dialects(),
+		Env:           env,
+		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
+		OpenCompanion: codelia.At,
+		Roots:         roots,
 	}), nil
 }
 

@@ -107,24 +107,25 @@ const (
 	stateName    = "state"
 )
 
-// At gives the companion whose states lie in a folder: one called "messages" beside a state.db, or one called "state" or
-// "messages" in codelia's own folder of sessions.
-func At(dir string) (store.Companion, bool) {
+// At gives the companion whose states lie in a folder, and how their files end: a folder called "messages" or "state" beside
+// a state.db, or in codelia's own folder of sessions. Each gives its own: what the document's place has and the database
+// too is the database's.
+func At(dir string) (c store.Companion, ext string, ok bool) {
 	dir = filepath.Clean(dir)
 	base, sessions := filepath.Base(dir), filepath.Dir(dir)
 	if base != messagesName && base != stateName || filepath.Base(sessions) != "sessions" {
-		return nil, false
+		return nil, "", false
 	}
 	owner := filepath.Base(filepath.Dir(sessions))
 	if _, err := os.Stat(filepath.Join(sessions, databaseName)); err != nil && owner != ".codelia" && owner != "codelia" {
-		return nil, false
+		return nil, "", false
 	}
-	c := New(sessions, Options{Alone: true})
-	if base == stateName {
-		c.doc.beside = c
-		return c.doc, true
+	program := New(sessions, Options{Alone: true})
+	if base == messagesName {
+		return program, ".jsonl", true
 	}
-	return c, true
+	program.doc.beside = program
+	return program.doc, ".json", true
 }
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)

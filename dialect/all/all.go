@@ -21,6 +21,8 @@ func Dialects() []dialect.Dialect {
 		wave.Wave,
 		wave.Doc,
 		wave.Legacy,
+		codelia.State, // before those whose folder theirs lies in
+		codelia.StateDoc,
 		codelia.Codelia,
 		codelia.CodeliaDoc,
 	}

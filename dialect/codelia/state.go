@@ -1,0 +1,264 @@
+package codelia
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// StateDialect reads and writes the states that codelia's sessions are resumed from, as a log: the state without its
+// messages as the header,
+//
+//	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?}
+//
+// then a message on each line. No file of the agent's looks so: whoever keeps the states puts row and messages, or the
+// members of one document, together. Messages have no ids and no times; each is below the one before.
+type StateDialect struct {
+	name   string
+	layout stateLayout
+}
+
+// The values: a database with messages beside it, and the document's single files.
+var (
+	State    = &StateDialect{name: "codelia-state", layout: stateLayout{layout: layout{xdg: true}, folder: "messages", ext: ".jsonl"}}
+	StateDoc = &StateDialect{name: "codelia-state-doc", layout: stateLayout{folder: "state", ext: ".json"}}
+)
+
+var (
+	_ dialect.Dialect = (*StateDialect)(nil)
+	_ session.Codec   = stateCodec{}
+)
+
+// Name is how people call the value.
+func (d *StateDialect) Name() string { return d.name }
+
+// Family is what both values share.
+func (d *StateDialect) Family() string { return "codelia-state" }
+
+// Layout says where states are kept.
+func (d *StateDialect) Layout() dialect.Layout { return d.layout }
+
+// Codec looks inside messages.
+func (d *StateDialect) Codec() session.Codec { return stateCodec{} }
+
+// Encode gives the record of an entry: its own bytes.
+func (d *StateDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// MessageParts gives what is inside a message of a context in neutral form.
+func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
+
+// stateLayout has one folder for all sessions.
+type stateLayout struct {
+	layout
+	folder, ext string
+}
+
+// Roots gives the folder below each of the agent's folders of sessions.
+func (l stateLayout) Roots(env dialect.Env) []dialect.Root {
+	roots := l.layout.Roots(env)
+	for i := range roots {
+		roots[i].Sessions = filepath.Join(roots[i].Sessions, l.folder)
+	}
+	return roots
+}
+
+// RootAt gives the place below codelia's folder.
+func (l stateLayout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder)}
+}
+
+// File is the id.
+func (l stateLayout) File(_ time.Time, id session.ID) string { return string(id) + l.ext }
+
+// Owns takes what has the right ending.
+func (l stateLayout) Owns(name string) bool {
+	return strings.HasSuffix(name, l.ext) && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
+}
+
+// Shares: the folder lies inside that of the run logs.
+func (l stateLayout) Shares() bool { return true }
+
+// Order: lists go by the time of the last save.
+func (l stateLayout) Order() dialect.Order { return dialect.OrderActive }
+
+// stateCodec looks inside messages. They are those of the run logs, but what is put together of them is not.
+type stateCodec struct{}
+
+// Rules: a conversation is healed before it goes on.
+func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
+
+// Time: messages have none, but the document's example has.
+func (stateCodec) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "message_ts"))}
+}
+
+// Body is the message.
+func (stateCodec) Body(e session.Entry, raw []byte) (session.Body, error) {
+	if e.Kind != session.KindMessage {
+		return session.Opaque{Type: e.Type, JSON: raw}, nil
+	}
+	return session.Message{Role: e.Role, Native: rawjson.Str(raw, "role"), JSON: raw}, nil
+}
+
+// Parts gives what is inside an entry in neutral form.
+func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+	if e.Kind != session.KindMessage {
+		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
+	}
+	return MessageParts(raw), nil
+}
+
+// resumed begins the message that tells where a session went on. It is said anew each time.
+const resumed = `<system-reminder type="session.resume.diff">`
+
+// Messages gives the message, unless it is what was said at an earlier resume.
+func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	if e.Kind != session.KindMessage || e.Role == session.RoleSystem && strings.HasPrefix(rawjson.Str(raw, "content"), resumed) {
+		return nil, nil
+	}
+	return [][]byte{raw}, nil
+}
+
+// isState tells a header from all other objects.
+func isState(object []byte) bool {
+	return rawjson.Get(object, "type") == nil && rawjson.Get(object, "messages") == nil &&
+		rawjson.IsString(rawjson.Get(object, "session_id")) && rawjson.IsString(rawjson.Get(object, "updated_at"))
+}
+
+// Detect claims a log that begins with the header of a state.
+func (d *StateDialect) Detect(first []dialect.Record) bool {
+	for _, r := range first {
+		data := dialect.TrimBOM(r.Data)
+		if !rawjson.IsObject(data) {
+			continue
+		}
+		if end, err := rawjson.Skip(data, 0); err == nil {
+			return isState(data[:end])
+		}
+	}
+	return false
+}
+
+// stateDecoder is the state of reading one log.
+type stateDecoder struct {
+	b      *session.Builder
+	lines  dialect.Lines
+	header bool
+}
+
+// NewDecoder starts to decode a log.
+func (d *StateDialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	b.SetCodec(stateCodec{})
+	return &stateDecoder{b: b, lines: dialect.Lines{Builder: b, Starts: []string{`{"role":`, `{"schema_version":`}}}
+}
+
+// Decode takes the next record.
+func (dec *stateDecoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
+
+// Other has nothing to do: what is no object is reported and passed over.
+func (dec *stateDecoder) Other([]byte) {}
+
+// IsRecord tells a record from what a torn one has inside.
+func (dec *stateDecoder) IsRecord(object []byte) bool {
+	return rawjson.IsString(rawjson.Get(object, "role")) || isState(object)
+}
+
+// Finish says whether it was a state.
+func (dec *stateDecoder) Finish() error {
+	if dec.header || !dec.lines.Started() {
+		return nil
+	}
+	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "it does not begin with the header of a state",
+		Advice: "nothing was changed"}
+}
+
+// Object takes a record.
+func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	end, err := rawjson.Skip(data, pos)
+	if err != nil {
+		return 0, err
+	}
+	record, span := data[pos:end], session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	switch state := isState(record); {
+	case state && !dec.header:
+		dec.header = true
+		h := stateHeader(record)
+		h.Span, h.Line = span, r.Line
+		dec.b.SetHeader(h)
+		if h.Newer {
+			dec.lines.Problem(r, pos, session.ProblemField, "schema_version is newer than 1", "it is read as well as we can and never written")
+		}
+	case state:
+		dec.lines.Problem(r, pos, session.ProblemHeaderAgain, "a second header", "it is no entry")
+	case dec.header:
+		dec.message(r, record, span)
+	}
+	return end, nil
+}
+
+func stateHeader(record []byte) session.Header {
+	h := session.Header{
+		ID: session.ID(rawjson.Str(record, "session_id")), Version: 1, CWD: rawjson.Str(record, "workspace_root"),
+		Parent: rawjson.Str(rawjson.Get(rawjson.Get(record, "meta"), ownMember), "parent"), Raw: bytes.Clone(record),
+	}
+	if h.CWD == "" {
+		h.CWD = rawjson.Str(rawjson.Get(record, "meta"), "codelia_workspace_root")
+	}
+	h.Newer = string(rawjson.Get(record, "schema_version")) != "1"
+	return h
+}
+
+// ownMember of the meta holds what the format has no place for.
+const ownMember = "treeline"
+
+func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.Span) {
+	role := rawjson.Get(record, "role")
+	env := &session.Envelope{
+		InOrder: true, Kind: session.KindMessage, Role: RoleOf(rawjson.Str(record, "role")), Type: []byte("message"),
+		Span: span, Line: r.Line, Record: record,
+	}
+	if !rawjson.IsString(role) {
+		env.Kind, env.Role, env.Type = session.KindOpaque, session.RoleNone, []byte("unknown")
+		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "the message has no role", "it is kept as it is")
+	}
+	dec.b.Add(env)
+}
+
+// Peek makes a list's row from the beginning: the header, and the first thing that the user said.
+func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {
+	s := dialect.Summary{Messages: -1}
+	count := 0
+	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
+		if line = bytes.TrimSpace(line); len(line) == 0 || !rawjson.IsObject(line) || !rawjson.Valid(line) {
+			continue
+		}
+		if !s.OK {
+			if !isState(line) {
+				return s
+			}
+			h := stateHeader(line)
+			s.OK, s.ID, s.CWD, s.Parent, s.Version = true, h.ID, h.CWD, h.Parent, h.Version
+			s.Active = session.Time{Text: string(rawjson.Get(line, "updated_at"))}
+			continue
+		}
+		if rawjson.IsString(rawjson.Get(line, "role")) {
+			count++
+		}
+		if s.Prompt == "" && rawjson.Str(line, "role") == "user" {
+			for _, p := range MessageParts(line) {
+				if t, ok := p.(session.Text); ok && s.Prompt == "" {
+					s.Prompt = t.Text
+				}
+			}
+		}
+	}
+	if whole && s.OK {
+		s.Messages = count
+	}
+	return s
+}

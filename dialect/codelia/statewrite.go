@@ -1,0 +1,167 @@
+package codelia
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var (
+	_ dialect.Writer  = (*StateDialect)(nil)
+	_ dialect.Speaker = (*StateDialect)(nil)
+)
+
+// Habits says how things are done: one line of messages, no branches, no labels, no names; a session is kept with its first
+// message.
+func (d *StateDialect) Habits() dialect.Habits {
+	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true}
+}
+
+// stateTime is the program's spelling of a time.
+func stateTime(t time.Time) []byte {
+	return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+// Header gives the state of a new session.
+func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
+	h := []byte(`{"schema_version":1}`)
+	h = rawjson.Set(h, "session_id", rawjson.Quote(string(n.ID)))
+	h = rawjson.Set(h, "updated_at", stateTime(n.Time))
+	h = setRoot(h, n.CWD)
+	return setParent(h, n.Parent), nil
+}
+
+// setRoot says where the session works, in the two places that the program looks at.
+func setRoot(h []byte, cwd string) []byte {
+	meta := rawjson.Get(h, "meta")
+	if !rawjson.IsObject(meta) {
+		meta = []byte("{}")
+	}
+	h = rawjson.Set(h, "workspace_root", rawjson.Quote(cwd))
+	return rawjson.Set(h, "meta", rawjson.Set(meta, "codelia_workspace_root", rawjson.Quote(cwd)))
+}
+
+func setParent(h []byte, parent string) []byte {
+	meta := rawjson.Get(h, "meta")
+	if !rawjson.IsObject(meta) {
+		meta = []byte("{}")
+	}
+	own := rawjson.Get(meta, ownMember)
+	switch {
+	case parent == "" && own == nil:
+		return h
+	case parent == "":
+		return rawjson.Set(h, "meta", rawjson.Delete(meta, ownMember))
+	}
+	return rawjson.Set(h, "meta", rawjson.Set(meta, ownMember, rawjson.Set([]byte("{}"), "parent", rawjson.Quote(parent))))
+}
+
+// EditHeader changes members of a header and keeps all others.
+func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
+	raw := h.Raw
+	if edit.Title != nil && *edit.Title != "" {
+		return nil, nil, fmt.Errorf("a session of %s has no title", d.name)
+	}
+	if edit.ID != nil {
+		raw = rawjson.Set(raw, "session_id", rawjson.Quote(string(*edit.ID)))
+	}
+	if edit.Time != nil {
+		raw = rawjson.Set(raw, "updated_at", stateTime(*edit.Time))
+	}
+	if edit.CWD != nil {
+		raw = setRoot(raw, *edit.CWD)
+	}
+	if edit.Parent != nil {
+		raw = setParent(raw, *edit.Parent)
+	}
+	return raw, nil, nil
+}
+
+// Record gives the line of a message: the message.
+func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
+	b, ok := n.Body.(session.Message)
+	if !ok {
+		return nil, fmt.Errorf("a session of %s holds messages, no %T", d.name, n.Body)
+	}
+	m := rawjson.Compact(b.JSON)
+	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
+		return nil, errors.New("the message must be a JSON object")
+	}
+	if rawjson.Str(m, "role") == "" {
+		return nil, errors.New("the message has no role")
+	}
+	if rawjson.Get(m, "type") != nil || isState(m) {
+		return nil, errors.New("a message of codelia has no type")
+	}
+	for _, c := range []string{"\u0085", "\u2028", "\u2029"} { // some programs take them for ends of lines
+		m = bytes.ReplaceAll(m, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))
+	}
+	return m, nil
+}
+
+// Persist changes nothing: pictures stay where they are.
+func (d *StateDialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
+	return record, nil
+}
+
+// NewID makes a UUID of version 4.
+func (d *StateDialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
+	id, err := Codelia.NewRunID(random)
+	return session.ID(id), err
+}
+
+// CheckID takes what can be the name of a file: the program looks at nothing.
+func (d *StateDialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
+
+// NewEntryID makes an id for as long as a message is not written: it carries none.
+func (d *StateDialect) NewEntryID(random io.Reader) (session.EntryID, error) {
+	return dialect.ShortEntryID(random)
+}
+
+// Say gives a message of plain text.
+func (d *StateDialect) Say(role session.Role, text string, _ time.Time, _ session.ModelRef) ([]byte, error) {
+	switch role {
+	case session.RoleUser, session.RoleAssistant, session.RoleSystem:
+	default:
+		return nil, fmt.Errorf("a message of a %s is not plain text", role)
+	}
+	m := append([]byte(`{"role":`), rawjson.Quote(role.String())...)
+	m = append(append(m, `,"content":`...), rawjson.Quote(text)...)
+	return append(m, '}'), nil
+}
+
+// What is inside a message is the same in a run log.
+
+// LLM gives the message as it is.
+func (stateCodec) LLM(m []byte) ([]byte, error) { return Codelia.LLM(m) }
+
+// ResolveBlobs has nothing to do.
+func (stateCodec) ResolveBlobs(m []byte, get func(string) ([]byte, error)) ([]byte, error) {
+	return Codelia.ResolveBlobs(m, get)
+}
+
+// Edit puts another content in the place of a message's.
+func (stateCodec) Edit(m, content []byte) ([]byte, error) { return Codelia.Edit(m, content) }
+
+// Role says who speaks in a message.
+func (stateCodec) Role(m []byte) session.Role { return Codelia.Role(m) }
+
+// ToolCalls gives the ids of the calls in a message.
+func (stateCodec) ToolCalls(m []byte) []string { return Codelia.ToolCalls(m) }
+
+// ToolResult gives the id of the call that the message answers.
+func (stateCodec) ToolResult(m []byte) string { return Codelia.ToolResult(m) }
+
+// Failed: a turn that failed is not kept.
+func (stateCodec) Failed([]byte) bool { return false }
+
+// Strip removes tool calls.
+func (stateCodec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	return Codelia.Strip(m, drop)
+}

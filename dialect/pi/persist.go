@@ -170,7 +170,7 @@ func (p *persister) image(member []byte) []byte {
 func (p *persister) isRef(data string) bool {
 	digits, ok := strings.CutPrefix(data, "blob:sha256:")
 	if ok && (len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "") && p.err == nil {
-		p.err = fmt.Errorf("the picture %.80q is not a blob reference: that has 64 hex digits behind blob:sha256:", data)
+		p.err = fmt.Errorf("the picture %.80q is not a blob reference: behind blob:sha256: that has 64 hex digits", data)
 	}
 	return ok
 }

@@ -35,6 +35,7 @@ type writing struct {
 
 	queue   []*proposal
 	spare   []*proposal     // the queue before, for its memory
+	done    *proposal       // one that nobody needs any more, for its memory
 	records [][]byte        // of the batch that is written
 	busy    bool            // somebody leads
 	batch   []*proposal     // what is being written
@@ -137,7 +138,10 @@ func (s *Session) appendFrom(ctx context.Context, body session.Body, from []byte
 		}
 	}
 	s.lead()
-	return p.result, p.err
+	result, err := p.result, p.err
+	*p = proposal{}
+	w.done = p // nobody else has it
+	return result, err
 }
 
 // writable says why the session cannot be written, if so.
@@ -168,7 +172,11 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 	if err != nil {
 		return nil, named(s.path, err)
 	}
-	p := &proposal{ctx: ctx, from: from, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body, Header: s.tree.Header()}}
+	p := w.done
+	if w.done = nil; p == nil {
+		p = new(proposal)
+	}
+	*p = proposal{ctx: ctx, from: from, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body, Header: s.tree.Header()}}
 	if err := s.encode(p); err != nil {
 		return nil, err
 	}
@@ -177,7 +185,7 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 
 func (s *Session) encode(p *proposal) error {
 	record, err := s.w.d.Record(p.entry)
-	if err == nil {
+	if err == nil && p.from != nil {
 		record = takeOver(record, p.from)
 	}
 	if err == nil && len(record) > MaxRecord && s.path != "" {

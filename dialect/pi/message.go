@@ -172,7 +172,17 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 }
 
 // Role says who speaks in a message.
-func (d *Dialect) Role(m []byte) session.Role { return roleOf(text(rawjson.Get(m, "role"))) }
+func (d *Dialect) Role(m []byte) session.Role {
+	// The programs write it first, and once.
+	if rest, ok := bytes.CutPrefix(m, roleFirst); ok {
+		if end := bytes.IndexByte(rest, '"'); end > 0 && !bytes.Contains(rest, []byte(`"role"`)) && bytes.IndexByte(rest[:end], '\\') < 0 {
+			return roleOf(rest[:end])
+		}
+	}
+	return roleOf(text(rawjson.Get(m, "role")))
+}
+
+var roleFirst = []byte(`{"role":"`)
 
 // ToolCalls gives the ids of the calls in an assistant's message.
 func (d *Dialect) ToolCalls(m []byte) []string {

@@ -1,6 +1,9 @@
 package rawjson
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // Set gives the object with a member changed to value, or added behind the others. All other bytes stay as they are.
 // Where the key is repeated the last one, which counts, is changed. The input is not changed.
@@ -132,6 +135,25 @@ func AppendString(dst []byte, s string) []byte {
 // Quote is AppendString to nothing.
 func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
 
+// behindString gives the offset behind the string that goes on at i. It looks for quotes alone, many bytes at a time.
+func behindString(b []byte, i int) int {
+	for {
+		k := bytes.IndexByte(b[i:], '"')
+		if k < 0 {
+			return len(b)
+		}
+		end := i + k
+		slashes := 0
+		for slashes < k && b[end-1-slashes] == '\\' {
+			slashes++
+		}
+		i = end + 1
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
 // Compact removes the white space between the tokens of a value; strings and numbers keep their spelling. It gives the
 // value itself where there is none.
 func Compact(value []byte) []byte {
@@ -140,11 +162,7 @@ func Compact(value []byte) []byte {
 	for i := 0; i < len(value); {
 		switch c := value[i]; {
 		case c == '"':
-			end, _ := skipString(value, i+1)
-			if end < 0 {
-				end = len(value)
-			}
-			i = end
+			i = behindString(value, i+1)
 		case isSpace(c):
 			if out == nil {
 				out = make([]byte, 0, len(value))

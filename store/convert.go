@@ -1,0 +1,375 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ConvertOptions say what a session is converted to.
+type ConvertOptions struct {
+	// To is the dialect of the new session.
+	To dialect.Dialect
+	// Leaf, if set, converts only the way to that entry. Otherwise all branches are converted; to a dialect that has none,
+	// the way to the session's own leaf, and the others are carried along.
+	Leaf *session.EntryID
+	// Dir is the folder of the new log; "" is where the agent would keep it.
+	Dir   string
+	Write WriteOptions
+}
+
+// ErrConverted is wrapped by the error for a converted session that did not say the same when it was read back. It was
+// removed again.
+var ErrConverted = errors.New("the converted session does not say the same")
+
+// Convert makes a session of another dialect from the one in a file, which is only read. What the other dialect can
+// express is written as its agent would; what it cannot is carried along where there is room, so that converting back
+// restores it. The report lists what became of everything. The new file is read back and compared before Convert returns.
+//
+// What is lost is found, not guessed: each record is converted there and back, and what then differs is the loss.
+func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*Session, ConvertReport, error) {
+	src, err := s.Open(ctx, path, OpenOptions{})
+	if err != nil {
+		return nil, ConvertReport{}, err
+	}
+	defer src.Close()
+	return s.ConvertSession(ctx, src, opt)
+}
+
+// ConvertSession is Convert for a session that is open.
+func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOptions) (*Session, ConvertReport, error) {
+	to, err := s.composer(src, opt.To)
+	if err != nil {
+		return nil, ConvertReport{}, named(src.path, err)
+	}
+	opt.Write.fill()
+	opt.Write.Defer = dialect.DeferNever
+	v := &conversion{store: s, ctx: ctx, src: src, to: to, opt: opt}
+	if v.loose, v.slot, err = src.looseLines(ctx); err != nil {
+		return nil, ConvertReport{}, named(src.path, err)
+	}
+	dst, err := v.run()
+	if err != nil {
+		return nil, ConvertReport{}, err
+	}
+	return dst, v.report(dst), nil
+}
+
+// composer says whether a session can be converted to a dialect.
+func (s *Store) composer(src *Session, d dialect.Dialect) (dialect.Composer, error) {
+	h := src.tree.Header()
+	to, ok := d.(dialect.Composer)
+	switch {
+	case d == src.dialect:
+		return nil, fmt.Errorf("it is a session of %s already; 'fork' copies it", d.Name())
+	case !ok:
+		return nil, fmt.Errorf("converting to %s is %w", d.Name(), ErrUnsupported)
+	case h.Raw == nil && src.tree.Len() == 0:
+		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
+	}
+	return to, nil
+}
+
+// conversion is the making of one session from another.
+type conversion struct {
+	store *Store
+	ctx   context.Context
+	src   *Session
+	to    dialect.Composer
+	opt   ConvertOptions
+
+	cross    *crossing
+	head     [][]byte // before the entries
+	carried  []bool   // by passage
+	header   bool     // what the session as a whole says is carried
+	loose    []int
+	slot     []byte
+	ledger   ledger
+	progress bool  // more is carried than before
+	owner    []int // the passage of each record
+}
+
+func (v *conversion) crossing(s *Session, to dialect.Composer) *crossing {
+	c := newCrossing(s.tree, s.dialect, to)
+	c.random, c.now = v.opt.Write.Random, v.opt.Write.Clock
+	c.resolve = func(m []byte) ([]byte, error) { return s.resolveBlobs(v.ctx, m, nil) }
+	c.whole = func(e session.Entry) ([]byte, error) {
+		raw, _, err := s.Whole(v.ctx, e)
+		return raw, err
+	}
+	return c
+}
+
+// run makes the new session.
+func (v *conversion) run() (*Session, error) {
+	c := v.crossing(v.src, v.to)
+	c.leaf = v.opt.Leaf
+	v.cross = c
+	err := c.run()
+	if err == nil {
+		v.head, err = c.headRecords()
+	}
+	if err != nil {
+		return nil, named(v.src.path, err)
+	}
+	n := c.newOf
+	dir := v.opt.Dir
+	if dir == "" {
+		dir = v.store.sessionDir(v.to, v.store.absolute(n.CWD))
+	}
+	path := filepath.Join(dir, v.store.fileName(v.to, n))
+	b, err := v.store.writeDir(dir, path, v.opt.Write)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Stat(v.ctx, filepath.Base(path)); err == nil {
+		return nil, errors.Join(named(path, backend.ErrExist), b.Close())
+	}
+	sess := v.store.waitingSession(b, filepath.Base(path), path, v.to, born(n), nil, v.opt.Write)
+	if err := v.fill(sess, n); err != nil {
+		return nil, errors.Join(err, sess.release())
+	}
+	if err := sess.create(v.ctx); err != nil {
+		return nil, errors.Join(err, sess.release())
+	}
+	if err := v.verify(sess); err != nil {
+		return nil, errors.Join(err, b.Remove(v.ctx, sess.log), sess.release())
+	}
+	return sess, nil
+}
+
+// fill puts the records together, and finds what must be carried along for nothing to be lost.
+func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
+	if err := v.addTitle(); err != nil {
+		return named(v.src.path, err)
+	}
+	for _, p := range v.cross.passages {
+		for i, r := range p.records {
+			if p.restored || p.custom != nil {
+				continue
+			}
+			kept, err := sess.persist(v.ctx, r)
+			switch {
+			case err == nil:
+				p.records[i] = kept
+			case sess.w.err != nil || v.ctx.Err() != nil:
+				return err
+			} // otherwise it is one that the agent would not have written so: it stays as it was
+		}
+		v.carried = append(v.carried, !p.restored && p.custom != nil)
+	}
+	if len(v.head) == 0 && len(v.cross.passages) == 0 {
+		return named(v.src.path, fmt.Errorf("it has no message: a session of %s that says nothing is %w", v.to.Name(), ErrUnsupported))
+	}
+	if err := v.addLeaf(sess, n); err != nil {
+		return named(v.src.path, err)
+	}
+	for {
+		records, err := v.records()
+		if err != nil {
+			return named(v.src.path, err)
+		}
+		sess.restart(records, born(n))
+		v.progress = false
+		wrong, err := v.compare(sess, v.note)
+		if err == nil && wrong && !v.progress {
+			err = ErrConverted // and there is nothing more to be carried along
+		}
+		if err != nil || !wrong {
+			return named(v.src.path, err)
+		}
+	}
+}
+
+// addTitle names the new session with an entry where its agent does so.
+func (v *conversion) addTitle() error {
+	c := v.cross
+	title := c.tree.Header().Title
+	leaf := c.tree.LeafID()
+	if c.leaf != nil {
+		leaf = *c.leaf
+	}
+	if title == "" || !v.to.Habits().RenameByEntry || c.lastName() == title || leaf == "" || c.back != nil {
+		return nil
+	}
+	id, err := c.freshID()
+	if err != nil {
+		return err
+	}
+	record, err := v.to.Record(dialect.NewEntry{ID: id, Parent: c.lastOf(leaf), Time: c.clock, Body: session.SessionInfo{Name: title}})
+	if err != nil {
+		return err
+	}
+	c.passages = append(c.passages, &passage{records: [][]byte{record}, head: leaf, tip: leaf})
+	c.last[leaf] = id // the leaf is now here
+	return nil
+}
+
+// addLeaf moves the leaf of the new session to where the old one's is, if it is not there.
+func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
+	c := v.cross
+	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {
+		return nil // it is where it was
+	}
+	records, err := v.records()
+	if err != nil {
+		return err
+	}
+	sess.restart(records, born(n))
+	leaf := c.tree.LeafID()
+	if c.leaf != nil {
+		leaf = *c.leaf
+	}
+	want := session.EntryID("")
+	if leaf != "" {
+		want = c.lastOf(leaf)
+	}
+	habits := v.to.Habits()
+	if e, ok := sess.tree.Leaf(); ok {
+		body, err := e.Body()
+		if err != nil {
+			return err
+		}
+		mark, ok := body.(session.Custom)
+		if e.ID == want || ok && habits.LeafType != "" && mark.Type == habits.LeafType && e.Parent == want {
+			return nil
+		}
+	} else if want == "" {
+		return nil
+	}
+	id, err := c.freshID()
+	if err != nil {
+		return err
+	}
+	e := dialect.NewEntry{ID: id, Parent: sess.tree.LeafID(), Time: c.clock, Body: session.Leaf{Target: want}}
+	if habits.LeafType != "" {
+		e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}
+	}
+	record, err := v.to.Record(e)
+	if err != nil {
+		return err
+	}
+	c.passages = append(c.passages, &passage{records: [][]byte{record}, head: leaf, tip: leaf})
+	v.carried = append(v.carried, false)
+	return nil
+}
+
+// records gives the new log, with what is carried along in it.
+func (v *conversion) records() ([][]byte, error) {
+	out := slices.Clone(v.head)
+	sealed := make([]*passage, len(v.cross.passages))
+	whole, err := v.wholeOrigin()
+	if err != nil {
+		return nil, err
+	}
+	inEntry := v.header && len(v.head) == 0
+	if v.header && !inEntry {
+		out[len(out)-1] = whole.sealed(v.to, out[len(out)-1:])[0]
+	}
+	first := -1
+	for k, p := range v.cross.passages {
+		if first < 0 && len(p.records) > 0 {
+			first = k
+		}
+		carriesHeader := inEntry && k == first
+		if !(k < len(v.carried) && v.carried[k]) && !carriesHeader {
+			sealed[k] = p
+			continue
+		}
+		o, err := v.origin(p)
+		if err != nil {
+			return nil, err
+		}
+		if carriesHeader {
+			o.Session, o.Header, o.Slot = whole.Session, whole.Header, whole.Slot
+		}
+		with := *p
+		if with.records, err = v.seal(p, o); err != nil {
+			return nil, err
+		}
+		sealed[k] = &with
+	}
+	v.owner = nil
+	for _, f := range flatten(sealed) {
+		out, v.owner = append(out, f.record), append(v.owner, f.passage)
+	}
+	return out, nil
+}
+
+func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
+	if p.custom == nil {
+		return o.sealed(v.to, p.records), nil
+	}
+	o.Size = 1
+	o.Hash = o.sum(nil)
+	n := *p.custom
+	n.Body = session.Custom{Type: carriedType, Data: o.json()}
+	record, err := v.to.Record(n)
+	return [][]byte{record}, err
+}
+
+// origin is what a passage carries.
+func (v *conversion) origin(p *passage) (origin, error) {
+	o := origin{Dialect: v.src.dialect.Name(), Head: p.head, Tip: p.tip}
+	for _, i := range sources(p) {
+		record, err := v.src.dialect.Encode(v.src.tree.At(i))
+		if err != nil {
+			return o, err
+		}
+		o.Records = append(o.Records, carry(record, i))
+	}
+	return o, nil
+}
+
+// sources are the entries that a passage stands for, in file order.
+func sources(p *passage) []int {
+	all := slices.Concat(p.entries, p.extra)
+	slices.Sort(all)
+	return all
+}
+
+// wholeOrigin is what the session as a whole carries.
+func (v *conversion) wholeOrigin() (origin, error) {
+	o := origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
+	if o.Session == "" {
+		o.Session = v.cross.newOf.ID
+	}
+	raw, err := v.sourceHeader()
+	if raw != nil {
+		o.Header = &carried{}
+		*o.Header = carry(raw, 0)
+	}
+	if v.slot != nil {
+		o.Slot = &carried{}
+		*o.Slot = carry(v.slot, 0)
+	}
+	return o, err
+}
+
+// sourceHeader is the source's header as it would be written today, nil where it stands in an entry. Of a document that
+// holds the entries it is the rest.
+func (v *conversion) sourceHeader() ([]byte, error) {
+	h := v.src.tree.Header()
+	if h.InEntry || h.Raw == nil {
+		return nil, nil
+	}
+	w, ok := v.src.dialect.(dialect.Writer)
+	if !ok {
+		raw := h.Raw
+		for key, value := range rawjson.Fields(h.Raw) {
+			if v.src.tree.Len() > 0 && rawjson.IsArray(value) {
+				raw = rawjson.Delete(raw, key)
+			}
+		}
+		return raw, nil
+	}
+	raw, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{})
+	return raw, err
+}

@@ -1,0 +1,140 @@
+package store_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// targets are the dialects that sessions can be converted to.
+func targets() []dialect.Dialect {
+	return slices.DeleteFunc(all.Dialects(), func(d dialect.Dialect) bool {
+		_, ok := d.(dialect.Composer)
+		return !ok
+	})
+}
+
+// entries gives the records of a session as they would be written today.
+func entries(t *testing.T, s *store.Session) (records [][]byte, list []session.Entry) {
+	t.Helper()
+	for e := range s.Tree().Entries() {
+		r, err := s.Dialect().Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, list = append(records, r), append(list, e)
+	}
+	return records, list
+}
+
+// thereAndBack converts a session to another dialect and back. All that the reports do not call dropped must be as it was.
+func (d *desk) thereAndBack(src *store.Session, to dialect.Dialect) (there *store.Session, report store.ConvertReport) {
+	d.Helper()
+	ctx := d.Context()
+	there, report, err := d.ConvertSession(ctx, src, store.ConvertOptions{To: to, Dir: d.TempDir(), Write: d.options()})
+	if errors.Is(err, store.ErrUnsupported) && strings.Contains(err.Error(), "it has no message") {
+		return nil, report
+	}
+	if err != nil {
+		d.Fatalf("%s → %s: %v", src.Dialect().Name(), to.Name(), err)
+	}
+	defer there.Close()
+	if _, ok := src.Dialect().(dialect.Composer); !ok {
+		return there, report
+	}
+	read, err := d.Open(ctx, there.Path(), store.OpenOptions{Dialect: to})
+	d.must(err)
+	defer read.Close()
+	back, _, err := d.ConvertSession(ctx, read, store.ConvertOptions{To: src.Dialect(), Dir: d.TempDir(), Write: d.options()})
+	if err != nil {
+		d.Fatalf("%s → %s → back: %v", src.Dialect().Name(), to.Name(), err)
+	}
+	defer back.Close()
+	d.sameButFor(src, back, report)
+	return there, report
+}
+
+// sameButFor compares two sessions of one dialect, but for what was dropped on the way.
+func (d *desk) sameButFor(src, back *store.Session, report store.ConvertReport) {
+	d.Helper()
+	before, list := entries(d.T, src)
+	after, _ := entries(d.T, back)
+	dropped := map[session.EntryID]bool{}
+	listed := map[string]bool{}
+	for _, l := range report.Losses {
+		for _, id := range l.Entries {
+			listed[string(id)] = true
+			dropped[id] = dropped[id] || l.Became == store.Dropped
+		}
+	}
+	name := src.Dialect().Name() + " → " + report.Target.Dialect
+	k := 0
+	for i, e := range list {
+		if !listed[string(e.ID)] {
+			d.Errorf("%s: entry %s is not in the report", name, e.ID)
+		}
+		if dropped[e.ID] {
+			continue
+		}
+		if k >= len(after) {
+			d.Fatalf("%s: entry %s did not come back", name, e.ID)
+		}
+		rawjson.Diff(before[i], after[k], func(p string) {
+			d.Errorf("%s: entry %s differs at %q:\n%s\n%s", name, e.ID, p, before[i], after[k])
+		})
+		k++
+	}
+	if k < len(after) {
+		d.Errorf("%s: %d entries more than before: %s", name, len(after)-k, after[k])
+	}
+	h, g := src.Header(), back.Header()
+	if h.ID != g.ID || h.Title != g.Title || h.CWD != g.CWD || h.Parent != g.Parent {
+		d.Errorf("%s: header\n%s\n%s", name, h.Raw, g.Raw)
+	}
+	if a, b := src.Leaf(), back.Leaf(); a != b && report.Dropped == 0 {
+		d.Errorf("%s: leaf %s, was %s", name, b, a)
+	}
+}
+
+// Every fixture of every dialect goes to every other dialect and back.
+func TestConvertFixtures(t *testing.T) {
+	files, err := filepath.Glob("../dialect/*/testdata/*/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no fixtures", err)
+	}
+	old, _ := filepath.Glob("../dialect/wave/testdata/wave-legacy/*.json*")
+	for _, path := range append(files, old...) {
+		value := filepath.Base(filepath.Dir(path))
+		if value == "refused" {
+			continue
+		}
+		t.Run(value+"/"+filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			from, err := d.Store.Dialect(value)
+			if err != nil {
+				t.Skip(err)
+			}
+			for _, to := range targets() {
+				if to == from {
+					continue
+				}
+				src, err := d.Open(t.Context(), path, store.OpenOptions{Dialect: from})
+				d.must(err)
+				if src.Header().Raw == nil && src.Tree().Len() == 0 {
+					t.Skip("empty")
+				}
+				d.thereAndBack(src, to)
+				d.must(src.Close())
+			}
+		})
+	}
+}

@@ -1,0 +1,243 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// returned is what a converted session says when it is converted back.
+type returned struct {
+	head    [][]byte
+	id      session.ID
+	records [][][]byte // by passage
+	// strays are records that come from no passage.
+	strays int
+}
+
+// convertBack converts the new session back.
+func (v *conversion) convertBack(sess *Session) (returned, error) {
+	r := returned{records: make([][][]byte, len(v.cross.passages))}
+	from, ok := v.src.dialect.(dialect.Composer)
+	if !ok {
+		return r, v.originsBack(sess, &r)
+	}
+	c := v.crossing(sess, from)
+	err := c.run()
+	if err == nil {
+		r.head, err = c.headRecords()
+	}
+	if err != nil {
+		return r, err
+	}
+	r.id = c.newOf.ID
+	for _, p := range c.passages {
+		if len(p.entries) == 0 || p.entries[0] >= len(v.owner) {
+			r.strays += len(p.records)
+			continue
+		}
+		k := v.owner[p.entries[0]]
+		r.records[k] = append(r.records[k], p.records...)
+	}
+	return r, nil
+}
+
+// originsBack is convertBack for a dialect that nothing can be converted to: only what is carried along comes back.
+func (v *conversion) originsBack(sess *Session, r *returned) error {
+	name := v.src.dialect.Name()
+	found, err := origins(sess.tree, v.to, name)
+	if err != nil {
+		return err
+	}
+	if o, ok := headerOrigin(sess.tree, v.to, name, found); ok {
+		r.id = o.Session
+		for _, h := range []*carried{o.Slot, o.Header} {
+			if b := h.bytes(); b != nil {
+				r.head = append(r.head, b)
+			}
+		}
+	}
+	for i, k := range v.owner {
+		if f := found[i]; f != nil && f.last == i {
+			for _, c := range f.Records {
+				r.records[k] = append(r.records[k], c.bytes())
+			}
+		}
+	}
+	return nil
+}
+
+// compare converts the new session back and tells what differs from the old one: by passage, -1 for what the session as a
+// whole says.
+func (v *conversion) compare(sess *Session, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
+	if sess.tree.Len() != len(v.owner) {
+		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
+	}
+	r, err := v.convertBack(sess)
+	if err != nil {
+		return false, err
+	}
+	for k, p := range v.cross.passages {
+		if p.restored {
+			continue
+		}
+		var before [][]byte
+		for _, i := range sources(p) {
+			raw, err := v.src.dialect.Encode(v.src.tree.At(i))
+			if err != nil {
+				return false, err
+			}
+			before = append(before, raw)
+		}
+		if !v.equal(before, r.records[k], v.carried[k]) {
+			wrong = true
+			tell(k, before, r.records[k])
+		}
+	}
+	if v.cross.back != nil {
+		return wrong, nil
+	}
+	header, err := v.sourceHeader()
+	if err != nil {
+		return false, err
+	}
+	before := append(some(v.slot), some(header)...)
+	id := v.src.tree.Header().ID
+	if !v.equal(before, r.head, v.header) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
+		wrong = true
+		tell(-1, before, r.head)
+	}
+	return wrong, nil
+}
+
+// equal says whether records came back as they were: to the byte where they were carried, otherwise in what they mean.
+func (v *conversion) equal(before, after [][]byte, carried bool) bool {
+	if len(before) != len(after) {
+		return false
+	}
+	for i := range before {
+		if bytes.Equal(before[i], after[i]) {
+			continue
+		}
+		same := !carried
+		rawjson.Diff(before[i], after[i], func(string) { same = false })
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// note takes down what is lost on the way, and has it carried along.
+func (v *conversion) note(k int, before, after [][]byte) {
+	if k < 0 {
+		v.noteHeader(before, after)
+		return
+	}
+	if v.carried[k] {
+		return
+	}
+	v.carried[k], v.progress = true, true
+	p := v.cross.passages[k]
+	var said [][]byte // without what has no record of its own
+	var entries []int
+	for j, i := range sources(p) {
+		if slices.Contains(p.entries, i) {
+			said, entries = append(said, before[j]), append(entries, i)
+		}
+	}
+	for j, paths := range differences(said, after) {
+		if len(paths) == 0 {
+			paths = []string{""}
+		}
+		for _, path := range paths {
+			v.ledger.entry(path, v.src.tree.At(entries[j]), Carried)
+		}
+	}
+}
+
+func (v *conversion) noteHeader(before, after [][]byte) {
+	if v.header {
+		return
+	}
+	v.header, v.progress = true, true
+	if v.slot != nil {
+		v.ledger.note("", "slot", Carried)
+	}
+	var paths []string
+	if len(before) > 0 && len(after) > 0 {
+		rawjson.Diff(before[len(before)-1], after[len(after)-1], func(p string) { paths = append(paths, p) })
+	}
+	if paths == nil {
+		paths = []string{""}
+	}
+	for _, p := range paths {
+		v.ledger.note(p, "header", Carried)
+	}
+}
+
+// verify reads the new log back and compares.
+func (v *conversion) verify(sess *Session) error {
+	again, err := v.store.Open(v.ctx, sess.path, OpenOptions{Dialect: v.to})
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	var first error
+	wrong, err := v.compare(again, func(k int, before, after [][]byte) {
+		if first == nil {
+			first = fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after))
+		}
+	})
+	if err != nil {
+		return named(sess.path, err)
+	}
+	if wrong {
+		return named(sess.path, first)
+	}
+	return nil
+}
+
+// report says what became of everything.
+func (v *conversion) report(dst *Session) ConvertReport {
+	t := v.src.tree
+	r := ConvertReport{
+		Source: ConvertedSession{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
+		Target: ConvertedSession{v.to.Name(), dst.path, dst.tree.Header().ID, dst.tree.Len()},
+		Mapped: t.Len() - len(v.cross.dropped), Dropped: len(v.cross.dropped),
+	}
+	for _, i := range v.cross.dropped {
+		v.ledger.entry("", t.At(i), Dropped)
+	}
+	for _, n := range v.loose {
+		loss := v.ledger.note("", "line", Dropped)
+		loss.Lines = append(loss.Lines, n)
+	}
+	for k, p := range v.cross.passages {
+		carried := v.carried[k]
+		for _, i := range sources(p) {
+			switch {
+			case !carried:
+				v.ledger.entry("", t.At(i), Mapped)
+			case p.custom != nil || slices.Contains(p.extra, i):
+				v.ledger.entry("", t.At(i), Carried)
+			}
+			if carried {
+				r.Mapped, r.Carried = r.Mapped-1, r.Carried+1
+			}
+		}
+	}
+	if t.Len() > 0 && t.At(0).Migrated {
+		v.ledger.note("/version", "header", Mapped) // an old version comes back as today's
+	}
+	if !v.header {
+		v.ledger.note("", "header", Mapped)
+	}
+	r.Losses = v.ledger.sorted()
+	r.Lossless = r.Dropped == 0 && len(v.loose) == 0
+	return r
+}

@@ -1,0 +1,396 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// entry converts an entry, and those behind it on the path that become one with it. It gives nil for what the target has
+// no record for.
+func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
+	raw, err := c.whole(e)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.from.Codec().Body(e, raw)
+	if err != nil {
+		return nil, err
+	}
+	c.inherit(e, body)
+	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
+	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: c.header}
+	if m, ok := body.(session.Message); ok {
+		return c.messagePassage(p, e, m, n, pos)
+	}
+	if n.Body, err = c.translate(e, raw, body, &n); err != nil {
+		return nil, err
+	}
+	if n.Body != nil {
+		if record, err := c.to.Record(n); err == nil {
+			if m, ok := body.(session.ModelChange); ok {
+				c.said[e.Index] = m.Provider + "/" + m.ModelID
+			}
+			p.records = [][]byte{record}
+			c.named(e, n.ID)
+			if k, ok := body.(session.Compaction); ok && c.to.Habits().KeepsByRepeating {
+				p.records = append(p.records, c.repeats(e, k, pos)...)
+			}
+			return p, nil
+		}
+		if seen, err := c.asMeta(p, e, raw, n); seen != nil || err != nil {
+			return seen, err
+		}
+	}
+	return c.stand(p, e, n)
+}
+
+// named notes what a converted entry is called. What hangs on an entry that only moved the leaf hangs where it moved to.
+func (c *crossing) named(e session.Entry, id session.EntryID) {
+	c.last[e.ID], c.tip = id, id
+	if e.Kind == session.KindCustom && c.isLeafMark(e) && c.to.Habits().LeafType == "" {
+		c.last[e.ID] = c.lastOf(e.Parent)
+	}
+}
+
+// inherit works out which model is in use after an entry, in both sessions.
+func (c *crossing) inherit(e session.Entry, body session.Body) {
+	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
+		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
+	}
+	switch b := body.(type) {
+	case session.ModelChange:
+		if b.Role == "default" {
+			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.ModelID}
+		}
+	case session.Message:
+		if b.Role == session.RoleAssistant && b.Model != "" {
+			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.Model}
+		}
+	}
+}
+
+// parentOf is the parent of the entry's first record.
+func (c *crossing) parentOf(e session.Entry) session.EntryID {
+	if c.linear {
+		return c.tip
+	}
+	if e.Parent == "" {
+		return ""
+	}
+	return c.lastOf(e.Parent)
+}
+
+func (c *crossing) habits() dialect.Habits {
+	if w, ok := c.from.(dialect.Writer); ok {
+		return w.Habits()
+	}
+	return dialect.Habits{}
+}
+
+func (c *crossing) isLeafMark(e session.Entry) bool {
+	if c.habits().LeafType == "" {
+		return false
+	}
+	body, err := e.Body()
+	custom, ok := body.(session.Custom)
+	return err == nil && ok && custom.Type == c.habits().LeafType
+}
+
+// translate gives the body as the target may be able to write it, nil where it certainly is not. Ids in it become those
+// of the new session.
+func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *dialect.NewEntry) (session.Body, error) {
+	switch b := body.(type) {
+	case session.Compaction:
+		if !isNumber(b.TokensBefore) {
+			b.TokensBefore = nil
+		}
+		if b.ReplacesAll && !c.same || c.to.Habits().KeepsByRepeating {
+			b.FirstKept = ""
+		} else if b.FirstKept != "" {
+			b.FirstKept = c.firstOf(b.FirstKept)
+		}
+		return b, nil
+	case session.BranchSummary:
+		b.From = c.lastOf(b.From)
+		return b, nil
+	case session.Label:
+		b.Target = c.lastOf(b.Target)
+		return b, nil
+	case session.ContextEdit:
+		if !c.same {
+			return nil, nil // the content is in the source's own words
+		}
+		b.Target = c.lastOf(b.Target)
+		return b, nil
+	case session.ModelChange:
+		if c.to.Codec().Rules().SingleModel && b.Role != "default" {
+			return nil, nil // there it would be the model for everything
+		}
+		return b, nil
+	case session.CustomMessage:
+		if c.same {
+			return b, nil
+		}
+		parts, err := c.partsOf(e, raw)
+		b.Content = c.to.Content(dialect.Prose(parts))
+		return b, err
+	case session.Leaf:
+		b.Target = c.lastOf(b.Target)
+		if mark := c.to.Habits().LeafType; mark != "" {
+			n.Parent = b.Target
+			return session.Custom{Type: mark}, nil
+		}
+		return b, nil
+	case session.Custom:
+		if c.to.Habits().LeafType != "" || !c.isLeafMark(e) {
+			return b, nil
+		}
+		target := n.Parent
+		n.Parent = ""
+		if e.Index > 0 { // it hangs on the leaf that was left
+			n.Parent = c.lastOf(c.tree.At(e.Index - 1).ID)
+		}
+		return session.Leaf{Target: target}, nil
+	case session.Opaque:
+		if !c.same {
+			return nil, nil // it would mean something else there, or make the line unreadable
+		}
+	}
+	return body, nil
+}
+
+// partsOf gives what is inside an entry, images included.
+func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) {
+	resolved, err := c.resolve(raw)
+	if err != nil {
+		return nil, err
+	}
+	return c.from.Codec().Parts(e, resolved)
+}
+
+// repeats gives the records of what a compaction keeps, to be written again behind it.
+func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]byte {
+	if k.FirstKept == "" || k.ReplacesAll {
+		return nil
+	}
+	var list [][]byte
+	var before *passage
+	kept := false
+	for _, i := range c.onPath[:pos] {
+		kept = kept || c.tree.At(i).ID == k.FirstKept
+		p := c.passageOf[i]
+		if !kept || p == nil || p == before || p.restored || c.tree.At(p.entries[0]).Kind == session.KindCompaction {
+			continue
+		}
+		before = p
+		list = append(list, p.records...)
+	}
+	return list
+}
+
+// asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
+func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
+	if e.Kind != session.KindCustomMessage && e.Kind != session.KindBranchSummary {
+		return nil, nil
+	}
+	parts, err := c.partsOf(e, raw)
+	if err != nil || len(parts) == 0 {
+		return nil, err
+	}
+	return c.write(p, e, dialect.NewMessage{
+		ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: dialect.Prose(parts)}, n)
+}
+
+// stand makes a custom entry in the place of one that the target has none for; nil where it has no custom entries.
+func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
+	n.Body = session.Custom{Type: carriedType, Data: session.Raw("{}")}
+	n.Parent = c.parentOf(e)
+	record, err := c.to.Record(n)
+	if err != nil {
+		return nil, nil
+	}
+	p.records, p.custom = [][]byte{record}, &n
+	c.last[e.ID], c.tip = n.ID, n.ID
+	return p, nil
+}
+
+func (c *crossing) messageID(e session.Entry) string {
+	return fmt.Sprintf("%s/%s/%d", c.tree.Header().ID, e.ID, e.Index)
+}
+
+// messagePassage converts a message, which may take several records, and an entry before it that names the model.
+func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message, n dialect.NewEntry, pos int) (*passage, error) {
+	message, err := c.resolve(m.JSON)
+	if err != nil {
+		return nil, err
+	}
+	if c.same {
+		m.JSON = message
+		n.Body = m
+		record, err := c.to.Record(n)
+		if err != nil {
+			return c.stand(p, e, n)
+		}
+		p.records = [][]byte{record}
+		c.named(e, n.ID)
+		return p, nil
+	}
+	m2, ok := c.neutral(e, m, message, n)
+	if !ok {
+		return c.stand(p, e, n)
+	}
+	if c.to.Habits().ResultsInCalls && m.Role == session.RoleAssistant {
+		if err := c.gather(p, &m2, pos); err != nil {
+			return nil, err
+		}
+	}
+	done, err := c.write(p, e, m2, n)
+	if done == nil && err == nil {
+		return c.stand(p, e, n)
+	}
+	return done, err
+}
+
+// parts takes a message apart.
+func (c *crossing) parts(message []byte) []session.Part {
+	d, ok := c.from.(interface {
+		MessageParts(m []byte) []session.Part
+	})
+	if !ok {
+		return nil
+	}
+	return d.MessageParts(message)
+}
+
+// neutral gives a message in words that are no agent's own. One of a role that only its agent knows is taken as the model
+// sees it; ok is false where the model does not.
+func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n dialect.NewEntry) (dialect.NewMessage, bool) {
+	out := dialect.NewMessage{
+		ID: c.messageID(e), Role: m.Role, Meta: m.Meta, Time: n.Time,
+		Provider: m.Provider, Model: m.Model, Stop: dialect.StopOf(m.Stop), Error: m.Error, Usage: m.Usage,
+	}
+	if at, ok := m.Time.Time(); ok {
+		out.Time = at.Round(1000)
+	}
+	if m.Role == session.RoleAssistant && m.Model == "" {
+		out.Provider, out.Model = c.models[e.Index].Provider, c.models[e.Index].Model
+	}
+	if m.Role == session.RoleOther || m.Role == session.RoleNone {
+		seen, err := c.from.Codec().LLM(message)
+		if err != nil || seen == nil {
+			return out, false
+		}
+		message, out.Role = seen, c.from.Codec().Role(seen)
+	}
+	out.Parts = c.parts(message)
+	for i, part := range out.Parts {
+		switch part := part.(type) {
+		case session.ToolCall:
+			c.tools[part.ID] = part.Name
+		case session.ToolResult:
+			if part.Name == "" {
+				part.Name = c.tools[part.CallID]
+				out.Parts[i] = part
+			}
+		}
+	}
+	return out, true
+}
+
+// gather adds the answers of tools that follow on the path to the message with their calls.
+func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
+	calls := map[string]bool{}
+	for _, part := range m.Parts {
+		if call, ok := part.(session.ToolCall); ok {
+			calls[call.ID] = true
+		}
+	}
+	for _, i := range c.onPath[pos+1:] {
+		e := c.tree.At(i)
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		if e.Role != session.RoleTool || c.origins[i] != nil {
+			return nil
+		}
+		raw, err := c.whole(e)
+		if err != nil {
+			return err
+		}
+		body, err := c.from.Codec().Body(e, raw)
+		if err != nil {
+			return err
+		}
+		answer, ok := body.(session.Message)
+		if !ok {
+			return nil
+		}
+		message, err := c.resolve(answer.JSON)
+		if err != nil {
+			return err
+		}
+		_, results := dialect.Results(c.parts(message))
+		for _, r := range results {
+			if !calls[r.CallID] {
+				return nil
+			}
+			delete(calls, r.CallID)
+			m.Parts = append(m.Parts, r)
+		}
+		if len(results) == 0 {
+			return nil
+		}
+		c.done[i] = true
+		p.entries, p.tip = append(p.entries, i), e.ID
+	}
+	return nil
+}
+
+// write makes the records of a message; nil where the target has none for it. The last one has the entry's id.
+func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n dialect.NewEntry) (*passage, error) {
+	messages, err := c.to.Compose(m)
+	if err != nil || len(messages) == 0 {
+		return nil, nil
+	}
+	var bodies []session.Body
+	model := m.Provider + "/" + m.Model
+	if m.Role == session.RoleAssistant && c.to.Habits().ModelByEntry && m.Model != "" && model != c.said[e.Index] {
+		bodies = append(bodies, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: model, Split: true})
+	}
+	for _, j := range messages {
+		bodies = append(bodies, session.Message{Role: m.Role, JSON: j})
+	}
+	var records [][]byte
+	for k, body := range bodies {
+		n.Body, n.ID = body, e.ID
+		if k < len(bodies)-1 {
+			if n.ID, err = c.freshID(); err != nil {
+				return nil, err
+			}
+		}
+		record, err := c.to.Record(n)
+		if err != nil {
+			return nil, nil
+		}
+		if k == 0 {
+			c.first[e.ID] = n.ID
+		}
+		records = append(records, record)
+		n.Parent = n.ID
+	}
+	if len(bodies) > len(messages) {
+		c.said[e.Index] = model
+	}
+	p.records = records
+	for _, i := range p.entries {
+		id := c.tree.At(i).ID
+		c.last[id] = n.ID
+		if i != e.Index {
+			c.first[id] = c.firstOf(e.ID)
+		}
+	}
+	c.tip = n.ID
+	return p, nil
+}

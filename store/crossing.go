@@ -1,0 +1,315 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// passage is some entries of a session and the records, in another dialect, that stand for them: usually one for one.
+type passage struct {
+	// entries are indexes into the tree: those that the records say, then extra, which no record can say.
+	entries, extra []int
+	records        [][]byte
+	// custom is set where the record is a custom entry that says nothing but what it carries.
+	custom *dialect.NewEntry
+	// restored: the records are what they were before the session was converted; at has their places.
+	restored bool
+	at       []int
+	// head and tip are the entries that references to the first and last record mean.
+	head, tip session.EntryID
+}
+
+// crossing converts the entries of a tree to another dialect.
+type crossing struct {
+	tree *session.Tree
+	from dialect.Dialect
+	to   dialect.Composer
+	// resolve puts blobs in their places; whole gives records with what was cut off.
+	resolve func(message []byte) ([]byte, error)
+	whole   func(e session.Entry) ([]byte, error)
+	random  io.Reader
+	now     func() time.Time
+	// leaf, if set, is the end of the only path that is wanted.
+	leaf *session.EntryID
+
+	same      bool // both dialects are of one family: messages need not be composed anew
+	linear    bool
+	onPath    []int // what is converted, in order
+	origins   map[int]*foundOrigin
+	done      map[int]bool
+	passages  []*passage
+	passageOf map[int]*passage
+	first     map[session.EntryID]session.EntryID
+	last      map[session.EntryID]session.EntryID
+	used      map[session.EntryID]bool
+	tools     map[string]string        // names of tools by the ids of calls
+	models    map[int]session.ModelRef // the model after an entry
+	said      map[int]string           // the model that records of the target have named by then
+	tip       session.EntryID          // of the last record, in linear targets
+	header    session.Header           // of the new session
+	clock     time.Time                // of the last entry that had one
+	dropped   []int                    // entries off the path that was asked for, or without a place
+	newOf     dialect.NewSession
+	back      *origin // the header's, where the session is converted back
+}
+
+func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.Composer) *crossing {
+	return &crossing{
+		tree: t, from: from, to: to, same: from.Family() == to.Family(), linear: !to.Habits().Branches,
+		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
+		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
+		models: map[int]session.ModelRef{}, said: map[int]string{},
+	}
+}
+
+// run converts everything.
+func (c *crossing) run() error {
+	if d, ok := c.from.(dialect.Composer); ok {
+		var err error
+		if c.origins, err = origins(c.tree, d, c.to.Name()); err != nil {
+			return err
+		}
+		if o, ok := headerOrigin(c.tree, d, c.to.Name(), c.origins); ok {
+			c.back = &o
+		}
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	if err := c.path(); err != nil {
+		return err
+	}
+	for e := range c.tree.Entries() {
+		c.used[e.ID] = true
+	}
+	for pos, i := range c.onPath {
+		if c.done[i] {
+			continue
+		}
+		if o := c.origins[i]; o != nil {
+			c.restore(o)
+			continue
+		}
+		e := c.tree.At(i)
+		p, err := c.entry(e, pos)
+		if err != nil {
+			return err
+		}
+		c.done[i] = true
+		c.settle(p)
+	}
+	c.attach()
+	return nil
+}
+
+// path decides what is converted: all entries, or those on the way to the leaf.
+func (c *crossing) path() error {
+	t := c.tree
+	if c.leaf == nil && !c.linear {
+		for i := range t.Len() {
+			c.onPath = append(c.onPath, i)
+		}
+		return nil
+	}
+	leaf := t.LeafID()
+	if c.leaf != nil {
+		leaf = *c.leaf
+	}
+	path, err := t.Path(leaf)
+	if err != nil {
+		return err
+	}
+	for _, e := range path.Entries() {
+		c.onPath = append(c.onPath, e.Index)
+	}
+	return nil
+}
+
+// begin makes the header of the new session.
+func (c *crossing) begin() error {
+	h := c.tree.Header()
+	at, ok := h.Timestamp.Time()
+	if !ok {
+		at = c.now()
+	}
+	at = at.Round(time.Microsecond)
+	c.clock = at
+	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
+	check := c.to.CheckID
+	if c.back != nil { // it had that id, whatever anybody thinks of it
+		n.ID, check = c.back.Session, dialect.CheckFileID
+	}
+	if n.ID == "" || check(n.ID) != nil {
+		var err error
+		if n.ID, err = c.to.NewID(at, c.random); err != nil {
+			return err
+		}
+	}
+	if habits := c.to.Habits(); !habits.RenameByEntry && !habits.Nameless {
+		n.Title = c.title()
+	}
+	c.newOf = n
+	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
+	return nil
+}
+
+// title is the name of the session: the header's, or what the last entry about it says.
+func (c *crossing) title() string {
+	if h := c.tree.Header(); h.Title != "" {
+		return h.Title
+	}
+	return c.lastName()
+}
+
+func (c *crossing) lastName() string {
+	for i := c.tree.Len() - 1; i >= 0; i-- {
+		if e := c.tree.At(i); e.Kind == session.KindSessionInfo {
+			if body, err := e.Body(); err == nil {
+				if info, ok := body.(session.SessionInfo); ok {
+					return info.Name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// restore takes over the records that entries were converted from.
+func (c *crossing) restore(o *foundOrigin) {
+	p := &passage{restored: true, head: o.Head, tip: o.Tip}
+	for i := o.first; i <= o.last; i++ {
+		id := c.tree.At(i).ID
+		c.first[id], c.last[id] = o.Head, o.Tip
+		c.done[i] = true
+		p.entries = append(p.entries, i)
+	}
+	for _, r := range o.Records {
+		p.records, p.at = append(p.records, r.bytes()), append(p.at, r.At)
+	}
+	c.tip = o.Tip
+	c.settle(p)
+}
+
+func (c *crossing) settle(p *passage) {
+	if p == nil {
+		return
+	}
+	c.passages = append(c.passages, p)
+	for _, i := range p.entries {
+		c.passageOf[i] = p
+	}
+}
+
+// attach gives entries that have no record of their own to the passage before them, to be carried along.
+func (c *crossing) attach() {
+	if len(c.passageOf) == c.tree.Len() {
+		return
+	}
+	var at *passage
+	for _, p := range c.passages {
+		if !p.restored {
+			at = p
+			break
+		}
+	}
+	for i := range c.tree.Len() {
+		if p := c.passageOf[i]; p != nil {
+			if !p.restored {
+				at = p
+			}
+			continue
+		}
+		if at == nil || c.leaf != nil && !slices.Contains(c.onPath, i) {
+			c.dropped = append(c.dropped, i)
+			continue
+		}
+		at.extra = append(at.extra, i)
+	}
+}
+
+// firstOf and lastOf say what an entry is called in the new session.
+func (c *crossing) firstOf(id session.EntryID) session.EntryID {
+	if to, ok := c.first[id]; ok {
+		return to
+	}
+	return id
+}
+
+func (c *crossing) lastOf(id session.EntryID) session.EntryID {
+	if to, ok := c.last[id]; ok {
+		return to
+	}
+	return id
+}
+
+func (c *crossing) freshID() (session.EntryID, error) {
+	for range 100 {
+		id, err := c.to.NewEntryID(c.random)
+		if err != nil {
+			return "", err
+		}
+		if !c.used[id] {
+			c.used[id] = true
+			return id, nil
+		}
+	}
+	return "", errors.New("no free entry id found in 100 tries")
+}
+
+// timeOf is when an entry was made; one that does not say was made with the one before.
+func (c *crossing) timeOf(raw []byte) time.Time {
+	if at, ok := c.from.Codec().Time(raw).Time(); ok {
+		c.clock = at.Round(time.Microsecond)
+	}
+	return c.clock
+}
+
+// flat is a record of the new session and the passage that it belongs to: an index, or -1 for what belongs to none.
+type flat struct {
+	record  []byte
+	passage int
+	at      int
+}
+
+// flatten gives the records in the order in which they are written. Restored ones go where they were; all others stay
+// behind the one that they follow.
+func flatten(passages []*passage) []flat {
+	var list []flat
+	at := -1
+	for k, p := range passages {
+		for j, r := range p.records {
+			if p.restored {
+				at = p.at[j]
+			}
+			list = append(list, flat{r, k, at})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b flat) int { return cmp.Compare(a.at, b.at) })
+	return list
+}
+
+// headRecords gives what stands before the entries: the title slot, the header, or nothing.
+func (c *crossing) headRecords() ([][]byte, error) {
+	if o := c.back; o != nil {
+		var list [][]byte
+		for _, r := range []*carried{o.Slot, o.Header} {
+			if b := r.bytes(); b != nil {
+				list = append(list, b)
+			}
+		}
+		return list, nil
+	}
+	header, err := c.to.Header(c.newOf)
+	return some(header), err
+}
+
+func isNumber(value []byte) bool {
+	return len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && rawjson.Valid(value)
+}

@@ -100,6 +100,7 @@ func (a *app) root() *cobra.Command {
 		a.renameCommand(),
 		a.forkCommand(),
 		a.moveCommand(),
+		a.convertCommand(),
 	)
 	add(root, "care",
 		a.rmCommand(),

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) convertCommand() *cobra.Command {
+	var (
+		f                             sessionFlags
+		toName, leaf, out, reportFile string
+	)
+	cmd := &cobra.Command{
+		Use:   "convert <session> --to DIALECT",
+		Short: "Make a session of one agent into one of another",
+		Long: "Make a session of another agent from a session, where that agent keeps its own, and print its file. What the other\n" +
+			"agent can express is written as it would; what it cannot is carried along where there is room, so that converting back\n" +
+			"restores it. --report lists what became of everything. The new file is read back and compared before the command is\n" +
+			"done; the old one is not touched.\n\n" +
+			"An agent without branches gets the way to the leaf, and the other branches are carried along." + sessionHelp,
+		Example: "  treeline convert @last --to operator\n  treeline convert 01a1dcc8 --to pi --out /tmp --report loss.json\n  treeline convert @last --to wave --leaf 5a60be28",
+		Args:    args("<session>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if toName == "" {
+				return errNothing(cmd, "--to is missing")
+			}
+			r, err := a.convert(cmd.Context(), cmd, args[0], toName, leaf, out, f)
+			if err != nil {
+				return err
+			}
+			if reportFile != "" {
+				if err := saveReport(reportFile, r); err != nil {
+					return err
+				}
+			}
+			if f.json {
+				return writeJSON(a.stdout, r)
+			}
+			if why := outcome(r); why != "" {
+				fmt.Fprintf(a.stderr, "treeline: %s\n", why)
+			}
+			_, err = fmt.Fprintln(a.stdout, clean(r.Target.File))
+			return err
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT` ("+strings.Join(dialectNames(), ", ")+")")
+	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the way to the entry `ID`")
+	cmd.Flags().StringVar(&out, "out", "", "write it into the folder `DIR` instead of the agent's own")
+	cmd.Flags().StringVar(&reportFile, "report", "", "write what became of everything to `FILE`, as JSON")
+	f.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("to", completeDialect)
+	return cmd
+}
+
+func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf, out string, f sessionFlags) (store.ConvertReport, error) {
+	var none store.ConvertReport
+	s, err := a.writeStore()
+	if err != nil {
+		return none, err
+	}
+	opt := store.ConvertOptions{Dir: out}
+	if opt.To, err = s.Dialect(toName); err != nil {
+		return none, usageError{err, cmd}
+	}
+	open, err := openOptions(s, cmd, f)
+	if err != nil {
+		return none, err
+	}
+	path, err := a.locate(ctx, s, ref)
+	if err != nil {
+		return none, err
+	}
+	src, err := s.Open(ctx, path, open)
+	if err != nil {
+		return none, openError(path, err)
+	}
+	defer src.Close()
+	a.problems(src.Tree().Problems())
+	if cmd.Flags().Changed("leaf") {
+		id, err := entryOf(src, leaf)
+		if err != nil {
+			return none, err
+		}
+		opt.Leaf = &id
+	}
+	sess, r, err := s.ConvertSession(ctx, src, opt)
+	switch {
+	case errors.Is(err, backend.ErrExist):
+		return none, fmt.Errorf("%w; --out names another folder", err)
+	case err != nil:
+		return none, err
+	}
+	return r, sess.Close()
+}
+
+// outcome says in one line what was not converted.
+func outcome(r store.ConvertReport) string {
+	var lines, header int
+	for _, l := range r.Losses {
+		if l.Became == store.Dropped {
+			switch l.Kind {
+			case "line":
+				lines += l.Count
+			case "header", "slot":
+				header++
+			}
+		}
+	}
+	var parts []string
+	if r.Carried > 0 {
+		parts = append(parts, counted(r.Carried, "entry", "entries")+" carried along in part or whole")
+	}
+	if r.Dropped > 0 {
+		parts = append(parts, counted(r.Dropped, "entry", "entries")+" left out")
+	}
+	if lines > 0 {
+		parts = append(parts, counted(lines, "line", "lines")+" that could not be read left out")
+	}
+	if header > 0 {
+		parts = append(parts, "the header left out")
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "; --report lists them"
+}
+
+func saveReport(path string, r store.ConvertReport) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return atPath(path, err)
+	}
+	return errors.Join(writeJSON(file, r), file.Close())
+}

@@ -245,7 +245,7 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	}
 	for _, m := range messages {
 		for c := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
-			a.called(rawjson.Str(c, "id"), rawjson.Str(rawjson.Get(c, "function"), "name"), r.Line)
+			a.called(rawjson.Str(c, "id"), rawjson.Str(rawjson.Get(c, "function"), "name"), r.Line, false)
 		}
 	}
 	if u := b.Output.Usage; u != nil {
@@ -259,9 +259,10 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	}
 }
 
-// called notes a tool call: the response has it, and mostly an event tells of it too.
-func (a *audit) called(id, tool string, line int) {
-	if c := a.calls[id]; id == "" || c != nil && c.outputs == 0 {
+// called notes a tool call. The response has it, and mostly an event tells of it too. Some models use an id again when its
+// call is done.
+func (a *audit) called(id, tool string, line int, told bool) {
+	if c := a.calls[id]; id == "" || c != nil && (told || c.outputs == 0) {
 		return
 	}
 	a.ToolCalls++
@@ -281,7 +282,7 @@ func (a *audit) event(r Record, b *AgentEvent) {
 	}
 	switch EventType(b.Event) {
 	case "tool_call":
-		a.called(rawjson.Str(b.Event, "tool_call_id"), rawjson.Str(b.Event, "tool"), r.Line)
+		a.called(rawjson.Str(b.Event, "tool_call_id"), rawjson.Str(b.Event, "tool"), r.Line, true)
 	case "compaction_complete":
 		a.Compactions++
 	}

@@ -112,4 +112,6 @@ var methods = map[string]method{
 	"getRecentSessions": free(getRecentSessions),
 	"list":              free(list),
 	"listAll":           free(listAll),
+	"saveState":         free(saveState),
+	"loadState":         free(loadState),
 }

@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // companionLogs shows the states of a companion as logs, so that all that works on logs works on them: the state without its
-// messages is the first record, each message another one. A record that is appended is saved with the state as a whole.
+// messages is the first record, each message another one, whatever the name. A record that is appended is saved with the
+// state as a whole.
 //
 // The first record holds the time of the last save, which an append changes: the rest stays where it is.
 type companionLogs struct {
@@ -52,20 +54,50 @@ func (o *Options) withCompanions() {
 	}
 }
 
-// Companion gives the second place of an agent, by the name of the dialect that its states are read with.
+// Companion gives the second place of an agent, by the name of the dialect that its states are read with; "" is the first
+// that there is.
 func (s *Store) Companion(name string) (Companion, error) {
-	d, err := s.Dialect(name)
-	if err != nil {
-		return nil, err
-	}
-	if s.opt.OpenCompanion != nil {
-		for _, r := range d.Layout().Roots(s.opt.Env) {
-			if c, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
-				return c, nil
-			}
+	if name != "" {
+		if _, err := s.Dialect(name); err != nil {
+			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("states of %s are %w: the agent keeps none", name, ErrUnsupported)
+	for _, d := range s.opt.Dialects {
+		if c, ok := s.companion(d); ok && (name == "" || d.Name() == name) {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("states of %q are %w: the agent keeps none", name, ErrUnsupported)
+}
+
+func (s *Store) companion(d dialect.Dialect) (Companion, bool) {
+	if s.opt.OpenCompanion == nil {
+		return nil, false
+	}
+	for _, r := range d.Layout().Roots(s.opt.Env) {
+		if c, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+// LoadState finds the state of a session, in all places where there are some or, with a name, in that of one dialect.
+func (s *Store) LoadState(ctx context.Context, name string, id session.ID) (State, Companion, dialect.Dialect, error) {
+	if _, err := s.Companion(name); err != nil {
+		return State{}, nil, nil, err
+	}
+	for _, d := range s.opt.Dialects {
+		c, ok := s.companion(d)
+		if !ok || name != "" && d.Name() != name {
+			continue
+		}
+		state, err := c.Load(ctx, id)
+		if err == nil || !errors.Is(err, ErrNoSession) {
+			return state, c, d, err
+		}
+	}
+	return State{}, nil, nil, fmt.Errorf("%s: %w", id, ErrNoSession)
 }
 
 func (b *companionLogs) id(name string) (session.ID, error) {
@@ -172,12 +204,6 @@ func (b *companionLogs) Read(ctx context.Context, at backend.Log, offset int64) 
 			yield(backend.Record{}, err)
 			return
 		}
-		if !backend.IsText(at.Name) {
-			if offset == 0 {
-				yield(backend.Record{Data: text, End: at.Size}, nil)
-			}
-			return
-		}
 		for offset < at.Size {
 			end := offset + int64(bytes.IndexByte(text[offset:], '\n'))
 			if !yield(backend.Record{Offset: offset, Data: text[offset:end], End: end + 1}, nil) {
@@ -234,9 +260,8 @@ func (b *companionLogs) Append(ctx context.Context, at backend.Log, records ...[
 	}
 	spelled := true
 	now, err := b.change(ctx, at, func(s *State) error {
-		// A time of another length would move all messages. It is spelled anew first, and the caller looks again.
-		const usual = len("2006-01-02T15:04:05.000Z")
-		spelled = len(s.UpdatedAt) == usual
+		// The new time must not move the messages. What is no time gives way to one first, and the caller looks again.
+		spelled = len(usualTime(s.UpdatedAt)) == len(timeForm)
 		s.UpdatedAt = ""
 		if spelled {
 			for _, r := range records {

@@ -3,9 +3,11 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -28,8 +30,47 @@ func (s *State) record() []byte {
 	}
 	set("workspace_root", rawjson.Quote(s.Root), s.Root != "")
 	set("meta", rawjson.Compact(s.Meta), s.Meta != nil)
-	set("other", rawjson.Compact(s.Other), s.Other != nil)
+	for key, value := range rawjson.Fields(s.Other) {
+		set(key, rawjson.Compact(value), !slices.Contains(stateMembers, key))
+	}
 	return o
+}
+
+// stateMembers are the members of a state that have a place of their own in State, and what a record may not have.
+var stateMembers = []string{"schema_version", "session_id", "updated_at", "run_id", "invoke_seq", "workspace_root", "meta", "messages", "type"}
+
+// JSON is the state as one object, in the words of the format's document.
+func (s *State) JSON() []byte {
+	list := []byte{'['}
+	for i, m := range s.Messages {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, m...)
+	}
+	return rawjson.Set(s.record(), "messages", append(list, ']'))
+}
+
+// ParseState reads what JSON gives. The time may be left out.
+func ParseState(text []byte) (State, error) {
+	if !rawjson.IsObject(text) || !rawjson.Valid(text) {
+		return State{}, errors.New("a state is a JSON object")
+	}
+	if rawjson.Str(text, "session_id") == "" {
+		return State{}, errors.New("a state names its session: session_id is missing")
+	}
+	list := rawjson.Get(text, "messages")
+	if !rawjson.IsArray(list) {
+		return State{}, errors.New("a state has messages: a list")
+	}
+	records := [][]byte{rawjson.Delete(text, "messages")}
+	for m := range rawjson.Elements(list) {
+		if !rawjson.IsObject(m) {
+			return State{}, fmt.Errorf("message %d is no object", len(records))
+		}
+		records = append(records, rawjson.Compact(m))
+	}
+	return stateOf(records)
 }
 
 // stateOf is the state that records stand for.
@@ -43,10 +84,16 @@ func stateOf(records [][]byte) (State, error) {
 		s.InvokeSeq = &n
 	}
 	if meta := rawjson.Get(h, "meta"); rawjson.IsObject(meta) {
-		s.Meta = slices.Clone(meta)
+		s.Meta = slices.Clone(rawjson.Compact(meta))
 	}
-	if other := rawjson.Get(h, "other"); rawjson.IsObject(other) {
-		s.Other = slices.Clone(other)
+	other := []byte("{}")
+	for key, value := range rawjson.Fields(h) {
+		if !slices.Contains(stateMembers, key) {
+			other = rawjson.Set(other, key, rawjson.Compact(value))
+		}
+	}
+	if len(other) > 2 {
+		s.Other = other
 	}
 	for _, r := range records[1:] {
 		s.Messages = append(s.Messages, slices.Clone(r))
@@ -56,12 +103,25 @@ func stateOf(records [][]byte) (State, error) {
 
 // content is the log of a state, and where its messages begin.
 func (s *State) content() (text []byte, start int) {
-	text = append(s.record(), '\n')
+	first := *s
+	first.UpdatedAt = usualTime(s.UpdatedAt)
+	text = append(first.record(), '\n')
 	start = len(text)
 	for _, m := range s.Messages {
 		text = append(append(text, m...), '\n')
 	}
 	return text, start
+}
+
+// timeForm is how states spell times. All of them are of one length, so that a save moves no message of the log.
+const timeForm = "2006-01-02T15:04:05.000Z"
+
+// usualTime spells a time as usual, if it is one.
+func usualTime(text string) string {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t.UTC().Format(timeForm)
+	}
+	return text
 }
 
 // generation stands for the messages in the first size bytes of a log, and for the length of what is before them.

@@ -120,12 +120,13 @@ func firstRecords(ctx context.Context, b backend.Backend, at backend.Log) ([]dia
 func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) {
 		line := 0
+		_, state := b.(*companionLogs) // the file may be a document, the log is not
 		for r, err := range b.Read(ctx, at, 0) {
 			if err != nil {
 				yield(dialect.Record{}, err)
 				return
 			}
-			if backend.IsText(at.Name) {
+			if state || backend.IsText(at.Name) {
 				line++
 				if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
 					return

@@ -133,7 +133,7 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$
 // checkID says why an id will not do. It becomes the name of a file: the program itself lets "../x" pass.
 func checkID(id session.ID) error {
 	if !idPattern.MatchString(string(id)) || len(id) > 128 {
-		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
+		return &store.IDError{Err: fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)}
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ var groups = []group{
 	{"heap", heap},
 	{"context", contexts},
 	{"list", list},
+	{"append", appends},
 }
 
 // bench is one run of this program.

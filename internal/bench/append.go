@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// said is a message of 500 bytes of text, as an agent would hand it over.
+var said = []byte(`{"role":"user","content":"` + strings.Repeat("x", 500) + `"}`)
+
+// appends writes to sessions, lock included, beside loops that do nothing but write.
+func appends(b *bench) error {
+	if err := b.appendNone(); err != nil {
+		return err
+	}
+	return b.appendAlways()
+}
+
+// fresh begins a session in a file of its own.
+func (b *bench) fresh(level treeline.WriteOptions) (*treeline.Session, error) {
+	home, err := os.MkdirTemp(b.dir, "append-")
+	if err != nil {
+		return nil, err
+	}
+	st, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
+	if err != nil {
+		return nil, err
+	}
+	level.Defer = dialect.DeferNever
+	return st.Create(context.Background(), treeline.CreateOptions{CWD: "/work", Write: level})
+}
+
+// say appends n messages.
+func say(s *treeline.Session, n int) error {
+	for range n {
+		if _, err := s.AppendMessage(context.Background(), said); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bare writes n records to a new file, and syncs each where that is asked for.
+func (b *bench) bare(record []byte, n int, sync bool) error {
+	path := filepath.Join(b.dir, "bare")
+	f, err := durable.OS{}.Open(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	for range n {
+		if _, err := f.Write(record); err != nil {
+			return err
+		}
+		if sync {
+			if err := f.Sync(durable.Data); err != nil {
+				return err
+			}
+		}
+	}
+	return f.Close()
+}
+
+// appendNone measures processor time at level none, where nothing waits for a disk.
+func (b *bench) appendNone() error {
+	const n = 10_000
+	level := treeline.WriteOptions{Durability: treeline.DurabilityNone}
+	s, err := b.fresh(level)
+	if err != nil {
+		return err
+	}
+	record, err := lastRecord(s)
+	if err != nil {
+		return err
+	}
+	bare, err := b.best(func() error { return b.bare(record, n, false) })
+	if err != nil {
+		return err
+	}
+	begin := func() (*treeline.Session, error) { return b.fresh(level) }
+	ours, err := b.best(func() error {
+		s, err := begin()
+		if err == nil {
+			err = say(s, n)
+		}
+		if err == nil {
+			err = s.Close()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "append 10,000 messages, level none", figure: ms(ours), baseline: "write(2) " + ms(bare),
+		ratio: float64(ours) / float64(bare), target: 5, most: true})
+	// The same into a log that is ten times as long by then.
+	if err := say(s, 9*n); err != nil {
+		return err
+	}
+	later, err := b.best(func() error { return say(s, n) })
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "the same behind 90,000 others", figure: ms(later), baseline: "at the beginning " + ms(ours),
+		ratio: float64(later) / float64(ours), target: 1.3, most: true})
+	return s.Close()
+}
+
+// lastRecord appends a message and gives its line.
+func lastRecord(s *treeline.Session) ([]byte, error) {
+	if err := say(s, 2); err != nil {
+		return nil, err
+	}
+	e, ok := s.Tree().Leaf()
+	if !ok {
+		return nil, fmt.Errorf("%s: there is no entry", filepath.Base(s.Path()))
+	}
+	raw, err := e.Raw()
+	return append(raw, '\n'), err
+}
+
+// appendAlways measures time, since what is waited for is the disk.
+func (b *bench) appendAlways() error {
+	const n, appenders = 300, 64
+	const shared = 20 * appenders
+	level := treeline.WriteOptions{Durability: treeline.DurabilityAlways}
+	s, err := b.fresh(level)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	record, err := lastRecord(s)
+	if err != nil {
+		return err
+	}
+	var bare, one, many time.Duration
+	for range b.rounds { // by turns, so that a busy disk is busy for all
+		for _, m := range []struct {
+			least *time.Duration
+			do    func() error
+		}{
+			{&bare, func() error { return b.bare(record, n, true) }},
+			{&one, func() error { return say(s, n) }},
+			{&many, func() error { return together(s, appenders, shared) }},
+		} {
+			start := time.Now()
+			if err := m.do(); err != nil {
+				return err
+			}
+			if took := time.Since(start); *m.least == 0 || took < *m.least {
+				*m.least = took
+			}
+		}
+	}
+	rate := func(n int, d time.Duration) string { return fmt.Sprintf("%.0f/s", float64(n)/d.Seconds()) }
+	b.add(row{what: "append, level always", figure: rate(n, one), baseline: "write+fdatasync " + rate(n, bare),
+		ratio: float64(bare) / float64(one), target: 0.8})
+	b.add(row{what: "64 appenders, level always", figure: rate(shared, many), baseline: "one " + rate(n, one),
+		ratio: float64(one) / n / (float64(many) / shared), target: 8})
+	return nil
+}
+
+// together has many appenders share n messages.
+func together(s *treeline.Session, appenders, n int) error {
+	var group sync.WaitGroup
+	errs := make(chan error, appenders)
+	for i := range appenders {
+		share := n / appenders
+		if i < n%appenders {
+			share++
+		}
+		group.Go(func() { errs <- say(s, share) })
+	}
+	group.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -104,6 +104,11 @@ var methods = map[string]method{
 	"isPersisted":         get(isPersisted),
 	"buildSessionContext": {maybe, parsed(buildSessionContext)},
 
+	// Runs.
+	"startRun":     {maybe, parsed(startRun)},
+	"appendRecord": free(appendRecord),
+	"endRun":       free(endRun),
+
 	// Without a session.
 	"loadEntries":       free(loadEntries),
 	"parseEntries":      free(parseEntries),

@@ -50,6 +50,7 @@ type client struct {
 
 	mu       sync.Mutex
 	sessions map[string]*openSession
+	runs     map[string]*store.Recording
 	last     int   // the last handle
 	free     queue // requests without a session
 
@@ -253,6 +254,9 @@ func (c *client) closeAll() error {
 		if open.s != nil {
 			errs = append(errs, open.s.Close())
 		}
+	}
+	for _, r := range c.runs {
+		errs = append(errs, r.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,131 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Runs are recorded beside sessions. They have handles of their own.
+
+type startRunParams struct {
+	SessionID *string         `json:"sessionId"`
+	Dialect   *string         `json:"dialect"`
+	Header    json.RawMessage `json:"header"`
+}
+
+// startRun begins a run of an open session, of one that is named, or of none.
+func startRun(c *call, p startRunParams) ([]byte, error) {
+	opt := store.RunOptions{Session: session.ID(or(p.SessionID, "")), Header: given(p.Header), Write: c.opt.Write}
+	if c.open != nil {
+		id := c.open.s.ID()
+		if opt.Session != "" && opt.Session != id {
+			return nil, badParams(`parameter "sessionId": the session's own id is %q`, id)
+		}
+		opt.Session = id
+	}
+	if name := or(p.Dialect, ""); name != "" {
+		d, err := c.store.Dialect(name)
+		if err != nil {
+			return nil, err
+		}
+		opt.Dialect = d
+	}
+	r, err := c.store.StartRun(c.ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.last++
+	handle := "r" + strconv.Itoa(c.last)
+	if c.runs == nil {
+		c.runs = map[string]*store.Recording{}
+	}
+	c.runs[handle] = r
+	c.mu.Unlock()
+	text := append([]byte(`{"run":`), quote(handle)...)
+	text = append(append(text, `,"id":`...), quote(r.Header().RunID)...)
+	text = append(append(text, `,"file":`...), quote(r.Path())...)
+	return append(text, '}'), nil
+}
+
+// recording gives the run with that handle.
+func (c *call) recording(handle *string) (*store.Recording, error) {
+	var w wanted
+	name := need(&w, "run", handle)
+	if w.err != nil {
+		return nil, w.err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.runs[name]
+	if !ok {
+		return nil, badParams("parameter %q: no run %q is being recorded", "run", name)
+	}
+	return r, nil
+}
+
+type appendRecordParams struct {
+	Run    *string         `json:"run"`
+	Record json.RawMessage `json:"record"`
+}
+
+func appendRecord(c *call, p appendRecordParams) ([]byte, error) {
+	r, err := c.recording(p.Run)
+	if err != nil {
+		return nil, err
+	}
+	var w wanted
+	record := w.needJSON("record", p.Record, "{", "an object")
+	if w.err != nil {
+		return nil, w.err
+	}
+	written, err := r.AppendRaw(c.ctx, record)
+	if err != nil {
+		return nil, refused(err)
+	}
+	text := append([]byte(`{"type":`), quote(string(written.Type))...)
+	if written.HasSeq {
+		text = strconv.AppendInt(append(text, `,"seq":`...), written.Seq, 10)
+	}
+	return append(text, '}'), nil
+}
+
+// refused is the answer for a record that does not fit.
+func refused(err error) error {
+	if errors.Is(err, run.ErrRefused) && !errors.Is(err, run.ErrEnded) {
+		return badParams("%v", err)
+	}
+	return err
+}
+
+type endRunParams struct {
+	Run     *string `json:"run"`
+	Outcome *string `json:"outcome"`
+	Final   *string `json:"final"`
+}
+
+// endRun writes run.end, unless a record said it already, and closes the log. The handle is gone unless the outcome is
+// refused.
+func endRun(c *call, p endRunParams) ([]byte, error) {
+	r, err := c.recording(p.Run)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Ended() {
+		var w wanted
+		outcome := need(&w, "outcome", p.Outcome)
+		if w.err != nil {
+			return nil, w.err
+		}
+		err = r.End(c.ctx, outcome, or(p.Final, ""))
+	}
+	c.mu.Lock()
+	delete(c.runs, *p.Run)
+	c.mu.Unlock()
+	return null, errors.Join(err, r.Close())
+}

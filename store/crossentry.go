@@ -285,15 +285,11 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		message, out.Role = seen, c.from.Codec().Role(seen)
 	}
 	out.Parts = c.parts(message)
+	c.noteTools(out.Parts)
 	for i, part := range out.Parts {
-		switch part := part.(type) {
-		case session.ToolCall:
-			c.tools[part.ID] = part.Name
-		case session.ToolResult:
-			if part.Name == "" {
-				part.Name = c.tools[part.CallID]
-				out.Parts[i] = part
-			}
+		if r, ok := part.(session.ToolResult); ok && r.Name == "" {
+			r.Name = c.tools[r.CallID]
+			out.Parts[i] = r
 		}
 	}
 	return out, true

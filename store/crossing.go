@@ -187,6 +187,7 @@ func (c *crossing) restore(o *foundOrigin) {
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
+		c.learn(c.tree.At(i))
 		c.done[i] = true
 		p.entries = append(p.entries, i)
 	}
@@ -195,6 +196,30 @@ func (c *crossing) restore(o *foundOrigin) {
 	}
 	c.tip = o.Tip
 	c.settle(p)
+}
+
+// learn takes from an entry that is not converted itself what others need to know: models, and the names of tools.
+func (c *crossing) learn(e session.Entry) {
+	body, err := e.Body()
+	if err != nil {
+		return // nobody needs it
+	}
+	c.inherit(e, body)
+	switch b := body.(type) {
+	case session.ModelChange:
+		c.said[e.Index] = b.Provider + "/" + b.ModelID
+	case session.Message:
+		c.noteTools(c.parts(b.JSON))
+	}
+}
+
+// noteTools remembers the names of tools: some agents name them in calls alone.
+func (c *crossing) noteTools(parts []session.Part) {
+	for _, part := range parts {
+		if call, ok := part.(session.ToolCall); ok {
+			c.tools[call.ID] = call.Name
+		}
+	}
 }
 
 func (c *crossing) settle(p *passage) {

@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -136,5 +138,27 @@ func TestConvertFixtures(t *testing.T) {
 				d.must(src.Close())
 			}
 		})
+	}
+}
+
+// forgetful loses the last record of a log that it creates.
+type forgetful struct{ backend.Backend }
+
+func (b forgetful) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
+	return b.Backend.Create(ctx, name, records[:len(records)-1]...)
+}
+
+// A file that does not say the same when it is read back is removed again.
+func TestConvertReadsBack(t *testing.T) {
+	d := newDesk(t)
+	s := d.wrapping(func(b backend.Backend) backend.Backend { return forgetful{b} })
+	path := d.put("in/a.jsonl", samples["pi"])
+	out := t.TempDir()
+	_, _, err := s.Convert(t.Context(), path, store.ConvertOptions{To: d.dialect("operator"), Dir: out, Write: d.options()})
+	if !errors.Is(err, store.ErrConverted) {
+		t.Errorf("error %v, want %v", err, store.ErrConverted)
+	}
+	if left, _ := filepath.Glob(filepath.Join(out, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

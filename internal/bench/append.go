@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -142,7 +143,7 @@ func lastRecord(s *treeline.Session) ([]byte, error) {
 }
 
 // appendAlways measures time, since what is waited for is the disk: in small blocks by turns, so that a busy disk is busy
-// for all. The median of the blocks counts.
+// for both.
 func (b *bench) appendAlways() error {
 	const n, appenders, shared = 20, 64, 10 * 64
 	s, err := b.fresh(treeline.WriteOptions{Durability: treeline.DurabilityAlways})
@@ -159,31 +160,39 @@ func (b *bench) appendAlways() error {
 		return err
 	}
 	defer f.Close()
-	blocks := []func() error{
-		func() error { return bare(f, record, n, true) },
-		func() error { return say(s, n) },
-		func() error { return together(s, appenders, shared) },
+	one := func() error { return say(s, n) }
+	rate, base, ratio, err := b.byTurns(one, n, func() error { return bare(f, record, n, true) }, n)
+	if err != nil {
+		return err
 	}
-	times := make([][]float64, len(blocks)) // seconds
-	for range 6 * b.rounds {
-		for i, block := range blocks {
-			start := time.Now()
-			if err := block(); err != nil {
-				return err
-			}
-			times[i] = append(times[i], time.Since(start).Seconds())
-		}
+	b.add(row{what: "append, level always", figure: rate, baseline: "write+fdatasync " + base, ratio: ratio, target: 0.8})
+	rate, base, ratio, err = b.byTurns(func() error { return together(s, appenders, shared) }, shared, one, n)
+	if err != nil {
+		return err
 	}
-	for _, t := range times {
-		slices.Sort(t)
-	}
-	rate := func(i, n int) float64 { return float64(n) / times[i][len(times[i])/2] }
-	plain, one, many := rate(0, n), rate(1, n), rate(2, shared)
-	b.add(row{what: "append, level always", figure: fmt.Sprintf("%.0f/s", one), baseline: fmt.Sprintf("write+fdatasync %.0f/s", plain),
-		ratio: one / plain, target: 0.8})
-	b.add(row{what: "64 appenders, level always", figure: fmt.Sprintf("%.0f/s", many), baseline: fmt.Sprintf("one %.0f/s", one),
-		ratio: many / one, target: 8})
+	b.add(row{what: "64 appenders, level always", figure: rate, baseline: "one " + base, ratio: ratio, target: 8})
 	return nil
+}
+
+// byTurns runs two things that do so many steps each, and says how many a second each does, and how much more the first
+// does; of many pairs the one in the middle counts.
+func (b *bench) byTurns(f func() error, n int, base func() error, m int) (rate, baseRate string, ratio float64, err error) {
+	type pair struct{ f, base float64 } // steps a second
+	var pairs []pair
+	for range 8 * b.rounds {
+		start := time.Now()
+		if err := base(); err != nil {
+			return "", "", 0, err
+		}
+		middle := time.Now()
+		if err := f(); err != nil {
+			return "", "", 0, err
+		}
+		pairs = append(pairs, pair{float64(n) / time.Since(middle).Seconds(), float64(m) / middle.Sub(start).Seconds()})
+	}
+	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Compare(x.f/x.base, y.f/y.base) })
+	p := pairs[len(pairs)/2]
+	return fmt.Sprintf("%.0f/s", p.f), fmt.Sprintf("%.0f/s", p.base), p.f / p.base, nil
 }
 
 // together has many appenders share n messages.

@@ -248,14 +248,16 @@ func (g *collector) scan(ctx context.Context, folder string) (fresh int, err err
 			g.obstacle(named(path, err))
 			continue
 		}
-		if g.seen[path] == log {
+		// A file below two folders may be two logs: as it is, and as a companion shows it.
+		key := folder + "\x00" + log.Name
+		if g.seen[key] == log {
 			continue
 		}
 		fresh++
 		err := g.references(ctx, b, log)
 		switch {
 		case err == nil:
-			g.seen[path] = log
+			g.seen[key] = log
 		case errors.Is(err, backend.ErrNotExist), errors.Is(err, backend.ErrChanged):
 			// It is somewhere else, or something else, now: the next pass will see.
 		default:

@@ -140,6 +140,18 @@ type Reader interface {
 	io.Closer
 }
 
+// Viewer is a Backend that can show a whole log at once, without copying it.
+type Viewer interface {
+	// View calls look with the bytes of the log up to at.Size, newlines included. They are valid until look returns, and
+	// for its goroutine only. It returns the error of look, or ErrChanged where the log was truncated or replaced
+	// meanwhile: look may then have seen bytes that were never the log's, and may have been left in the middle, as by a
+	// panic. What look found counts only where View returns nil.
+	//
+	// Where the log is better read (it is small, or cannot be shown), View does not call look and returns an error that
+	// wraps errors.ErrUnsupported.
+	View(ctx context.Context, at Log, look func(data []byte) error) error
+}
+
 // Syncer is a Backend whose appends may return before they are lasting.
 type Syncer interface {
 	// Sync returns when all that was written to the log up to now survives a crash of the machine. After an error a

@@ -46,16 +46,16 @@ func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dial
 	l := loaded{builder: seeded(d, path, src, known)}
 	l.builder.Expect(at.Size)
 	l.dec = d.NewDecoder(l.builder)
-	for r, err := range records(ctx, b, at) {
-		if err != nil {
-			return l, err
-		}
+	err := eachRecord(ctx, b, at, func(r dialect.Record) {
 		known := l.builder.Len()
 		l.dec.Decode(r)
 		l.lines = r.Line
 		if r.Torn {
 			l.loose = isLoose(r.Data, r.Torn, l.builder.Len()-known)
 		}
+	})
+	if err != nil {
+		return l, err
 	}
 	if err := l.dec.Finish(); err != nil {
 		var p *session.Problem

@@ -7,7 +7,8 @@
 // Reading changes nothing, not even a time. Read and Open hold the file: what a rename replaces meanwhile is read to its
 // end as it was. A file that is cut or rewritten in place under a reader gives ErrChanged. That is noticed by length,
 // time and the last 64 bytes after every chunk, before the chunk is handed on; what cannot be noticed is a rewrite in
-// place that keeps the length within one tick of the file system's clock (up to 10 ms) of our first look.
+// place that keeps the length within one tick of the file system's clock (up to 10 ms) of our first look. View maps the
+// file and looks in the end.
 //
 // # Identity
 //

@@ -60,6 +60,14 @@ type File interface {
 	io.Closer
 }
 
+// Mapper is a File whose bytes can be had without copying them.
+type Mapper interface {
+	// Map gives the first size bytes of the file as they are at any moment: another's writes show in them. To look at
+	// bytes that were cut off meanwhile is a fault that ends the program, unless debug.SetPanicOnFault makes a panic of
+	// it. After unmap, to look at any of them is one.
+	Map(size int64) (data []byte, unmap func() error, err error)
+}
+
 // Scope says how much Sync waits for.
 type Scope bool
 

@@ -16,8 +16,9 @@
 //
 // Chunks are read into one buffer that is used again and again, and records are slices of that buffer, so a record costs
 // no allocation and is valid only until the next one is asked for. A longer line makes the buffer grow; the big buffer is
-// dropped as soon as the line is behind us. Mapping the file instead would save one copy, but a file that another
-// program truncates while it is mapped kills the reader with SIGBUS, and agents do truncate their logs.
+// dropped as soon as the line is behind us. Mapping the file instead saves one copy, but a file that another program
+// truncates while it is mapped kills a reader that takes no care, and agents do truncate their logs: see View of package
+// backend/file, for who reads a large log from beginning to end.
 package jsonl
 
 import (

@@ -1,0 +1,107 @@
+package file_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+)
+
+// viewed is a log that is large enough to be mapped.
+func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string) {
+	t.Helper()
+	root := t.TempDir()
+	content = strings.Repeat(strings.Repeat("x", 99)+"\n", 20_000)
+	if err := put(root, "log.jsonl", []byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(root, "log.jsonl")
+	// An old time, as a log has that was not written this very moment: a change then shows in the time.
+	if err := os.Chtimes(path, fixed, fixed); err != nil {
+		t.Fatal(err)
+	}
+	b = open(t, root, file.Options{ReadOnly: true})
+	at, err := b.Stat(t.Context(), "log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, at, path, content
+}
+
+// view skips where files cannot be mapped: there View says so, and nobody calls it again.
+func view(t *testing.T, b *file.Backend, at backend.Log, look func([]byte) error) error {
+	t.Helper()
+	err := b.View(t.Context(), at, look)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	return err
+}
+
+func TestView(t *testing.T) {
+	b, at, _, content := viewed(t)
+	got := ""
+	if err := view(t, b, at, func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	enough := errors.New("enough")
+	if err := view(t, b, at, func([]byte) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("an error of look came back as %v", err)
+	}
+	if err := b.View(t.Context(), backend.Log{Name: "small.jsonl", Size: 10}, nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a small log: %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.View(gone, at, func([]byte) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// A mapped page that is cut off is gone. Without a guard, looking at it ends the process.
+func TestChangedWhileViewed(t *testing.T) {
+	for what, change := range map[string]func(path, content string) error{
+		"cut":     func(path, _ string) error { return os.Truncate(path, 5000) },
+		"emptied": func(path, _ string) error { return os.Truncate(path, 0) },
+		"longer":  func(path, _ string) error { return os.WriteFile(path, []byte(strings.Repeat("y", 3_000_000)), 0o600) },
+		"same length": func(path, content string) error {
+			return os.WriteFile(path, []byte(strings.ReplaceAll(content, "x", "y")), 0o600)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			b, at, path, content := viewed(t)
+			err := view(t, b, at, func(data []byte) error {
+				if err := change(path, content); err != nil {
+					t.Error(err)
+				}
+				if n := strings.Count(string(data), "\n"); n == 20_000 && what != "same length" {
+					t.Errorf("all is still there")
+				}
+				return nil
+			})
+			if !errors.Is(err, backend.ErrChanged) {
+				t.Errorf("%v, want ErrChanged", err)
+			}
+		})
+	}
+}
+
+func TestPanicWhileViewed(t *testing.T) {
+	b, at, path, _ := viewed(t)
+	panicking := func(change func()) (cause any, err error) {
+		defer func() { cause = recover() }()
+		return nil, view(t, b, at, func([]byte) error { change(); panic("a mistake") })
+	}
+	if cause, _ := panicking(func() {}); cause != "a mistake" {
+		t.Errorf("a panic that is nobody else's fault: %v", cause)
+	}
+	cause, err := panicking(func() { _ = os.Truncate(path, 0) })
+	if cause != nil || !errors.Is(err, backend.ErrChanged) {
+		t.Errorf("a panic while the file changed: %v, %v", cause, err)
+	}
+}

@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// A session that a careless program writes anew, again and again, while it is opened: each time there is the session, or an
+// error, and never a crash.
+func TestOpenWhileRewritten(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "session.jsonl")
+	log := gen.Session(gen.Options{Seed: 3, Bytes: 3_000_000})
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for round := 0; ctx.Err() == nil; round++ {
+			cut := len(log) * (round % 7) / 7
+			if err := os.Truncate(path, int64(cut)); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := os.WriteFile(path, log, 0o600); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Duration(round%5) * time.Millisecond)
+		}
+	})
+	s := childStore(home)
+	opened, failed := 0, 0
+	for ctx.Err() == nil {
+		sess, err := s.Open(t.Context(), path, store.OpenOptions{})
+		if err != nil {
+			failed++
+			if !errors.Is(err, backend.ErrChanged) && !errors.Is(err, store.ErrNotSession) {
+				t.Fatalf("%v", err)
+			}
+			continue
+		}
+		opened++
+		if err := sess.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	t.Logf("opened %d times, failed %d times", opened, failed)
+	// Left alone it is whole again.
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sess, err := s.Open(t.Context(), path, store.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sess.Close()
+	if got, want := sess.Tree().Len(), bytes.Count(log, []byte("\n"))-1; got != want {
+		t.Errorf("%d entries, want %d", got, want)
+	}
+}

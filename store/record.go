@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -20,8 +21,8 @@ import (
 type RunOptions struct {
 	// Session is the id of the session that the run belongs to; "" where there is none.
 	Session session.ID
-	// Dialect is the agent in whose place the log is kept. nil: where the session has runs already, and otherwise in a
-	// place of our own.
+	// Dialect is the agent in whose place the log is kept. nil: the place of the agent whose session it is, or that has
+	// runs of it already, and otherwise one of our own.
 	Dialect dialect.Dialect
 	// Header is the header's record, as an agent wrote it; nil: it is made. Id, session, start and version are filled in
 	// where they are missing.
@@ -165,22 +166,28 @@ func (s *Store) placeFor(ctx context.Context, opt RunOptions) (runPlace, error) 
 		return runPlace{d: d, dir: d.Layout().Roots(s.opt.Env)[0].Sessions}, nil
 	}
 	id := cmp.Or(string(opt.Session), rawjson.Str(opt.Header, "session_id"))
-	for _, p := range places {
-		if p.own {
-			return p, nil
-		}
-		if id == "" {
-			continue
-		}
-		rows, err := s.runsIn(ctx, p, RunListOptions{})
-		if err != nil {
-			return runPlace{}, err
-		}
-		for _, r := range rows {
-			if r.Err == nil && r.Header.SessionID == id {
+	own := slices.IndexFunc(places, func(p runPlace) bool { return p.own })
+	if id != "" {
+		row, err := s.Find(ctx, id)
+		known := err == nil && string(row.ID) == id
+		for _, p := range places {
+			if p.own {
+				continue
+			}
+			if known && within(p.dir, row.Path) {
+				return p, nil // the agent's session: its run too
+			}
+			rows, err := s.runsIn(ctx, p, RunListOptions{})
+			if err != nil {
+				return runPlace{}, err
+			}
+			if slices.ContainsFunc(rows, func(r RunRow) bool { return r.Err == nil && r.Header.SessionID == id }) {
 				return p, nil
 			}
 		}
+	}
+	if own >= 0 {
+		return places[own], nil
 	}
 	return runPlace{}, fmt.Errorf("there is no place for runs: %w", ErrUnsupported)
 }

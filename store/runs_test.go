@@ -162,6 +162,18 @@ func TestRunPlaces(t *testing.T) {
 	if got := d.list(""); len(got) != 3 {
 		t.Errorf("%q", got)
 	}
+	// A session of codelia's own that has no runs yet.
+	const third = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
+	state := filepath.Join(d.home, ".codelia", "sessions", "state", third+".json")
+	if err := os.MkdirAll(filepath.Dir(state), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(state, []byte(`{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.home, ".codelia")) {
+		t.Errorf("%s", r.Path())
+	}
 	pi, err := d.Dialect("pi")
 	if err != nil {
 		t.Fatal(err)
@@ -170,8 +182,8 @@ func TestRunPlaces(t *testing.T) {
 		t.Error(err)
 	}
 	id := first.Header().RunID
-	for _, ref := range []string{id, id[:9], strings.ToUpper(id[:9]), "@last"} {
-		if _, err := d.FindRun(t.Context(), ref); err != nil && ref != id[:9] && ref != strings.ToUpper(id[:9]) {
+	for _, ref := range []string{id, strings.ToUpper(id), "@last"} {
+		if _, err := d.FindRun(t.Context(), ref); err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}

@@ -349,3 +349,34 @@ func TestInterleaved(t *testing.T) {
 	d.same(d.seen(path), []string{"one", "ours", "next"})
 	d.memoryEqualsDisk(s)
 }
+
+// Who opens a session while others rewrite it sees the old one or the new one.
+func TestOpenWhileRewritten(t *testing.T) {
+	d := newDesk(t)
+	a, _, _ := d.two("")
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := a.Rename(context.Background(), "x"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for range 100 {
+		r, err := d.Open(t.Context(), a.Path(), store.OpenOptions{})
+		d.must(err)
+		d.must(r.Close())
+		w, err := d.OpenWrite(t.Context(), a.Path(), d.fill(store.CreateOptions{}))
+		d.must(err)
+		d.must(w.Close())
+	}
+	close(stop)
+	group.Wait()
+}

@@ -34,6 +34,9 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 		return nil, err
 	}
 	sess, err := s.openWrite(ctx, b, filepath.Base(abs), path, opt)
+	for try := 0; try < rewritten && errors.Is(err, backend.ErrChanged); try++ {
+		sess, err = s.openWrite(ctx, b, filepath.Base(abs), path, opt)
+	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}

@@ -47,9 +47,16 @@ func (s *Store) Open(ctx context.Context, path string, opt OpenOptions) (*Sessio
 // OpenLog opens the session in a log of any backend. The path is how it is called in messages; it also decides between
 // the values of a family.
 func (s *Store) OpenLog(ctx context.Context, b backend.Backend, name, path string, opt OpenOptions) (*Session, error) {
-	sess, _, err := s.openLog(ctx, b, name, path, opt)
-	return sess, err
+	for try := 0; ; try++ {
+		sess, _, err := s.openLog(ctx, b, name, path, opt)
+		if try == rewritten || !errors.Is(err, backend.ErrChanged) {
+			return sess, err
+		}
+	}
 }
+
+// rewritten is how often a log that others rewrite while it is opened is looked at again.
+const rewritten = 100
 
 // openLog is OpenLog for those who go on reading.
 func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path string, opt OpenOptions) (*Session, loaded, error) {

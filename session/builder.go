@@ -13,6 +13,9 @@ import (
 type Envelope struct {
 	// ID is the entry's id as text; nil where the record has none, then the Builder derives one.
 	ID []byte
+	// Made: the record has none, and the decoder made ID up. It must be the same each time the log is read, and no other
+	// entry's.
+	Made bool
 	// Parent is the parent's id; nil for a root. InOrder says that the parent is the entry added before.
 	Parent  []byte
 	InOrder bool
@@ -168,6 +171,9 @@ func (b *Builder) Add(env *Envelope) {
 		n.flags |= derivedID
 	default:
 		n.id = b.keep(env.ID)
+		if env.Made {
+			n.flags |= derivedID
+		}
 	}
 	t.nodes = append(t.nodes, n)
 	if b.finished || len(t.nodes)-b.indexed >= indexAtOnce {

@@ -35,6 +35,7 @@ type decoder struct {
 	b       *session.Builder
 	lines   dialect.Lines
 	env     session.Envelope
+	id      [8]byte
 	header  bool
 	refused *session.Problem // why there is no header
 }
@@ -135,11 +136,16 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 		Advice:  "the file was not changed; if it is a run log, its header line was damaged or lost"}
 }
 
-// entry hands an envelope to the builder. Records have no ids: they get some.
+// entry hands an envelope to the builder. Records have no ids: they get eight hex digits, made from their position so that
+// no two are equal (an odd factor turns numbers of 32 bits into each other) or begin alike.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, s *run.Scanned) {
 	kind, role := kindOf(s.Type)
+	short := uint32(dec.b.Len()+1) * 2654435769
+	for k := range dec.id {
+		dec.id[k] = "0123456789abcdef"[short>>(28-4*k)&0xf]
+	}
 	dec.env = session.Envelope{
-		InOrder: true, Kind: kind, Role: role, Type: s.Type, Span: span, Line: r.Line, Record: record,
+		ID: dec.id[:], Made: true, InOrder: true, Kind: kind, Role: role, Type: s.Type, Span: span, Line: r.Line, Record: record,
 	}
 	dec.b.Add(&dec.env)
 }

@@ -351,7 +351,7 @@ func TestInterleaved(t *testing.T) {
 }
 
 // Who opens a session while others rewrite it sees the old one or the new one.
-func TestOpenWhileRewritten(t *testing.T) {
+func TestOpenAmongRewrites(t *testing.T) {
 	d := newDesk(t)
 	a, _, _ := d.two("")
 	stop := make(chan struct{})

@@ -89,6 +89,10 @@ func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
 		d = s.opt.Dialects[0]
 	}
 	w, ok := d.(dialect.Writer)
+	if _, runs := d.(dialect.Runs); runs && !ok {
+		return nil, fmt.Errorf("changing the log of a run of %s is %w: 'treeline run record' records one, 'treeline convert' makes a session of one",
+			d.Name(), ErrUnsupported)
+	}
 	if !ok {
 		return nil, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
 	}

@@ -122,7 +122,7 @@ func TestRebinding(t *testing.T) {
 		equal(t, "getLabel", c.raw("getLabel", members{"session": h, "id": a}), `"L"`)
 
 		branchedID := m["id"]
-		m = c.object("fork", at)
+		c.object("fork", at)
 		parent := map[string]any{"omp": branchedID, "pi": branched}[dialect]
 		equal(t, "parent of the fork", c.object("getHeader", at)["parentSession"], parent)
 		equal(t, "all entries", len(c.list("getEntries", at)), 3)

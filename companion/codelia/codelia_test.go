@@ -281,7 +281,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 		}
 	}
 	empty := filepath.Join(dir, "none")
-	if list, err := codelia.New(empty, codelia.Options{}).List(context.Background()); err != nil || list != nil && len(list) > 0 {
+	if list, err := codelia.New(empty, codelia.Options{}).List(context.Background()); err != nil || len(list) > 0 {
 		t.Error(list, err)
 	}
 	if _, err := os.Stat(empty); err == nil {

@@ -7,8 +7,9 @@ type Member struct {
 
 	escaped  bool // the key has a backslash
 	key, end int  // what is between the quotes of the key
-	value    int  // where the value begins, or white space before it
-	stop     int  // the end of a value that is a string, 0 where it is not known
+	// stop is the end of a value that is a string and stands directly behind the colon, and that directly behind the key; 0
+	// where it is not.
+	stop int
 }
 
 // Outline goes once through the object that begins at i. It gives the members, each followed by its own members where it
@@ -47,12 +48,13 @@ func (t *Text) Value(m *Member) []byte {
 	if m.stop == 0 {
 		return t.found(m)
 	}
-	return t.b[m.value:m.stop]
+	return t.b[m.end+2 : m.stop]
 }
 
 // found gives a value of which it is known only where it begins, and that it is good.
 func (t *Text) found(m *Member) []byte {
-	start := SkipSpace(t.b, m.value)
+	colon := SkipSpace(t.b, m.end+1)
+	start := SkipSpace(t.b, colon+1)
 	end, _ := Skip(t.b, start)
 	return t.b[start:end]
 }

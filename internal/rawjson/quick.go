@@ -96,7 +96,8 @@ key: // b[i] is a quote
 			goto stop
 		}
 		if open <= w.watch && (open != inner || b[i+1] == w.first || b[i+1] == '\\') {
-			if w.n >= len(w.members) {
+			n := w.n
+			if uint(n) >= uint(len(w.members)) {
 				goto stop
 			}
 			for j := i + 1; j < end-1; j += 8 {
@@ -107,9 +108,9 @@ key: // b[i] is a quote
 					goto stop // a backslash in the key, or not far behind it
 				}
 			}
-			m := &w.members[w.n]
-			w.n++
-			m.key, m.end, m.value, m.stop = i+1, end-1, end+1, 0
+			m := &w.members[n]
+			w.n = n + 1
+			m.key, m.end, m.stop = i+1, end-1, 0
 			m.Inner, m.escaped = open == inner, false
 			if b[end+1] == '"' && uint(k+3) < uint(len(q)) {
 				m.stop = int(q[k+3]) + 1
@@ -117,8 +118,17 @@ key: // b[i] is a quote
 		}
 		k += 2
 		i = end + 1
-		c = b[i]
-		goto value
+		if c = b[i]; c != '"' || uint(k+1) >= uint(len(q)) {
+			goto value
+		}
+		// A string, and behind it most often another member: we are in an object, so nothing else need be asked.
+		i = int(q[k+1]) + 1
+		k += 2
+		if uint(i+1) < uint(len(b)) && b[i] == ',' && b[i+1] == '"' {
+			i++
+			goto key
+		}
+		goto behind
 	}
 
 behind:

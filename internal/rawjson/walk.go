@@ -140,7 +140,7 @@ func (w *walk) key() int {
 		return ^i
 	}
 	if w.open <= w.watch && (w.open != inner || b[start] == w.first || b[start] == '\\') {
-		m := Member{key: start, end: end - 1, value: i + 1, Inner: w.open == inner}
+		m := Member{key: start, end: end - 1, Inner: w.open == inner}
 		m.escaped = bytes.IndexByte(b[start:end-1], '\\') >= 0
 		w.members = append(w.members[:w.n], m)
 		w.members = w.members[:cap(w.members)]

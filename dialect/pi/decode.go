@@ -143,9 +143,12 @@ type fields struct {
 	typ, id, parent, target, label, keepIndex, role []byte
 }
 
+// roleInitial is that of all that an envelope needs of a message.
+var roleInitial = rawjson.InitialsOf("role")
+
 // scan goes once through the record at pos. Nothing is decoded but what has escapes.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
-	members, end, err := t.Outline(pos, 'r')
+	members, end, err := t.Outline(pos, roleInitial)
 	if err != nil {
 		return 0, err
 	}

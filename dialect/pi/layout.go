@@ -20,7 +20,7 @@ type layout struct {
 }
 
 // Roots gives the agent's folder: the one that the environment names, or the one in the home directory.
-func (l layout) Roots(env dialect.Env) []dialect.Root {
+func (l *layout) Roots(env dialect.Env) []dialect.Root {
 	if dir := env.Getenv(l.env); dir != "" {
 		return []dialect.Root{l.RootAt(resolvePath(env, expandHome(env, dir)))}
 	}
@@ -28,7 +28,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 }
 
 // RootAt gives the places below an agent's folder.
-func (l layout) RootAt(dir string) dialect.Root {
+func (l *layout) RootAt(dir string) dialect.Root {
 	r := dialect.Root{Sessions: filepath.Join(dir, "sessions")}
 	if l.blobs {
 		r.Blobs = filepath.Join(dir, "blobs")
@@ -40,16 +40,16 @@ func (l layout) RootAt(dir string) dialect.Root {
 }
 
 // Dir is the folder for the sessions of a working directory.
-func (l layout) Dir(env dialect.Env, cwd string) string { return l.rule(env, cwd) }
+func (l *layout) Dir(env dialect.Env, cwd string) string { return l.rule(env, cwd) }
 
 // File is the time, with what a file name cannot hold replaced, and the id.
-func (l layout) File(t time.Time, id session.ID) string {
+func (l *layout) File(t time.Time, id session.ID) string {
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.UTC().Format("2006-01-02T15:04:05.000Z"))
 	return stamp + "_" + string(id) + ".jsonl"
 }
 
 // Owns takes every text log below the sessions' folder: subagents' logs lie in folders of their own.
-func (l layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
+func (l *layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
 
 // resolvePath makes a path absolute and clean, as path.resolve does.
 func resolvePath(env dialect.Env, cwd string) string {

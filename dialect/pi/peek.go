@@ -173,20 +173,22 @@ func unquote(value []byte) (string, bool) {
 	if bytes.IndexByte(value, '\\') < 0 || !utf8.Valid(value) {
 		return rawjson.Unquote(value)
 	}
-	out := make([]byte, 0, len(value))
+	var out strings.Builder
+	out.Grow(len(value))
 	for rest := value[1 : len(value)-1]; ; {
 		i := bytes.IndexByte(rest, '\\')
 		if i < 0 || i+1 == len(rest) {
-			return string(append(out, rest...)), i < 0
+			out.Write(rest)
+			return out.String(), i < 0
 		}
-		out = append(out, rest[:i]...)
+		out.Write(rest[:i])
 		switch c := rest[i+1]; c {
 		case 'n':
-			out = append(out, '\n')
+			out.WriteByte('\n')
 		case 't':
-			out = append(out, '\t')
+			out.WriteByte('\t')
 		case '"', '\\', '/':
-			out = append(out, c)
+			out.WriteByte(c)
 		default:
 			return rawjson.Unquote(value)
 		}
@@ -198,8 +200,12 @@ func unquote(value []byte) (string, bool) {
 type members struct {
 	typ, timestamp, title, name, short []byte
 	id, cwd, parent, version           []byte // of the header
-	role, content                      []byte // of the message
+	role                               []byte // of the message
+	content                            []byte // from there to the end of the line
 }
+
+// promptInitials are those of what is looked at in a message.
+var promptInitials = rawjson.InitialsOf("role", "content")
 
 // scan goes once through a record. It says false for what is no whole object.
 func (m *members) scan(t *rawjson.Text, line []byte) bool {
@@ -207,46 +213,50 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 		return false
 	}
 	t.Reset(line)
-	o, _ := t.Object(0)
-	for o.Next() {
-		switch string(o.Key) {
+	list, end, err := t.Outline(0, promptInitials)
+	if err != nil {
+		return false
+	}
+	inMessage := false
+	for k := range list {
+		x := &list[k]
+		key := t.Key(x)
+		if x.Inner {
+			switch {
+			case !inMessage:
+			case string(key) == "role":
+				m.role = t.Value(x)
+			case string(key) == "content":
+				m.content = t.From(x)
+			}
+			continue
+		}
+		inMessage = false
+		switch string(key) {
 		case "type":
-			m.typ = o.Value()
+			m.typ = t.Value(x)
 		case "timestamp":
-			m.timestamp = o.Value()
+			m.timestamp = t.Value(x)
 		case "title":
-			m.title = o.Value()
+			m.title = t.Value(x)
 		case "id":
-			m.id = o.Value()
+			m.id = t.Value(x)
 		case "cwd":
-			m.cwd = o.Value()
+			m.cwd = t.Value(x)
 		case "parentSession":
-			m.parent = o.Value()
+			m.parent = t.Value(x)
 		case "version":
-			m.version = o.Value()
+			m.version = t.Value(x)
 		case "name":
-			m.name = o.Value()
+			m.name = t.Value(x)
 		case "shortSummary":
-			m.short = o.Value()
+			m.short = t.Value(x)
 		case "message":
+			inMessage = true
 			m.role, m.content = nil, nil
-			in, ok := o.Enter()
-			if !ok {
-				continue
-			}
-			for in.Next() {
-				switch string(in.Key) {
-				case "role":
-					m.role = in.Value()
-				case "content":
-					m.content = in.Value()
-				}
-			}
-			o.Leave(&in)
 		}
 	}
-	end, err := o.End()
-	return err == nil && rawjson.SkipSpace(line, end) >= len(line)
+	return rawjson.SkipSpace(line, end) >= len(line)
 }
 
 // front looks at a record before the entries.

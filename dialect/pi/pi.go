@@ -70,7 +70,7 @@ func (d *Dialect) Name() string { return d.name }
 func (d *Dialect) Family() string { return "pi" }
 
 // Layout says where the program keeps its sessions.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
+func (d *Dialect) Layout() dialect.Layout { return &d.layout } // lists ask often; a copy would cost memory each time
 
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return d }

@@ -9,7 +9,8 @@ import (
 // Where the key is repeated the last one, which counts, is changed. The input is not changed.
 func Set(object []byte, key string, value []byte) []byte {
 	start, end := -1, -1
-	t := Text{b: object, plain: true}
+	t := borrow(object)
+	defer t.done()
 	o, ok := t.Object(0)
 	if !ok {
 		return object
@@ -50,7 +51,8 @@ func Set(object []byte, key string, value []byte) []byte {
 
 // Delete gives the object without a member, however often it is repeated, and without the comma that went with it.
 func Delete(object []byte, key string) []byte {
-	t := Text{b: object, plain: true}
+	t := borrow(object)
+	defer t.done()
 	o, ok := t.Object(0)
 	if !ok {
 		return object

@@ -148,7 +148,8 @@ func (o *Object) End() (int, error) {
 // well formed; call Valid first where that matters.
 func Fields(object []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		t := Text{b: object, plain: true}
+		t := borrow(object)
+		defer t.done()
 		o, ok := t.Object(0)
 		if !ok {
 			return
@@ -170,7 +171,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 		if i >= len(array) || array[i] != '[' {
 			return
 		}
-		t := Text{b: array, plain: true}
+		t := borrow(array)
+		defer t.done()
 		for i = SkipSpace(array, i+1); i < len(array) && array[i] != ']'; {
 			end := t.skip(i)
 			if end < 0 || !yield(array[i:end]) {
@@ -186,7 +188,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 // Get gives the value of a member, nil where there is none. The last of repeated keys counts.
 func Get(object []byte, key string) []byte {
 	var found []byte
-	t := Text{b: object, plain: true}
+	t := borrow(object)
+	defer t.done()
 	o, ok := t.Object(0)
 	if !ok {
 		return nil
@@ -242,6 +245,11 @@ func Unquote(value []byte) (s string, ok bool) {
 	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
 		return string(inside), true
 	}
+	return unquoteSlowly(value)
+}
+
+// unquoteSlowly is a function of its own because what a decoder writes to is allocated.
+func unquoteSlowly(value []byte) (s string, ok bool) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return "", false
 	}

@@ -12,19 +12,30 @@ type Member struct {
 	stop int
 }
 
+// Initials are letters with which keys may begin.
+type Initials uint32
+
+// InitialsOf gives the first letters of names.
+func InitialsOf(names ...string) (in Initials) {
+	for _, n := range names {
+		in |= 1 << (n[0] & 31)
+	}
+	return in
+}
+
 // Outline goes once through the object that begins at i. It gives the members, each followed by its own members where it
-// is an object, but of these only the ones whose key begins with the letter first; and the offset behind the object. The
-// members are valid until the next call.
+// is an object, but of these only the ones whose key has one of the initials; and the offset behind the object. The members
+// are valid until the next call.
 //
 // It is the fast way to look at a few members of very many texts.
-func (t *Text) Outline(i int, first byte) (members []Member, end int, err error) {
+func (t *Text) Outline(i int, in Initials) (members []Member, end int, err error) {
 	if t.passed(i) {
 		t.Damaged() // there is no way back in the index
 	}
 	if t.members == nil {
 		t.members = make([]Member, 64)
 	}
-	w := walk{t: t, i: i, open: top, members: t.members, watch: inner, first: first}
+	w := walk{t: t, i: i, open: top, members: t.members, watch: inner, initials: in | 1<<('\\'&31)} // what is escaped may be anything
 	end = w.run()
 	t.members = w.members
 	if end < 0 {
@@ -51,10 +62,15 @@ func (t *Text) Value(m *Member) []byte {
 	return t.b[m.end+2 : m.stop]
 }
 
+// From gives the text from a member's value on, for who looks at the beginning of a long one.
+func (t *Text) From(m *Member) []byte {
+	colon := SkipSpace(t.b, m.end+1)
+	return t.b[SkipSpace(t.b, colon+1):]
+}
+
 // found gives a value of which it is known only where it begins, and that it is good.
 func (t *Text) found(m *Member) []byte {
-	colon := SkipSpace(t.b, m.end+1)
-	start := SkipSpace(t.b, colon+1)
-	end, _ := Skip(t.b, start)
-	return t.b[start:end]
+	value := t.From(m)
+	end, _ := Skip(value, 0)
+	return value[:end]
 }

@@ -95,7 +95,7 @@ key: // b[i] is a quote
 		if uint(end+1) >= uint(len(b)) || b[end] != ':' {
 			goto stop
 		}
-		if open <= w.watch && (open != inner || b[i+1] == w.first || b[i+1] == '\\') {
+		if open <= w.watch && (open != inner || w.initials>>(b[i+1]&31)&1 != 0) {
 			n := w.n
 			if uint(n) >= uint(len(w.members)) {
 				goto stop

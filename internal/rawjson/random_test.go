@@ -130,21 +130,21 @@ func TestOutlineRandom(t *testing.T) {
 		for key, value := range Fields(m.b) {
 			want = append(want, pair{key, string(value)})
 			for key, value := range Fields(value) {
-				if key[0] != 'r' {
+				if key[0]&31 != 'r'&31 {
 					continue
 				}
 				want = append(want, pair{"." + key, string(value)})
 			}
 		}
 		text.Reset(m.b)
-		members, end, err := text.Outline(0, 'r')
+		members, end, err := text.Outline(0, InitialsOf("role"))
 		if err != nil || end != len(m.b) {
 			t.Fatalf("%d of %d bytes, %v: %s", end, len(m.b), err, m.b)
 		}
 		for i := range members {
 			p := pair{string(text.Key(&members[i])), string(text.Value(&members[i]))}
 			if members[i].Inner {
-				if p.key[0] != 'r' { // it is escaped, and another one
+				if p.key[0]&31 != 'r'&31 { // it is escaped, and another one
 					continue
 				}
 				p.key = "." + p.key

@@ -97,7 +97,10 @@ func SkipSpace(b []byte, i int) int {
 // Skip returns the offset behind the JSON value that begins at or behind i. It checks the whole value: its
 // structure, literals, numbers, escapes and control characters, but not whether strings are valid UTF-8.
 func Skip(b []byte, i int) (int, error) {
-	t := Text{b: b, plain: true}
+	t := borrow(b)
+	defer t.done()
+	// Who calls this may not want all of b, and it may be no JSON: no index.
+	t.plain = true
 	return t.Skip(i)
 }
 
@@ -179,7 +182,8 @@ func skipDigits(b []byte, i int) int {
 
 // Valid says whether b is exactly one JSON value, white space around it allowed.
 func Valid(b []byte) bool {
-	t := Text{b: b, plain: true}
+	t := borrow(b)
+	defer t.done()
 	i := t.skip(0)
 	return i >= 0 && SkipSpace(b, i) == len(b)
 }

@@ -1,6 +1,9 @@
 package rawjson
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // Text is one record prepared for scanning. It is gone through from the beginning to the end: the places of quotes are
 // found some thousand bytes ahead, and strings are passed over from quote to quote. A Text may be used again and keeps
@@ -27,6 +30,24 @@ func (t *Text) Reset(b []byte) {
 	t.index.reset()
 	t.b, t.quotes, t.next, t.from = b, nil, 0, 0
 	t.plain = uint64(len(b)) > math.MaxUint32
+}
+
+// texts are for functions that look at a value once.
+var texts = sync.Pool{New: func() any { return new(Text) }}
+
+// borrow gives a Text for b. What is short is not worth an index.
+func borrow(b []byte) *Text {
+	const short = 256
+	t := texts.Get().(*Text)
+	t.Reset(b)
+	t.plain = t.plain || len(b) < short
+	return t
+}
+
+// done gives a borrowed Text back.
+func (t *Text) done() {
+	t.b, t.quotes = nil, nil
+	texts.Put(t)
 }
 
 // Damaged says that the text is not JSON throughout: an open string in a damaged piece must not decide where the

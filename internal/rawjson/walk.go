@@ -10,12 +10,12 @@ type walk struct {
 	open uint64 // the innermost containers
 	outer
 
-	// members are written down, n of them so far, where open is at most watch; inner ones only if their keys begin with
-	// first. See Text.Outline.
-	members []Member
-	n       int
-	watch   uint64
-	first   byte
+	// members are written down, n of them so far, where open is at most watch; inner ones only if their keys have one of
+	// the initials. See Text.Outline.
+	members  []Member
+	n        int
+	watch    uint64
+	initials Initials
 }
 
 // place is what a walk expects.
@@ -139,7 +139,7 @@ func (w *walk) key() int {
 	if b[i] != ':' {
 		return ^i
 	}
-	if w.open <= w.watch && (w.open != inner || b[start] == w.first || b[start] == '\\') {
+	if w.open <= w.watch && (w.open != inner || w.initials>>(b[start]&31)&1 != 0) {
 		m := Member{key: start, end: end - 1, Inner: w.open == inner}
 		m.escaped = bytes.IndexByte(b[start:end-1], '\\') >= 0
 		w.members = append(w.members[:w.n], m)

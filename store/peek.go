@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,10 +19,11 @@ import (
 func (s *Store) peekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
 	const batch = 32
 	var wg sync.WaitGroup
+	places := s.places()
 	var taken atomic.Int64 // rows that somebody works on: taking some needs no waking of anybody
 	for range min(2*runtime.GOMAXPROCS(0), len(rows)/batch+1) {
 		wg.Go(func() {
-			var buf peekBuffer
+			buf := peekBuffer{places: places}
 			for ctx.Err() == nil {
 				end := int(taken.Add(batch))
 				if end-batch >= len(rows) {
@@ -41,8 +43,9 @@ type peekBuffer struct {
 	head, tail []byte
 	first      []dialect.Record
 	// place is whose folder dir is: neighbours in a list mostly share one.
-	dir   string
-	place dialect.Dialect
+	places []Source
+	dir    string
+	place  dialect.Dialect
 }
 
 const (
@@ -68,8 +71,9 @@ func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListO
 		whole := size >= length
 		row.Dialect = opt.Dialect
 		if row.Dialect == nil {
-			if dir := filepath.Dir(row.Path); dir != buf.dir || buf.place == nil {
-				buf.dir, buf.place = dir, s.dialectOf(row.Path)
+			dir := row.Path[:strings.LastIndexByte(row.Path, filepath.Separator)] // it is clean: List made it
+			if dir != buf.dir || buf.place == nil {
+				buf.dir, buf.place = dir, s.dialectIn(buf.places, row.Path)
 			}
 			row.Dialect, _ = s.detectIn(buf.place, buf.leading(head, whole))
 		}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -209,6 +210,13 @@ func (s *Store) agentRoots() []dialect.Root {
 
 // within says whether a path is the folder or below it.
 func within(folder, path string) bool {
+	folder, path = filepath.Clean(folder), filepath.Clean(path)
+	if rest, ok := strings.CutPrefix(path, folder); ok && (rest == "" || rest[0] == filepath.Separator) {
+		return true
+	}
+	if filepath.Separator == '/' && filepath.IsAbs(folder) && filepath.IsAbs(path) && folder != "/" {
+		return false // what Rel would find out with more effort
+	}
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -126,8 +126,10 @@ func (s *Store) rootAt(dir string) dialect.Root {
 }
 
 // dialectOf says whose folder a path is in, the default dialect where it is nobody's.
-func (s *Store) dialectOf(path string) dialect.Dialect {
-	if src, ok := s.sourceOf(path); ok {
+func (s *Store) dialectOf(path string) dialect.Dialect { return s.dialectIn(s.places(), path) }
+
+func (s *Store) dialectIn(places []Source, path string) dialect.Dialect {
+	if src, ok := sourceIn(places, path); ok {
 		return src.Dialect
 	}
 	return s.opt.Dialects[0]
@@ -135,22 +137,33 @@ func (s *Store) dialectOf(path string) dialect.Dialect {
 
 // sourceOf finds the agent's root that a path lies in. Where values share it, the one that owns the log is meant, or
 // else the first.
-func (s *Store) sourceOf(path string) (src Source, ok bool) {
+func (s *Store) sourceOf(path string) (src Source, ok bool) { return sourceIn(s.places(), path) }
+
+// places are the roots of all dialects, in the order in which they are asked.
+func (s *Store) places() (list []Source) {
 	for _, d := range s.opt.Dialects {
-		layout := d.Layout()
-		for _, r := range layout.Roots(s.opt.Env) {
-			if !within(filepath.Dir(r.Sessions), path) {
-				continue
-			}
-			if !shares(layout) {
-				return Source{Dialect: d, Root: r}, true
-			}
-			if rel, err := filepath.Rel(r.Sessions, path); err == nil && filepath.IsLocal(rel) && layout.Owns(filepath.ToSlash(rel)) {
-				return Source{Dialect: d, Root: r}, true
-			}
-			if !ok {
-				src, ok = Source{Dialect: d, Root: r}, true
-			}
+		for _, r := range d.Layout().Roots(s.opt.Env) {
+			list = append(list, Source{Dialect: d, Root: r})
+		}
+	}
+	return list
+}
+
+// sourceIn is sourceOf for who asks often.
+func sourceIn(places []Source, path string) (src Source, ok bool) {
+	for _, p := range places {
+		if !within(filepath.Dir(p.Root.Sessions), path) {
+			continue
+		}
+		layout := p.Dialect.Layout()
+		if !shares(layout) {
+			return p, true
+		}
+		if rel, err := filepath.Rel(p.Root.Sessions, path); err == nil && filepath.IsLocal(rel) && layout.Owns(filepath.ToSlash(rel)) {
+			return p, true
+		}
+		if !ok {
+			src, ok = p, true
 		}
 	}
 	return src, ok

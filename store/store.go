@@ -135,10 +135,6 @@ func (s *Store) dialectIn(places []Source, path string) dialect.Dialect {
 	return s.opt.Dialects[0]
 }
 
-// sourceOf finds the agent's root that a path lies in. Where values share it, the one that owns the log is meant, or
-// else the first.
-func (s *Store) sourceOf(path string) (src Source, ok bool) { return sourceIn(s.places(), path) }
-
 // places are the roots of all dialects, in the order in which they are asked.
 func (s *Store) places() (list []Source) {
 	for _, d := range s.opt.Dialects {
@@ -149,7 +145,8 @@ func (s *Store) places() (list []Source) {
 	return list
 }
 
-// sourceIn is sourceOf for who asks often.
+// sourceIn finds the agent's root that a path lies in. Where values share it, the one that owns the log is meant, or
+// else the first.
 func sourceIn(places []Source, path string) (src Source, ok bool) {
 	for _, p := range places {
 		if !within(filepath.Dir(p.Root.Sessions), path) {

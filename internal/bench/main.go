@@ -98,7 +98,7 @@ func run(quick bool, only string) error {
 	if len(b.rows) == 0 {
 		return errors.New("no group has such a name")
 	}
-	fmt.Printf("%s %s/%s, GOMAXPROCS %d; %s, best of %d\n\n",
+	fmt.Printf("%s %s/%s, GOMAXPROCS %d; %s, best of %d or more\n\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), clockName, b.rounds)
 	b.print(os.Stdout)
 	return nil

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// What search looks at is said here once, for indexing and for searching: they cannot disagree.
+//
+// Every text stands in the record itself, decoded once or, in arguments that are JSON in a string, twice. Images and
+// signatures are no text. Text that treeline puts together (the name of a tool that an agent does not spell) is left out:
+// search finds what the files hold.
+
+// headerTexts gives what search looks at in a header. Where the header is also an entry, the entry gives the rest.
+func headerTexts(h session.Header, take func(index.Field, string)) {
+	if h.Title != "" {
+		take(index.FieldOther, h.Title)
+	}
+}
+
+// searchTexts gives what search looks at in an entry, in order. raw is the entry's record.
+func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+	own := fieldOf(e.Role)
+	switch e.Kind {
+	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:
+		if err := bodyTexts(c, e, raw, take); err != nil {
+			return err
+		}
+	}
+	parts, err := c.Parts(e, raw)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		partTexts(p, own, raw, take)
+	}
+	return nil
+}
+
+// fieldOf says which field the words of a role are.
+func fieldOf(r session.Role) index.Field {
+	switch r {
+	case session.RoleUser:
+		return index.FieldUser
+	case session.RoleAssistant:
+		return index.FieldAssistant
+	case session.RoleTool:
+		return index.FieldTool
+	}
+	return index.FieldOther
+}
+
+// bodyTexts gives the texts of entries that have no parts, or more than they.
+func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+	body, err := c.Body(e, raw)
+	if err != nil {
+		return err
+	}
+	switch b := body.(type) {
+	case session.Label:
+		take(index.FieldOther, b.Label)
+	case session.SessionInfo:
+		take(index.FieldOther, b.Name)
+	case session.Compaction:
+		take(index.FieldOther, b.ShortSummary)
+	case session.ModeChange:
+		take(index.FieldOther, b.Mode)
+	case session.TTSRInjection:
+		for _, r := range b.Rules {
+			take(index.FieldOther, r)
+		}
+	}
+	return nil
+}
+
+func partTexts(p session.Part, own index.Field, raw []byte, take func(index.Field, string)) {
+	switch p := p.(type) {
+	case session.Text:
+		take(own, p.Text)
+	case session.Thinking:
+		take(index.FieldThinking, p.Text)
+	case session.ToolCall:
+		if bytes.Contains(raw, rawjson.Quote(p.Name)) {
+			take(index.FieldTool, p.Name)
+		}
+		jsonTexts(p.Arguments, 0, func(s string) { take(index.FieldTool, s) })
+	case session.ToolResult:
+		for _, inner := range p.Parts {
+			partTexts(inner, index.FieldTool, raw, take)
+		}
+	case session.OpaquePart:
+		jsonTexts(p.JSON, 0, func(s string) { take(own, s) })
+	}
+}
+
+// jsonTexts gives the strings in a value, keys and all: what people see when they look at it. Numbers are texts, too, as
+// they are spelled. What holds data and no words is left out.
+func jsonTexts(value []byte, depth int, take func(string)) {
+	const deepest = 64
+	switch {
+	case depth > deepest:
+	case rawjson.IsString(value):
+		if s, ok := rawjson.Unquote(value); ok && !isData(s) {
+			take(s)
+		}
+	case rawjson.IsArray(value):
+		for v := range rawjson.Elements(value) {
+			jsonTexts(v, depth+1, take)
+		}
+	case rawjson.IsObject(value):
+		for k, v := range rawjson.Fields(value) {
+			if isDataKey(k) {
+				continue
+			}
+			take(k)
+			jsonTexts(v, depth+1, take)
+		}
+	default:
+		take(string(bytes.TrimSpace(value)))
+	}
+}
+
+// isDataKey tells the members that hold what nobody reads: signatures, and what a provider encrypted.
+func isDataKey(key string) bool {
+	key = strings.ToLower(key)
+	return strings.Contains(key, "signature") || strings.HasPrefix(key, "encrypted")
+}
+
+// isData tells a string that holds bytes: an address with its content, or a long text of the alphabet of base64 alone.
+func isData(s string) bool {
+	const shortest = 256
+	if strings.HasPrefix(s, "data:") && strings.Contains(s[:min(len(s), 256)], ";base64,") {
+		return true
+	}
+	if len(s) < shortest {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("+/=-_", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}

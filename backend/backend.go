@@ -140,6 +140,15 @@ type Reader interface {
 	io.Closer
 }
 
+// Grower is a Reader that can go on to what was appended to its log since it was opened: also when the name leads to
+// another log by now, or nowhere.
+type Grower interface {
+	Reader
+	// Grow gives the size of the log now, and has ReadAt read up to it. ErrChanged where the log changed in another way
+	// than by growing.
+	Grow() (size int64, err error)
+}
+
 // Viewer is a Backend that can show a whole log at once, without copying it.
 type Viewer interface {
 	// View calls look with the bytes of the log up to at.Size, newlines included. They are valid until look returns, and

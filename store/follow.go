@@ -32,6 +32,8 @@ type followed struct {
 	// What is known once it was read.
 	reading
 	announced     bool
+	header        session.Header // the last that was read
+	dialect       dialect.Dialect
 	blobs         blob.Reader
 	title, prompt string
 	held          backend.Reader // the file, whatever becomes of its name
@@ -42,7 +44,6 @@ type followed struct {
 
 // reading is how far a log was read.
 type reading struct {
-	dialect  dialect.Dialect
 	builder  *session.Builder
 	dec      dialect.Decoder // nil: not read yet
 	tree     *session.Tree
@@ -90,11 +91,9 @@ func (f *followed) isText() bool {
 
 // change begins to tell of the log.
 func (f *followed) change(kind ChangeKind) Change {
-	c := Change{Kind: kind, Path: f.path, Dialect: f.dialect, Title: f.title, Prompt: f.prompt, blobs: f.blobs}
-	if f.builder != nil {
-		c.Header = f.builder.Header()
+	return Change{
+		Kind: kind, Path: f.path, Dialect: f.dialect, Header: f.header, Title: f.title, Prompt: f.prompt, blobs: f.blobs,
 	}
-	return c
 }
 
 // follow reads what is new in a log and tells it. What is wrong with the log is told too, and ends nothing.
@@ -170,10 +169,7 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 	case grew && f.begins(ctx, now):
 		return w.readOn(ctx, f, now)
 	case grew: // the beginning was changed in place: a title, or the time of the last save
-		if err := w.readAnew(ctx, f, now); err != nil {
-			return err
-		}
-		return w.emit(f.change(ChangeSession))
+		return w.readAnew(ctx, f, now)
 	case f.pos < f.at.Size && f.pos <= now.Size && f.stands(ctx, now):
 		return w.readOn(ctx, f, now) // a torn end was moved away
 	}
@@ -308,13 +304,13 @@ func (f *followed) isFresh(key uint64) bool {
 
 // moved takes over what is known of a session from the log that it was in before, if that is gone or another one.
 func (w *watcher) moved(ctx context.Context, f *followed) error {
-	id := f.builder.Header().ID
+	id := f.header.ID
 	old := w.ids[id]
 	w.ids[id] = f
 	if id == "" || old == nil || old == f || len(f.known) > 0 {
 		return nil
 	}
-	if old.builder != nil && old.builder.Header().ID == id {
+	if old.builder != nil && old.header.ID == id {
 		same, err := old.grew(ctx, old.at)
 		if same || err != nil && !errors.Is(err, backend.ErrNotExist) {
 			return nil // a copy, which is a session of its own

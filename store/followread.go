@@ -49,7 +49,8 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 		}
 		return nil
 	}
-	f.reading = reading{dialect: d, source: &briefSource{b: f.src.b}, at: now}
+	f.dialect = d
+	f.reading = reading{source: &briefSource{b: f.src.b}, at: now}
 	f.source.at.Store(&now)
 	f.builder = seeded(d, f.path, f.source, session.Header{})
 	f.dec = d.NewDecoder(f.builder)
@@ -186,17 +187,21 @@ func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error 
 	return nil
 }
 
-// announce tells of a session whose header was just read, unless it was there at the start or is not wanted.
+// announce tells of a session whose header was just read and says something else than before. That it was there at the
+// start, or is not wanted, is found out here too.
 func (w *watcher) announce(ctx context.Context, f *followed) error {
 	if f.headed || f.builder.Header().Raw == nil && f.tree.Len() == 0 {
 		return nil
 	}
 	f.headed = true
 	w.s.findCWD(ctx, loaded{builder: f.builder}, f.src.b, f.name, f.path, f.dialect)
-	h := f.builder.Header()
-	f.title = h.Title
+	old, h := f.header, f.builder.Header()
+	f.header, f.title = h, h.Title
 	if f.announced {
-		return nil
+		if old.ID == h.ID && old.CWD == h.CWD && old.Title == h.Title {
+			return nil
+		}
+		return w.emit(f.change(ChangeSession))
 	}
 	f.announced = true
 	if w.opt.CWD != "" && f.src.only == "" {

@@ -298,7 +298,7 @@ func TestWatchRotation(t *testing.T) {
 	h.add(name, messageLine("a2"))
 	h.must(os.Rename(h.at(name), h.at(name+".1")))
 	h.put(name, sessionLine("b")+messageLine("b1"))
-	v.want("a a2", "a replaced", "a b1")
+	v.want("a a2", "a replaced", "a session", "a b1")
 	h.add(name, messageLine("b2"))
 	h.must(os.Remove(h.at(name)))
 	v.want("a b2", "a removed")

@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/clipperhouse/displaywidth v0.11.0
-	github.com/fsnotify/fsnotify v1.10.1
 	github.com/gofrs/uuid/v5 v5.5.1
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
@@ -16,6 +15,7 @@ require (
 require (
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect

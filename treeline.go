@@ -3,7 +3,6 @@ package treeline
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -36,21 +36,6 @@ type (
 	// Event is what an Observer is told.
 	Event    = store.Event
 	Observer = store.Observer
-	// Change is what happened to a session that is watched, ChangeKind what it is; WatchOptions say what is watched.
-	Change       = store.Change
-	ChangeKind   = store.ChangeKind
-	WatchOptions = store.WatchOptions
-)
-
-// What a Change tells.
-const (
-	ChangeStart     = store.ChangeStart
-	ChangeSession   = store.ChangeSession
-	ChangeEntry     = store.ChangeEntry
-	ChangeReplaced  = store.ChangeReplaced
-	ChangeTruncated = store.ChangeTruncated
-	ChangeRemoved   = store.ChangeRemoved
-	ChangeProblem   = store.ChangeProblem
 )
 
 // What an append survives when it returns, and what it does when others wrote first.
@@ -77,6 +62,9 @@ type Options struct {
 	// State is our own folder, for the trash and for what gc must know; "" is $XDG_STATE_HOME/treeline, or
 	// ~/.local/state/treeline.
 	State string
+	// Cache is our own folder for what can be made again, the catalogue above all; "" is $XDG_CACHE_HOME/treeline, or
+	// ~/.cache/treeline.
+	Cache string
 	// NoBreadcrumbs leaves alone the agents' notes of which terminal uses which session.
 	NoBreadcrumbs bool
 	// ReadOnly gives a store that cannot write.
@@ -98,6 +86,10 @@ func New(opt Options) (*Store, error) {
 		Roots:         opt.Roots,
 		State:         opt.State,
 	}
+	if opt.Cache == "" {
+		opt.Cache = CacheDir(env.Home, env.Getenv)
+	}
+	o.Index = index.Open(index.Options{Dir: opt.Cache})
 	if o.State == "" {
 		o.State = stateDir(env)
 	}
@@ -117,6 +109,14 @@ func stateDir(env dialect.Env) string {
 		return filepath.Join(dir, "treeline")
 	}
 	return filepath.Join(env.Home, ".local", "state", "treeline")
+}
+
+// CacheDir is where programs keep what can be made again. A relative path in the variable does not count.
+func CacheDir(home string, getenv func(string) string) string {
+	if dir := getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "treeline")
+	}
+	return filepath.Join(home, ".cache", "treeline")
 }
 
 func (o Options) env() (dialect.Env, error) {
@@ -221,13 +221,4 @@ func ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, 
 		return nil, err
 	}
 	return s.ForkFrom(ctx, source, opt)
-}
-
-// Watch tells what is written to the sessions of this machine, by whatever program. See Store.Watch.
-func Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
-	s, err := New(Options{ReadOnly: true})
-	if err != nil {
-		return func(yield func(Change, error) bool) { yield(Change{}, err) }
-	}
-	return s.Watch(ctx, opt)
 }

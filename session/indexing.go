@@ -15,6 +15,9 @@ func (b *Builder) Expect(bytes int64) {
 	b.t.ids.resize(slotsFor(n))
 }
 
+// At gives the entry at a position, as far as it is known before the log's end: the parent of an entry may still be missing.
+func (b *Builder) At(i int) Entry { return b.t.At(i) }
+
 // slotsFor gives the size of a table for n ids.
 func slotsFor(n int) int {
 	slots := 64

@@ -294,6 +294,24 @@ func (t *Tree) OnActivePath() []bool {
 	return on
 }
 
+// Tips counts the ends of branches: entries that nothing was said below. Labels and moves of the leaf are about other
+// entries and do not count.
+func (t *Tree) Tips() int {
+	tips := 0
+	below := make([]bool, len(t.nodes)) // something was said there
+	for i := len(t.nodes) - 1; i >= 0; i-- {
+		n := &t.nodes[i]
+		said := n.kind != KindLabel && n.kind != KindLeaf
+		if said && !below[i] {
+			tips++
+		}
+		if n.parent >= 0 && (said || below[i]) {
+			below[n.parent] = true
+		}
+	}
+	return tips
+}
+
 func (t *Tree) raw(i int) ([]byte, error) {
 	if b, ok := t.pending[int32(i)]; ok {
 		return b, nil

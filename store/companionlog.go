@@ -58,11 +58,9 @@ func (o *Options) withCompanions() {
 // that there is.
 func (s *Store) Companion(name string) (Companion, error) {
 	if name != "" {
-		d, err := s.Dialect(name)
-		if err != nil {
+		if _, err := s.Dialect(name); err != nil {
 			return nil, err
 		}
-		name = Sessions(d).Name()
 	}
 	for _, d := range s.opt.Dialects {
 		if c, ok := s.companion(d); ok && (name == "" || d.Name() == name) {
@@ -88,9 +86,6 @@ func (s *Store) companion(d dialect.Dialect) (Companion, bool) {
 func (s *Store) LoadState(ctx context.Context, name string, id session.ID) (State, Companion, dialect.Dialect, error) {
 	if _, err := s.Companion(name); err != nil {
 		return State{}, nil, nil, err
-	}
-	if d, err := s.Dialect(name); err == nil {
-		name = Sessions(d).Name()
 	}
 	for _, d := range s.opt.Dialects {
 		c, ok := s.companion(d)

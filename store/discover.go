@@ -13,10 +13,11 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Row is a session as a list shows it. It comes from the two ends of the log alone.
+// Row is a session as a list shows it. List makes it from the two ends of the log alone, Catalogue from all of it.
 type Row struct {
 	Source  Source
 	Dialect dialect.Dialect
@@ -24,6 +25,8 @@ type Row struct {
 	Path string
 	Log  backend.Log
 	dialect.Summary
+	// Known is what the catalogue knows besides; nil in lists that are made without one.
+	Known *index.Summary
 	// Short is the shortest beginning of ID, of eight characters or more, that no other session's id has.
 	Short string
 	// Err says why nothing is known of the log; the other fields are then empty.

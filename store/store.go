@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -38,6 +40,10 @@ type Options struct {
 	OpenCompanion func(dir string) (c Companion, ext string, ok bool)
 	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
 	Roots []string
+	// Index keeps what was read of sessions, for lists and searches; nil keeps it in memory.
+	Index *index.Index
+	// Clock is the time; nil is that of the machine.
+	Clock func() time.Time
 	// State is our own folder, for the trash and the note of folders that were written to; "" keeps neither.
 	State string
 }
@@ -51,6 +57,12 @@ type Store struct {
 // New gives a Store.
 func New(opt Options) *Store {
 	opt.withCompanions()
+	if opt.Index == nil {
+		opt.Index = index.Open(index.Options{})
+	}
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
 	return &Store{opt: opt}
 }
 

@@ -1,68 +1,113 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/store"
 )
 
+// lsFlags are the flags of ls.
+type lsFlags struct {
+	sessionFlags
+	cwd, root    string
+	all, tree    bool
+	source       string
+	since, until string
+	model, title string
+	has          []string
+	sort         string
+	limit        int
+}
+
 func (a *app) lsCommand() *cobra.Command {
-	var (
-		f    sessionFlags
-		cwd  string
-		root string
-		all  bool
-	)
+	var f lsFlags
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List sessions",
-		Long: "List the sessions of this directory, or of all with --all, newest first. Only the two ends of each file are read:\n" +
-			"the number of messages is ? where that is not enough.",
-		Example: "  treeline ls\n  treeline ls --all --json | jq -r '.[].path'\n  treeline ls --cwd ~/src/app\n  treeline ls --all --root /backup/.omp/agent",
-		Args:    args(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if all && cwd != "" {
-				return usageError{fmt.Errorf("--all and --cwd contradict each other"), cmd}
-			}
-			dir, err := a.listDir(cwd, all)
-			if err != nil {
-				return err
-			}
-			var roots []string
-			if root != "" {
-				if err := mustBeDir(root); err != nil {
-					return err
-				}
-				roots = append(roots, root)
-			}
-			s, err := a.store(roots...)
-			if err != nil {
-				return err
-			}
-			opt, err := openOptions(s, cmd, f)
-			if err != nil {
-				return err
-			}
-			return a.ls(cmd.Context(), s, store.ListOptions{CWD: dir, Dialect: opt.Dialect}, f.json)
-		},
+		Long: "List the sessions of this directory, or of all with --all, newest first. What is shown comes from a catalogue that is\n" +
+			"brought up to date first: only what changed is read. Of folders that are named with --root only the two ends of each\n" +
+			"file are read, unless a filter asks for more: the number of messages is ? where that is not enough.",
+		Example: "  treeline ls\n  treeline ls --all --since 7d --model opus\n  treeline ls --all --has problem --sort size --limit 10\n" +
+			"  treeline ls --cwd ~/src/app --title '*login*'\n  treeline ls --all --json | jq -r '.[].path'\n  treeline ls --all --root /backup/.omp/agent",
+		Args: args(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ls(cmd, &f) },
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&cwd, "cwd", "", "list the sessions of the directory `DIR` instead of this one")
-	cmd.Flags().StringVar(&root, "root", "", "look in the folder `DIR` instead of the agents' own")
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "list the sessions of all directories")
+	flags := cmd.Flags()
+	flags.StringVar(&f.cwd, "cwd", "", "list the sessions of the directory `DIR` instead of this one")
+	flags.StringVar(&f.root, "root", "", "look in the folder `DIR` instead of the agents' own")
+	flags.BoolVarP(&f.all, "all", "a", false, "list the sessions of all directories")
+	flags.StringVar(&f.source, "source", "", "only those of the dialect or folder `NAME`; see 'treeline sources'")
+	flags.StringVar(&f.since, "since", "", "only those used since `WHEN`: "+whenHelp)
+	flags.StringVar(&f.until, "until", "", "only those last used up to `WHEN`; a date is included")
+	flags.StringVar(&f.model, "model", "", "only those that `MODEL` answered in: a part of its name, or a pattern with * and ?")
+	flags.StringVar(&f.title, "title", "", "only those whose title, or first prompt, fits the pattern `GLOB`, whatever the case")
+	flags.StringSliceVar(&f.has, "has", nil, "only those with all of `WHAT`: "+strings.Join(hasWords, ", "))
+	flags.StringVar(&f.sort, "sort", string(store.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
+	flags.IntVarP(&f.limit, "limit", "n", 0, "list no more than `N`")
+	flags.BoolVar(&f.tree, "tree", false, "show forks under the session that they come from")
+	// They fail only where there is no such flag.
+	_ = cmd.RegisterFlagCompletionFunc("has", cobra.FixedCompletions(hasWords, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orderWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("source", completeDialect)
 	return cmd
+}
+
+// hasWords are what --has takes.
+var hasWords = []string{"label", "branch", "compaction", "problem", "blob", "run"}
+
+func orderWords() []string {
+	words := make([]string, len(store.Orders))
+	for i, o := range store.Orders {
+		words[i] = string(o)
+	}
+	return words
+}
+
+// filter makes of the flags what the store understands.
+func (f *lsFlags) filter(a *app, now time.Time) (filter store.Filter, err error) {
+	if f.all && f.cwd != "" {
+		return filter, errors.New("--all and --cwd contradict each other")
+	}
+	if f.limit < 0 {
+		return filter, errors.New("--limit is less than nothing")
+	}
+	if !slices.Contains(store.Orders, store.Order(f.sort)) {
+		return filter, fmt.Errorf("--sort takes one of %s, not %q", strings.Join(orderWords(), ", "), f.sort)
+	}
+	filter = store.Filter{Source: f.source, Model: f.model, Title: f.title}
+	for _, word := range f.has {
+		h, ok := index.ParseHas(word)
+		switch {
+		case word == "run":
+			filter.Run = true
+		case !ok:
+			return filter, fmt.Errorf("--has takes some of %s, not %q", strings.Join(hasWords, ", "), word)
+		}
+		filter.Has |= h
+	}
+	if f.since != "" {
+		if filter.Since, err = parseWhen(f.since, now, false); err != nil {
+			return filter, fmt.Errorf("--since: %w", err)
+		}
+	}
+	if f.until != "" {
+		if filter.Until, err = parseWhen(f.until, now, true); err != nil {
+			return filter, fmt.Errorf("--until: %w", err)
+		}
+	}
+	return filter, nil
 }
 
 // listDir is the directory whose sessions are wanted, "" for all. It need not exist any more.
@@ -88,14 +133,23 @@ func mustBeDir(path string) error {
 	return nil
 }
 
-func (a *app) ls(ctx context.Context, s *store.Store, opt store.ListOptions, asJSON bool) error {
-	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
-	// A list is made of very many small pieces that nearly all stay: looking for garbage among them is lost time. Memory
-	// that is never touched costs nothing and puts the first collection off until a list is really large.
-	ballast := make([]byte, 64<<20)
-	defer runtime.KeepAlive(ballast)
-	rows, err := s.List(ctx, opt)
+func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
+	filter, err := f.filter(a, time.Now())
 	if err != nil {
+		return usageError{err, cmd}
+	}
+	if filter.CWD, err = a.listDir(f.cwd, f.all); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	rows, s, err := a.lsRows(ctx, cmd, f, &filter)
+	if err != nil {
+		return err
+	}
+	if rows, err = s.Filter(ctx, rows, filter); err != nil {
+		if errors.Is(err, store.ErrUnknownSource) {
+			return usageError{err, cmd}
+		}
 		return err
 	}
 	var bad []string
@@ -104,24 +158,67 @@ func (a *app) ls(ctx context.Context, s *store.Store, opt store.ListOptions, asJ
 			bad = append(bad, rows[i].Path)
 		}
 	}
-	good := rows
 	if len(bad) > 0 {
-		good = slices.DeleteFunc(rows, func(r store.Row) bool { return r.Err != nil })
+		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.Err != nil })
+	}
+	rows = store.Sort(rows, store.Order(f.sort))
+	var depth []int
+	if f.tree {
+		rows, depth = store.Forks(rows)
+	}
+	if f.limit > 0 && len(rows) > f.limit {
+		rows = rows[:f.limit]
 	}
 	width, _ := terminalWidth(a.stdout)
 	err = a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
-		if asJSON {
-			return listJSON(out.Writer, good)
+		if f.json {
+			return listJSON(out.Writer, rows, depth)
 		}
-		a.listTable(out, good)
+		a.listTable(out, rows, depth)
 		return nil
 	})
-	a.notListed(opt, len(good), bad)
+	a.notListed(filter, len(rows), bad)
 	return err
 }
 
+// lsRows gives the rows that filters choose from: those of the catalogue or, of a folder that is no source of this machine
+// or is to be read as something else than it is, those of a list that is made for the occasion.
+func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *store.Filter) ([]store.Row, *store.Store, error) {
+	problem := func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
+	var roots []string
+	if f.root != "" {
+		if err := mustBeDir(f.root); err != nil {
+			return nil, nil, err
+		}
+		roots = append(roots, f.root)
+	}
+	s, err := a.store(roots...)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt, err := openOptions(s, cmd, f.sessionFlags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if opt.Dialect == nil && (f.root == "" || filter.Needs()) {
+		show := a.newProgress("reading sessions", 0)
+		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: func(p store.Progress) {
+			show.total = p.OfLogs
+			show.at(p.Logs)
+		}})
+		show.clear()
+		return rows, s, err
+	}
+	// A list is made of very many small pieces that nearly all stay: looking for garbage among them is lost time. Memory
+	// that is never touched costs nothing and puts the first collection off until a list is really large.
+	ballast := make([]byte, 64<<20)
+	defer runtime.KeepAlive(ballast)
+	rows, err := s.List(ctx, store.ListOptions{Dialect: opt.Dialect, Problem: problem})
+	return rows, s, err
+}
+
 // notListed tells of files that are no sessions, and why a list is empty.
-func (a *app) notListed(opt store.ListOptions, listed int, bad []string) {
+func (a *app) notListed(filter store.Filter, listed int, bad []string) {
 	if len(bad) > 0 {
 		more := ""
 		if len(bad) > 1 {
@@ -130,94 +227,15 @@ func (a *app) notListed(opt store.ListOptions, listed int, bad []string) {
 		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s%s\n",
 			counted(len(bad), "file", "files"), clean(bad[0]), more)
 	}
+	narrowed := filter
+	narrowed.CWD = ""
 	switch {
 	case listed > 0:
-	case opt.CWD != "":
-		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", clean(opt.CWD))
+	case narrowed != store.Filter{}:
+		fmt.Fprintf(a.stderr, "treeline: no sessions fit\n")
+	case filter.CWD != "":
+		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", clean(filter.CWD))
 	default:
 		fmt.Fprintf(a.stderr, "treeline: no sessions found\n")
 	}
-}
-
-// rowJSON is a session in a list for programs.
-type rowJSON struct {
-	ID          session.ID `json:"id"`
-	Dialect     string     `json:"dialect"`
-	Path        string     `json:"path"`
-	CWD         string     `json:"cwd"`
-	Title       string     `json:"title"`
-	FirstPrompt string     `json:"firstPrompt"`
-	Messages    *int       `json:"messages"`
-	Size        int64      `json:"size"`
-	Modified    string     `json:"modified"`
-	Created     *string    `json:"created"`
-	Parent      string     `json:"parentSession,omitempty"`
-}
-
-func listJSON(w *bufio.Writer, rows []store.Row) error {
-	list := arrayWriter{w: w}
-	for i := range rows {
-		r := &rows[i]
-		j := rowJSON{
-			ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Title, FirstPrompt: r.Prompt, Size: r.Log.Size,
-			Modified: r.Log.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Created: utc(r.Created), Parent: r.Parent,
-		}
-		if r.Messages >= 0 {
-			j.Messages = &r.Messages
-		}
-		if err := list.add(j); err != nil {
-			return err
-		}
-	}
-	return list.end()
-}
-
-// listTable prints the rows for people. The title takes what is left of the line.
-func (a *app) listTable(out *output, rows []store.Row) {
-	if len(rows) == 0 {
-		return
-	}
-	st := out.style
-	home := a.home()
-	now := time.Now()
-	t := table{
-		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same}, {name: "MSGS", right: true, mark: same},
-		{name: "SIZE", right: true, mark: same}, {name: "DIALECT", mark: st.dim}, {name: "ID", mark: st.yellow},
-	}
-	t.grow(len(rows))
-	for i := range rows {
-		r := &rows[i]
-		when := r.When().Local().Format("2006-01-02 15:04")
-		if out.width > 0 {
-			when = ago(r.When().Local(), now)
-		}
-		messages := "?"
-		if r.Messages >= 0 {
-			messages = strconv.Itoa(r.Messages)
-		}
-		t.add(when, orElse(tilde(oneLine(r.CWD, 0), home), "-"), rowTitle(r), messages, byteSize(r.Log.Size), r.Dialect.Name(),
-			orElse(oneLine(r.Short, 40), "-"))
-	}
-	if out.width > 0 {
-		t.fit(out.width)
-	}
-	t.write(out)
-}
-
-// titleColumns is how much of a prompt a list shows at most: it may be a whole file.
-const titleColumns = 120
-
-// rowTitle is what a session is called: its title, or what was asked first.
-func rowTitle(r *store.Row) string {
-	switch {
-	case strings.TrimSpace(r.Title) != "":
-		return oneLine(r.Title, titleColumns)
-	case strings.TrimSpace(r.Prompt) != "":
-		return oneLine(r.Prompt, titleColumns)
-	case r.Log.Size == 0:
-		return "(empty file)"
-	case r.Messages == 0:
-		return "(no messages)"
-	}
-	return "(no title)"
 }

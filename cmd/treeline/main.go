@@ -90,7 +90,6 @@ func (a *app) root() *cobra.Command {
 		a.showCommand(),
 		a.treeCommand(),
 		a.contextCommand(),
-		a.watchCommand(),
 		a.checkCommand(),
 	)
 	add(root, "write",

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -57,8 +59,12 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
 		OpenCompanion: codelia.At,
 		Roots:         roots,
+		Index:         index.Open(index.Options{Dir: treeline.CacheDir(env.Home, a.getenv), Notice: a.notice}),
 	}), nil
 }
+
+// notice tells of something that does not fail the command.
+func (a *app) notice(text string) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(text)) }
 
 // sessionFlags are the flags of commands that take a session.
 type sessionFlags struct {

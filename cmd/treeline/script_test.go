@@ -40,31 +40,30 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(e.WorkDir, "home")
 			for key, value := range map[string]string{
 				"HOME": home, "USERPROFILE": home, "TZ": "UTC", "TERM": "xterm", "PAGER": "cat", "NO_COLOR": "",
+				"XDG_CACHE_HOME": filepath.Join(e.WorkDir, "cache"),
 			} {
 				e.Setenv(key, value)
 			}
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
-			e.Values[backgroundKey{}] = map[string]*background{}
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code":       codeCmd,
-			"scrub":      scrubCmd,
-			"bytes":      bytesCmd,
-			"mtime":      mtimeCmd,
-			"place":      placeCmd,
-			"remember":   rememberCmd,
-			"unchanged":  unchangedCmd,
-			"chain":      chainCmd,
-			"terminal":   terminalCmd,
-			"capture":    captureCmd,
-			"stable":     stableCmd,
-			"glob":       globCmd,
-			"big":        bigCmd,
-			"disk":       diskCmd,
-			"asked":      askedCmd,
-			"background": backgroundCmd,
+			"code":      codeCmd,
+			"scrub":     scrubCmd,
+			"bytes":     bytesCmd,
+			"mtime":     mtimeCmd,
+			"place":     placeCmd,
+			"remember":  rememberCmd,
+			"unchanged": unchangedCmd,
+			"chain":     chainCmd,
+			"terminal":  terminalCmd,
+			"capture":   captureCmd,
+			"stable":    stableCmd,
+			"glob":      globCmd,
+			"big":       bigCmd,
+			"disk":      diskCmd,
+			"asked":     askedCmd,
 		},
 	})
 }

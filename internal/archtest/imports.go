@@ -89,8 +89,7 @@ var importTable = []row{
 		packages: []string{"backend/*"},
 		may:      []string{"backend", "internal/jsonl", "internal/durable", "internal/rawjson"},
 		modules:  []string{"*"},
-		why: "a backend stores opaque records and never knows what they mean, so that every dialect works on it unchanged; what a " +
-			"place needs of others it brings along (fsnotify for files), since no other place does",
+		why:      "a backend stores opaque records and never knows what they mean, so that every dialect works on it unchanged",
 	},
 	{
 		packages: []string{"blob/blobtest"},

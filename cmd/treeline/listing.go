@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// rowJSON is a session in a list for programs.
+type rowJSON struct {
+	ID          session.ID `json:"id"`
+	Dialect     string     `json:"dialect"`
+	Path        string     `json:"path"`
+	CWD         string     `json:"cwd"`
+	Title       string     `json:"title"`
+	FirstPrompt string     `json:"firstPrompt"`
+	Messages    *int       `json:"messages"`
+	Size        int64      `json:"size"`
+	Modified    string     `json:"modified"`
+	Created     *string    `json:"created"`
+	Parent      string     `json:"parentSession,omitempty"`
+	*knownJSON
+	Depth *int `json:"depth,omitempty"`
+}
+
+// knownJSON is what only the catalogue knows.
+type knownJSON struct {
+	Active   *string    `json:"active"`
+	Entries  int        `json:"entries"`
+	Branches int        `json:"branches"`
+	Problems int        `json:"problems"`
+	Models   []string   `json:"models"`
+	Tokens   tokensJSON `json:"tokens"`
+	Cost     float64    `json:"cost"`
+	Has      []string   `json:"has"`
+}
+
+type tokensJSON struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cacheRead"`
+	CacheWrite int64 `json:"cacheWrite"`
+	Total      int64 `json:"total"`
+}
+
+func listJSON(w *bufio.Writer, rows []store.Row, depth []int) error {
+	list := arrayWriter{w: w}
+	for i := range rows {
+		r := &rows[i]
+		j := rowJSON{
+			ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Title, FirstPrompt: r.Prompt, Size: r.Log.Size,
+			Modified: r.Log.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Created: utc(r.Created), Parent: r.Parent,
+		}
+		if r.Messages >= 0 {
+			j.Messages = &r.Messages
+		}
+		if k := r.Known; k != nil {
+			j.knownJSON = &knownJSON{
+				Active: utc(k.Active), Entries: k.Entries, Branches: k.Branches, Problems: k.Problems, Tokens: tokensJSON(k.Tokens),
+				Models: orEmpty(k.Models), Cost: k.Cost, Has: orEmpty(k.Has.Names()),
+			}
+		}
+		if depth != nil {
+			j.Depth = &depth[i]
+		}
+		if err := list.add(j); err != nil {
+			return err
+		}
+	}
+	return list.end()
+}
+
+// orEmpty makes of no list an empty one: programs need not tell them apart.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// listTable prints the rows for people. The title takes what is left of the line.
+func (a *app) listTable(out *output, rows []store.Row, depth []int) {
+	if len(rows) == 0 {
+		return
+	}
+	st := out.style
+	home := a.home()
+	now := time.Now()
+	t := table{
+		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same}, {name: "MSGS", right: true, mark: same},
+		{name: "SIZE", right: true, mark: same}, {name: "DIALECT", mark: st.dim}, {name: "ID", mark: st.yellow},
+	}
+	t.grow(len(rows))
+	for i := range rows {
+		r := &rows[i]
+		when := r.When().Local().Format("2006-01-02 15:04")
+		if out.width > 0 {
+			when = ago(r.When().Local(), now)
+		}
+		messages := "?"
+		if r.Messages >= 0 {
+			messages = strconv.Itoa(r.Messages)
+		}
+		title := rowTitle(r)
+		if depth != nil && depth[i] > 0 {
+			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title
+		}
+		t.add(when, orElse(tilde(oneLine(r.CWD, 0), home), "-"), title, messages, byteSize(r.Log.Size), r.Dialect.Name(),
+			orElse(oneLine(r.Short, 40), "-"))
+	}
+	if out.width > 0 {
+		t.fit(out.width)
+	}
+	t.write(out)
+}
+
+// titleColumns is how much of a prompt a list shows at most: it may be a whole file.
+const titleColumns = 120
+
+// rowTitle is what a session is called: its title, or what was asked first.
+func rowTitle(r *store.Row) string {
+	switch {
+	case strings.TrimSpace(r.Title) != "":
+		return oneLine(r.Title, titleColumns)
+	case strings.TrimSpace(r.Prompt) != "":
+		return oneLine(r.Prompt, titleColumns)
+	case r.Log.Size == 0:
+		return "(empty file)"
+	case r.Messages == 0:
+		return "(no messages)"
+	}
+	return "(no title)"
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// whenHelp says how moments are spelled, in the help of flags that take one.
+const whenHelp = "a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)"
+
+// parseWhen reads a moment. A date means its beginning or, for a moment that ends something, its end.
+func parseWhen(text string, now time.Time, ends bool) (time.Time, error) {
+	if t, err := time.ParseInLocation("2006-01-02", text, now.Location()); err == nil {
+		if ends {
+			t = t.AddDate(0, 0, 1)
+		}
+		return t, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	if d, ok := parseAge(text); ok {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: it takes %s", text, whenHelp)
+}
+
+// parseAge reads a duration that may be given in days or weeks, too.
+func parseAge(text string) (time.Duration, bool) {
+	for _, unit := range []struct {
+		suffix string
+		length time.Duration
+	}{{"d", 24 * time.Hour}, {"w", 7 * 24 * time.Hour}} {
+		if number, ok := strings.CutSuffix(text, unit.suffix); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			if err != nil || !(n >= 0 && n < 100_000) {
+				return 0, false
+			}
+			return time.Duration(n * float64(unit.length)), true
+		}
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
+}

@@ -1,0 +1,264 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// errBusy: another process holds the lock.
+var errBusy = errors.New("another process is at work on it")
+
+// Commit keeps what was put. Where that cannot be, because the folder cannot be written or locked, it is said once and the
+// index goes on in memory; that is no error. A commit that another process does not let through is tried again at the next
+// one. The error is the cause of cancellation of ctx.
+func (x *Index) Commit(ctx context.Context) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.staged) == 0 || x.opt.Dir == "" || x.lost {
+		return nil
+	}
+	unlock, err := x.lock(ctx)
+	if err == nil {
+		err = x.commit()
+		unlock()
+	}
+	switch {
+	case err == nil || errors.Is(err, errBusy):
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		x.lost = true
+		x.opt.Notice(fmt.Sprintf("the index in %s cannot be kept: %v", x.opt.Dir, err))
+	}
+	return nil
+}
+
+// lock makes the folder and takes its lock.
+func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
+	if err := durable.MkdirAll(x.fs, x.opt.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := x.fs.Open(x.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	const pause = 5 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		ok, err := f.TryLock()
+		if ok {
+			return func() { _ = f.Close() }, nil // which gives up the lock
+		}
+		if err == nil && waited >= x.opt.LockWait {
+			err = errBusy
+		}
+		if err == nil {
+			err = x.opt.Wait(ctx, pause)
+		}
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+	}
+}
+
+// commit adds what was staged to what the files hold now. The lock is held.
+func (x *Index) commit() error {
+	x.sweep()
+	if info, err := x.fs.Stat(x.path(catalogueName)); err != nil || info != x.seen {
+		x.reread()
+	}
+	next := x.kept.with(x.staged)
+	if err := x.write(next); err != nil {
+		return err
+	}
+	data := encodeCatalogue(next)
+	info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	old := x.kept.generation
+	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
+	if old != next.generation {
+		_ = x.fs.Remove(x.path(signaturesName(old))) // sweep finds it, otherwise
+	}
+	return nil
+}
+
+// reread reads the catalogue that another process left. Pieces that staged logs have in the old file are held, because the
+// other may have moved them.
+func (x *Index) reread() {
+	var buf []byte
+	for u := range x.staged {
+		for i := range x.staged[u].Put {
+			l := &x.staged[u].Put[i]
+			for k := range l.pieces {
+				p := &l.pieces[k]
+				if p.at >= inMemory {
+					continue
+				}
+				data, err := x.sigs.read(*p, &buf)
+				if err != nil {
+					*l = Log{Name: l.Name} // its stamp is none: it is read again next time
+					break
+				}
+				p.at = inMemory + int64(len(x.sigs.held))
+				x.sigs.held = append(x.sigs.held, data...)
+			}
+		}
+	}
+	x.read()
+}
+
+// write appends the pieces that are not in the file yet, and copies all to a new file where most of the old one counts no
+// more.
+func (x *Index) write(next *Catalogue) error {
+	fresh := x.freshPieces(next)
+	live, add := int64(0), int64(0)
+	for i := range next.Sources {
+		for k := range next.Sources[i].Logs {
+			for _, p := range next.Sources[i].Logs[k].pieces {
+				live += p.size
+			}
+		}
+	}
+	for _, p := range fresh {
+		add += p.size
+	}
+	const least = 1 << 20 // a small file may be mostly garbage
+	if size := next.signatures + add; size > least && live < size/2 {
+		return x.rewrite(next)
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	f, err := x.fs.Open(x.path(signaturesName(next.generation)), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	// What lies behind the end is of a commit that was never finished.
+	err = f.Truncate(next.signatures)
+	buf := make([]byte, 0, add)
+	for _, p := range fresh {
+		buf = append(buf, x.sigs.held[p.at-inMemory:][:p.size]...)
+	}
+	if err == nil {
+		_, err = f.Write(buf)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	at := next.signatures
+	for _, p := range fresh {
+		p.at, at = at, at+p.size
+	}
+	next.signatures = at
+	return x.sigs.reopen(x.fs, x.path(signaturesName(next.generation)), at)
+}
+
+// freshPieces gives the pieces that are only held. They are copied first: the staged logs keep theirs, should the commit
+// fail.
+func (x *Index) freshPieces(next *Catalogue) []*piece {
+	var list []*piece
+	for i := range next.Sources {
+		logs := next.Sources[i].Logs
+		for k := range logs {
+			l := &logs[k]
+			if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.at >= inMemory }) {
+				continue
+			}
+			l.pieces = slices.Clone(l.pieces)
+			for n := range l.pieces {
+				if l.pieces[n].at >= inMemory {
+					list = append(list, &l.pieces[n])
+				}
+			}
+		}
+	}
+	return list
+}
+
+// rewrite copies all pieces to a file of the next generation.
+func (x *Index) rewrite(next *Catalogue) error {
+	generation := next.generation + 1
+	path := x.path(signaturesName(generation))
+	// It may be there, of a commit that was never finished.
+	f, err := x.fs.Open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(0)
+	at := int64(0)
+	var buf, out []byte
+	for i := range next.Sources {
+		logs := slices.Clone(next.Sources[i].Logs) // others look at these
+		next.Sources[i].Logs = logs
+		for k := range logs {
+			l := &logs[k]
+			l.pieces = slices.Clone(l.pieces)
+			for n := range l.pieces {
+				p := &l.pieces[n]
+				data, readErr := x.sigs.read(*p, &buf)
+				if readErr != nil {
+					logs[k] = Log{Name: l.Name} // to be read again
+					break
+				}
+				out = append(out, data...)
+				p.at = at
+				at += p.size
+			}
+			if len(out) >= windowSize && err == nil {
+				_, err = f.Write(out)
+				out = out[:0]
+			}
+		}
+	}
+	if err == nil {
+		_, err = f.Write(out)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	next.generation, next.signatures = generation, at
+	return x.sigs.reopen(x.fs, path, at)
+}
+
+// reopen goes on with a file that was just written.
+func (s *signatures) reopen(fsys durable.FS, path string, size int64) error {
+	held := s.held
+	err := s.open(fsys, path, size)
+	s.held = held
+	return err
+}
+
+// sweep removes what crashes left: files in the making, and signatures that no catalogue names. The lock is held, so none of
+// them is anybody's.
+func (x *Index) sweep() {
+	entries, err := x.fs.ReadDir(x.opt.Dir)
+	if err != nil {
+		return
+	}
+	current := signaturesName(x.kept.generation)
+	for _, e := range entries {
+		name := e.Name()
+		stale := strings.HasPrefix(name, signaturesPrefix) && name != current && x.unchanged()
+		if stale || strings.HasPrefix(name, durable.TempPrefix) {
+			// One that stays does no harm.
+			_ = x.fs.Remove(x.path(name))
+		}
+	}
+}
+
+// unchanged says whether the catalogue is still the one that we read.
+func (x *Index) unchanged() bool {
+	info, err := x.fs.Stat(x.path(catalogueName))
+	return err == nil && info == x.seen || errors.Is(err, fs.ErrNotExist) && x.seen == durable.Info{}
+}

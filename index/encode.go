@@ -1,0 +1,300 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"unsafe"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The catalogue's file: a line that names it, the version, the length of the rest and its checksum; then a table of
+// strings that occur often, and the sources with their logs. Numbers are varints, strings have their length before them.
+const (
+	catalogueMagic   = "treeline catalogue\n"
+	catalogueVersion = 1
+	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
+)
+
+// Errors of files that are not as they should be; the index is then made anew.
+var (
+	errForeign = errors.New("it was written by another version")
+	errDamaged = errors.New("its catalogue is damaged")
+)
+
+// encodeCatalogue gives the content of the file.
+func encodeCatalogue(c *Catalogue) []byte {
+	w := writer{numbers: map[string]uint64{}}
+	w.uvarint(c.generation)
+	w.varint(c.signatures)
+	w.uvarint(uint64(len(c.Sources)))
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		w.string(s.Key)
+		w.uvarint(uint64(len(s.Logs)))
+		for k := range s.Logs {
+			w.log(&s.Logs[k])
+		}
+	}
+	body := w.data
+	w.data = append(make([]byte, catalogueHead, catalogueHead+len(body)+64*len(w.table)), 0)[:catalogueHead]
+	w.uvarint(uint64(len(w.table)))
+	for _, s := range w.table {
+		w.string(s)
+	}
+	file := append(w.data, body...)
+	at := copy(file, catalogueMagic)
+	binary.LittleEndian.PutUint32(file[at:], catalogueVersion)
+	binary.LittleEndian.PutUint64(file[at+4:], uint64(len(file)-catalogueHead))
+	binary.LittleEndian.PutUint32(file[at+12:], crc32.Checksum(file[catalogueHead:], castagnoli))
+	return file
+}
+
+// writer encodes.
+type writer struct {
+	data    []byte
+	table   []string
+	numbers map[string]uint64
+}
+
+func (w *writer) uvarint(v uint64) { w.data = binary.AppendUvarint(w.data, v) }
+func (w *writer) varint(v int64)   { w.data = binary.AppendVarint(w.data, v) }
+func (w *writer) string(s string)  { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
+
+// shared writes a string that is expected to occur again, by its number in the table.
+func (w *writer) shared(s string) {
+	n, ok := w.numbers[s]
+	if !ok {
+		n = uint64(len(w.table))
+		w.table = append(w.table, s)
+		w.numbers[s] = n
+	}
+	w.uvarint(n)
+}
+
+func (w *writer) log(l *Log) {
+	w.string(l.Name)
+	w.string(l.Stamp.Generation)
+	w.varint(l.Stamp.Size)
+	w.varint(l.Stamp.Nanos)
+	flags := uint64(0)
+	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.Resume != (Resume{}), l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
+		if on {
+			flags |= 1 << i
+		}
+	}
+	w.uvarint(flags)
+	w.uvarint(uint64(len(l.pieces)))
+	for _, p := range l.pieces {
+		w.varint(p.at)
+		w.varint(p.size)
+		w.uvarint(uint64(p.chunks))
+	}
+	w.summary(&l.Summary)
+	if l.Resume != (Resume{}) {
+		r := &l.Resume
+		w.varint(r.From)
+		w.varint(int64(r.Messages))
+		w.varint(int64(r.Entries))
+		w.uvarint(r.Head)
+		w.usage(r.Tokens, r.Cost)
+	}
+}
+
+func (w *writer) summary(s *Summary) {
+	w.string(string(s.ID))
+	w.shared(s.Dialect)
+	w.shared(s.CWD)
+	w.string(s.Title)
+	w.string(s.Prompt)
+	w.string(s.Created.Text)
+	w.string(s.Active.Text)
+	w.string(s.Parent)
+	for _, n := range []int{s.Version, s.Messages, s.Entries, s.Branches, s.Problems} {
+		w.varint(int64(n))
+	}
+	w.uvarint(uint64(s.Has))
+	w.uvarint(uint64(len(s.Models)))
+	for _, m := range s.Models {
+		w.shared(m)
+	}
+	if s.Tokens != (Tokens{}) || s.Cost != 0 {
+		w.usage(s.Tokens, s.Cost)
+	}
+}
+
+func (w *writer) usage(t Tokens, cost float64) {
+	for _, n := range []int64{t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Total} {
+		w.varint(n)
+	}
+	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(cost))
+}
+
+// decodeCatalogue reads the content of the file. The strings of the catalogue are parts of data, which must not change any
+// more.
+func decodeCatalogue(data []byte) (*Catalogue, error) {
+	if len(data) < catalogueHead || string(data[:len(catalogueMagic)]) != catalogueMagic {
+		return nil, errDamaged
+	}
+	head, body := data[len(catalogueMagic):catalogueHead], data[catalogueHead:]
+	if v := binary.LittleEndian.Uint32(head); v != catalogueVersion {
+		return nil, fmt.Errorf("%w (%d, not %d)", errForeign, v, catalogueVersion)
+	}
+	if binary.LittleEndian.Uint64(head[4:]) != uint64(len(body)) || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(body, castagnoli) {
+		return nil, errDamaged
+	}
+	r := reader{data: body, text: unsafe.String(unsafe.SliceData(body), len(body))}
+	r.table = make([]string, r.count(1))
+	for i := range r.table {
+		r.table[i] = r.string()
+	}
+	c := &Catalogue{generation: r.uvarint(), signatures: r.varint()}
+	c.Sources = make([]Source, r.count(2))
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		s.Key = r.string()
+		s.Logs = make([]Log, r.count(8))
+		for k := range s.Logs {
+			r.log(&s.Logs[k])
+		}
+	}
+	if r.bad || len(r.data) > 0 {
+		return nil, errDamaged
+	}
+	return c, nil
+}
+
+// reader decodes. After something impossible bad is set, and all values are zero.
+type reader struct {
+	data []byte
+	text string // ends where data ends
+	bad  bool
+
+	table  []string
+	models []string // pieces of memory that many logs share
+	pieces []piece
+}
+
+func (r *reader) fail() {
+	r.bad, r.data = true, nil
+}
+
+func (r *reader) uvarint() uint64 {
+	if len(r.data) > 0 && r.data[0] < 0x80 { // most are small
+		v := r.data[0]
+		r.data = r.data[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// count reads how many things of at least so many bytes follow.
+func (r *reader) count(least int) int {
+	n := r.uvarint()
+	if n > uint64(len(r.data)/least) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) bytes(n int) []byte {
+	if n > len(r.data) {
+		r.fail()
+		return nil
+	}
+	b := r.data[:n:n]
+	r.data = r.data[n:]
+	return b
+}
+
+func (r *reader) string() string {
+	n := r.count(1)
+	at := len(r.text) - len(r.data)
+	r.bytes(n)
+	if r.bad {
+		return ""
+	}
+	return r.text[at : at+n]
+}
+
+func (r *reader) shared() string {
+	n := r.uvarint()
+	if n >= uint64(len(r.table)) {
+		r.fail()
+		return ""
+	}
+	return r.table[n]
+}
+
+func (r *reader) log(l *Log) {
+	l.Name = r.string()
+	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint()}
+	flags := r.uvarint()
+	l.Stamp.Racy = flags&1 != 0
+	if n := r.count(3); n > 0 {
+		l.pieces = take(&r.pieces, n)
+		for i := range l.pieces {
+			l.pieces[i] = piece{at: r.varint(), size: r.varint(), chunks: int(r.uvarint())}
+		}
+	}
+	l.Summary.Session = flags&2 != 0
+	r.summary(&l.Summary, flags&8 != 0)
+	if flags&4 != 0 {
+		l.Resume = Resume{From: r.varint(), Messages: int(r.varint()), Entries: int(r.varint()), Head: r.uvarint()}
+		l.Resume.Tokens, l.Resume.Cost = r.usage()
+	}
+}
+
+func (r *reader) summary(s *Summary, used bool) {
+	s.ID = session.ID(r.string())
+	s.Dialect, s.CWD = r.shared(), r.shared()
+	s.Title, s.Prompt = r.string(), r.string()
+	s.Created.Text, s.Active.Text = r.string(), r.string()
+	s.Parent = r.string()
+	s.Version, s.Messages, s.Entries = int(r.varint()), int(r.varint()), int(r.varint())
+	s.Branches, s.Problems = int(r.varint()), int(r.varint())
+	s.Has = Has(r.uvarint())
+	if n := r.count(1); n > 0 {
+		s.Models = take(&r.models, n)
+		for i := range s.Models {
+			s.Models[i] = r.shared()
+		}
+	}
+	if used {
+		s.Tokens, s.Cost = r.usage()
+	}
+}
+
+func (r *reader) usage() (t Tokens, cost float64) {
+	t = Tokens{r.varint(), r.varint(), r.varint(), r.varint(), r.varint()}
+	if b := r.bytes(8); b != nil {
+		cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	return t, cost
+}
+
+// take cuts n elements off a piece of memory, and gets another one where it is too short: a list of ten thousand sessions
+// would otherwise make twenty thousand small ones.
+func take[T any](from *[]T, n int) []T {
+	if len(*from) < n {
+		*from = make([]T, max(n, 1024))
+	}
+	part := (*from)[:n:n]
+	*from = (*from)[n:]
+	return part
+}

@@ -1,0 +1,324 @@
+// Package indextest is what every index must do, wherever it is kept.
+package indextest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Maker gives a function that opens one index. Opened again, it has what was committed if it is one that keeps; kept says
+// whether it is.
+type Maker func(t *testing.T) (open func() *index.Index, kept bool)
+
+// Run runs the suite.
+func Run(t *testing.T, make Maker) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Maker)
+	}{
+		{"Empty", testEmpty},
+		{"Put", testPut},
+		{"Reopen", testReopen},
+		{"Chunks", testChunks},
+		{"Continue", testContinue},
+		{"Forget", testForget},
+		{"Snapshots", testSnapshots},
+		{"Histories", testHistories},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, make) })
+	}
+}
+
+// Log makes a log with something in every field, all of it depending on n.
+func Log(name string, n int) index.Log {
+	return index.Log{
+		Name:  name,
+		Stamp: index.Stamp{Generation: fmt.Sprintf("g%d", n), Size: int64(n) * 1000, Nanos: int64(n) * 1e9, Racy: n%5 == 0},
+		Summary: index.Summary{
+			Session: n%7 != 0, ID: session.ID(fmt.Sprint("id-", n)), Dialect: []string{"omp", "pi"}[n%2], CWD: fmt.Sprint("/p", n%3),
+			Title: strings.Repeat("t", n%200), Prompt: fmt.Sprint("prompt ", n), Created: session.Time{Text: fmt.Sprint(n)},
+			Active: session.Time{Text: fmt.Sprint(n + 1)}, Parent: fmt.Sprint("p", n), Version: n % 4, Messages: n, Entries: 2 * n,
+			Branches: n % 9, Problems: n % 2, Models: slices.Repeat([]string{"m1", "m2"}, n%3), Has: index.Has(n % 32),
+			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
+		},
+		Resume: index.Resume{From: int64(n % 4), Head: uint64(n) << 40, Entries: n},
+		Chunks: Chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
+	}
+}
+
+// Chunks makes n chunks that depend on seed.
+func Chunks(seed, n int) []index.Chunk {
+	list := make([]index.Chunk, n)
+	for i := range list {
+		from := int64(i * 100)
+		list[i] = index.Chunk{From: from, To: from + 90, Sig: bytes.Repeat([]byte{byte(seed), byte(i)}, 1+seed%300)}
+	}
+	return list
+}
+
+// equal are the parts of logs that come back with a catalogue.
+var equal = cmp.Options{
+	cmpopts.IgnoreUnexported(index.Log{}, index.Catalogue{}), cmpopts.IgnoreFields(index.Log{}, "Chunks", "IDs"),
+	cmpopts.EquateEmpty(),
+}
+
+func same(t *testing.T, x *index.Index, want ...index.Source) {
+	t.Helper()
+	if diff := cmp.Diff(want, x.Catalogue().Sources, equal); diff != "" {
+		t.Fatalf("the catalogue (-want +got):\n%s", diff)
+	}
+}
+
+// chunksOf gives all chunks of a log, copied.
+func chunksOf(t *testing.T, x *index.Index, key, name string) []index.Chunk {
+	t.Helper()
+	l, ok := x.Catalogue().Log(key, name)
+	if !ok {
+		t.Fatalf("%s is not known", name)
+	}
+	var list []index.Chunk
+	unknown := x.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) {
+		c.Sig = bytes.Clone(c.Sig)
+		list = append(list, c)
+	})
+	if unknown != nil {
+		t.Fatalf("the signatures of %s are lost", name)
+	}
+	if len(list) != l.ChunkCount() {
+		t.Errorf("%d chunks, ChunkCount says %d", len(list), l.ChunkCount())
+	}
+	return list
+}
+
+// different compares chunks; a diff of thousands of signatures would take longer than all the rest.
+func different(want, got []index.Chunk) string {
+	same := func(a, b index.Chunk) bool { return a.From == b.From && a.To == b.To && bytes.Equal(a.Sig, b.Sig) }
+	if slices.EqualFunc(want, got, same) {
+		return ""
+	}
+	return cmp.Diff(want, got)
+}
+
+func commit(t *testing.T, x *index.Index) {
+	t.Helper()
+	if err := x.Commit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testEmpty(t *testing.T, make Maker) {
+	open, _ := make(t)
+	x := open()
+	same(t, x)
+	commit(t, x)
+	if x.Catalogue().Logs("nowhere") != nil {
+		t.Error("logs of a source that nobody put")
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Error("closed twice:", err)
+	}
+}
+
+// testPut: what is put is known at once, in order, and the last word counts.
+func testPut(t *testing.T, make Maker) {
+	open, _ := make(t)
+	x := open()
+	x.Put(index.Update{Source: "b", Put: []index.Log{Log("z", 1), Log("a", 2)}}, index.Update{Source: "a", Put: []index.Log{Log("m", 3)}})
+	x.Put(index.Update{Source: "b", Put: []index.Log{Log("z", 4)}, Remove: []string{"never"}})
+	want := []index.Source{{Key: "a", Logs: []index.Log{Log("m", 3)}}, {Key: "b", Logs: []index.Log{Log("a", 2), Log("z", 4)}}}
+	same(t, x, want...)
+	commit(t, x)
+	same(t, x, want...)
+	x.Put(index.Update{Source: "b", Remove: []string{"a"}}, index.Update{Source: "a", Remove: []string{"m"}})
+	same(t, x, index.Source{Key: "b", Logs: []index.Log{Log("z", 4)}})
+}
+
+// testReopen: what was committed is kept, and nothing else.
+func testReopen(t *testing.T, make Maker) {
+	open, kept := make(t)
+	x := open()
+	var logs []index.Log
+	for n := range 300 {
+		logs = append(logs, Log(fmt.Sprintf("f/%03d", n), n))
+	}
+	x.Put(index.Update{Source: "s", Put: slices.Clone(logs)})
+	commit(t, x)
+	x.Put(index.Update{Source: "s", Put: []index.Log{Log("more", 1)}})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = open()
+	if !kept {
+		same(t, x)
+		return
+	}
+	same(t, x, index.Source{Key: "s", Logs: logs})
+	for n := range 300 {
+		if diff := different(Chunks(n, 1+n%3), chunksOf(t, x, "s", logs[n].Name)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+// testChunks: signatures come back before and after a commit, and those of many logs at once.
+func testChunks(t *testing.T, make Maker) {
+	open, _ := make(t)
+	x := open()
+	for round := range 2 {
+		for n := range 40 {
+			x.Put(index.Update{Source: "s", Put: []index.Log{Log(fmt.Sprintf("%02d", n), n+round)}})
+		}
+		for range 2 {
+			var logs []*index.Log
+			all := x.Catalogue().Logs("s")
+			for i := range all {
+				logs = append(logs, &all[len(all)-1-i])
+			}
+			got := map[int][]index.Chunk{}
+			if unknown := x.EachChunk(logs, func(i int, c index.Chunk) {
+				c.Sig = bytes.Clone(c.Sig)
+				got[i] = append(got[i], c)
+			}); unknown != nil {
+				t.Fatalf("the signatures of %d are lost", unknown)
+			}
+			for i := range logs {
+				n := len(logs) - 1 - i + round
+				if diff := different(Chunks(n, 1+n%3), got[i]); diff != "" {
+					t.Fatal(diff)
+				}
+			}
+			commit(t, x)
+		}
+	}
+}
+
+// testContinue: a log that grew keeps its first chunks and gets others behind them.
+func testContinue(t *testing.T, make Maker) {
+	open, kept := make(t)
+	x := open()
+	first := Log("a", 2) // three chunks
+	x.Put(index.Update{Source: "s", Put: []index.Log{first}})
+	want := Chunks(2, 3)
+	for n := 3; n < 30; n++ {
+		if n%2 == 0 {
+			commit(t, x)
+		}
+		if kept && n%5 == 0 {
+			commit(t, x)
+			x.Close()
+			x = open()
+		}
+		known, _ := x.Catalogue().Log("s", "a")
+		keep := known.ChunkCount() - 1
+		next := Log("a", n)
+		next.Continue(known, keep)
+		x.Put(index.Update{Source: "s", Put: []index.Log{next}})
+		want = append(want[:keep:keep], Chunks(n, 1+n%3)...)
+		if diff := different(want, chunksOf(t, x, "s", "a")); diff != "" {
+			t.Fatalf("round %d: %s", n, diff)
+		}
+	}
+	known, _ := x.Catalogue().Log("s", "a")
+	var ids []uint32
+	if err := x.IDs(known, 1, func(h uint32) { ids = append(ids, h) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]uint32{2, 7}, ids); diff != "" {
+		t.Errorf("ids beside the first chunk: %s", diff)
+	}
+}
+
+func testForget(t *testing.T, make Maker) {
+	open, _ := make(t)
+	x := open()
+	x.Put(index.Update{Source: "s", Put: []index.Log{Log("a", 1), Log("b", 2)}})
+	commit(t, x)
+	x.Put(index.Update{Source: "s", Put: []index.Log{Log("c", 3)}, Forget: true})
+	same(t, x, index.Source{Key: "s", Logs: []index.Log{Log("c", 3)}})
+	commit(t, x)
+	same(t, x, index.Source{Key: "s", Logs: []index.Log{Log("c", 3)}})
+}
+
+// testSnapshots: a catalogue stays what it was, whatever comes.
+func testSnapshots(t *testing.T, make Maker) {
+	open, _ := make(t)
+	x := open()
+	x.Put(index.Update{Source: "s", Put: []index.Log{Log("a", 1), Log("b", 2)}})
+	commit(t, x)
+	before := x.Catalogue()
+	x.Put(index.Update{Source: "s", Put: []index.Log{Log("a", 9)}, Remove: []string{"b"}})
+	commit(t, x)
+	want := []index.Source{{Key: "s", Logs: []index.Log{Log("a", 1), Log("b", 2)}}}
+	if diff := cmp.Diff(want, before.Sources, equal); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// testHistories: random updates, beside a plain map.
+func testHistories(t *testing.T, make Maker) {
+	open, kept := make(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	x := open()
+	type key struct{ source, name string }
+	want, committed := map[key]int{}, map[key]int{}
+	for round := range 300 {
+		u := index.Update{Source: fmt.Sprint("s", r.IntN(3))}
+		for range r.IntN(4) {
+			name, n := fmt.Sprint("log", r.IntN(20)), r.IntN(1000)
+			u.Put = append(u.Put, Log(name, n))
+			want[key{u.Source, name}] = n
+		}
+		if len(u.Put) == 0 {
+			name := fmt.Sprint("log", r.IntN(20))
+			u.Remove = append(u.Remove, name)
+			delete(want, key{u.Source, name})
+		}
+		x.Put(u)
+		switch r.IntN(6) {
+		case 0:
+			commit(t, x)
+			committed = copyOf(want)
+		case 1:
+			if kept {
+				x.Close()
+				x = open()
+				want = copyOf(committed)
+			}
+		}
+		got := map[key]int{}
+		for _, s := range x.Catalogue().Sources {
+			for i := range s.Logs {
+				got[key{s.Key, s.Logs[i].Name}] = s.Logs[i].Summary.Messages
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("round %d: %s", round, diff)
+		}
+		for k, n := range want {
+			if diff := different(Chunks(n, 1+n%3), chunksOf(t, x, k.source, k.name)); diff != "" {
+				t.Fatalf("round %d, %v: %s", round, k, diff)
+			}
+		}
+	}
+}
+
+func copyOf[K comparable, V any](m map[K]V) map[K]V {
+	c := map[K]V{}
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}

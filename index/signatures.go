@@ -1,0 +1,268 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// piece is where some chunks of one log lie. On disk it is its length and a checksum, four bytes each, and then the
+// chunks.
+type piece struct {
+	at     int64 // in the file, or behind inMemory in what is held
+	size   int64 // length and checksum included
+	chunks int   // how many of its chunks count; those behind them were made anew since
+}
+
+const (
+	// inMemory is where the places of pieces begin that are not in the file.
+	inMemory  = 1 << 62
+	pieceHead = 8
+)
+
+// castagnoli is the polynomial that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const signaturesPrefix = "signatures-"
+
+// signaturesName is the name of the file of a generation.
+func signaturesName(generation uint64) string { return fmt.Sprint(signaturesPrefix, generation) }
+
+// errSignatures: a piece is not what was written.
+var errSignatures = errors.New("the signatures are damaged")
+
+// signatures are the pieces of all logs: those in the file, and those that are not there yet.
+type signatures struct {
+	file durable.File // nil where there is none
+	size int64        // bytes of it that count
+	held []byte
+}
+
+// open opens the file of a generation. It may be longer than what counts, and need not be there if nothing does.
+func (s *signatures) open(fsys durable.FS, path string, size int64) error {
+	s.close()
+	if size == 0 {
+		return nil
+	}
+	f, err := fsys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errSignatures
+		}
+		return err
+	}
+	if info, err := f.Stat(); err != nil || info.Size < size {
+		return errors.Join(err, errSignatures, f.Close())
+	}
+	s.file, s.size = f, size
+	return nil
+}
+
+func (s *signatures) close() {
+	if s.file != nil {
+		_ = s.file.Close() // it was only read
+	}
+	s.file, s.size = nil, 0
+}
+
+// hold encodes the chunks of logs that are put.
+func (s *signatures) hold(logs []Log) {
+	for i := range logs {
+		l := &logs[i]
+		if len(l.Chunks) > 0 {
+			at := len(s.held)
+			s.held = appendPiece(s.held, l.Chunks, l.IDs)
+			l.pieces = append(l.pieces, piece{inMemory + int64(at), int64(len(s.held) - at), len(l.Chunks)})
+		}
+		l.Chunks, l.IDs = nil, nil
+	}
+}
+
+// keep gives the pieces that hold the first n chunks.
+func keep(pieces []piece, n int) []piece {
+	var list []piece
+	for _, p := range pieces {
+		if n == 0 {
+			break
+		}
+		p.chunks = min(p.chunks, n)
+		n -= p.chunks
+		list = append(list, p)
+	}
+	return list
+}
+
+// appendPiece encodes chunks.
+func appendPiece(dst []byte, chunks []Chunk, ids [][]uint32) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, pieceHead)...)
+	dst = binary.AppendUvarint(dst, uint64(len(chunks)))
+	for i, c := range chunks {
+		dst = binary.AppendUvarint(dst, uint64(c.From))
+		dst = binary.AppendUvarint(dst, uint64(c.To-c.From))
+		dst = binary.AppendUvarint(dst, uint64(len(c.Sig)))
+		dst = append(dst, c.Sig...)
+		var own []uint32
+		if i < len(ids) {
+			own = ids[i]
+		}
+		dst = binary.AppendUvarint(dst, uint64(len(own)))
+		for _, id := range own {
+			dst = binary.LittleEndian.AppendUint32(dst, id)
+		}
+	}
+	body := dst[start+pieceHead:]
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(body, castagnoli))
+	return dst
+}
+
+// read gives the bytes of a piece. They are valid until the next call with the same buffer.
+func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
+	if p.at >= inMemory {
+		at := p.at - inMemory
+		if p.size < pieceHead || at+p.size > int64(len(s.held)) {
+			return nil, errSignatures
+		}
+		return s.held[at : at+p.size], nil
+	}
+	if s.file == nil || p.size < pieceHead || p.at < 0 || p.at > s.size-p.size {
+		return nil, errSignatures
+	}
+	*buf = slices.Grow((*buf)[:0], int(p.size))[:p.size]
+	if _, err := s.file.ReadAt(*buf, p.at); err != nil {
+		return nil, err
+	}
+	return *buf, nil
+}
+
+// eachInPiece checks a piece and calls take with those of its chunks that count. The slices are parts of data.
+func eachInPiece(data []byte, count int, take func(c Chunk, ids []byte)) error {
+	if len(data) < pieceHead || int64(binary.LittleEndian.Uint32(data)) != int64(len(data)-pieceHead) ||
+		crc32.Checksum(data[pieceHead:], castagnoli) != binary.LittleEndian.Uint32(data[4:]) {
+		return errSignatures
+	}
+	r := reader{data: data[pieceHead:]}
+	n := r.count(4)
+	if count > n {
+		return errSignatures
+	}
+	for range count {
+		var c Chunk
+		c.From = int64(r.uvarint())
+		c.To = c.From + int64(r.uvarint())
+		c.Sig = r.bytes(r.count(1))
+		ids := r.bytes(4 * r.count(4))
+		if r.bad {
+			return errSignatures
+		}
+		take(c, ids)
+	}
+	return nil
+}
+
+// EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
+// in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
+// them. A chunk is valid until take returns.
+func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	type place struct {
+		piece
+		log int
+	}
+	var places []place
+	for i, l := range logs {
+		for _, p := range l.pieces {
+			places = append(places, place{p, i})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return int(min(max(a.at-b.at, -1), 1)) })
+	bad := map[int]bool{}
+	w := window{s: &x.sigs}
+	for _, p := range places {
+		if p.at < inMemory {
+			w.end = p.at + p.size
+		}
+	}
+	for _, p := range places {
+		data, err := w.read(p.piece)
+		if err == nil {
+			err = eachInPiece(data, p.chunks, func(c Chunk, _ []byte) { take(p.log, c) })
+		}
+		if err != nil && !bad[p.log] {
+			bad[p.log] = true
+			unknown = append(unknown, p.log)
+		}
+	}
+	return unknown
+}
+
+// window reads pieces that lie one behind the other, many at once.
+type window struct {
+	s    *signatures
+	data []byte
+	at   int64 // where data begins in the file
+	end  int64 // where the last piece ends that is wanted
+	big  []byte
+}
+
+const windowSize = 1 << 20
+
+func (w *window) read(p piece) ([]byte, error) {
+	if p.at >= inMemory || p.size > windowSize || w.s.file == nil || p.at < 0 || p.at > w.s.size-p.size {
+		return w.s.read(p, &w.big)
+	}
+	if p.at < w.at || p.at+p.size > w.at+int64(len(w.data)) {
+		n := min(windowSize, w.end-p.at, w.s.size-p.at)
+		if int64(cap(w.data)) < n {
+			w.data = make([]byte, n)
+		}
+		w.at, w.data = p.at, w.data[:n]
+		if _, err := w.s.file.ReadAt(w.data, w.at); err != nil {
+			w.data = w.data[:0]
+			return nil, err
+		}
+	}
+	return w.data[p.at-w.at:][:p.size], nil
+}
+
+// IDs calls take with the hashes of ids that were put beside the first n chunks of a log.
+func (x *Index) IDs(l *Log, n int, take func(hash uint32)) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var buf []byte
+	for _, p := range keep(l.pieces, n) {
+		data, err := x.sigs.read(p, &buf)
+		if err != nil {
+			return err
+		}
+		err = eachInPiece(data, p.chunks, func(_ Chunk, ids []byte) {
+			for ; len(ids) > 0; ids = ids[4:] {
+				take(binary.LittleEndian.Uint32(ids))
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Continue keeps the first n chunks of a log as it was known before in front of those in Chunks.
+func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }
+
+// ChunkCount says how many chunks a log has.
+func (l *Log) ChunkCount() int {
+	n := 0
+	for _, p := range l.pieces {
+		n += p.chunks
+	}
+	return n
+}

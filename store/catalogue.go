@@ -1,0 +1,257 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+)
+
+// RefreshOptions are for those who bring the catalogue up to date.
+type RefreshOptions struct {
+	// Problem, if set, is told of folders that could not be read.
+	Problem func(error)
+	// Progress, if set, is told now and then how far the reading is.
+	Progress func(Progress)
+}
+
+// Progress is how far the reading of logs is.
+type Progress struct {
+	// Logs and Bytes were read, of so many that are to be read.
+	Logs, OfLogs   int
+	Bytes, OfBytes int64
+}
+
+// catalogued is a source with what is known of its logs.
+type catalogued struct {
+	Source
+	key  string
+	logs []index.Log
+	// unread are logs that could not be read, and why. They are in no catalogue.
+	unread []Row
+}
+
+// refresh brings the catalogue up to date with the logs of all sources: those that are new or changed are read, those that
+// are gone are forgotten. When it is interrupted, what was read by then is kept.
+func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, error) {
+	var list []catalogued
+	var todo []reading
+	known := s.opt.Index.Catalogue()
+	for _, src := range s.Sources() {
+		c := catalogued{Source: src, key: sourceKey(src)}
+		b, err := s.opt.OpenDir(src.Root.Sessions)
+		if err != nil {
+			return nil, err
+		}
+		defer b.Close()
+		more, err := s.compare(ctx, b, &c, known.Logs(c.key), opt)
+		if err != nil {
+			return nil, err
+		}
+		for i := range more {
+			more[i].source = len(list)
+		}
+		list, todo = append(list, c), append(todo, more...)
+	}
+	err := s.readAll(ctx, list, todo, opt)
+	if commitErr := s.opt.Index.Commit(context.WithoutCancel(ctx)); err == nil {
+		err = commitErr
+	}
+	known = s.opt.Index.Catalogue()
+	for i := range list {
+		list[i].logs = known.Logs(list[i].key)
+	}
+	return list, err
+}
+
+// sourceKey is how a source is called in the catalogue. Values that share a folder have their own logs each.
+func sourceKey(src Source) string {
+	return filepath.Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name()
+}
+
+// reading is a log that is to be read.
+type reading struct {
+	b      backend.Backend
+	source int // in the list of sources
+	log    backend.Log
+	known  *index.Log // what was known of it, or nil
+}
+
+// compare lists the logs of a source beside what is known of them, both in the order of names.
+func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, known []index.Log, opt RefreshOptions) ([]reading, error) {
+	var todo []reading
+	var gone []string
+	layout := c.Dialect.Layout()
+	for log, err := range b.List(ctx, "") {
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if opt.Problem != nil {
+				opt.Problem(err)
+			}
+			continue
+		}
+		if !layout.Owns(log.Name) {
+			continue
+		}
+		for len(known) > 0 && known[0].Name < log.Name {
+			gone, known = append(gone, known[0].Name), known[1:]
+		}
+		r := reading{b: b, log: log}
+		if len(known) > 0 && known[0].Name == log.Name {
+			r.known, known = &known[0], known[1:]
+			if r.known.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
+				continue
+			}
+		}
+		todo = append(todo, r)
+	}
+	for i := range known {
+		gone = append(gone, known[i].Name)
+	}
+	if len(gone) > 0 {
+		s.opt.Index.Put(index.Update{Source: c.key, Remove: gone})
+	}
+	return todo, nil
+}
+
+const (
+	// keepEvery is how often what was read is kept meanwhile, keepBytes how many bytes of signatures are not kept for longer.
+	keepEvery = 2 * time.Second
+	keepBytes = 8 << 20
+)
+
+// readAll reads logs, several at a time, and puts what they say into the index.
+func (s *Store) readAll(ctx context.Context, list []catalogued, todo []reading, opt RefreshOptions) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	p := Progress{OfLogs: len(todo)}
+	for i := range todo {
+		p.OfBytes += todo[i].log.Size
+	}
+	var mu sync.Mutex
+	var next atomic.Int64
+	last := s.opt.Clock()
+	done := func(r *reading, l index.Log, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		c := &list[r.source]
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, backend.ErrNotExist):
+			s.opt.Index.Put(index.Update{Source: c.key, Remove: []string{r.log.Name}})
+		case err != nil:
+			c.unread = append(c.unread, Row{Source: c.Source, Path: pathIn(c.Source, r.log.Name), Log: r.log, Err: err})
+			s.opt.Index.Put(index.Update{Source: c.key, Remove: []string{r.log.Name}})
+		default:
+			s.opt.Index.Put(index.Update{Source: c.key, Put: []index.Log{l}})
+		}
+		p.Logs++
+		p.Bytes += r.log.Size
+		if opt.Progress != nil {
+			opt.Progress(p)
+		}
+		if now := s.opt.Clock(); now.Sub(last) >= keepEvery || s.opt.Index.Pending() >= keepBytes {
+			last = now
+			_ = s.opt.Index.Commit(ctx) // cancelled: the caller sees it himself
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+		wg.Go(func() {
+			v := surveyor{s: s, buf: peekBuffer{places: s.places()}}
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(todo) {
+					return
+				}
+				r := &todo[i]
+				l, err := v.survey(ctx, r, list[r.source].Source)
+				done(r, l, err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func pathIn(src Source, name string) string {
+	return filepath.Clean(src.Root.Sessions) + string(filepath.Separator) + filepath.FromSlash(name)
+}
+
+// Catalogue gives the sessions of all sources, newest first, with all that is known of them. The catalogue is brought up to
+// date first.
+func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error) {
+	list, err := s.refresh(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.rowsOf(list), nil
+}
+
+// rowsOf makes rows of what is known.
+func (s *Store) rowsOf(list []catalogued) []Row {
+	n := 0
+	for i := range list {
+		n += len(list[i].logs) + len(list[i].unread)
+	}
+	rows := make([]Row, 0, n)
+	for i := range list {
+		c := &list[i]
+		begin := len(rows)
+		below := filepath.Clean(c.Root.Sessions) + string(filepath.Separator)
+		names, byName := byNames(c.Dialect)
+		for k := range c.logs {
+			rows = append(rows, s.rowOf(c, &c.logs[k], below))
+			if r := &rows[len(rows)-1]; byName && r.Err == nil {
+				r.ID, r.Created = names.Named(r.Log.Name)
+			}
+		}
+		s.placeRows(rows[begin:])
+		rows = append(rows, c.unread...)
+	}
+	shorten(rows)
+	return newestFirst(rows, (*Row).When)
+}
+
+// rowOf makes a row of a log that is known.
+func (s *Store) rowOf(c *catalogued, l *index.Log, below string) Row {
+	known := &l.Summary
+	r := Row{
+		Source: c.Source, Path: below + filepath.FromSlash(l.Name), Known: known, Dialect: c.Dialect,
+		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
+	}
+	if known.Dialect != c.Dialect.Name() {
+		if d, err := s.Dialect(known.Dialect); err == nil {
+			r.Dialect = d
+		}
+	}
+	if !known.Session && l.Stamp.Size > 0 {
+		r.Err = ErrNotSession
+		return r
+	}
+	r.Summary = dialect.Summary{
+		ID: known.ID, CWD: known.CWD, Title: known.Title, Prompt: known.Prompt, Created: known.Created, Active: known.Active,
+		Messages: known.Messages, Parent: known.Parent, Version: known.Version, OK: known.Session,
+	}
+	return r
+}
+
+// bounded cuts a text that is kept for lists: it may be a whole file.
+func bounded(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}

@@ -1,0 +1,228 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Filter narrows a list of sessions. The zero value lets all through; conditions that are set must all hold.
+type Filter struct {
+	// Source is the name of a dialect, or the folder of a source.
+	Source string
+	// CWD is the working directory; rows with an Err pass, because nobody knows whose they are.
+	CWD string
+	// Since and Until are the first moment that passes and the first that does not.
+	Since, Until time.Time
+	// Model fits a model that answered, Title what the session is called. Both are patterns with * and ?, whatever the case;
+	// a Model without either need only occur in the name.
+	Model, Title string
+	// Has must all occur, and a run where Run is set.
+	Has index.Has
+	Run bool
+}
+
+// Needs says whether the filter asks for what only the whole log tells.
+func (f *Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
+
+// ErrUnknownSource is wrapped by the error for a source that there is not.
+var ErrUnknownSource = fmt.Errorf("no such source")
+
+// Filter keeps the rows that the filter lets through. The slice is used again.
+func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error) {
+	if f.Source != "" {
+		of, err := s.ofSource(f.Source)
+		if err != nil {
+			return nil, err
+		}
+		rows = slices.DeleteFunc(rows, func(r Row) bool { return !of(&r) })
+	}
+	if f.CWD != "" {
+		rows = s.of(f.CWD, rows)
+	}
+	var runs map[session.ID]bool
+	if f.Run {
+		var err error
+		if runs, err = s.withRuns(ctx); err != nil {
+			return nil, err
+		}
+	}
+	model, title := Pattern(f.Model, true), Pattern(f.Title, false)
+	return slices.DeleteFunc(rows, func(r Row) bool {
+		when := r.When()
+		switch {
+		case !f.Since.IsZero() && when.Before(f.Since), !f.Until.IsZero() && !when.Before(f.Until):
+			return true
+		case f.Needs() && r.Known == nil:
+			return true
+		case f.Has != 0 && r.Known.Has&f.Has != f.Has:
+			return true
+		case model != nil && !slices.ContainsFunc(r.Known.Models, model.MatchString):
+			return true
+		case title != nil && !title.MatchString(cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt))):
+			return true
+		}
+		return f.Run && !runs[r.ID]
+	}), nil
+}
+
+// ofSource finds the rows of a source by its name or its folder.
+func (s *Store) ofSource(name string) (func(*Row) bool, error) {
+	if d, err := s.Dialect(name); err == nil {
+		return func(r *Row) bool { return r.Dialect == d }, nil
+	}
+	dir := s.absolute(name)
+	known := false
+	for _, src := range s.Sources() {
+		known = known || within(dir, src.Root.Sessions)
+	}
+	if !known {
+		return nil, fmt.Errorf("%q: %w; 'treeline sources' lists them", name, ErrUnknownSource)
+	}
+	return func(r *Row) bool { return within(dir, filepath.Clean(r.Source.Root.Sessions)) }, nil
+}
+
+// withRuns gives the sessions that runs belong to.
+func (s *Store) withRuns(ctx context.Context) (map[session.ID]bool, error) {
+	runs, err := s.Runs(ctx, RunListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	with := make(map[session.ID]bool, len(runs))
+	for i := range runs {
+		if id := runs[i].Header.SessionID; id != "" {
+			with[session.ID(id)] = true
+		}
+	}
+	return with, nil
+}
+
+// Pattern makes an expression of a pattern with * and ?, nil of an empty one. With part set one that has neither need only
+// occur.
+func Pattern(pattern string, part bool) *regexp.Regexp {
+	if pattern == "" {
+		return nil
+	}
+	text := regexp.QuoteMeta(pattern)
+	text = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(text)
+	if !part || strings.ContainsAny(pattern, "*?") {
+		text = "^" + text + "$"
+	}
+	return regexp.MustCompile("(?is)" + text)
+}
+
+// Order is what a list is sorted by.
+type Order string
+
+// The orders. All but titles and projects begin with the largest, or the newest.
+const (
+	OrderWhen     Order = "when"
+	OrderCreated  Order = "created"
+	OrderSize     Order = "size"
+	OrderMessages Order = "messages"
+	OrderTokens   Order = "tokens"
+	OrderCost     Order = "cost"
+	OrderTitle    Order = "title"
+	OrderProject  Order = "project"
+)
+
+// Orders lists them.
+var Orders = []Order{OrderWhen, OrderCreated, OrderSize, OrderMessages, OrderTokens, OrderCost, OrderTitle, OrderProject}
+
+// Sort orders rows that stand newest first by something else; among equals the newest stays first.
+func Sort(rows []Row, by Order) []Row {
+	known := func(r *Row) *index.Summary {
+		if r.Known == nil {
+			return new(index.Summary)
+		}
+		return r.Known
+	}
+	var compare func(a, b *Row) int
+	switch by {
+	case OrderCreated:
+		compare = func(a, b *Row) int {
+			x, _ := a.Created.Time()
+			y, _ := b.Created.Time()
+			return y.Compare(x)
+		}
+	case OrderSize:
+		compare = func(a, b *Row) int { return cmp.Compare(b.Log.Size, a.Log.Size) }
+	case OrderMessages:
+		compare = func(a, b *Row) int { return cmp.Compare(b.Messages, a.Messages) }
+	case OrderTokens:
+		compare = func(a, b *Row) int { return cmp.Compare(known(b).Tokens.Total, known(a).Tokens.Total) }
+	case OrderCost:
+		compare = func(a, b *Row) int { return cmp.Compare(known(b).Cost, known(a).Cost) }
+	case OrderTitle:
+		compare = func(a, b *Row) int {
+			return strings.Compare(strings.ToLower(cmp.Or(a.Title, a.Prompt)), strings.ToLower(cmp.Or(b.Title, b.Prompt)))
+		}
+	case OrderProject:
+		compare = func(a, b *Row) int { return strings.Compare(a.CWD, b.CWD) }
+	default:
+		return rows
+	}
+	order := make([]*Row, len(rows))
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	slices.SortStableFunc(order, compare)
+	sorted := make([]Row, len(rows))
+	for i, r := range order {
+		sorted[i] = *r
+	}
+	return sorted
+}
+
+// Forks puts the sessions that were forked under the one that they come from, as far as that is in the list, and gives for
+// each row how deep it stands. A fork is under its parent wherever its own time would put it.
+func Forks(rows []Row) (ordered []Row, depth []int) {
+	byID, byPath := map[session.ID]int{}, map[string]int{}
+	for i := range rows {
+		if r := &rows[i]; r.Err == nil && r.ID != "" {
+			byID[r.ID] = i
+		}
+		byPath[rows[i].Path] = i
+	}
+	children := make([][]int, len(rows))
+	isChild := make([]bool, len(rows))
+	for i := range rows {
+		p, ok := byID[session.ID(rows[i].Parent)]
+		if !ok {
+			p, ok = byPath[rows[i].Parent]
+		}
+		if ok && p != i && rows[i].Parent != "" {
+			children[p] = append(children[p], i)
+			isChild[i] = true
+		}
+	}
+	seen := make([]bool, len(rows))
+	var add func(i, level int)
+	add = func(i, level int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		ordered, depth = append(ordered, rows[i]), append(depth, level)
+		for _, c := range children[i] {
+			add(c, level+1)
+		}
+	}
+	for i := range rows {
+		if !isChild[i] {
+			add(i, 0)
+		}
+	}
+	for i := range rows { // parents that run in a circle
+		add(i, 0)
+	}
+	return ordered, depth
+}

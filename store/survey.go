@@ -1,0 +1,287 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// surveyor reads logs for the catalogue, one after the other. It never holds more of a log than a record.
+type surveyor struct {
+	s      *Store
+	buf    peekBuffer
+	signer index.Signer
+	ids    []idAt
+}
+
+// idAt is the hash of an entry's id, and where the entry stands.
+type idAt struct {
+	at   int64
+	hash uint32
+}
+
+const (
+	promptMost = 600 // bytes of a prompt that are kept: lists show no more
+	titleMost  = 1000
+	modelsMost = 32
+)
+
+// survey reads a log and says what it holds. The error is for a log that could not be read; one that is no session is
+// known as such.
+func (v *surveyor) survey(ctx context.Context, r *reading, src Source) (index.Log, error) {
+	for try := 0; ; try++ {
+		l, err := v.once(ctx, r, src)
+		if try == rewritten || !errors.Is(err, backend.ErrChanged) {
+			return l, err
+		}
+	}
+}
+
+func (v *surveyor) once(ctx context.Context, r *reading, src Source) (index.Log, error) {
+	at, err := r.b.Stat(ctx, r.log.Name)
+	if err != nil {
+		return index.Log{}, err
+	}
+	now := v.s.opt.Clock()
+	l := index.Log{Name: at.Name, Stamp: index.Stamp{
+		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Racy: racy(at.Time, now),
+	}}
+	row := Row{Path: pathIn(src, at.Name), Log: at}
+	v.s.peek(ctx, r.b, &row, ListOptions{}, &v.buf)
+	switch {
+	case errors.Is(row.Err, ErrNotSession):
+		l.Summary.Dialect = row.Dialect.Name()
+		return l, nil
+	case row.Err != nil:
+		return l, row.Err
+	}
+	c := tally{v: v, d: row.Dialect, builder: seeded(row.Dialect, row.Path, nil, session.Header{}), sum: &l.Summary}
+	c.begin(&row)
+	if err := c.read(ctx, r.b, at); err != nil {
+		if errors.Is(err, ErrNotSession) {
+			l.Summary = index.Summary{Dialect: row.Dialect.Name()}
+			return l, nil
+		}
+		return l, err
+	}
+	l.Chunks = cloneChunks(v.signer.Finish())
+	l.IDs = v.idsOf(l.Chunks)
+	return l, nil
+}
+
+// racy says whether a log that was changed at that time may be changed again without another time. Clocks of file systems
+// move in steps: of some milliseconds, where the time has a fraction, and of up to two seconds otherwise.
+func racy(changed, now time.Time) bool {
+	step := 50 * time.Millisecond
+	if changed.Nanosecond() == 0 {
+		step = 2 * time.Second
+	}
+	return now.Sub(changed) < step
+}
+
+// cloneChunks copies what the signer uses again, all signatures in one piece.
+func cloneChunks(chunks []index.Chunk) []index.Chunk {
+	n := 0
+	for _, c := range chunks {
+		n += len(c.Sig)
+	}
+	all := make([]byte, 0, n)
+	list := slices.Clone(chunks)
+	for i := range list {
+		start := len(all)
+		all = append(all, list[i].Sig...)
+		list[i].Sig = all[start:len(all):len(all)]
+	}
+	return list
+}
+
+// idsOf deals out the hashes of ids to the chunks. An entry without text belongs to the chunk before it.
+func (v *surveyor) idsOf(chunks []index.Chunk) [][]uint32 {
+	list := make([][]uint32, len(chunks))
+	k := 0
+	for _, id := range v.ids {
+		for k+1 < len(chunks) && id.at >= chunks[k+1].From {
+			k++
+		}
+		if len(chunks) > 0 {
+			list[k] = append(list[k], id.hash)
+		}
+	}
+	return list
+}
+
+// tally makes the summary of one log while its records pass by.
+type tally struct {
+	v       *surveyor
+	d       dialect.Dialect
+	codec   session.Codec
+	builder *session.Builder
+	sum     *index.Summary
+
+	name, short string // the last session's name and the last compaction's short summary
+	labelled    []session.EntryID
+	from, to    int64 // of the record at hand
+	take        func(index.Field, string)
+}
+
+// begin takes over what the two ends of the log say.
+func (c *tally) begin(row *Row) {
+	*c.sum = index.Summary{
+		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
+		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
+	}
+	c.codec = c.d.Codec()
+	c.v.signer.Reset()
+	c.v.ids = c.v.ids[:0]
+	c.take = func(_ index.Field, text string) {
+		c.v.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), c.from, c.to)
+	}
+}
+
+// read goes through the log.
+func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) error {
+	c.builder.Expect(at.Size)
+	dec := c.d.NewDecoder(c.builder)
+	header := false
+	for r, err := range records(ctx, b, at) {
+		if err != nil {
+			return err
+		}
+		before := c.builder.Len()
+		dec.Decode(r)
+		c.from, c.to = r.Offset, r.Offset+int64(len(r.Data))
+		if h := c.builder.Header(); !header && h.Raw != nil {
+			header = true
+			headerTexts(h, c.take)
+		}
+		for i := before; i < c.builder.Len(); i++ {
+			e := c.builder.At(i)
+			if start := e.Span.Offset - r.Offset; start >= 0 && start+e.Span.Length <= int64(len(r.Data)) {
+				c.entry(e, r.Data[start:start+e.Span.Length])
+			}
+		}
+	}
+	if dec.Finish() != nil {
+		return ErrNotSession
+	}
+	c.finish(c.builder.Finish())
+	return nil
+}
+
+// entry takes one entry.
+func (c *tally) entry(e session.Entry, raw []byte) {
+	c.sum.Entries++
+	c.v.ids = append(c.v.ids, idAt{e.Span.Offset, hashID(e.ID)})
+	// What cannot be decoded has no text that anybody could look for.
+	_ = searchTexts(c.codec, e, raw, c.take)
+	if c.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
+		c.sum.Has |= index.HasBlob
+	}
+	switch e.Kind {
+	case session.KindMessage:
+		c.sum.Messages++
+		switch {
+		case e.Role == session.RoleAssistant:
+			c.answer(e, raw)
+		case e.Role == session.RoleUser && c.sum.Prompt == "":
+			c.prompt(e, raw)
+		}
+	case session.KindCompaction, session.KindSessionInfo, session.KindLabel:
+		body, _ := c.codec.Body(e, raw)
+		switch b := body.(type) {
+		case session.Compaction:
+			c.sum.Has |= index.HasCompaction
+			if b.ShortSummary != "" {
+				c.short = b.ShortSummary
+			}
+		case session.SessionInfo:
+			c.name = b.Name
+		case session.Label:
+			c.labelled = append(c.labelled, b.Target)
+		}
+	}
+}
+
+// answer counts what an answer took.
+func (c *tally) answer(e session.Entry, raw []byte) {
+	body, _ := c.codec.Body(e, raw)
+	m, ok := body.(session.Message)
+	if !ok {
+		return
+	}
+	model := m.Model
+	if m.Provider != "" && model != "" {
+		model = m.Provider + "/" + model
+	}
+	if model != "" && len(c.sum.Models) < modelsMost && !slices.Contains(c.sum.Models, model) {
+		c.sum.Models = append(c.sum.Models, model)
+	}
+	if u := m.Usage; u != nil {
+		t := &c.sum.Tokens
+		t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
+		t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+		if u.Total == 0 {
+			u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+		}
+		t.Total += u.Total
+		c.sum.Cost += u.Cost
+	}
+}
+
+// prompt takes the first thing that the user said, where the log's beginning did not show it.
+func (c *tally) prompt(e session.Entry, raw []byte) {
+	parts, _ := c.codec.Parts(e, raw)
+	for _, p := range parts {
+		if t, ok := p.(session.Text); ok && t.Text != "" {
+			c.sum.Prompt = bounded(t.Text, promptMost)
+			return
+		}
+	}
+}
+
+// finish adds what only the whole tree says.
+func (c *tally) finish(t *session.Tree) {
+	c.sum.Branches = t.Tips()
+	c.sum.Problems = len(t.Problems())
+	if c.sum.Branches > 1 {
+		c.sum.Has |= index.HasBranch
+	}
+	if c.sum.Problems > 0 {
+		c.sum.Has |= index.HasProblem
+	}
+	if slices.ContainsFunc(c.labelled, func(id session.EntryID) bool { return t.Label(id) != "" }) {
+		c.sum.Has |= index.HasLabel
+	}
+	h := t.Header()
+	if c.sum.CWD == "" {
+		c.sum.CWD = h.CWD
+	}
+	titles := []string{h.Title, c.name, c.short}
+	if w, ok := c.d.(dialect.Writer); ok && w.Habits().RenameByEntry {
+		titles = []string{c.name, h.Title, c.short}
+	}
+	for _, title := range titles {
+		if title != "" {
+			c.sum.Title = bounded(title, titleMost)
+			break
+		}
+	}
+}
+
+// hashID is 32 bits of an FNV hash.
+func hashID(id session.EntryID) uint32 {
+	h := uint32(2166136261)
+	for i := range len(id) {
+		h = (h ^ uint32(id[i])) * 16777619
+	}
+	return h
+}

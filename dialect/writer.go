@@ -58,8 +58,16 @@ type NewEntry struct {
 	Parent session.EntryID
 	Time   time.Time
 	Body   session.Body
-	// Header is the session's: in some formats the first entry says what stands in a header elsewhere.
-	Header session.Header
+	// Header is the session's, where the entry is a root: in some formats the first one says what stands in a header
+	// elsewhere. It may be nil.
+	Header *session.Header
+}
+
+// RecordAppender is a Writer that can make a record in memory which is there already: who appends one entry after the
+// other then leaves no garbage behind.
+type RecordAppender interface {
+	// AppendRecord appends to dst what Record would give.
+	AppendRecord(dst []byte, n NewEntry) ([]byte, error)
 }
 
 // PersistOptions say what Persist works with.

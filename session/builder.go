@@ -175,6 +175,10 @@ func (b *Builder) Add(env *Envelope) {
 			n.flags |= derivedID
 		}
 	}
+	if len(t.nodes) == cap(t.nodes) && b.finished {
+		// Twice as much: the quarter that append gives a long list is copied, and thrown away, all too soon.
+		t.nodes = slices.Grow(t.nodes, max(len(t.nodes), 16))
+	}
 	t.nodes = append(t.nodes, n)
 	if b.finished || len(t.nodes)-b.indexed >= indexAtOnce {
 		b.index()

@@ -20,7 +20,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	}
 	c.inherit(e, body)
 	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
-	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: c.header}
+	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
 	if m, ok := body.(session.Message); ok {
 		return c.messagePassage(p, e, m, n, pos)
 	}

@@ -34,7 +34,16 @@ func TestOpenWhileRewritten(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := os.WriteFile(path, log, 0o600); err != nil {
+			// In place, or by a rename.
+			to := path
+			if round%2 == 1 {
+				to += ".new"
+			}
+			err := os.WriteFile(to, log, 0o600)
+			if err == nil && to != path {
+				err = os.Rename(to, path)
+			}
+			if err != nil {
 				t.Error(err)
 				return
 			}

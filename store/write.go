@@ -17,6 +17,7 @@ import (
 // writing is the state of a session that is open for writing. The session's lock guards it.
 type writing struct {
 	d       dialect.Writer
+	maker   dialect.RecordAppender // d, where it is one
 	b       backend.Backend
 	opt     WriteOptions
 	builder *session.Builder
@@ -31,6 +32,7 @@ type writing struct {
 	waiting [][]byte // header and records that wait for the log to be created
 	end     int64    // the size that the log of what waits would have
 	blobs   blob.Store
+	keeper  blobKeeper
 	err     error // the first write that failed
 
 	queue   []*proposal
@@ -48,7 +50,8 @@ func (s *Session) newWriting(d dialect.Writer, b backend.Backend, name string, o
 	if opt.Policy == PolicyBranch && !d.Habits().Branches {
 		opt.Policy = PolicyFollow // there is nothing but going on from theirs
 	}
-	return &writing{d: d, b: b, opt: opt, name: name, idle: sync.NewCond(&s.mu)}
+	maker, _ := d.(dialect.RecordAppender)
+	return &writing{d: d, maker: maker, b: b, opt: opt, name: name, idle: sync.NewCond(&s.mu)}
 }
 
 // proposal is an entry that is not in the tree yet.
@@ -58,6 +61,7 @@ type proposal struct {
 	from   []byte // the record that somebody has of it, if so
 	fixed  bool   // the parent was asked for: it stays, whatever others write
 	record []byte
+	buf    []byte // the record's memory, where the dialect makes it there
 	// turn, if somebody waits, is closed when it is his turn to lead, or all is done.
 	turn chan struct{}
 	done bool
@@ -139,9 +143,21 @@ func (s *Session) appendFrom(ctx context.Context, body session.Body, from []byte
 	}
 	s.lead()
 	result, err := p.result, p.err
-	*p = proposal{}
-	w.done = p // nobody else has it
+	w.recycle(p)
 	return result, err
+}
+
+// keepRecord is the largest buffer that is kept for the next record.
+const keepRecord = 1 << 20
+
+// recycle keeps the memory of a proposal that nobody else has for the next one.
+func (w *writing) recycle(p *proposal) {
+	buf := p.buf
+	if cap(buf) > keepRecord {
+		buf = nil
+	}
+	*p = proposal{buf: buf}
+	w.done = p
 }
 
 // writable says why the session cannot be written, if so.
@@ -176,7 +192,8 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 	if w.done = nil; p == nil {
 		p = new(proposal)
 	}
-	*p = proposal{ctx: ctx, from: from, entry: dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body, Header: s.tree.Header()}}
+	p.ctx, p.from = ctx, from
+	p.entry = dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body}
 	if err := s.encode(p); err != nil {
 		return nil, err
 	}
@@ -184,7 +201,7 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 }
 
 func (s *Session) encode(p *proposal) error {
-	record, err := s.w.d.Record(p.entry)
+	record, err := s.recordOf(p)
 	if err == nil && p.from != nil {
 		record = takeOver(record, p.from)
 	}
@@ -198,6 +215,21 @@ func (s *Session) encode(p *proposal) error {
 		return s.w.err
 	}
 	return named(s.path, err)
+}
+
+// recordOf has the dialect make the record, in the proposal's own memory where it can.
+func (s *Session) recordOf(p *proposal) (record []byte, err error) {
+	if p.entry.Parent == "" && p.entry.Header == nil {
+		h := s.tree.Header()
+		p.entry.Header = &h
+	}
+	if s.w.maker == nil {
+		return s.w.d.Record(p.entry)
+	}
+	if record, err = s.w.maker.AppendRecord(p.buf[:0], p.entry); err == nil {
+		p.buf = record
+	}
+	return record, err
 }
 
 // takeOver adds the members of a given record that another lacks, but for its place in the tree. Records without ids are
@@ -222,15 +254,31 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	}
 	opt := dialect.PersistOptions{KeepOverflow: !w.opt.NoOverflow}
 	if w.blobs != nil {
-		opt.Put = func(b []byte) (string, error) {
-			ref, err := s.keepBlob(ctx, b)
-			if err != nil && ctx.Err() == nil {
-				err = s.latch(err) // like a record that could not be written
-			}
-			return ref, err
+		k := &w.keeper
+		if k.put == nil {
+			k.put = k.keep
 		}
+		k.s, k.ctx = s, ctx
+		defer func() { k.ctx = nil }()
+		opt.Put = k.put
 	}
 	return w.d.Persist(record, opt)
+}
+
+// blobKeeper keeps the blobs of the record that is being persisted. There is one for all records of a session: hardly any
+// has a blob, and a function made for each would be garbage.
+type blobKeeper struct {
+	s   *Session
+	ctx context.Context
+	put func(b []byte) (ref string, err error)
+}
+
+func (k *blobKeeper) keep(b []byte) (string, error) {
+	ref, err := k.s.keepBlob(k.ctx, b)
+	if err != nil && k.ctx.Err() == nil {
+		err = k.s.latch(err) // like a record that could not be written
+	}
+	return ref, err
 }
 
 // freshID makes an id that no entry has, in the log or proposed.

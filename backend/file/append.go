@@ -52,12 +52,12 @@ func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (back
 			batch = lines
 		}
 	}
-	before := w.left.Size
-	if err := w.write(before, batch); err != nil {
+	before := w.left
+	if err := w.write(before.Size, batch); err != nil {
 		return backend.Log{}, err
 	}
 	if missing {
-		w.b.tell(Event{Kind: NewlineAdded, Log: w.name, Offset: before, Size: 1})
+		w.b.tell(Event{Kind: NewlineAdded, Log: w.name, Offset: before.Size, Size: 1})
 	}
 	return w.settle(before, batch)
 }
@@ -87,7 +87,7 @@ func (w *writer) write(before int64, batch []byte) error {
 
 // settle looks at the file after writing: has it still a name, and is the batch where it was meant to be? To follow the
 // path once more would tell a little more, for half as much again as the write itself costs.
-func (w *writer) settle(before int64, batch []byte) (backend.Log, error) {
+func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) {
 	info, err := w.f.Stat()
 	if err != nil {
 		return backend.Log{}, failed(w.name, err)
@@ -103,8 +103,9 @@ func (w *writer) settle(before int64, batch []byte) (backend.Log, error) {
 		w.tail = append(w.tail, tail...)
 		w.tail = w.tail[max(0, len(w.tail)-tailSize):]
 	}
-	end := before + int64(len(batch))
+	end := before.Size + int64(len(batch))
 	if info.Size == end {
+		w.gauge(before.Changed, info.Changed)
 		w.left = info
 		w.last = fullLogOf(w.name, info, w.tail)
 		return w.last, nil
@@ -112,7 +113,7 @@ func (w *writer) settle(before int64, batch []byte) (backend.Log, error) {
 	// Somebody who takes no lock wrote meanwhile. Behind ours: the caller gets the log as far as he knows it, and
 	// hears of the rest with his next mutation. Before ours: he must look.
 	there := make([]byte, len(batch))
-	if _, err := w.f.ReadAt(there, before); err != nil || !bytes.Equal(there, batch) {
+	if _, err := w.f.ReadAt(there, before.Size); err != nil || !bytes.Equal(there, batch) {
 		return backend.Log{}, fmt.Errorf("%s: %w", w.name, backend.ErrInterleaved)
 	}
 	info.Size = end

@@ -22,8 +22,13 @@
 // An append is one write(2) of whole lines, under the lock of the file (flock(2); LockFileEx on Windows) that is taken for
 // each append and not for longer, so that several processes can write to one log by turns. Under the lock the path is
 // looked at again, since a rename may have put another file there; then the file is compared with what the caller saw, and
-// its end is checked. While size, time and inode are what we left, the end need not be read: an append costs the same
+// its end is checked. While size, times and inode are what we left, the end need not be read: an append costs the same
 // however long the log is. After writing the file is looked at once more.
+//
+// In a burst of appends the path is followed once in a millisecond. In between the open file is asked: on Linux the moment
+// at which a file last changed counts what happens to its names too, so one that was replaced, renamed or removed is not
+// what we left. That is relied on only where two changes have been seen to have moments closer together than the steps of
+// a coarse clock. What happens to a folder above, or to a symbolic link on the way, is noticed up to a millisecond late.
 //
 // What is noticed, before anything is written: the file was replaced, cut, continued, rewritten or removed. What cannot be
 // noticed: a program that takes no lock and writes between our look and our write, a few microseconds later. If it appends,
@@ -85,6 +90,8 @@ type Options struct {
 	Clock func() time.Time
 	// Wait returns after that time, or when ctx is cancelled, with its cause; nil means real waiting.
 	Wait func(ctx context.Context, d time.Duration) error
+
+	since func(time.Time) time.Duration // by Clock
 }
 
 // fill puts in what was left out.
@@ -102,7 +109,10 @@ func (o *Options) fill() {
 		o.FS = durable.OS{}
 	}
 	if o.Clock == nil {
-		o.Clock = time.Now
+		o.Clock, o.since = time.Now, time.Since // which reads one clock, where Now reads two
+	} else {
+		clock := o.Clock
+		o.since = func(t time.Time) time.Duration { return clock().Sub(t) }
 	}
 	if o.Wait == nil {
 		o.Wait = wait
@@ -129,6 +139,7 @@ type Backend struct {
 
 	mu      sync.Mutex
 	writers map[string]*writer  // by name of the log
+	recent  *writer             // the one that was taken last, or nil
 	uses    int64               // counts, to know which writer was used longest ago
 	lasting map[string]struct{} // folders whose names, up to the root, are known to be lasting
 	late    error               // what went wrong when logs were closed to make room for others
@@ -220,7 +231,7 @@ func (b *Backend) Close() error {
 	}
 	b.mu.Lock()
 	writers := b.writers
-	b.writers = map[string]*writer{}
+	b.writers, b.recent = map[string]*writer{}, nil
 	first := b.late
 	b.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(writers)) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -13,7 +14,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Writer = (*Dialect)(nil)
+var (
+	_ dialect.Writer         = (*Dialect)(nil)
+	_ dialect.RecordAppender = (*Dialect)(nil)
+)
 
 // LeafType is the type of the custom entry that makes a branch survive a restart: its parent is the entry to go on from,
 // and the programs of the family resume at the last entry of the file.
@@ -28,32 +32,6 @@ func (d *Dialect) Habits() dialect.Habits {
 		h.RenameByEntry, h.RelabelKeepsTime, h.ListsByCWD = false, false, false
 	}
 	return h
-}
-
-// iso is the programs' spelling of a time.
-func iso(t time.Time) []byte { return appendISO(nil, t) }
-
-// appendISO appends a time in quotes. The layout is spelled out because time.AppendFormat takes longer than the rest of a
-// record.
-func appendISO(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
-		return t.AppendFormat(dst, `"2006-01-02T15:04:05.000Z"`)
-	}
-	hour, minute, second := t.Clock()
-	ms := t.Nanosecond() / 1e6
-	two := func(n int) (byte, byte) { return byte('0' + n/10), byte('0' + n%10) }
-	y1, y2 := two(year / 100)
-	y3, y4 := two(year % 100)
-	m1, m2 := two(int(month))
-	d1, d2 := two(day)
-	h1, h2 := two(hour)
-	i1, i2 := two(minute)
-	s1, s2 := two(second)
-	f2, f3 := two(ms % 100)
-	return append(dst, '"', y1, y2, y3, y4, '-', m1, m2, '-', d1, d2, 'T', h1, h2, ':', i1, i2, ':', s1, s2, '.',
-		byte('0'+ms/100), f2, f3, 'Z', '"')
 }
 
 // Header gives the first record of a session.
@@ -143,14 +121,17 @@ func fitSlot(slot []byte, title string) []byte {
 }
 
 // Record gives the record of a new entry, members in the order in which the programs write them.
-func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
+func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) { return d.AppendRecord(nil, n) }
+
+// AppendRecord implements dialect.RecordAppender.
+func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	kind, ok := typeOf(n.Body)
 	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
 	m, isMessage := n.Body.(session.Message)
 	const envelope = 160 // bytes, with ids as the programs make them: the record is made in one piece
-	w := make(writer, 0, envelope+len(m.JSON))
+	w := writer(slices.Grow(dst, envelope+len(m.JSON)))
 	w = rawjson.AppendString(append(w, `{"type":`...), kind)
 	w = rawjson.AppendString(append(w, `,"id":`...), string(n.ID))
 	if n.Parent != "" {
@@ -161,10 +142,15 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	w = appendISO(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
 		// Nearly all entries are messages.
-		if !rawjson.IsObject(m.JSON) || !valid(m.JSON) {
+		ok, tight := valid(m.JSON)
+		if !ok || !rawjson.IsObject(m.JSON) {
 			return nil, errNotObject
 		}
-		w = append(append(w, `,"message":`...), rawjson.Compact(m.JSON)...)
+		message := m.JSON
+		if !tight {
+			message = compact(message)
+		}
+		w = append(append(w, `,"message":`...), message...)
 		return append(w, '}'), nil
 	}
 	if err := d.members(&w, n.Body); err != nil {
@@ -211,16 +197,16 @@ func typeOf(b session.Body) (string, bool) {
 // scanners are kept for the next message.
 var scanners = sync.Pool{New: func() any { return new(rawjson.Text) }}
 
-// valid is rawjson.Valid, faster.
-func valid(b []byte) bool {
+// valid is rawjson.Valid, faster. tight says that there is certainly nothing to compact.
+func valid(b []byte) (ok, tight bool) {
 	t := scanners.Get().(*rawjson.Text)
 	defer func() {
 		t.Reset(nil) // let go of the message
 		scanners.Put(t)
 	}()
 	t.Reset(b)
-	end, err := t.Skip(0)
-	return err == nil && rawjson.SkipSpace(b, end) == len(b)
+	end, tight, err := t.Tight(0)
+	return err == nil && rawjson.SkipSpace(b, end) == len(b), tight && end == len(b)
 }
 
 var errNotObject = errors.New("the message must be a JSON object")

@@ -117,7 +117,7 @@ func TestRecords(t *testing.T) {
 		{wave.Doc, "", m, `{"role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"timestamp":"2026-01-02T03:04:05.006Z","usage":{"total_tokens":1.0},"metadata":{"k":1,"treeline":{"workdir":"/garden","parent":"/old.jsonl"}}}`},
 		{wave.Wave, "x", session.Compaction{Summary: "s"}, `{"timestamp":"2026-01-02T03:04:05.006Z","id":"msg-1","role":"assistant","blocks":[{"type":"compact","content":"s"}]}`},
 	} {
-		got, err := test.d.Record(dialect.NewEntry{ID: "msg-1", Parent: test.parent, Time: at, Body: test.body, Header: header})
+		got, err := test.d.Record(dialect.NewEntry{ID: "msg-1", Parent: test.parent, Time: at, Body: test.body, Header: &header})
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", test.d.Name(), err, got, test.want)
 		}

@@ -183,7 +183,7 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		o.add("timestamp", at)
 	}
 	metadata := rawjson.Get(m, "metadata")
-	if !d.metadata && n.Parent == "" && (n.Header.CWD != "" || n.Header.Parent != "") {
+	if !d.metadata && n.Parent == "" && n.Header != nil && (n.Header.CWD != "" || n.Header.Parent != "") {
 		if metadata == nil {
 			metadata = []byte("{}")
 		}

@@ -68,6 +68,7 @@ func TestBothFileSystems(t *testing.T) {
 			check(err, nil)
 			now, err := fsys.Stat(at("a/b/f"))
 			check(err, nil)
+			now.Changed = 0
 			if info != now || info.Mode != 0o600 || info.Size != 3 {
 				t.Errorf("created as %+v, is %+v", info, now)
 			}
@@ -80,7 +81,9 @@ func TestBothFileSystems(t *testing.T) {
 			check(err, nil)
 			info, err = durable.Replace(fsys, at("a/b/f"), 0o644, content("other"))
 			check(err, nil)
-			if now, _ := fsys.Stat(at("a/b/f")); info != now || now.Mode != 0o600 {
+			now, _ = fsys.Stat(at("a/b/f"))
+			now.Changed = 0
+			if info != now || now.Mode != 0o600 {
 				t.Errorf("replaced as %+v, is %+v; want the old mode", info, now)
 			}
 			if old, err := held.Stat(); err != nil || old.Links != 0 || old.SameFile(info) {

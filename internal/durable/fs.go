@@ -91,6 +91,9 @@ type Info struct {
 	Size int64
 	// Nanos is the time of the last modification in nanoseconds since 1970.
 	Nanos int64
+	// Changed is when anything about the file last changed, its bytes, its names or its mode, in nanoseconds since 1970;
+	// nobody can set it back. 0 where the system does not tell, or does not count names among it for certain.
+	Changed int64
 }
 
 // SameFile says whether both are the same file, changed or not.

@@ -4,6 +4,9 @@ import "syscall"
 
 func mtime(st *syscall.Stat_t) int64 { return st.Mtim.Nano() }
 
+// changed is the time of change. To rename a file, to link it and to remove one of its names counts as one.
+func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
+
 func syncFile(fd int, what Scope) error {
 	if what == Data {
 		return syscall.Fdatasync(fd)

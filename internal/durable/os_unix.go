@@ -80,6 +80,7 @@ func info(st *syscall.Stat_t) Info {
 	}
 	return Info{
 		Dev: uint64(st.Dev), Ino: st.Ino, Links: uint32(st.Nlink), Mode: mode, Size: st.Size, Nanos: mtime(st),
+		Changed: changed(st),
 	}
 }
 

@@ -20,7 +20,7 @@ const tempTries = 10_000
 
 // Replace puts content in the place of the file, atomically and lastingly: whoever looks, now or after a crash, finds the
 // old file or the new one, whole. The mode is that of the old file, or perm where there is none. It returns what the new
-// file is. After an error the old file is in place, with one exception: an error of the last step (the folder's sync)
+// file is, but for Info.Changed: that it got its name is a change too. After an error the old file is in place, with one exception: an error of the last step (the folder's sync)
 // leaves the new one, which a crash may take back.
 func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
 	if old, err := fsys.Stat(path); err == nil {
@@ -107,6 +107,7 @@ func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader) (path strin
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
+	info.Changed = 0 // what is done to its name is still to come
 	return path, info, err
 }
 

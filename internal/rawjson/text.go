@@ -99,6 +99,15 @@ func (t *Text) more() {
 	}
 }
 
+// Tight is Skip, and says whether the value has certainly no white space between its tokens: Compact would change nothing.
+func (t *Text) Tight(i int) (end int, tight bool, err error) {
+	w := walk{t: t, i: i, open: top}
+	if end = w.run(); end < 0 {
+		return ^end, false, syntaxError(t.b, ^end)
+	}
+	return end, !w.general, nil
+}
+
 // Skip passes over the value that begins at or behind i, and gives the offset behind it.
 func (t *Text) Skip(i int) (int, error) {
 	end := t.skip(i)

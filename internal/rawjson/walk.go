@@ -16,6 +16,8 @@ type walk struct {
 	n        int
 	watch    uint64
 	initials Initials
+
+	general bool // some of it was not gone through by quick
 }
 
 // place is what a walk expects.
@@ -60,15 +62,16 @@ func (w *walk) run() int {
 			quick = w.i > from
 		}
 		var next int
+		if w.at == behindValue && w.open == top && len(w.outer) == 0 {
+			return w.i
+		}
+		w.general = true
 		switch w.at {
 		case atValue:
 			next = w.value()
 		case atKey:
 			next = w.key()
 		default:
-			if w.open == top && len(w.outer) == 0 {
-				return w.i
-			}
 			next = w.behind()
 		}
 		if next < 0 {

@@ -386,3 +386,26 @@ func ExampleObserver() {
 	// session_compact
 	// session_tree
 }
+
+// A program that follows a session sees what others write to it, as soon as it is written.
+func ExampleStore_Watch() {
+	st, done := home()
+	defer done()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	defer s.Close()
+	say(s, "user", "hello")
+	say(s, "assistant", "good morning")
+	for c, err := range st.Watch(ctx, treeline.WatchOptions{Path: s.Path()}) {
+		check(err)
+		switch c.Kind {
+		case treeline.ChangeStart: // from here on nothing is missed
+			say(s, "user", "who are you?")
+		case treeline.ChangeEntry:
+			fmt.Println(c.Entry.Role, string(c.Raw) != "")
+			stop() // or break
+		}
+	}
+	// Output: user true
+}

@@ -3,6 +3,7 @@ package treeline
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -36,6 +37,21 @@ type (
 	// Event is what an Observer is told.
 	Event    = store.Event
 	Observer = store.Observer
+	// Change is what happened to a session that is watched, ChangeKind what it is; WatchOptions say what is watched.
+	Change       = store.Change
+	ChangeKind   = store.ChangeKind
+	WatchOptions = store.WatchOptions
+)
+
+// What a Change tells.
+const (
+	ChangeStart     = store.ChangeStart
+	ChangeSession   = store.ChangeSession
+	ChangeEntry     = store.ChangeEntry
+	ChangeReplaced  = store.ChangeReplaced
+	ChangeTruncated = store.ChangeTruncated
+	ChangeRemoved   = store.ChangeRemoved
+	ChangeProblem   = store.ChangeProblem
 )
 
 // What an append survives when it returns, and what it does when others wrote first.
@@ -221,4 +237,13 @@ func ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, 
 		return nil, err
 	}
 	return s.ForkFrom(ctx, source, opt)
+}
+
+// Watch tells what is written to the sessions of this machine, by whatever program. See Store.Watch.
+func Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
+	s, err := New(Options{ReadOnly: true})
+	if err != nil {
+		return func(yield func(Change, error) bool) { yield(Change{}, err) }
+	}
+	return s.Watch(ctx, opt)
 }

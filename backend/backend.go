@@ -140,6 +140,15 @@ type Reader interface {
 	io.Closer
 }
 
+// Grower is a Reader that can go on to what was appended to its log since it was opened: also when the name leads to
+// another log by now, or nowhere.
+type Grower interface {
+	Reader
+	// Grow gives the size of the log now, and has ReadAt read up to it. ErrChanged where the log changed in another way
+	// than by growing.
+	Grow() (size int64, err error)
+}
+
 // Viewer is a Backend that can show a whole log at once, without copying it.
 type Viewer interface {
 	// View calls look with the bytes of the log up to at.Size, newlines included. They are valid until look returns, and
@@ -172,4 +181,22 @@ type Sweeper interface {
 type Restorer interface {
 	// Restore makes a new log of this content, under the conditions of Create.
 	Restore(ctx context.Context, name string, content []byte) (Log, error)
+}
+
+// Watcher is a Backend that tells which logs may have changed, for those who follow them and do not want to ask all the
+// time.
+type Watcher interface {
+	// Watch calls told until the Closer is closed, or the Backend is: with the name of a log that may have been made,
+	// changed or removed; with the name of a folder and a slash behind it, where that may be so for any log in it; and with
+	// "" where it may be so for all. Close returns when told is not called any more.
+	//
+	// Only folders that List went through since Watch returned are told of. So call Watch, then List, and List again with
+	// what told gave as the prefix where that is no log: then nothing falls between the list and the watch, in folders that
+	// were just made neither.
+	//
+	// told may be called for nothing, several times for one change, and from several goroutines. It must neither block nor
+	// call the Backend. Where the system tells nothing, as it is with files that another machine changes, told is not
+	// called either: a hint comes sooner than one's own look, and does not replace it. An error beside the name says
+	// that something is not told of from now on, and why; the watch goes on.
+	Watch(told func(name string, err error)) (io.Closer, error)
 }

@@ -21,7 +21,8 @@ type Composer interface {
 	MessageParts(message []byte) []session.Part
 	// SetOrigin gives the record with origin, a JSON object, in a member that the agent passes over.
 	SetOrigin(record, origin []byte) []byte
-	// Origin gives what SetOrigin put there, nil where nothing is, and the record without it.
+	// Origin gives what SetOrigin put there, nil where nothing is, and the record without it and without what the agent
+	// changes with every save.
 	Origin(record []byte) (origin, bare []byte)
 }
 

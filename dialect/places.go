@@ -53,3 +53,9 @@ type LogInfo struct {
 	Size    int64
 	Changed time.Time
 }
+
+// Housed is a Layout whose logs cannot lie in just any folder.
+type Housed interface {
+	// Place gives the folder for logs that somebody wants to have in dir, which is absolute.
+	Place(dir string) string
+}

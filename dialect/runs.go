@@ -18,4 +18,7 @@ type Runs interface {
 	// NewRunID makes the id of a run, CheckRunID says why one that somebody chose will not do.
 	NewRunID(random io.Reader) (string, error)
 	CheckRunID(id string) error
+	// Sessions is the dialect of the agent's sessions: a log of a run is none. It is meant where somebody wants to write a
+	// session and names the agent.
+	Sessions() Dialect
 }

@@ -111,6 +111,9 @@ type Habits struct {
 	ResultsInCalls bool
 	// KeepsByRepeating: a compaction names nothing that it keeps; what is kept is written again behind it.
 	KeepsByRepeating bool
+	// SavedWhole: a session is what the model sees now, saved anew each time. What a compaction left behind is not kept, and
+	// the time of the header is that of the last save.
+	SavedWhole bool
 	// LeafType is the type of the custom entry that makes a branch last; "" where the format has entries for it.
 	LeafType string
 	// AskedAtOnce: a log that is asked for by its path, a fork and a branched session are written at once, whatever

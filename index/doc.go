@@ -26,10 +26,33 @@
 //
 // Where the folder cannot be written, or not be locked, the index works in memory: as correct, and not kept.
 //
-// # Search
+// # What a query finds
 //
-// A search goes from the coarse to the fine. A Signer makes, while a log is indexed, a signature of every 32 KB or so: a
-// filter of hashes that says which words may occur there (Query.May). Of the pieces that are left the bytes are looked at
-// without decoding them, and only the records that may match are decoded and matched exactly. No step but the last decides
-// that something matches; each of the others may only say that nothing can.
+// A query is a row of terms. It finds an entry if every term occurs in one of the entry's texts (of the fields that were
+// asked for) and no excluded term does. Letters are compared by Unicode's simple case folding unless case matters.
+//
+//   - word: its characters, beginning and ending at a boundary. It may hold anything but white space, so that
+//     parse_header, foo-bar.go/x or 你好 are words; what it holds is found as it is.
+//   - word*: beginning at a boundary. *part*: anywhere. *end: ending at a boundary.
+//   - "a phrase": its characters, beginning and ending at a boundary, each white space in it standing for any white space.
+//     "a phr"* and *"part of a phrase"* work like the same with words.
+//   - -word, -"phrase" and so on: excluded.
+//
+// Word characters are letters, digits and marks; a boundary is every place that does not lie between two of them. Inside a
+// run of word characters there are boundaries between humps: between a small letter and a capital (parse|Header), and
+// before the last of several capitals that a small letter follows (HTTP|Header). A run with more than 8 humps or of more
+// than 64 characters has none: it is noise, not a name. The characters of scripts that put no spaces between words (Han,
+// Hiragana, Katakana, Thai and others) are no word characters in this sense: each has boundaries on both sides. Nor are
+// symbols.
+//
+// A query of which no entry is found may be tried again with its plain words as substrings: see Query.Substrings.
+//
+// A regular expression (RE2) finds an entry if it matches in one of its texts.
+//
+// # How it is found
+//
+// From the coarse to the fine. A Signer makes, while a log is indexed, a signature of every 32 KB or so: a filter of hashes
+// that says which words may occur there (Query.May). Of the pieces that are left the bytes are looked at without decoding
+// them (Query.Scan), and only the records that may match are decoded and matched exactly (Query.Match). No step but the
+// last decides that something matches; each of the others may only say that nothing can.
 package index

@@ -43,7 +43,7 @@ type catalogued struct {
 // are gone are forgotten. When it is interrupted, what was read by then is kept.
 func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, error) {
 	var list []catalogued
-	var todo []reading
+	var todo []errand
 	known := s.opt.Index.Catalogue()
 	for _, src := range s.Sources() {
 		c := catalogued{Source: src, key: sourceKey(src)}
@@ -77,8 +77,8 @@ func sourceKey(src Source) string {
 	return filepath.Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name()
 }
 
-// reading is a log that is to be read.
-type reading struct {
+// errand is a log that is to be read.
+type errand struct {
 	b      backend.Backend
 	source int // in the list of sources
 	log    backend.Log
@@ -86,8 +86,8 @@ type reading struct {
 }
 
 // compare lists the logs of a source beside what is known of them, both in the order of names.
-func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, known []index.Log, opt RefreshOptions) ([]reading, error) {
-	var todo []reading
+func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, known []index.Log, opt RefreshOptions) ([]errand, error) {
+	var todo []errand
 	var gone []string
 	layout := c.Dialect.Layout()
 	for log, err := range b.List(ctx, "") {
@@ -106,7 +106,7 @@ func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, k
 		for len(known) > 0 && known[0].Name < log.Name {
 			gone, known = append(gone, known[0].Name), known[1:]
 		}
-		r := reading{b: b, log: log}
+		r := errand{b: b, log: log}
 		if len(known) > 0 && known[0].Name == log.Name {
 			r.known, known = &known[0], known[1:]
 			if r.known.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
@@ -131,7 +131,7 @@ const (
 )
 
 // readAll reads logs, several at a time, and puts what they say into the index.
-func (s *Store) readAll(ctx context.Context, list []catalogued, todo []reading, opt RefreshOptions) error {
+func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, opt RefreshOptions) error {
 	if len(todo) == 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []reading, 
 	var mu sync.Mutex
 	var next atomic.Int64
 	last := s.opt.Clock()
-	done := func(r *reading, l index.Log, err error) {
+	done := func(r *errand, l index.Log, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		c := &list[r.source]

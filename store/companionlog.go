@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -59,9 +58,11 @@ func (o *Options) withCompanions() {
 // that there is.
 func (s *Store) Companion(name string) (Companion, error) {
 	if name != "" {
-		if _, err := s.Dialect(name); err != nil {
+		d, err := s.Dialect(name)
+		if err != nil {
 			return nil, err
 		}
+		name = Sessions(d).Name()
 	}
 	for _, d := range s.opt.Dialects {
 		if c, ok := s.companion(d); ok && (name == "" || d.Name() == name) {
@@ -88,6 +89,9 @@ func (s *Store) LoadState(ctx context.Context, name string, id session.ID) (Stat
 	if _, err := s.Companion(name); err != nil {
 		return State{}, nil, nil, err
 	}
+	if d, err := s.Dialect(name); err == nil {
+		name = Sessions(d).Name()
+	}
 	for _, d := range s.opt.Dialects {
 		c, ok := s.companion(d)
 		if !ok || name != "" && d.Name() != name {
@@ -99,30 +103,6 @@ func (s *Store) LoadState(ctx context.Context, name string, id session.ID) (Stat
 		}
 	}
 	return State{}, nil, nil, fmt.Errorf("%s: %w", id, ErrNoSession)
-}
-
-// goingOn gives what the agent of a session that is a state says first where it goes on.
-func (s *Session) goingOn(now Environment) ([]session.Raw, error) {
-	abs, err := filepath.Abs(s.path)
-	if err != nil || s.path == "" || s.store.opt.OpenCompanion == nil {
-		return nil, err
-	}
-	c, _, ok := s.store.opt.OpenCompanion(filepath.Dir(abs))
-	r, resumes := c.(Resumer)
-	if !ok || !resumes {
-		return nil, nil
-	}
-	state, err := stateOf([][]byte{s.tree.Header().Raw})
-	if err != nil {
-		return nil, err
-	}
-	if now.Root == "" {
-		now.Root = now.WorkDir
-		if root := s.tree.Header().CWD; root != "" && within(root, now.WorkDir) {
-			now.Root = root
-		}
-	}
-	return r.Resume(state, now) // the messages are not in it: what was said is not what is asked for
 }
 
 func (b *companionLogs) id(name string) (session.ID, error) {

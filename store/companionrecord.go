@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -68,9 +69,20 @@ func ParseState(text []byte) (State, error) {
 		if !rawjson.IsObject(m) {
 			return State{}, fmt.Errorf("message %d is no object", len(records))
 		}
-		records = append(records, rawjson.Compact(m))
+		records = append(records, escapeBreaks(rawjson.Compact(m)))
 	}
 	return stateOf(records)
+}
+
+// escapeBreaks spells the characters that some programs take for ends of lines such that none does. They occur in strings
+// only.
+func escapeBreaks(m []byte) []byte {
+	for _, c := range []string{"\u0085", "\u2028", "\u2029"} {
+		if bytes.Contains(m, []byte(c)) {
+			m = bytes.ReplaceAll(m, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))
+		}
+	}
+	return m
 }
 
 // stateOf is the state that records stand for.

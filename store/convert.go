@@ -15,7 +15,7 @@ import (
 
 // ConvertOptions say what a session is converted to.
 type ConvertOptions struct {
-	// To is the dialect of the new session.
+	// To is the dialect of the new session; see Sessions for one of runs.
 	To dialect.Dialect
 	// Leaf, if set, converts only the way to that entry. Otherwise all branches are converted; to a dialect that has none,
 	// the way to the session's own leaf, and the others are carried along.
@@ -45,6 +45,7 @@ func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*
 
 // ConvertSession is Convert for a session that is open.
 func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOptions) (*Session, ConvertReport, error) {
+	opt.To = Sessions(opt.To)
 	to, err := s.composer(src, opt.To)
 	if err != nil {
 		return nil, ConvertReport{}, named(src.path, err)
@@ -70,7 +71,7 @@ func (s *Store) composer(src *Session, d dialect.Dialect) (dialect.Composer, err
 	case d == src.dialect:
 		return nil, fmt.Errorf("it is a session of %s already; 'fork' copies it", d.Name())
 	case !ok:
-		return nil, fmt.Errorf("converting to %s is %w", d.Name(), ErrUnsupported)
+		return nil, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), ErrUnsupported)
 	case h.Raw == nil && src.tree.Len() == 0:
 		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
 	}
@@ -88,6 +89,7 @@ type conversion struct {
 	cross    *crossing
 	head     [][]byte // before the entries
 	carried  []bool   // by passage
+	all      bool     // all passages are: the source has no room for what the target's records need to be made again
 	header   bool     // what the session as a whole says is carried
 	loose    []int
 	slot     []byte
@@ -123,6 +125,8 @@ func (v *conversion) run() (*Session, error) {
 	dir := v.opt.Dir
 	if dir == "" {
 		dir = v.store.sessionDir(v.to, v.store.absolute(n.CWD))
+	} else {
+		dir = v.store.placeIn(v.to, dir)
 	}
 	path := filepath.Join(dir, v.store.fileName(v.to, n))
 	b, err := v.store.writeDir(dir, path, v.opt.Write)
@@ -171,6 +175,10 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 	if err := v.addLeaf(sess, n); err != nil {
 		return named(v.src.path, err)
 	}
+	if len(v.cross.homeless) > 0 {
+		v.header = true
+		v.ledger.note("", "header", Carried)
+	}
 	for {
 		records, err := v.records()
 		if err != nil {
@@ -182,9 +190,16 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 		if err == nil && wrong && !v.progress {
 			err = ErrConverted // and there is nothing more to be carried along
 		}
-		if err != nil || !wrong {
+		if err != nil {
 			return named(v.src.path, err)
 		}
+		if wrong {
+			continue
+		}
+		if w, ok := v.src.dialect.(dialect.Writer); !ok || v.all || !w.Habits().SavedWhole {
+			return nil
+		}
+		v.all = true
 	}
 }
 
@@ -192,10 +207,7 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 func (v *conversion) addTitle() error {
 	c := v.cross
 	title := c.tree.Header().Title
-	leaf := c.tree.LeafID()
-	if c.leaf != nil {
-		leaf = *c.leaf
-	}
+	leaf := c.leafID()
 	if title == "" || !v.to.Habits().RenameByEntry || c.lastName() == title || leaf == "" || c.back != nil {
 		return nil
 	}
@@ -223,10 +235,7 @@ func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
 		return err
 	}
 	sess.restart(records, born(n))
-	leaf := c.tree.LeafID()
-	if c.leaf != nil {
-		leaf = *c.leaf
-	}
+	leaf := c.leafID()
 	want := session.EntryID("")
 	if leaf != "" {
 		want = c.lastOf(leaf)
@@ -279,7 +288,7 @@ func (v *conversion) records() ([][]byte, error) {
 			first = k
 		}
 		carriesHeader := inEntry && k == first
-		if !(k < len(v.carried) && v.carried[k]) && !carriesHeader {
+		if !(k < len(v.carried) && v.carries(k)) && !carriesHeader {
 			sealed[k] = p
 			continue
 		}
@@ -303,6 +312,12 @@ func (v *conversion) records() ([][]byte, error) {
 	return out, nil
 }
 
+// carries says whether the records of a passage carry what they were made from.
+func (v *conversion) carries(k int) bool {
+	p := v.cross.passages[k]
+	return v.carried[k] || v.all && !p.restored && len(p.entries) > 0 && len(p.records) > 0
+}
+
 func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
 	if p.custom == nil {
 		return o.sealed(v.to, p.records), nil
@@ -318,14 +333,21 @@ func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
 // origin is what a passage carries.
 func (v *conversion) origin(p *passage) (origin, error) {
 	o := origin{Dialect: v.src.dialect.Name(), Head: p.head, Tip: p.tip}
-	for _, i := range sources(p) {
-		record, err := v.src.dialect.Encode(v.src.tree.At(i))
-		if err != nil {
-			return o, err
-		}
-		o.Records = append(o.Records, carry(record, i))
+	if c := v.cross; c.linear && p == c.passages[len(c.passages)-1] {
+		o.Tip = c.leafID() // what is added there goes on where the old session was
 	}
-	return o, nil
+	var err error
+	o.Records, err = v.carriedRecords(sources(p))
+	return o, err
+}
+
+func (v *conversion) carriedRecords(entries []int) ([]carried, error) {
+	records, err := v.encoded(entries)
+	list := make([]carried, len(records))
+	for k, r := range records {
+		list[k] = carry(r, entries[k])
+	}
+	return list, err
 }
 
 // sources are the entries that a passage stands for, in file order.
@@ -340,6 +362,10 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	o := origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
 	if o.Session == "" {
 		o.Session = v.cross.newOf.ID
+	}
+	var err error
+	if o.Records, err = v.carriedRecords(v.cross.homeless); err != nil {
+		return o, err
 	}
 	raw, err := v.sourceHeader()
 	if raw != nil {

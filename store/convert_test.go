@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -112,8 +113,9 @@ func TestConvertFixtures(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no fixtures", err)
 	}
-	old, _ := filepath.Glob("../dialect/wave/testdata/wave-legacy/*.json*")
-	for _, path := range append(files, old...) {
+	old, _ := filepath.Glob("../dialect/wave/testdata/wave-legacy/*.json")
+	states, _ := filepath.Glob("../dialect/codelia/testdata-state/*/*.jsonl")
+	for _, path := range slices.Concat(files, old, states) {
 		value := filepath.Base(filepath.Dir(path))
 		if value == "refused" {
 			continue
@@ -139,6 +141,38 @@ func TestConvertFixtures(t *testing.T) {
 				d.must(src.Close())
 			}
 		})
+	}
+}
+
+// A session that was converted goes on in codelia, which saves it with another time: converted back it is the old one with
+// what was added.
+func TestConvertGoesOn(t *testing.T) {
+	d := newDesk(t)
+	for _, name := range []string{"codelia", "codelia-doc"} { // its sessions are meant
+		src, err := d.Open(t.Context(), d.put("in/a.jsonl", samples["pi"]), store.OpenOptions{Dialect: d.dialect("pi")})
+		d.must(err)
+		there, _, err := d.ConvertSession(t.Context(), src, store.ConvertOptions{To: d.dialect(name), Dir: d.TempDir(), Write: d.options()})
+		d.must(err)
+		if want := store.Sessions(d.dialect(name)); there.Dialect() != want {
+			t.Errorf("%s: it is a session of %s", name, there.Dialect().Name())
+		}
+		_, err = there.AppendText(t.Context(), session.RoleUser, "And now?")
+		d.must(err)
+		d.must(there.Close())
+		back, _, err := d.Convert(t.Context(), there.Path(), store.ConvertOptions{To: d.dialect("pi"), Dir: d.TempDir(), Write: d.options()})
+		d.must(err)
+		before, _ := entries(t, src)
+		after, _ := entries(t, back)
+		if len(after) != len(before)+1 || !bytes.Contains(after[len(before)], []byte("And now?")) || !slices.EqualFunc(before, after[:len(before)], bytes.Equal) {
+			t.Errorf("%s:\n%s", name, bytes.Join(after, []byte("\n")))
+		}
+		if !bytes.Equal(back.Header().Raw, src.Header().Raw) {
+			t.Errorf("%s: header %s", name, back.Header().Raw)
+		}
+		if e, ok := back.Tree().Leaf(); !ok || e.Parent != src.Leaf() {
+			t.Errorf("%s: what was added hangs below %s, not %s", name, e.Parent, src.Leaf())
+		}
+		d.must(errors.Join(src.Close(), back.Close()))
 	}
 }
 

@@ -15,6 +15,8 @@ type returned struct {
 	head    [][]byte
 	id      session.ID
 	records [][][]byte // by passage
+	// homeless are the records that the header carried.
+	homeless [][]byte
 	// strays are records that come from no passage.
 	strays int
 }
@@ -36,6 +38,10 @@ func (v *conversion) convertBack(sess *Session) (returned, error) {
 	}
 	r.id = c.newOf.ID
 	for _, p := range c.passages {
+		if p.restored && len(p.entries) == 0 {
+			r.homeless = append(r.homeless, p.records...)
+			continue
+		}
 		if len(p.entries) == 0 || p.entries[0] >= len(v.owner) {
 			r.strays += len(p.records)
 			continue
@@ -55,6 +61,9 @@ func (v *conversion) originsBack(sess *Session, r *returned) error {
 	}
 	if o, ok := headerOrigin(sess.tree, v.to, name, found); ok {
 		r.id = o.Session
+		if !sess.tree.Header().InEntry {
+			r.homeless = o.passage().records
+		}
 		for _, h := range []*carried{o.Slot, o.Header} {
 			if b := h.bytes(); b != nil {
 				r.head = append(r.head, b)
@@ -81,19 +90,23 @@ func (v *conversion) compare(sess *Session, tell func(passage int, before, after
 	if err != nil {
 		return false, err
 	}
+	homeless, err := v.encoded(v.cross.homeless)
+	if err != nil {
+		return false, err
+	}
+	if !v.equal(homeless, r.homeless, true) {
+		wrong = true
+		tell(-1, homeless, r.homeless)
+	}
 	for k, p := range v.cross.passages {
 		if p.restored {
 			continue
 		}
-		var before [][]byte
-		for _, i := range sources(p) {
-			raw, err := v.src.dialect.Encode(v.src.tree.At(i))
-			if err != nil {
-				return false, err
-			}
-			before = append(before, raw)
+		before, err := v.encoded(sources(p))
+		if err != nil {
+			return false, err
 		}
-		if !v.equal(before, r.records[k], v.carried[k]) {
+		if !v.equal(before, r.records[k], v.carries(k)) {
 			wrong = true
 			tell(k, before, r.records[k])
 		}
@@ -112,6 +125,19 @@ func (v *conversion) compare(sess *Session, tell func(passage int, before, after
 		tell(-1, before, r.head)
 	}
 	return wrong, nil
+}
+
+// encoded gives the records of entries of the old session.
+func (v *conversion) encoded(entries []int) ([][]byte, error) {
+	var list [][]byte
+	for _, i := range entries {
+		raw, err := v.src.dialect.Encode(v.src.tree.At(i))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, raw)
+	}
+	return list, nil
 }
 
 // equal says whether records came back as they were: to the byte where they were carried, otherwise in what they mean.
@@ -212,6 +238,10 @@ func (v *conversion) report(dst *Session) ConvertReport {
 	}
 	for _, i := range v.cross.dropped {
 		v.ledger.entry("", t.At(i), Dropped)
+	}
+	for _, i := range v.cross.homeless {
+		v.ledger.entry("", t.At(i), Carried)
+		r.Mapped, r.Carried = r.Mapped-1, r.Carried+1
 	}
 	for _, n := range v.loose {
 		loss := v.ledger.note("", "line", Dropped)

@@ -28,9 +28,18 @@ type CreateOptions struct {
 	Write         WriteOptions
 }
 
+// Sessions gives the dialect of an agent's sessions where d is that of its runs: who names the agent means these. It is d
+// itself otherwise.
+func Sessions(d dialect.Dialect) dialect.Dialect {
+	if r, ok := d.(dialect.Runs); ok {
+		return r.Sessions()
+	}
+	return d
+}
+
 // Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
 func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
-	d, err := s.writer(opt.Dialect)
+	d, err := s.writer(Sessions(opt.Dialect))
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +51,8 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 	dir := opt.Dir
 	if dir == "" {
 		dir = s.sessionDir(d, n.CWD)
+	} else {
+		dir = s.placeIn(d, dir)
 	}
 	sess, err := s.begin(ctx, d, n, filepath.Join(dir, s.fileName(d, n)), opt.Write)
 	if err != nil {
@@ -63,7 +74,7 @@ func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, 
 
 // InMemory begins a session that is never written anywhere.
 func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
-	d, err := s.writer(opt.Dialect)
+	d, err := s.writer(Sessions(opt.Dialect))
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +135,14 @@ func (s *Store) absolute(dir string) string {
 		return filepath.Clean(dir)
 	}
 	return filepath.Join(s.opt.Env.WorkDir, dir)
+}
+
+// placeIn is where the logs of a dialect lie if somebody wants them in a folder of his own.
+func (s *Store) placeIn(d dialect.Dialect, dir string) string {
+	if p, ok := d.Layout().(dialect.Housed); ok {
+		return p.Place(s.absolute(dir))
+	}
+	return dir
 }
 
 // fileName is what the agent calls the log of a new session. Some put the local time into it.

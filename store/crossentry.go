@@ -192,10 +192,14 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 
 // asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
-	if e.Kind != session.KindCustomMessage && e.Kind != session.KindBranchSummary {
-		return nil, nil
+	var parts []session.Part
+	var err error
+	switch k, _ := n.Body.(session.Compaction); {
+	case e.Kind == session.KindCompaction && c.to.Habits().SavedWhole:
+		parts = []session.Part{session.Text{Text: k.Summary}}
+	case e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary:
+		parts, err = c.partsOf(e, raw)
 	}
-	parts, err := c.partsOf(e, raw)
 	if err != nil || len(parts) == 0 {
 		return nil, err
 	}

@@ -41,7 +41,8 @@ type crossing struct {
 
 	same      bool // both dialects are of one family: messages need not be composed anew
 	linear    bool
-	onPath    []int // what is converted, in order
+	onPath    []int        // what is converted, in order
+	asked     map[int]bool // what was asked for, where that is not all
 	origins   map[int]*foundOrigin
 	done      map[int]bool
 	passages  []*passage
@@ -55,7 +56,9 @@ type crossing struct {
 	tip       session.EntryID          // of the last record, in linear targets
 	header    session.Header           // of the new session
 	clock     time.Time                // of the last entry that had one
+	latest    time.Time                // of all
 	dropped   []int                    // entries off the path that was asked for, or without a place
+	homeless  []int                    // entries that no record can carry: the header does
 	newOf     dialect.NewSession
 	back      *origin // the header's, where the session is converted back
 }
@@ -86,6 +89,9 @@ func (c *crossing) run() error {
 	if err := c.path(); err != nil {
 		return err
 	}
+	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
+		c.settle(c.back.passage())
+	}
 	for e := range c.tree.Entries() {
 		c.used[e.ID] = true
 	}
@@ -106,7 +112,18 @@ func (c *crossing) run() error {
 		c.settle(p)
 	}
 	c.attach()
+	if c.to.Habits().SavedWhole {
+		c.newOf.Time = c.latest
+	}
 	return nil
+}
+
+// leafID is the end of what is converted.
+func (c *crossing) leafID() session.EntryID {
+	if c.leaf != nil {
+		return *c.leaf
+	}
+	return c.tree.LeafID()
 }
 
 // path decides what is converted: all entries, or those on the way to the leaf.
@@ -118,15 +135,32 @@ func (c *crossing) path() error {
 		}
 		return nil
 	}
-	leaf := t.LeafID()
-	if c.leaf != nil {
-		leaf = *c.leaf
-	}
+	leaf := c.leafID()
 	path, err := t.Path(leaf)
 	if err != nil {
 		return err
 	}
+	c.asked = map[int]bool{}
+	compacted := false
 	for _, e := range path.Entries() {
+		c.onPath = append(c.onPath, e.Index)
+		c.asked[e.Index] = true
+		compacted = compacted || e.Kind == session.KindCompaction
+	}
+	if compacted && c.to.Habits().SavedWhole {
+		return c.current(leaf)
+	}
+	return nil
+}
+
+// current keeps what the model sees at the leaf: the last summary, what it kept, and what came after.
+func (c *crossing) current(leaf session.EntryID) error {
+	seen, err := session.BuildContext(c.tree, leaf, session.ContextOptions{})
+	if err != nil {
+		return err
+	}
+	c.onPath = nil
+	for e := range seen.Entries() {
 		c.onPath = append(c.onPath, e.Index)
 	}
 	return nil
@@ -136,15 +170,21 @@ func (c *crossing) path() error {
 func (c *crossing) begin() error {
 	h := c.tree.Header()
 	at, ok := h.Timestamp.Time()
+	if !ok && h.Raw != nil {
+		at, ok = c.from.Codec().Time(h.Raw).Time() // it may say something else than when it began
+	}
 	if !ok {
 		at = c.now()
 	}
 	at = at.Round(time.Microsecond)
-	c.clock = at
+	c.clock, c.latest = at, at
 	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
 	check := c.to.CheckID
 	if c.back != nil { // it had that id, whatever anybody thinks of it
 		n.ID, check = c.back.Session, dialect.CheckFileID
+		if began, ok := c.to.Codec().Time(c.back.Header.bytes()).Time(); ok {
+			n.Time = began
+		}
 	}
 	if n.ID == "" || check(n.ID) != nil {
 		var err error
@@ -183,16 +223,13 @@ func (c *crossing) lastName() string {
 
 // restore takes over the records that entries were converted from.
 func (c *crossing) restore(o *foundOrigin) {
-	p := &passage{restored: true, head: o.Head, tip: o.Tip}
+	p := o.passage()
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
 		c.learn(c.tree.At(i))
 		c.done[i] = true
 		p.entries = append(p.entries, i)
-	}
-	for _, r := range o.Records {
-		p.records, p.at = append(p.records, r.bytes()), append(p.at, r.At)
 	}
 	c.tip = o.Tip
 	c.settle(p)
@@ -251,11 +288,14 @@ func (c *crossing) attach() {
 			}
 			continue
 		}
-		if at == nil || c.leaf != nil && !slices.Contains(c.onPath, i) {
+		switch {
+		case c.leaf != nil && !c.asked[i] || at == nil && (c.back != nil || c.to.Habits().Headerless):
 			c.dropped = append(c.dropped, i)
-			continue
+		case at == nil:
+			c.homeless = append(c.homeless, i)
+		default:
+			at.extra = append(at.extra, i)
 		}
-		at.extra = append(at.extra, i)
 	}
 }
 
@@ -293,6 +333,9 @@ func (c *crossing) timeOf(raw []byte) time.Time {
 	if at, ok := c.from.Codec().Time(raw).Time(); ok {
 		c.clock = at.Round(time.Microsecond)
 	}
+	if c.clock.After(c.latest) {
+		c.latest = c.clock
+	}
 	return c.clock
 }
 
@@ -304,14 +347,16 @@ type flat struct {
 }
 
 // flatten gives the records in the order in which they are written. Restored ones go where they were; all others stay
-// behind the one that they follow.
+// behind those that they follow.
 func flatten(passages []*passage) []flat {
 	var list []flat
-	at := -1
+	last := -1
 	for k, p := range passages {
 		for j, r := range p.records {
+			at := last
 			if p.restored {
 				at = p.at[j]
+				last = max(last, at)
 			}
 			list = append(list, flat{r, k, at})
 		}

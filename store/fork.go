@@ -209,6 +209,8 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	opt.CWD, opt.Parent = s.absolute(opt.CWD), abs
 	if opt.Dir == "" {
 		opt.Dir = s.sessionDir(d, opt.CWD)
+	} else {
+		opt.Dir = s.placeIn(d, opt.Dir)
 	}
 	if opt.Write.Defer == "" {
 		opt.Write.Defer = dialect.DeferNever // it was asked for

@@ -150,13 +150,13 @@ func (s *Session) same(h session.Header) error {
 
 // beginAt begins a session in a given log; at is what is there now, if anything.
 func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log, name, path string, opt CreateOptions) (*Session, error) {
-	d, err := s.writer(opt.Dialect)
+	d, err := s.writer(Sessions(opt.Dialect))
 	if opt.Dialect == nil {
 		abs, absErr := filepath.Abs(path)
 		if absErr != nil {
 			return nil, absErr
 		}
-		d, err = s.writer(s.dialectOf(abs))
+		d, err = s.writer(Sessions(s.dialectOf(abs)))
 	}
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 // and begins one where there is none. The header's cwd decides which sessions are of that directory.
 func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
 	opt.CWD = s.absolute(opt.CWD)
-	d, err := s.writer(opt.Dialect)
+	d, err := s.writer(Sessions(opt.Dialect))
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type origin struct {
 	Session session.ID `json:"session,omitempty"`
 	Header  *carried   `json:"header,omitempty"`
 	Slot    *carried   `json:"slot,omitempty"`
-	// Size is how many records of the log, the last being this one, stand for Records.
+	// Size is how many records of the log, the last being this one, stand for Records; in a header none does.
 	Size    int       `json:"size,omitempty"`
 	Records []carried `json:"records,omitempty"`
 	// Head and Tip are the entries that are meant where the first of the log's records is named, and the last.
@@ -106,6 +106,15 @@ func parseOrigin(value []byte, want string) (o origin, ok bool) {
 		}
 	}
 	return o, true
+}
+
+// passage is the records as they were.
+func (o *origin) passage() *passage {
+	p := &passage{restored: true, head: o.Head, tip: o.Tip}
+	for _, r := range o.Records {
+		p.records, p.at = append(p.records, r.bytes()), append(p.at, r.At)
+	}
+	return p
 }
 
 // carriedType is the type of custom entries that stand for entries which a format has none for.

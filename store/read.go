@@ -76,6 +76,8 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 	d, known := opt.Dialect, true
 	if d == nil {
 		d, known = s.detect(abs, first)
+	} else if own := Sessions(d); own.Detect(first) {
+		d = own
 	}
 	src, err := newSource(ctx, b, at)
 	if err != nil {

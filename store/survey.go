@@ -37,7 +37,7 @@ const (
 
 // survey reads a log and says what it holds. The error is for a log that could not be read; one that is no session is
 // known as such.
-func (v *surveyor) survey(ctx context.Context, r *reading, src Source) (index.Log, error) {
+func (v *surveyor) survey(ctx context.Context, r *errand, src Source) (index.Log, error) {
 	for try := 0; ; try++ {
 		l, err := v.once(ctx, r, src)
 		if try == rewritten || !errors.Is(err, backend.ErrChanged) {
@@ -46,7 +46,7 @@ func (v *surveyor) survey(ctx context.Context, r *reading, src Source) (index.Lo
 	}
 }
 
-func (v *surveyor) once(ctx context.Context, r *reading, src Source) (index.Log, error) {
+func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, error) {
 	at, err := r.b.Stat(ctx, r.log.Name)
 	if err != nil {
 		return index.Log{}, err

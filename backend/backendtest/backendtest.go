@@ -59,6 +59,9 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"ReadWhileWriting", readWhileWriting, true, false},
 		{"Race", race, true, false},
 		{"History", histories, true, false},
+		{"Watch", watchTells, true, false},
+		{"WatchOthers", watchTellsOfOthers, false, true},
+		{"WatchEnds", watchEnds, true, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &prober{T: t, place: place(t), ctx: t.Context()}

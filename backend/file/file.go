@@ -143,6 +143,7 @@ type Backend struct {
 	uses    int64               // counts, to know which writer was used longest ago
 	lasting map[string]struct{} // folders whose names, up to the root, are known to be lasting
 	late    error               // what went wrong when logs were closed to make room for others
+	watches []*watch
 }
 
 // New returns a Backend for the files below root. The folder need not exist yet: until something is created in it, it is
@@ -232,8 +233,13 @@ func (b *Backend) Close() error {
 	b.mu.Lock()
 	writers := b.writers
 	b.writers, b.recent = map[string]*writer{}, nil
-	first := b.late
+	first, watches := b.late, b.watches
 	b.mu.Unlock()
+	for _, w := range watches {
+		if err := w.Close(); first == nil {
+			first = err
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(writers)) {
 		w := writers[name]
 		w.turn <- struct{}{} // whoever is at work finishes

@@ -31,7 +31,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			}
 			dir = path
 		}
-		l := lister{Backend: b, ctx: ctx, prefix: prefix, yield: yield, start: dir}
+		l := lister{Backend: b, ctx: ctx, prefix: prefix, yield: yield, start: dir, watches: b.watching()}
 		l.folder(start, dir)
 	}
 }
@@ -44,6 +44,7 @@ type lister struct {
 	yield   func(backend.Log, error) bool
 	start   string   // where the walk begins
 	entered []string // real paths of the root, of start, and of folders entered through symbolic links
+	watches []*watch // that are to tell of the folders of this walk
 }
 
 // item is an entry of a folder. Its key sorts it: a folder has a slash behind its name, as it has in the names of the
@@ -58,6 +59,9 @@ func (l *lister) folder(name, dir string) bool {
 	if l.ctx.Err() != nil {
 		l.yield(backend.Log{}, context.Cause(l.ctx))
 		return false
+	}
+	for _, w := range l.watches { // before the folder is read, so that nothing falls in between
+		w.add(dir)
 	}
 	entries, err := l.fs.ReadDir(dir)
 	if gone(err) {

@@ -150,6 +150,27 @@ func (s *snapshot) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), end
 }
 
+// Grow implements backend.Grower.
+func (s *snapshot) Grow() (int64, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	s.open.Lock() // nobody reads while the end moves
+	defer s.open.Unlock()
+	if s.closed {
+		return 0, fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
+	}
+	info, tail, err := look(s.f, s.name, -1)
+	if err != nil {
+		return 0, err
+	}
+	if info.Size < s.size {
+		return 0, fmt.Errorf("%s: %w", s.name, backend.ErrChanged)
+	}
+	s.seen, s.size, s.tail = info, info.Size, tail
+	return s.size, nil
+}
+
 // check returns ErrChanged if the file may no longer hold what the caller saw.
 func (s *snapshot) check() error {
 	s.mu.Lock()

@@ -36,6 +36,7 @@ type place struct {
 	logs   map[string]log
 	births int64 // how many contents were ever made: the source of generations
 	clock  func() time.Time
+	told   map[*watch]func(name string, err error)
 }
 
 // log is one log. Its bytes grow at the end only; other changes give it a new birth.
@@ -75,6 +76,7 @@ func (p *place) put(name string, content []byte) backend.Log {
 	p.births++
 	l := log{content, p.births, p.clock()}
 	p.logs[name] = l
+	p.tell(name)
 	return l.at(name)
 }
 
@@ -177,6 +179,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	l.bytes = append(l.bytes, more...)
 	l.time = b.place.clock()
 	b.place.logs[at.Name] = l
+	b.place.tell(at.Name)
 	return l.at(at.Name), nil
 }
 
@@ -220,6 +223,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 		return err
 	}
 	delete(b.place.logs, at.Name)
+	b.place.tell(at.Name)
 	return nil
 }
 
@@ -338,5 +342,12 @@ func (reader) Close() error { return nil }
 // Close implements backend.Backend.
 func (b *Backend) Close() error {
 	b.closed.Store(true)
+	b.place.mu.Lock()
+	defer b.place.mu.Unlock()
+	for w := range b.place.told {
+		if w.b == b {
+			delete(b.place.told, w)
+		}
+	}
 	return nil
 }

@@ -51,12 +51,12 @@ func (a *app) convertCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT` ("+strings.Join(dialectNames(), ", ")+")")
+	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT` ("+strings.Join(targetNames(), ", ")+")")
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the way to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write it into the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportFile, "report", "", "write what became of everything to `FILE`, as JSON")
 	f.add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("to", completeDialect)
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targetNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -38,6 +39,17 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 
 func completeDialect(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return dialectNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// targetNames lists the dialects that sessions can be converted to.
+func targetNames() []string {
+	var names []string
+	for _, d := range all.Dialects() {
+		if _, ok := store.Sessions(d).(dialect.Composer); ok {
+			names = append(names, d.Name())
+		}
+	}
+	return names
 }
 
 // dialectNames lists the dialects that there are.

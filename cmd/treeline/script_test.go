@@ -46,24 +46,26 @@ func TestScripts(t *testing.T) {
 			}
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
+			e.Values[backgroundKey{}] = map[string]*background{}
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code":      codeCmd,
-			"scrub":     scrubCmd,
-			"bytes":     bytesCmd,
-			"mtime":     mtimeCmd,
-			"place":     placeCmd,
-			"remember":  rememberCmd,
-			"unchanged": unchangedCmd,
-			"chain":     chainCmd,
-			"terminal":  terminalCmd,
-			"capture":   captureCmd,
-			"stable":    stableCmd,
-			"glob":      globCmd,
-			"big":       bigCmd,
-			"disk":      diskCmd,
-			"asked":     askedCmd,
+			"code":       codeCmd,
+			"scrub":      scrubCmd,
+			"bytes":      bytesCmd,
+			"mtime":      mtimeCmd,
+			"place":      placeCmd,
+			"remember":   rememberCmd,
+			"unchanged":  unchangedCmd,
+			"chain":      chainCmd,
+			"terminal":   terminalCmd,
+			"capture":    captureCmd,
+			"stable":     stableCmd,
+			"glob":       globCmd,
+			"big":        bigCmd,
+			"disk":       diskCmd,
+			"asked":      askedCmd,
+			"background": backgroundCmd,
 		},
 	})
 }

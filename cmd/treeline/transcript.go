@@ -241,11 +241,7 @@ func (t *transcript) contextMessage(role string, e session.Entry, parts []sessio
 			return
 		}
 	}
-	from := "· " + clean(string(e.ID))
-	if e.ID == "" {
-		from = "· said when it goes on here"
-	}
-	t.header(speech, t.speaker(role), t.out.style.dim(from))
+	t.header(speech, t.speaker(role), t.out.style.dim("· "+clean(string(e.ID))))
 	t.parts(parts, indent, true)
 }
 

@@ -59,30 +59,20 @@ func splitMessages(path string, content []byte) ([]session.Raw, error) {
 	return list, nil
 }
 
-// joinMessages is the file of messages.
+// joinMessages is the file of messages. They stay as they are: those that were there before are not ours to spell anew.
 func joinMessages(messages []session.Raw) ([]byte, error) {
 	var b bytes.Buffer
 	for i, m := range messages {
 		if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 			return nil, fmt.Errorf("message %d is no JSON object", i+1)
 		}
-		if bytes.ContainsAny(m, "\r\n") {
+		if bytes.IndexByte(m, '\n') >= 0 {
 			m = rawjson.Compact(m)
 		}
-		b.Write(escaped(m))
+		b.Write(m)
 		b.WriteByte('\n')
 	}
 	return b.Bytes(), nil
-}
-
-// escaped spells the characters that some programs take for ends of lines such that none does. They occur in strings only.
-func escaped(m []byte) []byte {
-	for _, c := range []string{"\u0085", "\u2028", "\u2029"} {
-		if bytes.Contains(m, []byte(c)) {
-			m = bytes.ReplaceAll(m, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))
-		}
-	}
-	return m
 }
 
 // lastUser is what the user said last, as the program's list shows it: text, and a word in brackets for all else.

@@ -54,6 +54,14 @@ func (d *Dialect) Codec() session.Codec { return d }
 // Rules are the usual ones: nothing of a run's context is put together.
 func (d *Dialect) Rules() session.Rules { return session.Rules{} }
 
+// Sessions are states, kept by the program or as the document says.
+func (d *Dialect) Sessions() dialect.Dialect {
+	if d.layout.xdg {
+		return State
+	}
+	return StateDoc
+}
+
 // Encode gives the record of an entry: its own bytes. There is one version of the format.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 

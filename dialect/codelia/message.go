@@ -20,7 +20,7 @@ func RoleOf(name string) session.Role {
 	switch name {
 	case "user":
 		return session.RoleUser
-	case "assistant":
+	case "assistant", "reasoning": // what the model thought stands in a message of its own
 		return session.RoleAssistant
 	case "tool":
 		return session.RoleTool

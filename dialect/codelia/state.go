@@ -72,6 +72,22 @@ func (l stateLayout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder)}
 }
 
+// Place: states lie in a folder of codelia's, and the database beside it. In a folder that is none of them they are put as
+// CODELIA_LAYOUT=xdg puts them: with XDG_STATE_HOME set to the folder the program finds them.
+func (l stateLayout) Place(dir string) string {
+	base, above := filepath.Base(dir), filepath.Base(filepath.Dir(dir))
+	owned := func(name string) bool { return name == ".codelia" || name == "codelia" }
+	switch {
+	case base == l.folder && above == "sessions":
+		return dir
+	case base == "sessions" && owned(above):
+		return filepath.Join(dir, l.folder)
+	case owned(base):
+		return filepath.Join(dir, "sessions", l.folder)
+	}
+	return filepath.Join(dir, "codelia", "sessions", l.folder)
+}
+
 // File is the id.
 func (l stateLayout) File(_ time.Time, id session.ID) string { return string(id) + l.ext }
 
@@ -92,8 +108,11 @@ type stateCodec struct{}
 // Rules: a conversation is healed before it goes on.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 
-// Time: messages have none, but the document's example has.
+// Time: messages have none, but the document's example has; a state says when it was saved.
 func (stateCodec) Time(raw []byte) session.Time {
+	if isState(raw) {
+		return session.Time{Text: string(rawjson.Get(raw, "updated_at"))}
+	}
 	return session.Time{Text: string(rawjson.Get(raw, "message_ts"))}
 }
 
@@ -121,7 +140,8 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage || e.Role == session.RoleSystem && strings.HasPrefix(rawjson.Str(raw, "content"), resumed) {
 		return nil, nil
 	}
-	return [][]byte{raw}, nil
+	_, bare := dialect.Origin(raw) // what it was converted from is no part of what was said
+	return [][]byte{bare}, nil
 }
 
 // isState tells a header from all other objects.

@@ -1,7 +1,6 @@
 package codelia
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ var (
 // Habits says how things are done: one line of messages, no branches, no labels, no names; a session is kept with its first
 // message.
 func (d *StateDialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true}
+	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
 
 // stateTime is the program's spelling of a time.
@@ -33,7 +32,9 @@ func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	h := []byte(`{"schema_version":1}`)
 	h = rawjson.Set(h, "session_id", rawjson.Quote(string(n.ID)))
 	h = rawjson.Set(h, "updated_at", stateTime(n.Time))
-	h = setRoot(h, n.CWD)
+	if n.CWD != "" {
+		h = setRoot(h, n.CWD)
+	}
 	return setParent(h, n.Parent), nil
 }
 
@@ -99,10 +100,7 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if rawjson.Get(m, "type") != nil || isState(m) {
 		return nil, errors.New("a message of codelia has no type")
 	}
-	for _, c := range []string{"\u0085", "\u2028", "\u2029"} { // some programs take them for ends of lines
-		m = bytes.ReplaceAll(m, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))
-	}
-	return m, nil
+	return escapeBreaks(m), nil
 }
 
 // Persist changes nothing: pictures stay where they are.

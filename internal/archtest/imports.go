@@ -89,7 +89,8 @@ var importTable = []row{
 		packages: []string{"backend/*"},
 		may:      []string{"backend", "internal/jsonl", "internal/durable", "internal/rawjson"},
 		modules:  []string{"*"},
-		why:      "a backend stores opaque records and never knows what they mean, so that every dialect works on it unchanged",
+		why: "a backend stores opaque records and never knows what they mean, so that every dialect works on it unchanged; what a " +
+			"place needs of others it brings along (fsnotify for files), since no other place does",
 	},
 	{
 		packages: []string{"blob/blobtest"},

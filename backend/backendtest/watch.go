@@ -1,0 +1,151 @@
+package backendtest
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// watched is a watch and what it told.
+type watched struct {
+	*prober
+	io.Closer
+	names chan string
+}
+
+// watch begins to watch, as the contract says: first the watch, then the list.
+func (p *prober) watch() *watched {
+	p.Helper()
+	w := &watched{prober: p, names: make(chan string, 1<<16)}
+	var err error
+	w.Closer, err = p.b.(backend.Watcher).Watch(func(name string, err error) {
+		if err != nil {
+			p.Error(err)
+		}
+		w.names <- name
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { _ = w.Close() })
+	w.list("")
+	return w
+}
+
+func (w *watched) list(prefix string) (names []string) {
+	w.Helper()
+	for log, err := range w.b.List(w.ctx, prefix) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		names = append(names, log.Name)
+	}
+	return names
+}
+
+// told waits until a log was told of, going into folders as the contract says. What else is told does not matter.
+func (w *watched) told(want string) {
+	w.Helper()
+	late := time.After(time.Minute) // for what never comes; nothing is measured
+	for {
+		select {
+		case name := <-w.names:
+			if name == want {
+				return
+			}
+			if name == "" || strings.HasSuffix(name, "/") && strings.HasPrefix(want, name) {
+				for _, listed := range w.list(name) {
+					if listed == want {
+						return
+					}
+				}
+			}
+		case <-late:
+			w.Fatalf("%s was never told of", want)
+		}
+	}
+}
+
+// forget throws away what was told so far.
+func (w *watched) forget() {
+	for len(w.names) > 0 {
+		<-w.names
+	}
+}
+
+// watchTells looks at all that must be told.
+func watchTells(t *testing.T, p *prober) {
+	if _, ok := p.b.(backend.Watcher); !ok {
+		return // the capability is optional
+	}
+	at := p.fill("a/old.jsonl", `{"n":1}`)
+	w := p.watch()
+	at = p.append(at, `{"n":2}`)
+	w.told("a/old.jsonl")
+	at, err := p.b.Replace(p.ctx, at, []byte(`{"n":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.told("a/old.jsonl")
+	p.fill("a/new.jsonl", `{"n":4}`)
+	w.told("a/new.jsonl")
+	p.fill("b/c/deep.jsonl", `{"n":5}`)
+	w.told("b/c/deep.jsonl")
+	w.forget()
+	p.append(p.stat("b/c/deep.jsonl"), `{"n":6}`) // in folders that were just made
+	w.told("b/c/deep.jsonl")
+	w.forget()
+	if err := p.b.Remove(p.ctx, at); err != nil {
+		t.Fatal(err)
+	}
+	w.told("a/old.jsonl")
+	p.fill("a/old.jsonl", `{"n":7}`)
+	w.told("a/old.jsonl")
+}
+
+// watchTellsOfOthers is watchTells for changes that do not go through the backend.
+func watchTellsOfOthers(t *testing.T, p *prober) {
+	if _, ok := p.b.(backend.Watcher); !ok {
+		return
+	}
+	p.put("x.jsonl", "{}\n")
+	w := p.watch()
+	for _, content := range []string{"{}\n{}\n", "{}", ""} {
+		w.forget()
+		p.put("x.jsonl", content)
+		w.told("x.jsonl")
+	}
+	p.put("folder/in/y.jsonl", "{}\n")
+	w.told("folder/in/y.jsonl")
+}
+
+// watchEnds looks at the ends of watches: by Close, twice, and by that of the backend.
+func watchEnds(t *testing.T, p *prober) {
+	if _, ok := p.b.(backend.Watcher); !ok {
+		return
+	}
+	at := p.fill("a.jsonl", `{}`)
+	first, second := p.watch(), p.watch()
+	for range 2 {
+		if err := first.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	first.forget()
+	p.append(at, `{}`)
+	second.told("a.jsonl") // one watch does not end another
+	if len(first.names) > 0 {
+		t.Error("told after Close")
+	}
+	if err := p.b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err := p.b.(backend.Watcher).Watch(func(string, error) {})
+	p.is(err, backend.ErrClosed, "")
+}

@@ -1,0 +1,175 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// watch tells of changes in the folders that List goes through. The system is asked for one watch a folder, whatever the
+// number of files in it: those are what is scarce (8,192 for a user of an older Linux).
+type watch struct {
+	b      *Backend
+	told   func(name string, err error)
+	system *fsnotify.Watcher
+	ended  chan struct{} // closed when nothing is told any more
+
+	mu      sync.Mutex
+	folders map[string]struct{} // paths that the system watches
+	full    bool                // the system has no more watches for us
+}
+
+// Watch implements backend.Watcher with what the operating system tells (inotify and its kin). It tells nothing of files
+// that another machine changes on a network file system. Where the system's limit is reached the rest of the folders is
+// not watched; told is told so once. A file system other than that of the machine cannot be watched.
+func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
+	if b.closed.Load() {
+		return nil, backend.ErrClosed
+	}
+	if _, ok := b.fs.(durable.OS); !ok {
+		return nil, fmt.Errorf("watching %s: %w", b.root, errors.ErrUnsupported)
+	}
+	system, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watching %s: %w", b.root, err)
+	}
+	w := &watch{b: b, told: told, system: system, ended: make(chan struct{}), folders: map[string]struct{}{}}
+	b.mu.Lock()
+	b.watches = append(slices.Clip(b.watches), w) // walks may hold the old list
+	b.mu.Unlock()
+	go w.run()
+	return w, nil
+}
+
+// watching gives the watches that there are.
+func (b *Backend) watching() []*watch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.watches
+}
+
+// Close ends the watch. A second call does nothing.
+func (w *watch) Close() error {
+	w.b.mu.Lock()
+	w.b.watches = slices.DeleteFunc(slices.Clone(w.b.watches), func(other *watch) bool { return other == w })
+	w.b.mu.Unlock()
+	err := w.system.Close()
+	<-w.ended
+	return err
+}
+
+// run passes on what the system tells, until the watch is closed.
+func (w *watch) run() {
+	defer close(w.ended)
+	for {
+		select {
+		case e, ok := <-w.system.Events:
+			if !ok {
+				return
+			}
+			w.event(e)
+		case err, ok := <-w.system.Errors:
+			switch {
+			case !ok:
+				return
+			case errors.Is(err, fsnotify.ErrEventOverflow):
+				w.told("", nil) // more happened than the system keeps
+			default:
+				w.told("", fmt.Errorf("watching %s: %w", w.b.root, err))
+			}
+		}
+	}
+}
+
+// event passes on one event.
+func (w *watch) event(e fsnotify.Event) {
+	if e.Op == fsnotify.Chmod { // of times and rights, not of bytes
+		return
+	}
+	name, ok := w.name(e.Name)
+	switch {
+	case !ok:
+	case e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename):
+		if w.forget(e.Name) {
+			// Perhaps there is another folder of that name by now. Who lists it has it watched.
+			w.told(folderName(name), nil)
+			return
+		}
+		w.told(name, nil)
+	default:
+		if e.Has(fsnotify.Create) {
+			if info, err := w.b.fs.Stat(e.Name); err == nil && info.Mode.IsDir() {
+				name = folderName(name)
+			}
+		}
+		w.told(name, nil)
+	}
+}
+
+// name gives the name of the log, or folder, at a path; "" is the root. ok is false for what is none.
+func (w *watch) name(path string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(path, w.b.root)
+	if !ok {
+		return "", false
+	}
+	name = filepath.ToSlash(strings.TrimPrefix(rest, string(filepath.Separator)))
+	return name, !strings.HasPrefix(name, ownPrefix) && !strings.Contains(name, "/"+ownPrefix)
+}
+
+// folderName is what a folder is called when it is told of.
+func folderName(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + "/"
+}
+
+// add has a folder watched.
+func (w *watch) add(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.folders[dir]; ok || w.full {
+		return
+	}
+	err := w.system.Add(dir)
+	switch {
+	case err == nil:
+		w.folders[dir] = struct{}{}
+	case outOfWatches(err):
+		// Not tried again: on some systems each try opens all files of the folder.
+		w.full = true
+		w.told("", fmt.Errorf("watching %s: %w", dir, err))
+	}
+	// What else is wrong with the folder, whoever lists it is told.
+}
+
+// forget gives up the watch of a folder, and says whether there was one.
+func (w *watch) forget(dir string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.folders[dir]; !ok {
+		return false
+	}
+	delete(w.folders, dir)
+	_ = w.system.Remove(dir) // mostly the system has done so already
+	return true
+}
+
+// outOfWatches says that a limit of the system is reached.
+func outOfWatches(err error) bool {
+	for _, limit := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, limit) {
+			return true
+		}
+	}
+	return false
+}

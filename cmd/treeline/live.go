@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// live prints changes for people: a line that names the session where it is another than before, then what is said.
+type live struct {
+	a    *app
+	out  *output
+	text bytes.Buffer // what t writes of one entry
+	t    *transcript
+	path string // of the session that was printed last
+	ids  map[session.ID]string
+}
+
+func newLive(a *app, out *output) *live {
+	l := &live{a: a, out: out, ids: map[session.ID]string{}}
+	l.t = &transcript{
+		out:   &output{Writer: bufio.NewWriter(&l.text), style: out.style, width: out.width},
+		label: func(session.EntryID) string { return "" },
+	}
+	return l
+}
+
+// tell prints one change.
+func (l *live) tell(ctx context.Context, c store.Change) error {
+	switch c.Kind {
+	case store.ChangeStart:
+	case store.ChangeEntry:
+		return l.entry(ctx, c)
+	case store.ChangeSession:
+		// Its name stands before what is said in it. Who is told of a new title sees it there.
+		l.path = ""
+	case store.ChangeProblem:
+		fmt.Fprintf(l.a.stderr, "treeline: %s\n", clean(c.Err.Error()))
+	default:
+		l.begin(c)
+		l.t.last = note
+		what := map[store.ChangeKind]string{
+			store.ChangeReplaced:  "the file was replaced",
+			store.ChangeTruncated: "the end of the file was cut off",
+			store.ChangeRemoved:   "the file was removed",
+		}[c.Kind]
+		fmt.Fprintln(l.out, l.out.style.yellow("┄ "+what))
+	}
+	return nil
+}
+
+// begin names the session where it is another than before.
+func (l *live) begin(c store.Change) {
+	if l.path == c.Path {
+		return
+	}
+	if l.path != "" || l.t.last != nothing {
+		fmt.Fprintln(l.out)
+	}
+	l.path = c.Path
+	st := l.out.style
+	id := oneLine(l.short(c), 40)
+	name := oneLine(orElse(strings.TrimSpace(c.Title), c.Prompt), titleColumns)
+	cwd := tilde(oneLine(c.Header.CWD, 0), l.a.home())
+	if l.out.width > 0 {
+		name = cut(name, max(l.out.width-displayWidth("━━  "+id), 8))
+		cwd = cutPath(cwd, max(l.out.width-displayWidth("━━   · "+id+name), 12))
+	}
+	line := "━━ " + st.yellow(id)
+	if name != "" {
+		line += " " + st.bold(name)
+	}
+	if cwd != "" {
+		line += " " + st.dim("· "+cwd)
+	}
+	fmt.Fprintln(l.out, line)
+}
+
+// short is the beginning of a session's id that no other one has that was shown; of a file without an id its path.
+func (l *live) short(c store.Change) string {
+	const least = 8
+	id := c.Header.ID
+	if id == "" {
+		return c.Path
+	}
+	if _, ok := l.ids[id]; !ok {
+		n := min(least, len(id))
+		for other := range l.ids {
+			for n < len(id) && strings.HasPrefix(string(other), string(id[:n])) {
+				n++
+			}
+		}
+		l.ids[id] = string(id[:n])
+	}
+	return l.ids[id]
+}
+
+// entry prints an entry, if people see such entries.
+func (l *live) entry(ctx context.Context, c store.Change) error {
+	v, err := lookInto(c.Dialect.Codec(), c.Entry, c.Raw)
+	if err != nil {
+		return err
+	}
+	l.t.blobSize = func(ref string) int64 { return blobSize(ctx, c, ref) }
+	l.t.cwd = c.Header.CWD
+	before := l.t.last
+	if l.path != c.Path {
+		l.t.last = nothing
+	}
+	l.text.Reset()
+	l.t.entry(v)
+	if err := l.t.out.Flush(); err != nil {
+		return err
+	}
+	if l.text.Len() == 0 {
+		l.t.last = before
+		return nil
+	}
+	last := l.t.last
+	l.t.last = before
+	l.begin(c)
+	l.t.last = last
+	_, err = l.out.Write(l.text.Bytes())
+	return err
+}

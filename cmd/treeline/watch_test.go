@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// backgroundKey finds the command that runs in the background of a script.
+type backgroundKey struct{}
+
+// background is a command that runs while the script goes on.
+type background struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+
+	mu    sync.Mutex
+	text  []byte
+	read  int           // how much of text was waited for
+	wrote chan struct{} // there is more
+}
+
+// Write takes what the command prints.
+func (b *background) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	b.text = append(b.text, p...)
+	b.mu.Unlock()
+	select {
+	case b.wrote <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+// found looks for a text behind what was waited for before.
+func (b *background) found(text string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := bytes.Index(b.text[b.read:], []byte(text))
+	if i >= 0 {
+		b.read += i + len(text)
+	}
+	return i >= 0
+}
+
+// backgroundCmd runs a command beside the script, waits until it printed something, and ends it as Ctrl-C does:
+//
+//	background start treeline watch --all
+//	background await 'some text'
+//	background end
+func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
+	running := ts.Value(backgroundKey{}).(map[string]*background)
+	if args[0] == "start" {
+		b := &background{wrote: make(chan struct{}, 1)}
+		path, err := lookIn(ts.Getenv("PATH"), args[1])
+		ts.Check(err)
+		b.cmd = exec.Command(path, args[2:]...)
+		b.cmd.Dir = ts.MkAbs(".")
+		for _, key := range []string{"PATH", "HOME", "TZ", "TERM", "PAGER", "NO_COLOR"} {
+			b.cmd.Env = append(b.cmd.Env, key+"="+ts.Getenv(key))
+		}
+		b.cmd.Stdout, b.cmd.Stderr = b, &b.stderr
+		ts.Check(b.cmd.Start())
+		ts.Defer(func() { _ = b.cmd.Process.Kill() })
+		running[""] = b
+		return
+	}
+	b := running[""]
+	switch args[0] {
+	case "await":
+		late := time.After(time.Minute) // for what never comes; nothing is measured
+		for !b.found(args[1]) {
+			select {
+			case <-b.wrote:
+			case <-late:
+				_ = b.cmd.Process.Kill()
+				_ = b.cmd.Wait()
+				ts.Fatalf("%q was never printed\nstdout: %s\nstderr: %s", args[1], b.text, b.stderr.String())
+			}
+		}
+	case "end":
+		ts.Check(b.cmd.Process.Signal(os.Interrupt))
+		err := b.cmd.Wait()
+		_, _ = ts.Stdout().Write(b.text)
+		_, _ = ts.Stderr().Write(b.stderr.Bytes())
+		ts.Check(err)
+	default:
+		ts.Fatalf("background: start, await or end, not %s", args[0])
+	}
+}
+
+// lookIn finds a program.
+func lookIn(list, name string) (string, error) {
+	for _, dir := range filepath.SplitList(list) {
+		if path := filepath.Join(dir, name); strings.TrimSpace(dir) != "" {
+			if _, err := os.Stat(path); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", exec.ErrNotFound
+}

@@ -1,0 +1,186 @@
+package codelia
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Composer = (*StateDialect)(nil)
+
+// Compose makes messages of neutral parts. What the model thought and what each tool answered are messages of their own.
+func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	switch m.Role {
+	case session.RoleUser, session.RoleSystem:
+		return [][]byte{message(m.Role.String(), content(dialect.Prose(m.Parts)))}, nil
+	case session.RoleAssistant:
+		return answer(m.Parts)
+	case session.RoleTool:
+		return outputs(m.Parts)
+	}
+	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
+}
+
+func message(role string, content []byte) []byte {
+	m := append([]byte(`{"role":`), rawjson.Quote(role)...)
+	return append(append(append(m, `,"content":`...), content...), '}')
+}
+
+// answer puts thoughts before the rest: an answer to a call must follow the message that has it.
+func answer(parts []session.Part) ([][]byte, error) {
+	var list, calls [][]byte
+	var said []session.Part
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Thinking:
+			list = append(list, message("reasoning", rawjson.Quote(p.Text)))
+		case session.Text, session.Image:
+			said = append(said, p)
+		case session.ToolCall:
+			calls = append(calls, call(p))
+		}
+	}
+	if said == nil && calls == nil && list == nil {
+		return nil, errors.New("the answer says nothing, which no provider takes back")
+	}
+	if said == nil && calls == nil {
+		return list, nil
+	}
+	m := message("assistant", []byte("null"))
+	if said != nil {
+		m = message("assistant", content(said))
+	}
+	if calls != nil {
+		m = rawjson.Set(m, "tool_calls", array(calls))
+	}
+	return append(list, m), nil
+}
+
+// call is a tool call as chat completions have it: the arguments are JSON in a string.
+func call(c session.ToolCall) []byte {
+	arguments := string(c.Arguments)
+	if s, ok := rawjson.Unquote(c.Arguments); ok {
+		arguments = s // what was no JSON when it was written
+	}
+	if arguments == "" {
+		arguments = "{}"
+	}
+	f := rawjson.Set([]byte(`{}`), "name", rawjson.Quote(c.Name))
+	f = rawjson.Set(f, "arguments", rawjson.Quote(arguments))
+	o := rawjson.Set([]byte(`{}`), "id", rawjson.Quote(c.ID))
+	o = rawjson.Set(o, "type", []byte(`"function"`))
+	return rawjson.Set(o, "function", f)
+}
+
+func outputs(parts []session.Part) ([][]byte, error) {
+	_, results := dialect.Results(parts)
+	if results == nil {
+		return nil, errors.New("no tool answers in the message")
+	}
+	var list [][]byte
+	for _, r := range results {
+		m := rawjson.Set([]byte(`{"role":"tool"}`), "tool_call_id", rawjson.Quote(r.CallID))
+		m = rawjson.Set(m, "tool_name", rawjson.Quote(r.Name))
+		m = rawjson.Set(m, "content", content(dialect.Prose(r.Parts)))
+		if r.IsError {
+			m = rawjson.Set(m, "is_error", []byte("true"))
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// content gives text alone as a string, and all else as parts.
+func content(parts []session.Part) []byte {
+	switch {
+	case len(parts) == 0:
+		return []byte(`""`)
+	case len(parts) == 1:
+		if t, ok := parts[0].(session.Text); ok {
+			return rawjson.Quote(t.Text)
+		}
+	}
+	var list [][]byte
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			list = append(list, rawjson.Set([]byte(`{"type":"text"}`), "text", rawjson.Quote(p.Text)))
+		case session.Image:
+			list = append(list, picture(p))
+		}
+	}
+	return array(list)
+}
+
+// mediaTypes are those that the program names beside the address.
+var mediaTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
+
+func picture(i session.Image) []byte {
+	url := i.Data
+	if i.MIME != "" {
+		url = "data:" + i.MIME + ";base64," + i.Data
+	}
+	o := rawjson.Set([]byte(`{}`), "url", rawjson.Quote(url))
+	if slices.Contains(mediaTypes, i.MIME) {
+		o = rawjson.Set(o, "media_type", rawjson.Quote(i.MIME))
+	}
+	return rawjson.Set([]byte(`{"type":"image_url"}`), "image_url", o)
+}
+
+func array(items [][]byte) []byte {
+	return slices.Concat([]byte{'['}, bytes.Join(items, []byte{','}), []byte{']'})
+}
+
+// Content gives text and images as they stand in a message. There are no custom messages: it stands in none.
+func (d *StateDialect) Content(parts []session.Part) []byte { return content(dialect.Prose(parts)) }
+
+// SetOrigin puts it into the message: the program keeps members that it does not know and sends none of them. Of a state it
+// goes into the meta, which has a column of its own.
+func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
+	if !isState(record) {
+		return escapeBreaks(dialect.SetOrigin(record, origin))
+	}
+	meta := rawjson.Get(record, "meta")
+	if !rawjson.IsObject(meta) {
+		meta = []byte("{}")
+	}
+	return rawjson.Set(record, "meta", escapeBreaks(dialect.SetOrigin(meta, origin)))
+}
+
+// Origin takes it out again. Of a state only what stays the same from save to save is left, and the folder: that is how it
+// knows a state that went on for the one that was converted.
+func (d *StateDialect) Origin(record []byte) (origin, bare []byte) {
+	if !isState(record) {
+		return dialect.Origin(record)
+	}
+	meta := rawjson.Get(record, "meta")
+	if origin = rawjson.Get(meta, dialect.OriginMember); origin == nil {
+		return nil, record
+	}
+	bare = []byte("{}")
+	for _, key := range []string{"schema_version", "session_id", "workspace_root"} {
+		if value := rawjson.Get(record, key); value != nil {
+			bare = rawjson.Set(bare, key, value)
+		}
+	}
+	if own := rawjson.Get(meta, ownMember); own != nil {
+		bare = rawjson.Set(bare, ownMember, own)
+	}
+	return origin, bare
+}
+
+// escapeBreaks spells the characters that some programs take for ends of lines such that none does. They occur in strings
+// only.
+func escapeBreaks(record []byte) []byte {
+	for _, c := range []string{"\u0085", "\u2028", "\u2029"} {
+		if bytes.Contains(record, []byte(c)) {
+			record = bytes.ReplaceAll(record, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))
+		}
+	}
+	return record
+}

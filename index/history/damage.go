@@ -1,0 +1,99 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// MoveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted.
+// It must not be open. The files beside it go first: without the database they are nothing to anybody, while a fresh
+// database with an old one's journal would be read as if the journal were its own.
+func MoveAside(path string, opt Options) (string, error) {
+	opt.fill()
+	to, err := freeName(opt.FS, path+".corrupt-"+opt.Clock().UTC().Format("20060102T150405Z"))
+	if err != nil {
+		return "", err
+	}
+	for _, suffix := range append(journals, "-shm", "") {
+		err := opt.FS.Rename(path+suffix, to+suffix)
+		if err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
+			return "", err
+		}
+	}
+	return to, opt.FS.SyncDir(filepath.Dir(path))
+}
+
+// freeName gives the name, or where it is taken one with a number behind it.
+func freeName(fsys durable.FS, name string) (string, error) {
+	for n := range 1000 {
+		try := name
+		if n > 0 {
+			try += "-" + strconv.Itoa(n)
+		}
+		if _, err := fsys.Stat(try); errors.Is(err, fs.ErrNotExist) {
+			return try, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%s: too many files of that name", name)
+}
+
+// Salvage gives the prompts that can still be read of a damaged database, oldest first. Where the table cannot be read
+// in one go it is read in pieces, forwards and around what is broken. The database is not changed.
+func Salvage(ctx context.Context, path string, opt Options) ([]Prompt, error) {
+	opt.fill()
+	s, err := stampOf(opt.FS, path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := attach(path, opt, s, s.wal.Size > 0 || s.journal.Size > 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	// With this SQLite reads a file that is shorter than it should be. It does not write: nothing here does.
+	_, _ = h.db.ExecContext(ctx, `PRAGMA writable_schema = ON`)
+	var list []Prompt
+	from, misses := int64(0), 0
+	for from >= 0 { // until it overflows
+		part, last, err := h.rowsFrom(ctx, from)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		list = append(list, part...)
+		if err == nil {
+			break
+		}
+		// Whatever comes next cannot be read: row by row as far as a page reaches, then further each time.
+		const page = 200
+		if misses++; len(part) > 0 {
+			from, misses = last, 0
+		}
+		from += 1 << max(0, misses-page)
+	}
+	return list, nil
+}
+
+// rowsFrom reads rows in the order of their ids until there are no more, or the next cannot be read.
+func (h *History) rowsFrom(ctx context.Context, from int64) (list []Prompt, last int64, err error) {
+	rows, err := h.db.QueryContext(ctx, `SELECT `+columns+` FROM history h WHERE h.id >= ? ORDER BY h.id`, from)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		p, err := scan(rows)
+		if err != nil {
+			return list, last, err
+		}
+		list, last = append(list, p), p.ID
+	}
+	return list, last, rows.Err()
+}

@@ -1,0 +1,155 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// filled gives the path of a closed history with n prompts.
+func filled(t *testing.T, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history.db")
+	h := open(t, path)
+	var list []Prompt
+	for i := range n {
+		list = append(list, Prompt{Text: fmt.Sprintf("prompt %d %s", i, strings.Repeat("word ", 20)), At: time.Unix(int64(i), 0)})
+	}
+	if _, err := h.Import(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// scratch overwrites a piece of a file.
+func scratch(t *testing.T, path string, at int64, text []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(text, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// use opens a history and does with it all that one does.
+func use(t *testing.T, path string) error {
+	h, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	_, err = h.Search(t.Context(), Query{Text: "prompt", Limit: MaxLimit})
+	return errors.Join(err, h.Check(t.Context()), h.Add("another", ""), h.Flush(t.Context()))
+}
+
+// TestDamage: each kind of damage is found and called so, and what can be read is salvaged. Least is how many of 1,000.
+func TestDamage(t *testing.T) {
+	garbage := []byte(strings.Repeat("\xa5", 4096))
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, path string)
+		least int
+	}{
+		{"no database", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(strings.Repeat("this is no database\n", 500)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+		{"header", func(t *testing.T, path string) { scratch(t, path, 0, garbage[:100]) }, 0},
+		{"cut off", func(t *testing.T, path string) {
+			if err := os.Truncate(path, 20*4096); err != nil {
+				t.Fatal(err)
+			}
+		}, 200},
+		{"pages of the table", func(t *testing.T, path string) {
+			db := raw(t, path)
+			var page int64
+			if err := db.QueryRow(`SELECT pageno FROM dbstat WHERE name = 'history' AND pagetype = 'leaf' LIMIT 1 OFFSET 10`).Scan(&page); err != nil {
+				t.Fatal(err)
+			}
+			db.Close()
+			scratch(t, path, (page-1)*4096, garbage)
+		}, 950},
+		// Good to SQLite's own check, which sees tables with blobs in them.
+		{"text index", func(t *testing.T, path string) {
+			do(t, raw(t, path), `UPDATE history_fts_data SET block = x'0000002a00ff' WHERE id > 100`)
+		}, 1000},
+		{"text index without its words", func(t *testing.T, path string) {
+			do(t, raw(t, path), `DELETE FROM history_fts_idx; DELETE FROM history_fts_data WHERE id > 10; DELETE FROM history_fts_docsize`)
+		}, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filled(t, 1000)
+			c.spoil(t, path)
+			if err := use(t, path); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("used as if all were well: %v", err)
+			}
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			aside, err := MoveAside(path, Options{Clock: func() time.Time { return time.Unix(0, 0) }})
+			if err != nil || filepath.Base(aside) != "history.db.corrupt-19700101T000000Z" {
+				t.Fatalf("%s, %v", aside, err)
+			}
+			list, err := Salvage(t.Context(), aside, Options{})
+			if err != nil || len(list) < c.least {
+				t.Errorf("salvaged %d, %v", len(list), err)
+			}
+			if !slices.IsSortedFunc(list, func(a, b Prompt) int { return int(a.ID - b.ID) }) {
+				t.Error("not in order, or twice")
+			}
+			after, err := os.ReadFile(aside)
+			if err != nil || string(before) != string(after) {
+				t.Errorf("the damaged file changed: %v", err)
+			}
+			h := open(t, path)
+			if got, err := h.Import(t.Context(), list); err != nil || got.Added != len(list) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if err := h.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMoveAside: the journal goes along, a second time finds another name, and a name that is taken is not.
+func TestMoveAside(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "history.db")
+	opt := Options{Clock: func() time.Time { return time.Unix(0, 0) }}
+	for i, name := range []string{"history.db.corrupt-19700101T000000Z", "history.db.corrupt-19700101T000000Z-1"} {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if err := os.WriteFile(path+suffix, fmt.Append(nil, i, suffix), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		aside, err := MoveAside(path, opt)
+		if err != nil || filepath.Base(aside) != name {
+			t.Fatalf("%s, %v", aside, err)
+		}
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			b, err := os.ReadFile(aside + suffix)
+			if err != nil || string(b) != fmt.Sprint(i, suffix) {
+				t.Errorf("%s: %q, %v", suffix, b, err)
+			}
+			if _, err := os.Stat(path + suffix); !os.IsNotExist(err) {
+				t.Errorf("%s is still there: %v", suffix, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package history
+
+import "testing"
+
+// FuzzSearchNeverFails: whatever is typed is a query, and a prompt is found by all of itself. (What a letter is beyond
+// ASCII depends on whose Unicode is the newer.)
+func FuzzSearchNeverFails(f *testing.F) {
+	for _, s := range []string{`"`, `a"b`, "NEAR(a b)", "a AND OR NOT", "x* ^y", "{a}: b", "\x00", "\xff", "修复 🙂", "a\u0301", "-", "''", "a\x00\"b"} {
+		f.Add(s)
+	}
+	h := open(f, newPath(f))
+	add(f, h, "one", `"quoted" words`)
+	f.Fuzz(func(t *testing.T, query string) {
+		if _, err := h.Search(t.Context(), Query{Text: query, Limit: 5}); err != nil {
+			t.Fatalf("%q: %v", query, err)
+		}
+		p, err := h.Import(t.Context(), []Prompt{{Text: query}})
+		if err != nil {
+			t.Fatalf("%q: %v", query, err)
+		}
+		if got := texts(t, h, Query{Text: query}); p.Added == 1 && isASCII(query) && match(query) != "" && len(got) == 0 {
+			t.Errorf("%q does not find itself", query)
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,272 @@
+// Package history keeps the prompts that were typed, in the SQLite database that oh-my-pi 13 keeps them in.
+//
+// # The format
+//
+//	history(id, prompt, created_at, cwd)   a row for each prompt; the time in seconds since 1970
+//	idx_history_created_at                 its times, newest first
+//	history_fts                            FTS5 over the prompts, kept up to date by the trigger history_ai
+//
+// The text of the schema is the program's, space for space, so that either can open what the other made. Prompts are
+// trimmed as JavaScript trims, empty ones are not kept, and neither is one that equals the last.
+//
+// # Whose database it is
+//
+// Our own is opened, made and mended as needed. One of an agent is read without a trace (SQLite makes files beside a
+// database in WAL mode even for somebody who only reads: see OpenReader), written as the agent itself would, and never
+// mended unasked.
+//
+// # What survives
+//
+// Add only queues. What Flush or Close acknowledged survives the end of the process; SQLite syncs it with the next
+// checkpoint, which Close makes where nobody else has the database open.
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// Prompt is something that was typed.
+type Prompt struct {
+	// ID is the row; later ones are larger. 0 for a prompt that is in no database.
+	ID   int64
+	Text string
+	// CWD is where it was typed, "" where that is not known.
+	CWD string
+	// At is when, in whole seconds.
+	At time.Time
+}
+
+// Options change how a history is kept. The zero value is right outside of tests.
+type Options struct {
+	// FS is the file system for all but the database itself; nil is that of the machine.
+	FS durable.FS
+	// Clock gives the times of prompts; nil is that of the machine.
+	Clock func() time.Time
+	// Busy is how long to wait for others who write; 0 is five seconds, as the program waits.
+	Busy time.Duration
+}
+
+func (o *Options) fill() {
+	if o.FS == nil {
+		o.FS = durable.OS{}
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Busy == 0 {
+		o.Busy = 5 * time.Second
+	}
+}
+
+// Errors that can be told apart. ErrCorrupt and ErrForeign are wrapped by what Open, OpenReader and every later call
+// return.
+var (
+	// ErrCorrupt: the file is no database, or parts of it cannot be read. MoveAside and Salvage are for it.
+	ErrCorrupt = errors.New("the history is damaged")
+	// ErrForeign: the database has another layout, of a newer program. It can be read where it has the same columns.
+	ErrForeign = errors.New("the history has the layout of another program or of a newer version")
+	// ErrReadOnly: the history was opened by OpenReader.
+	ErrReadOnly = errors.New("the history was opened for reading")
+	// ErrClosed: the history was closed.
+	ErrClosed = errors.New("the history is closed")
+)
+
+// History is an open database. Its methods may be called from several goroutines at once, and other processes may use
+// the same database.
+type History struct {
+	path  string
+	opt   Options
+	queue *queue // nil: for reading only
+
+	mu     sync.RWMutex // a reader may have to look anew
+	db     *sql.DB
+	copied string // the folder of a copy that is read instead, removed by Close
+	seen   *stamp // of the agent's own file, where that is what is read
+
+	closing sync.Once
+	closed  error // what Close returned
+}
+
+// Open opens a history for reading and writing and makes it, with its folders, where there is none. An older layout is
+// brought up to date as the program does it. The caller must Close it.
+func Open(ctx context.Context, path string, opt Options) (*History, error) {
+	opt.fill()
+	if err := create(opt.FS, path); err != nil {
+		return nil, err
+	}
+	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(" + strconv.FormatInt(opt.Busy.Milliseconds(), 10) + ")", "synchronous(NORMAL)",
+	}}
+	// Two connections: one writes, and the other need not wait for it to read.
+	db, err := openDB(path, q.Encode(), 2)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{path: path, opt: opt, db: db}
+	if err := h.prepare(ctx); err != nil {
+		return nil, errors.Join(h.explain(err), db.Close())
+	}
+	h.queue = newQueue(h.write)
+	return h, nil
+}
+
+// create makes an empty database file that nobody else may read: SQLite would let everybody, and its other files get
+// the mode of this one.
+func create(fsys durable.FS, path string) error {
+	if err := durable.MkdirAll(fsys, filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := fsys.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(path))
+}
+
+// openDB opens a database file with so many connections at most.
+func openDB(path, query string, connections int) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	abs = filepath.ToSlash(abs)
+	if abs[0] != '/' {
+		abs = "/" + abs // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: abs, RawQuery: query}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// Path is the database file.
+func (h *History) Path() string { return h.path }
+
+// Add queues a prompt and returns at once. It is written in the order of the calls, unless it is empty or equals the
+// prompt before it: that of this History, of an earlier one, or of another process. The error is that of an earlier
+// write, which stays, or ErrReadOnly or ErrClosed; nil does not say that the prompt is written. That says Flush.
+func (h *History) Add(prompt, cwd string) error {
+	if h.queue == nil {
+		return ErrReadOnly
+	}
+	prompt = Trim(prompt)
+	if prompt == "" {
+		return nil
+	}
+	return h.queue.add(Prompt{Text: prompt, CWD: cwd, At: h.opt.Clock()})
+}
+
+// Flush returns when all that was added before is written, with the error of the first write that failed. When ctx ends
+// earlier it returns its cause, and the writing goes on.
+func (h *History) Flush(ctx context.Context) error {
+	if h.queue == nil {
+		return ErrReadOnly
+	}
+	return h.queue.flush(ctx)
+}
+
+// Close writes what was added and closes the database. It returns the error of the first write that failed. A second
+// call returns the same.
+func (h *History) Close() error {
+	h.closing.Do(func() {
+		var errs []error
+		if h.queue != nil {
+			errs = append(errs, h.queue.close())
+		}
+		h.mu.Lock()
+		errs = append(errs, h.release())
+		h.mu.Unlock()
+		for _, err := range errs {
+			if err != nil {
+				h.closed = err
+				return
+			}
+		}
+	})
+	return h.closed
+}
+
+// release closes what is read.
+func (h *History) release() error {
+	err := h.explain(h.db.Close())
+	if h.copied != "" {
+		err = errors.Join(err, os.RemoveAll(h.copied))
+	}
+	return err
+}
+
+// write puts one batch of the queue into the database, in one transaction. The last prompt is asked for in it, because
+// others write too.
+func (h *History) write(batch []Prompt) error {
+	err := h.transact(context.Background(), func(tx *sql.Tx) error {
+		var last string
+		err := tx.QueryRow(`SELECT prompt FROM history ORDER BY id DESC LIMIT 1`).Scan(&last)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		for _, p := range batch {
+			if p.Text == last {
+				continue
+			}
+			if err := insert(context.Background(), tx, p); err != nil {
+				return err
+			}
+			last = p.Text
+		}
+		return nil
+	})
+	return h.explain(err)
+}
+
+func insert(ctx context.Context, tx *sql.Tx, p Prompt) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO history (prompt, created_at, cwd) VALUES (?, ?, ?)`, p.Text, p.At.Unix(), nullable(p.CWD))
+	return err
+}
+
+func nullable(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+// transact does something alone: others who write wait, or we do.
+func (h *History) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := h.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback() // the first error says more
+		return err
+	}
+	return tx.Commit()
+}
+
+// explain names the file, and tells damage from all else.
+func (h *History) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isCorrupt(err):
+		return fmt.Errorf("%s: %w: %w", h.path, ErrCorrupt, err)
+	}
+	return fmt.Errorf("%s: %w", h.path, err)
+}

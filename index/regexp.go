@@ -1,0 +1,61 @@
+package index
+
+import (
+	"regexp"
+	"regexp/syntax"
+)
+
+// regexpTerm makes the one term of a query that is a regular expression.
+func regexpTerm(text string, exact bool) (*term, error) {
+	if text == "" {
+		return nil, ErrEmptyQuery
+	}
+	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone: a parenthesis must not close ours
+		return nil, err // it says that it is about a regular expression
+	}
+	if !exact {
+		text = "(?i:" + text + ")"
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	return &term{re: re, tree: tree.Simplify()}, nil
+}
+
+// regexpFilter gives the keys that a text must have in which the expression matches: those of the literals without which
+// it cannot.
+func regexpFilter(re *syntax.Regexp) (f filter) {
+	eachRequired(re, func(lit *syntax.Regexp) {
+		f.piece(lit.Rune, false, false)
+	}, func(choices []*syntax.Regexp) {
+		var any []filter
+		for _, c := range choices {
+			any = append(any, regexpFilter(c))
+		}
+		f.anys = append(f.anys, any)
+	})
+	return f
+}
+
+// eachRequired goes through what every match of an expression has: literals, and choices of which it has one.
+func eachRequired(re *syntax.Regexp, literal func(*syntax.Regexp), choice func([]*syntax.Regexp)) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		literal(re)
+	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
+		for _, sub := range re.Sub {
+			eachRequired(sub, literal, choice)
+		}
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			eachRequired(re.Sub[0], literal, choice)
+		}
+	case syntax.OpAlternate:
+		choice(re.Sub)
+	}
+}

@@ -1,0 +1,82 @@
+package index
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Snippet gives a piece of a text around its first mark: one line of about width characters, in which each run of white
+// space is one space, with … where something was left out. The marks are moved along, still counted in bytes; those that
+// are not in the piece are left out.
+func Snippet(text string, marks [][2]int, width int) (piece string, moved [][2]int) {
+	from, to := 0, len(text)
+	if len(marks) > 0 {
+		// A third of the room stands before the mark: what follows tells more.
+		from = back(text, marks[0][0], width/3)
+	}
+	to = forward(text, from, width)
+	if len(marks) > 0 && to < marks[0][1] {
+		to = forward(text, marks[0][0], 2*width)
+		to = min(to, marks[0][1])
+	}
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("…")
+	}
+	space := b.Len() > 0 // no space at the beginning
+	start := -1
+	for i := from; i < to; {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if len(marks) > 0 && start < 0 && i >= marks[0][0] {
+			start = b.Len()
+		}
+		switch {
+		case !unicode.IsSpace(r):
+			b.WriteString(text[i : i+n])
+			space = false
+		case !space:
+			b.WriteByte(' ')
+			space = true
+		}
+		i += n
+		for len(marks) > 0 && i >= marks[0][1] {
+			if start >= 0 {
+				moved = append(moved, [2]int{start, b.Len()})
+			}
+			start, marks = -1, marks[1:]
+		}
+	}
+	if start >= 0 && b.Len() > start {
+		moved = append(moved, [2]int{start, b.Len()}) // it goes on behind the piece
+	}
+	if to < len(text) {
+		b.WriteString("…")
+	}
+	return b.String(), moved
+}
+
+// back goes n characters back from a place, and farther to the beginning of a word where that is near.
+func back(text string, at, n int) int {
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:at])
+		at -= size
+	}
+	for near := 12; near > 0 && at > 0; near-- {
+		r, size := utf8.DecodeLastRuneInString(text[:at])
+		if unicode.IsSpace(r) {
+			break
+		}
+		at -= size
+	}
+	return at
+}
+
+// forward goes n characters forward.
+func forward(text string, at, n int) int {
+	for ; n > 0 && at < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+	}
+	return at
+}

@@ -1,0 +1,355 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// mostHeld is how many files are held open: those of the sessions that were read last. Who appends to a file and then
+// puts another in its place loses nothing while it is held.
+const mostHeld = 64
+
+// enoughToDetect is how many records are looked at before a log is given up as a session.
+const enoughToDetect = 8
+
+// errElsewhere ends the reading of a session of another working directory.
+var errElsewhere = errors.New("the session is of another working directory")
+
+// readWhole reads a log from its beginning and tells its entries, but for those that were told before and those that
+// known says are. While it has no whole record of a session it waits for more.
+func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, known func(session.Entry, []byte) bool) error {
+	first, err := firstWhole(ctx, f.src.b, now)
+	if err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(f.path)
+	if err != nil {
+		return err
+	}
+	d, ok := w.opt.Dialect, true
+	if d == nil {
+		d, ok = w.s.detect(abs, first)
+	}
+	before := f.tree
+	if len(first) == 0 || !ok {
+		f.reading, f.announced = reading{}, false
+		if len(first) > 0 && (len(first) >= enoughToDetect || !f.isText()) {
+			return ErrNotSession
+		}
+		return nil
+	}
+	f.dialect = d
+	f.reading = reading{source: &briefSource{b: f.src.b}, at: now}
+	f.source.at.Store(&now)
+	f.builder = seeded(d, f.path, f.source, session.Header{})
+	f.dec = d.NewDecoder(f.builder)
+	f.tree = f.builder.Finish()
+	f.blobs = w.s.blobsFor(abs, d)
+	if f.known == nil {
+		f.known, f.here = map[uint64]int32{}, nil
+	} else {
+		f.here = map[uint64]int32{}
+	}
+	w.hold(ctx, f, now)
+	if err = w.readRecords(ctx, f, now, taking{known: known, before: before}); err != nil {
+		f.reading = reading{} // how far it was read does not count: it is another log by now
+		if errors.Is(err, errElsewhere) {
+			f.close()
+			return nil
+		}
+		return err
+	}
+	f.base = backend.Log{}
+	f.head = f.readHead(ctx, now, min(headKept, f.builder.Header().Span.End()))
+	return f.dec.Finish()
+}
+
+// readOn reads what was appended.
+func (w *watcher) readOn(ctx context.Context, f *followed, now backend.Log) error {
+	f.source.at.Store(&now)
+	if err := w.readRecords(ctx, f, now, taking{known: nothingKnown}); err != nil {
+		return err
+	}
+	f.at = now
+	return nil
+}
+
+// taking says what is told of the records that are read.
+type taking struct {
+	known  func(e session.Entry, raw []byte) bool
+	before *session.Tree // whose problems were told; nil for none
+}
+
+// readRecords takes the records from where reading ended. One that is torn waits.
+func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log, how taking) error {
+	if !f.isText() {
+		for r, err := range records(ctx, f.src.b, now) {
+			if err == nil {
+				err = w.take(ctx, f, r, how)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for r, err := range f.src.b.Read(ctx, now, f.pos) {
+		if err != nil {
+			return err
+		}
+		if r.Torn && !isWhole(r.Data) {
+			return nil
+		}
+		if err := w.takeLine(ctx, f, r, how); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeLine takes a record of a text log. It may be the rest of a line whose beginning was a record already.
+func (w *watcher) takeLine(ctx context.Context, f *followed, r backend.Record, how taking) error {
+	rest := f.inLine
+	if !rest {
+		f.line++
+	}
+	f.pos, f.inLine = r.End, r.Torn
+	if rest && len(bytes.TrimSpace(r.Data)) == 0 {
+		return nil
+	}
+	return w.take(ctx, f, dialect.Record{Data: r.Data, Offset: r.Offset, Line: f.line, Torn: r.Torn}, how)
+}
+
+// take decodes a record and tells what it says.
+func (w *watcher) take(ctx context.Context, f *followed, r dialect.Record, how taking) error {
+	count := f.tree.Len()
+	f.dec.Decode(r)
+	f.builder.Finish()
+	if err := w.announce(ctx, f); err != nil {
+		return err
+	}
+	for i := count; i < f.tree.Len(); i++ {
+		e := f.tree.At(i)
+		raw, err := f.raw(e, r)
+		if err != nil {
+			return err
+		}
+		f.learn(e, raw)
+		if fresh := f.isFresh(w.key(e, raw)); !fresh || how.known(e, raw) {
+			continue
+		}
+		c := f.change(ChangeEntry)
+		c.Entry, c.Raw = e, raw
+		if err := w.emit(c); err != nil {
+			return err
+		}
+	}
+	return w.tellProblems(f, r, how)
+}
+
+// raw gives the record of an entry that is on the line at hand.
+func (f *followed) raw(e session.Entry, r dialect.Record) ([]byte, error) {
+	start, end := e.Span.Offset-r.Offset, e.Span.End()-r.Offset
+	if start < 0 || end > int64(len(r.Data)) {
+		return e.Raw()
+	}
+	return bytes.Clone(r.Data[start:end]), nil
+}
+
+// tellProblems tells what is wrong with a record that was not there at the start.
+func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error {
+	list := f.tree.Problems()[f.problems:]
+	f.problems += len(list)
+	if r.Offset < f.base.Size {
+		return nil
+	}
+	for _, p := range list {
+		if how.before != nil && slices.Contains(how.before.Problems(), p) {
+			continue
+		}
+		c := f.change(ChangeProblem)
+		c.Err = &p
+		if err := w.emit(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announce tells of a session whose header was just read and says something else than before. That it was there at the
+// start, or is not wanted, is found out here too.
+func (w *watcher) announce(ctx context.Context, f *followed) error {
+	if f.headed || f.builder.Header().Raw == nil && f.tree.Len() == 0 {
+		return nil
+	}
+	f.headed = true
+	w.s.findCWD(ctx, loaded{builder: f.builder}, f.src.b, f.name, f.path, f.dialect)
+	old, h := f.header, f.builder.Header()
+	f.header, f.title = h, h.Title
+	if f.announced {
+		if old.ID == h.ID && old.CWD == h.CWD && old.Title == h.Title {
+			return nil
+		}
+		return w.emit(f.change(ChangeSession))
+	}
+	f.announced = true
+	if w.opt.CWD != "" && f.src.only == "" {
+		row := Row{Path: f.path, Dialect: f.dialect, Summary: dialect.Summary{CWD: h.CWD}}
+		if f.elsewhere = len(w.s.of(w.opt.CWD, []Row{row})) == 0; f.elsewhere {
+			return errElsewhere
+		}
+	}
+	if err := w.moved(ctx, f); err != nil || f.base.Size > 0 || f.lost {
+		return err
+	}
+	return w.emit(f.change(ChangeSession))
+}
+
+// learn notes what a session is called.
+func (f *followed) learn(e session.Entry, raw []byte) {
+	switch {
+	case e.Kind == session.KindSessionInfo:
+		if b, err := f.dialect.Codec().Body(e, raw); err == nil {
+			if info, ok := b.(session.SessionInfo); ok && info.Name != "" {
+				f.title = info.Name
+			}
+		}
+	case e.Role == session.RoleUser && f.prompt == "":
+		parts, err := f.dialect.Codec().Parts(e, raw)
+		if err != nil {
+			return // whoever shows the entry is told
+		}
+		for _, p := range parts {
+			if t, ok := p.(session.Text); ok && strings.TrimSpace(t.Text) != "" {
+				f.prompt = t.Text
+				return
+			}
+		}
+	}
+}
+
+// hold keeps the file of a log open.
+func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
+	f.close()
+	o, ok := f.src.b.(backend.Opener)
+	if !ok || !f.isText() {
+		return
+	}
+	// Where that does not work, what is read is what the name leads to.
+	f.held, _ = o.Open(ctx, now)
+	w.holding = slices.DeleteFunc(w.holding, func(other *followed) bool { return other == f || other.held == nil })
+	if w.holding = append(w.holding, f); len(w.holding) > mostHeld {
+		w.holding[0].close()
+		w.holding = w.holding[1:]
+	}
+}
+
+// drain reads what was appended to a log before another was put in its place.
+func (w *watcher) drain(ctx context.Context, f *followed) error {
+	g, ok := f.held.(backend.Grower)
+	if !ok || f.dec == nil {
+		return nil
+	}
+	defer f.close()
+	size, err := g.Grow()
+	if err != nil || size <= f.pos {
+		return nil // it was changed in another way: there is nothing to save
+	}
+	rest := bufio.NewReader(io.NewSectionReader(g, f.pos, size-f.pos))
+	for {
+		data, err := rest.ReadBytes('\n')
+		if len(data) == 0 || err != nil && !isWhole(data) {
+			return nil
+		}
+		r := backend.Record{Offset: f.pos, End: f.pos + int64(len(data)), Torn: err != nil}
+		r.Data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\r'})
+		if err := w.takeLine(ctx, f, r, taking{known: nothingKnown}); err != nil {
+			return err
+		}
+	}
+}
+
+// readNewest reads the logs that were written last, up to so many bytes: they are the ones that somebody may be writing,
+// and what was in them is then known for certain.
+func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
+	budget := int64(readAtStart)
+	for _, f := range sessions {
+		if budget -= f.base.Size; budget < 0 && f.src.only == "" {
+			return nil
+		}
+		if err := w.readBase(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBase reads a log as it was at the start, and tells nothing.
+func (w *watcher) readBase(ctx context.Context, f *followed) error {
+	if f.dec != nil || f.base.Generation == "" || f.base.Size == 0 {
+		return nil
+	}
+	err := w.readWhole(ctx, f, f.base, f.atStart)
+	if err != nil && stops(ctx, err) {
+		return err
+	}
+	return nil // what is wrong with it is told when it changes
+}
+
+// lastEntries tells the last entries that were there at the start.
+func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
+	type old struct {
+		f  *followed
+		e  session.Entry
+		at time.Time
+	}
+	n := w.opt.Last
+	var list []old
+	for _, f := range sessions {
+		if len(list) == n && list[n-1].at.After(f.listed.Time) {
+			break // nothing that is older can be among them
+		}
+		if err := w.readBase(ctx, f); err != nil {
+			return err
+		}
+		if f.dec == nil {
+			continue
+		}
+		at := f.listed.Time
+		for i := f.tree.Len() - 1; i >= max(0, f.tree.Len()-n); i-- {
+			e := f.tree.At(i)
+			if t, err := e.Time(); err == nil {
+				// Within a session the order is that of the log, whatever the times say.
+				if own, ok := t.Time(); ok && own.Before(at) {
+					at = own
+				}
+			}
+			list = append(list, old{f, e, at})
+		}
+		slices.SortStableFunc(list, func(a, b old) int { return b.at.Compare(a.at) })
+		list = list[:min(n, len(list))]
+	}
+	for _, o := range slices.Backward(list) {
+		raw, err := o.e.Raw()
+		if err != nil {
+			continue // the log changed since: that is told next
+		}
+		c := o.f.change(ChangeEntry)
+		c.Entry, c.Raw = o.e, raw
+		if err := w.emit(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

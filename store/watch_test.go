@@ -1,0 +1,417 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// viewer watches sessions of a house, as the system tells of changes or only by looking.
+type viewer struct {
+	*house
+	polled  bool
+	changes chan store.Change
+	tick    chan time.Time
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	err     error
+}
+
+// bothWays runs a test with what the system tells and nothing else, and with looking and nothing else.
+func bothWays(t *testing.T, test func(t *testing.T, start func(h *house, opt store.WatchOptions) *viewer)) {
+	for _, polled := range []bool{false, true} {
+		name := map[bool]string{false: "told", true: "polled"}[polled]
+		t.Run(name, func(t *testing.T) {
+			test(t, func(h *house, opt store.WatchOptions) *viewer { return view(h, opt, polled) })
+		})
+	}
+}
+
+// view begins to watch and waits until the watch has begun.
+func view(h *house, opt store.WatchOptions, polled bool) *viewer {
+	h.Helper()
+	v := &viewer{house: h, polled: polled, changes: make(chan store.Change), ended: make(chan struct{})}
+	if polled {
+		v.tick = make(chan time.Time)
+	}
+	opt.NoHints = polled
+	opt.After = func(time.Duration) <-chan time.Time { return v.tick }
+	ctx, cancel := context.WithCancel(h.Context())
+	v.cancel = cancel
+	go func() {
+		defer close(v.ended)
+		for c, err := range h.Watch(ctx, opt) {
+			if err != nil {
+				v.err = err
+				return
+			}
+			select {
+			case v.changes <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	h.Cleanup(v.stop)
+	return v
+}
+
+func (v *viewer) stop() {
+	v.cancel()
+	<-v.ended
+}
+
+// next gives the next change.
+func (v *viewer) next() store.Change {
+	v.Helper()
+	late := time.After(time.Minute) // for what never comes; nothing is measured
+	for {
+		select {
+		case c := <-v.changes:
+			return c
+		case v.tick <- time.Time{}: // nil where nobody looks
+		case <-v.ended:
+			v.Fatalf("the watch ended: %v", v.err)
+		case <-late:
+			v.Fatal("nothing was told")
+		}
+	}
+}
+
+// describe says in short what a change tells.
+func describe(c store.Change) string {
+	name := strings.TrimSuffix(filepath.Base(c.Path), ".jsonl")
+	switch c.Kind {
+	case store.ChangeStart:
+		return fmt.Sprintf("start %d", c.Sessions)
+	case store.ChangeEntry:
+		return name + " " + string(c.Entry.ID)
+	case store.ChangeProblem:
+		return fmt.Sprintf("%s problem: %v", name, c.Err)
+	}
+	return name + " " + string(c.Kind)
+}
+
+// want waits for these changes, in this order and no others between them.
+func (v *viewer) want(list ...string) {
+	v.Helper()
+	for _, want := range list {
+		if got := describe(v.next()); got != want {
+			v.Fatalf("told %q, want %q", got, want)
+		}
+	}
+}
+
+const garden = ".omp/agent/sessions/garden/"
+
+func sessionLine(id string) string {
+	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:00:00.000Z","cwd":"/garden"}`+"\n", id)
+}
+
+func messageLine(id string) string {
+	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"this is %s"}}`+"\n", id, id)
+}
+
+// add appends to a file as other programs do.
+func (h *house) add(name, text string) {
+	h.Helper()
+	f, err := os.OpenFile(h.at(name), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	h.must(errors.Join(err, f.Close()))
+}
+
+func (h *house) at(name string) string { return filepath.Join(h.home, filepath.FromSlash(name)) }
+
+func (h *house) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// swap puts a file in the place of another by renaming.
+func (h *house) swap(name, text string) {
+	h.Helper()
+	h.must(os.WriteFile(h.at(name)+".new", []byte(text), 0o600))
+	h.must(os.Rename(h.at(name)+".new", h.at(name)))
+}
+
+func TestWatchTellsWhatIsAppended(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.add(garden+"a.jsonl", messageLine("a2")+messageLine("a3"))
+		v.want("a a2")
+		c := v.next()
+		if describe(c) != "a a3" || c.Header.ID != "a" || c.Prompt != "this is a1" || c.Entry.Kind != session.KindMessage || c.Entry.Role != session.RoleUser {
+			t.Errorf("told %+v", c)
+		}
+		parts, err := c.Parts()
+		if err != nil || len(parts) != 1 || parts[0].(session.Text).Text != "this is a3" {
+			t.Errorf("parts %v, error %v", parts, err)
+		}
+		if raw, err := c.Entry.Raw(); err != nil || string(raw)+"\n" != messageLine("a3") {
+			t.Errorf("raw %q, error %v", raw, err)
+		}
+		if at, ok := c.Time().Time(); !ok || at.Year() != 2026 {
+			t.Errorf("time %v", at)
+		}
+	})
+}
+
+func TestWatchFollowsNewSessions(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
+		v.want("b session", "b b1")
+		h.put(".omp/agent/sessions/meadow/deep/c.jsonl", sessionLine("c")+messageLine("c1")) // folders that were just made
+		v.want("c session", "c c1")
+		h.add(".omp/agent/sessions/meadow/deep/c.jsonl", messageLine("c2"))
+		v.want("c c2")
+		h.put(garden+"note.txt", "not a session")
+		h.put(garden+"empty.jsonl", "")
+		h.add(garden+"a.jsonl", messageLine("a1"))
+		v.want("a a1")
+	})
+}
+
+// The folder of an agent that was never used is not there; it is found when it comes.
+func TestWatchBeginsWithNothing(t *testing.T) {
+	h := newHouse(t)
+	v := view(h, store.WatchOptions{}, true)
+	v.want("start 0")
+	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	v.want("a session", "a a1")
+}
+
+func TestWatchWaitsForWholeRecords(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		half := len(messageLine("a1")) / 2
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")[:half])
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.add(garden+"a.jsonl", messageLine("a1")[half:])
+		v.want("a a1")
+		h.add(garden+"a.jsonl", strings.TrimSuffix(messageLine("a2"), "\n")) // whole, though its newline is to come
+		v.want("a a2")
+		h.add(garden+"a.jsonl", "\n"+messageLine("a3")[:half])
+		h.add(garden+"a.jsonl", messageLine("a3")[half:])
+		v.want("a a3")
+		if c := v.again("a4"); c.Entry.Line != 5 {
+			t.Errorf("line %d, want 5", c.Entry.Line)
+		}
+		// A header that comes in pieces.
+		h.put(garden+"b.jsonl", sessionLine("b")[:20])
+		h.add(garden+"b.jsonl", sessionLine("b")[20:]+messageLine("b1"))
+		v.want("b session", "b b1")
+	})
+}
+
+// again appends a message to a.jsonl and wants it to be told next.
+func (v *viewer) again(id string) store.Change {
+	v.Helper()
+	v.add(garden+"a.jsonl", messageLine(id))
+	c := v.next()
+	if got := describe(c); got != "a "+id {
+		v.Fatalf("told %q, want %q", got, "a "+id)
+	}
+	return c
+}
+
+// A torn end that our own append moves away is no rewrite.
+func TestWatchTornEndMovedAway(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+`{"type":"mess`)
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.must(os.Truncate(h.at(garden+"a.jsonl"), int64(len(sessionLine("a")+messageLine("a1")))))
+		h.add(garden+"a.jsonl", messageLine("a2"))
+		v.want("a a2")
+	})
+}
+
+func TestWatchReplacedTruncatedRemoved(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		name := garden + "a.jsonl"
+		h.put(name, sessionLine("a")+messageLine("a1")+messageLine("a2"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.swap(name, sessionLine("a")+messageLine("a2")+messageLine("a3"))
+		v.want("a replaced", "a a3")
+		h.must(os.Truncate(h.at(name), int64(len(sessionLine("a")+messageLine("a2")))))
+		v.want("a truncated")
+		v.again("a4")
+		h.add(name, messageLine("a3")) // it was told before
+		v.again("a5")
+		h.must(os.Remove(h.at(name)))
+		v.want("a removed")
+		h.put(name, sessionLine("a")+messageLine("a1")+messageLine("a5")+messageLine("a6"))
+		v.want("a session", "a a6")
+		h.must(os.Truncate(h.at(name), 0))
+		v.want("a truncated")
+		h.put(name, sessionLine("a")+messageLine("a6")+messageLine("a7"))
+		v.want("a session", "a a7")
+	})
+}
+
+// A folder that is removed, and one of the same name that comes after it.
+func TestWatchFolderRemoved(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.must(os.RemoveAll(h.at(garden)))
+		v.want("a removed")
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
+		v.want("a session", "a a2")
+		v.again("a3")
+	})
+}
+
+// Who rotates logs appends to one, moves it away and begins another. What was appended last is told all the same.
+func TestWatchRotation(t *testing.T) {
+	h := newHouse(t)
+	name := garden + "a.jsonl"
+	h.put(name, sessionLine("a")+messageLine("a1"))
+	v := view(h, store.WatchOptions{}, true)
+	v.want("start 1")
+	h.add(name, messageLine("a2"))
+	h.must(os.Rename(h.at(name), h.at(name+".1")))
+	h.put(name, sessionLine("b")+messageLine("b1"))
+	v.want("a a2", "a replaced", "a session", "a b1")
+	h.add(name, messageLine("b2"))
+	h.must(os.Remove(h.at(name)))
+	v.want("a b2", "a removed")
+}
+
+// A session that is moved goes on under its new name.
+func TestWatchMoved(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		v.again("a2")
+		h.add(garden+"a.jsonl", "")
+		h.must(os.Rename(h.at(garden+"a.jsonl"), h.at(garden+"z.jsonl")))
+		v.want("a removed", "z session")
+		h.add(garden+"z.jsonl", messageLine("a3"))
+		v.want("z a3")
+	})
+}
+
+// Titles are changed in place by newer programs.
+func TestWatchTitleSlot(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		slot := func(title string) string { return fmt.Sprintf(`{"type":"title","title":"%-20s"}`+"\n", title) }
+		h.put(garden+"a.jsonl", slot("one")+sessionLine("a")+messageLine("a1"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		f, err := os.OpenFile(h.at(garden+"a.jsonl"), os.O_WRONLY, 0)
+		h.must(err)
+		_, err = f.WriteAt([]byte(slot("two")), 0)
+		h.must(errors.Join(err, f.Close()))
+		c := v.next()
+		if describe(c) != "a session" || strings.TrimSpace(c.Title) != "two" {
+			t.Errorf("told %s, title %q", describe(c), c.Title)
+		}
+		v.again("a2")
+	})
+}
+
+func TestWatchOneSession(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		path := h.put("elsewhere/a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.put("elsewhere/b.jsonl", sessionLine("b"))
+		v := start(h, store.WatchOptions{Path: path})
+		v.want("start 1")
+		h.add("elsewhere/b.jsonl", messageLine("b1"))
+		h.add("elsewhere/a.jsonl", messageLine("a2"))
+		v.want("a a2")
+		h.must(os.Remove(path))
+		v.want("a removed")
+		h.put("elsewhere/a.jsonl", sessionLine("a")+messageLine("a3"))
+		v.want("a session", "a a3")
+	})
+	h := newHouse(t)
+	v := view(h, store.WatchOptions{Path: h.at("nothing.jsonl")}, true)
+	<-v.ended
+	if !errors.Is(v.err, backend.ErrNotExist) {
+		t.Errorf("error %v", v.err)
+	}
+}
+
+func TestWatchOneDirectory(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		other := strings.Replace(sessionLine("b"), "/garden", "/meadow", 1)
+		h.put(garden+"a.jsonl", sessionLine("a"))
+		h.put(garden+"b.jsonl", other)
+		v := start(h, store.WatchOptions{CWD: "/garden"})
+		v.want("start 1")
+		h.add(garden+"b.jsonl", messageLine("b1"))
+		h.put(garden+"c.jsonl", other+messageLine("c1"))
+		h.add(garden+"c.jsonl", messageLine("c2"))
+		v.again("a1")
+		h.put(garden+"d.jsonl", sessionLine("d")+messageLine("d1"))
+		v.want("d session", "d d1")
+	})
+}
+
+func TestWatchLastEntries(t *testing.T) {
+	h := newHouse(t)
+	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
+	h.put(garden+"b.jsonl", sessionLine("b")+strings.ReplaceAll(messageLine("b1"), "10:00:00", "10:00:01")+messageLine("b2"))
+	v := view(h, store.WatchOptions{Last: 3}, true)
+	v.want("start 2", "a a2", "b b1", "b b2")
+	h.add(garden+"a.jsonl", messageLine("a3"))
+	v.want("a a3")
+
+	v = view(h, store.WatchOptions{Last: store.AllEntries}, true)
+	v.want("start 2", "b session", "b b1", "b b2", "a session", "a a1", "a a2", "a a3")
+	v.again("a4")
+}
+
+// What is wrong with what is written is told, once, and ends nothing.
+func TestWatchProblems(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a")+"damaged before\n")
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.add(garden+"a.jsonl", "{damaged\n"+messageLine("a1"))
+		c := v.next()
+		var p *session.Problem
+		if c.Kind != store.ChangeProblem || !errors.As(c.Err, &p) || p.Line != 3 {
+			t.Fatalf("told %s", describe(c))
+		}
+		v.want("a a1")
+		h.put(garden+"b.jsonl", strings.Repeat("no session\n", 8))
+		if c := v.next(); c.Kind != store.ChangeProblem || !errors.Is(c.Err, store.ErrNotSession) {
+			t.Fatalf("told %s", describe(c))
+		}
+		v.again("a2")
+	})
+}

@@ -34,6 +34,9 @@ type ContextOptions struct {
 	LLM bool
 	// FallBack takes the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
 	FallBack bool
+	// Before are messages that stand before those of the session: what the agent says where it goes on. They are given as they
+	// are, without an entry.
+	Before []Raw
 	// Resolve, if set, is applied to each message before all else: it puts blobs in the place of their references.
 	Resolve func(message []byte) ([]byte, error)
 }
@@ -71,7 +74,7 @@ type item struct {
 	node int32
 }
 
-// ContextMessage is one message of a context, and the entry it comes from.
+// ContextMessage is one message of a context, and the entry it comes from: the zero Entry where it comes from none.
 type ContextMessage struct {
 	Entry Entry
 	JSON  []byte
@@ -236,6 +239,11 @@ func (c *Context) addEdit(i int32) error {
 // Messages reads the messages, in order.
 func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 	return func(yield func(ContextMessage, error) bool) {
+		for _, m := range c.options.Before {
+			if !yield(ContextMessage{JSON: m}, nil) {
+				return
+			}
+		}
 		for k := range c.items {
 			e := c.tree.At(int(c.items[k].node))
 			list, err := c.read(e)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -103,6 +104,30 @@ func (s *Store) LoadState(ctx context.Context, name string, id session.ID) (Stat
 		}
 	}
 	return State{}, nil, nil, fmt.Errorf("%s: %w", id, ErrNoSession)
+}
+
+// goingOn gives what the agent of a session that is a state says first where it goes on.
+func (s *Session) goingOn(now Environment) ([]session.Raw, error) {
+	abs, err := filepath.Abs(s.path)
+	if err != nil || s.path == "" || s.store.opt.OpenCompanion == nil {
+		return nil, err
+	}
+	c, _, ok := s.store.opt.OpenCompanion(filepath.Dir(abs))
+	r, resumes := c.(Resumer)
+	if !ok || !resumes {
+		return nil, nil
+	}
+	state, err := stateOf([][]byte{s.tree.Header().Raw})
+	if err != nil {
+		return nil, err
+	}
+	if now.Root == "" {
+		now.Root = now.WorkDir
+		if root := s.tree.Header().CWD; root != "" && within(root, now.WorkDir) {
+			now.Root = root
+		}
+	}
+	return r.Resume(state, now) // the messages are not in it: what was said is not what is asked for
 }
 
 func (b *companionLogs) id(name string) (session.ID, error) {

@@ -200,6 +200,9 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	if opt.Dialect == nil { // logs of runs belong to Runs, wherever they lie
+		rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Err == nil && r.Dialect != nil && isRuns(r.Dialect) })
+	}
 	s.placeRows(rows)
 	return rows, nil
 }
@@ -226,7 +229,7 @@ func (e *AmbiguousError) Error() string {
 var ErrNoSession = errors.New("no such session")
 
 // Find gives the file of a session that someone named: "@last" (the newest of the working directory), an id, or the
-// beginning of one. A path is for Open.
+// beginning of one. Where no session fits, a run may: its log is read as one. A path is for Open.
 func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 	if ref == "@last" {
 		rows, err := s.List(ctx, ListOptions{CWD: s.opt.Env.WorkDir})
@@ -261,6 +264,9 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 	}
 	switch len(exact) {
 	case 0:
+		if r, err := s.FindRun(ctx, ref); err == nil {
+			return Row{Dialect: r.place.d, Path: r.Path, Log: r.Log, Summary: dialect.Summary{ID: session.ID(r.Header.RunID), CWD: r.CWD(), Prompt: r.Prompt, OK: true}}, nil
+		}
 		return Row{}, fmt.Errorf("%q: %w; 'treeline ls --all' lists them", ref, ErrNoSession)
 	case 1:
 		return exact[0], nil

@@ -208,6 +208,9 @@ type ContextOptions struct {
 	FallBack bool
 	// Problem, if set, is told of blobs that are not there.
 	Problem func(session.Problem)
+	// Here, if set, is where the session goes on: agents that tell the model of it when that is elsewhere than before have
+	// their message before all others.
+	Here *Environment
 }
 
 // Context computes what the model would see at leaf; "" is the place before the first entry. Its messages are read later,
@@ -221,6 +224,12 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	if !opt.NoBlobs {
 		shelf := blobShelf{s.path, s.dialect, s.blobs}
 		o.Resolve = func(m []byte) ([]byte, error) { return shelf.resolve(ctx, m, opt.Problem) }
+	}
+	if opt.Here != nil {
+		var err error
+		if o.Before, err = s.goingOn(*opt.Here); err != nil {
+			return nil, err
+		}
 	}
 	c, err := session.BuildContext(s.tree, leaf, o)
 	if err != nil {

@@ -87,7 +87,7 @@ type Source struct {
 	Root    dialect.Root
 }
 
-// Sources gives the places where sessions may be: the roots of all dialects, each folder once.
+// Sources gives the places where sessions may be: the roots of all dialects, each folder once. Places of runs are none.
 func (s *Store) Sources() []Source {
 	var list []Source
 	seen := map[string]bool{}
@@ -102,14 +102,50 @@ func (s *Store) Sources() []Source {
 		}
 	}
 	for _, dir := range s.opt.Roots {
-		add(Source{Dialect: s.dialectOf(dir), Root: s.rootAt(dir)})
+		states := s.statesAt(dir)
+		for _, src := range states {
+			add(src)
+		}
+		if states == nil {
+			add(Source{Dialect: s.dialectOf(dir), Root: s.rootAt(dir)})
+		}
 	}
 	if len(s.opt.Roots) > 0 {
 		return list
 	}
 	for _, d := range s.opt.Dialects {
+		if isRuns(d) {
+			continue
+		}
 		for _, r := range d.Layout().Roots(s.opt.Env) {
 			add(Source{Dialect: d, Root: r})
+		}
+	}
+	return list
+}
+
+func isRuns(d dialect.Dialect) bool {
+	_, ok := d.(dialect.Runs)
+	return ok
+}
+
+// statesAt gives the places of an agent that keeps states, where that is whose folder, or folder of sessions, someone named.
+// All else that lies there is its own affair.
+func (s *Store) statesAt(dir string) (list []Source) {
+	if s.opt.OpenCompanion == nil {
+		return nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	if filepath.Base(abs) == "sessions" {
+		abs = filepath.Dir(abs)
+	}
+	for _, d := range s.opt.Dialects {
+		r := d.Layout().RootAt(abs)
+		if _, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
+			list = append(list, Source{Dialect: d, Root: r})
 		}
 	}
 	return list

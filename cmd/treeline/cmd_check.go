@@ -18,15 +18,15 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	var f sessionFlags
 	cmd := &cobra.Command{
-		Use:   "check <file|dir>…",
+		Use:   "check <session|dir>…",
 		Short: "Tell what is wrong with session files",
-		Long: "Read session files, and all *.jsonl files in folders, and list every problem: where it is, what was kept, and what one\n" +
-			"can do. Pictures that a session names and that are not there are problems too. Nothing is changed.\n\n" +
-			"The exit code is 1 where there is any problem.",
-		Example: "  treeline check session.jsonl\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
+		Long: "Read sessions, and all session files in folders, and list every problem: where it is, what was kept, and what one can\n" +
+			"do. Pictures that a session names and that are not there are problems too. Nothing is changed.\n\n" +
+			"The exit code is 1 where there is any problem." + sessionHelp,
+		Example: "  treeline check @last\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return usageError{errors.New("<file|dir> is missing"), cmd}
+				return usageError{errors.New("<session|dir> is missing"), cmd}
 			}
 			return nil
 		},
@@ -41,13 +41,14 @@ func (a *app) checkCommand() *cobra.Command {
 			}
 			return a.check(cmd.Context(), s, given, opt, f.json)
 		},
+		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
 	return cmd
 }
 
 func (a *app) check(ctx context.Context, s *store.Store, paths []string, opt store.OpenOptions, asJSON bool) error {
-	files, problems, err := filesIn(ctx, paths)
+	files, problems, err := a.filesIn(ctx, s, paths)
 	if err != nil {
 		return err
 	}
@@ -88,40 +89,72 @@ func (a *app) check(ctx context.Context, s *store.Store, paths []string, opt sto
 	case found > 0:
 		return quietError{errors.New("there are problems")}
 	case len(files) == 0:
-		fmt.Fprintln(a.stderr, "treeline: no *.jsonl files there")
+		fmt.Fprintln(a.stderr, "treeline: no session files there")
 	}
 	return nil
 }
 
-// filesIn gives the files to check: those named, and the logs in the folders named. A folder that cannot be read is a
-// problem; a path that does not exist is an error.
-func filesIn(ctx context.Context, paths []string) (files []string, problems []session.Problem, err error) {
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, nil, atPath(path, err)
-		}
-		if !info.IsDir() {
-			files = append(files, path)
+// filesIn gives the files to check: those of the sessions named, and the logs in the folders named. A folder that cannot be
+// read is a problem; a session or path that does not exist is an error.
+func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files []string, problems []session.Problem, err error) {
+	for _, ref := range refs {
+		info, err := os.Stat(ref)
+		switch {
+		case err == nil && info.IsDir():
+			inside, wrong, err := logsBelow(ctx, s, ref)
+			if err != nil {
+				return nil, nil, err
+			}
+			files, problems = append(files, inside...), append(problems, wrong...)
 			continue
+		case err != nil && isPath(ref) && !isState(s, ref):
+			return nil, nil, atPath(ref, err)
 		}
-		b, err := file.New(path, file.Options{ReadOnly: true})
+		path, err := a.locate(ctx, s, ref)
+		if errors.Is(err, store.ErrNoSession) && ref != "@last" {
+			return nil, nil, fmt.Errorf("%s: no such file, and %w; 'treeline ls --all' lists them", ref, store.ErrNoSession)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		for log, err := range b.List(ctx, "") {
-			name := filepath.Join(path, filepath.FromSlash(log.Name))
-			switch {
-			case ctx.Err() != nil:
-				return files, problems, nil
-			case err != nil:
-				problems = append(problems, unreadable(name, err))
-			case backend.IsText(log.Name):
-				files = append(files, name)
-			}
+		files = append(files, path)
+	}
+	return files, problems, nil
+}
+
+// logsBelow gives the logs in a folder: all text, and what else an agent keeps there as a session.
+func logsBelow(ctx context.Context, s *store.Store, dir string) (files []string, problems []session.Problem, err error) {
+	b, err := file.New(dir, file.Options{ReadOnly: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	for log, err := range b.List(ctx, "") {
+		name := filepath.Join(dir, filepath.FromSlash(log.Name))
+		switch {
+		case ctx.Err() != nil:
+			return files, problems, nil
+		case err != nil:
+			problems = append(problems, unreadable(name, err))
+		case backend.IsText(log.Name) || isState(s, name):
+			files = append(files, name)
 		}
 	}
 	return files, problems, nil
+}
+
+// isState says whether a name is that of a session in the place of an agent, whatever file it stands in.
+func isState(s *store.Store, path string) bool {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	for _, src := range s.Sources() {
+		rel, err := filepath.Rel(src.Root.Sessions, abs)
+		if err == nil && filepath.IsLocal(rel) && src.Dialect.Layout().Owns(filepath.ToSlash(rel)) {
+			return true
+		}
+	}
+	return false
 }
 
 func unreadable(path string, err error) session.Problem {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,13 +18,15 @@ func (a *app) contextCommand() *cobra.Command {
 	var (
 		f    sessionFlags
 		leaf string
+		cwd  string
 		opt  store.ContextOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "context <session>",
 		Short: "Show what the model would see",
 		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, models and mode\n" +
-			"that hold there. Messages that the session has are printed byte for byte as they stand in it." + sessionHelp,
+			"that hold there. Messages that the session has are printed byte for byte as they stand in it. codelia also tells the\n" +
+			"model when a session goes on in another directory; see --cwd." + sessionHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,12 +39,18 @@ func (a *app) contextCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			dir, err := filepath.Abs(cwd)
+			if err != nil {
+				return err
+			}
+			opt.Here = &store.Environment{WorkDir: dir}
 			return a.context(cmd.Context(), s, at, opt, f.json)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
 	addLeaf(cmd, &leaf)
+	cmd.Flags().StringVar(&cwd, "cwd", ".", "as if the session went on in the directory `DIR`")
 	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages as they go to the provider")
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")

@@ -241,7 +241,11 @@ func (t *transcript) contextMessage(role string, e session.Entry, parts []sessio
 			return
 		}
 	}
-	t.header(speech, t.speaker(role), t.out.style.dim("· "+clean(string(e.ID))))
+	from := "· " + clean(string(e.ID))
+	if e.ID == "" {
+		from = "· said when it goes on here"
+	}
+	t.header(speech, t.speaker(role), t.out.style.dim(from))
 	t.parts(parts, indent, true)
 }
 

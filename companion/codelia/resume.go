@@ -1,6 +1,7 @@
 package codelia
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,6 +44,9 @@ func Reminder(s store.State, now store.Environment) (text string, changed bool) 
 	if before.Root == "" {
 		before.Root = s.Root
 	}
+	if before.WorkDir == "" && !below(before.Root, now.WorkDir) {
+		before.WorkDir = before.Root // where it was is not known, but it was not here
+	}
 	var b, diff strings.Builder
 	b.WriteString(reminder + "\nSession resumed in current runtime context:\n")
 	line := func(name, was, is string) (differs bool) {
@@ -64,6 +68,12 @@ func Reminder(s store.State, now store.Environment) (text string, changed bool) 
 	b.WriteString(diff.String())
 	b.WriteString("Use the current runtime/workspace context for subsequent actions.\n</system-reminder>")
 	return b.String(), root || dir
+}
+
+// below says whether a directory is a folder or lies in it.
+func below(folder, dir string) bool {
+	rel, err := filepath.Rel(folder, dir)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func modelName(e store.Environment) string {

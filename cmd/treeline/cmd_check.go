@@ -231,6 +231,12 @@ func (p *progress) at(n int) {
 	}
 }
 
+// of is at for a run that learns only later how long it is.
+func (p *progress) of(n, total int) {
+	p.total = total
+	p.at(n)
+}
+
 func (p *progress) clear() {
 	if p.shown {
 		fmt.Fprint(p.a.stderr, "\r\x1b[K")

@@ -92,6 +92,7 @@ func (a *app) root() *cobra.Command {
 		a.contextCommand(),
 		a.watchCommand(),
 		a.checkCommand(),
+		a.historyCommand(),
 	)
 	add(root, "write",
 		a.newCommand(),

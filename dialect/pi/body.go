@@ -83,6 +83,11 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 			body.Error, _ = rawjson.Unquote(value)
 		case "usage":
 			body.Usage = usage(value)
+		case "synthetic":
+			body.Meta = body.Meta || rawjson.Truthy(value)
+		case "attribution": // of a message: who caused it, a person or the agent itself
+			who, _ := rawjson.Unquote(value)
+			body.Meta = body.Meta || who == "agent" && body.Role == session.RoleUser
 		}
 	}
 	if body.Role == session.RoleAssistant {

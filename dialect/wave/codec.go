@@ -37,6 +37,7 @@ func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 
 func message(role session.Role, raw []byte) session.Message {
 	m := session.Message{Role: role, JSON: raw}
+	said, hooked := 0, 0 // texts, and those of them that a hook put in
 	for key, value := range rawjson.Fields(raw) {
 		switch key {
 		case "role":
@@ -53,12 +54,18 @@ func message(role session.Role, raw []byte) session.Message {
 			}
 		case "blocks":
 			for _, b := range Blocks(value) {
-				if b, ok := b.(ErrorBlock); ok {
+				switch b := b.(type) {
+				case ErrorBlock:
 					m.Error = b.Content
+				case TextBlock:
+					if said++; b.Source == "hook" {
+						hooked++
+					}
 				}
 			}
 		}
 	}
+	m.Meta = m.Meta || said > 0 && hooked == said
 	return m
 }
 

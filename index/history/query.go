@@ -47,12 +47,12 @@ func (h *History) Search(ctx context.Context, q Query) ([]Prompt, error) {
 func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 	limit := min(max(q.Limit, 1), MaxLimit)
 	var (
-		sql   = `SELECT ` + columns + ` FROM history h`
+		text  = `SELECT ` + columns + ` FROM history h`
 		where []string
 		args  []any
 	)
 	if words := match(q.Text); words != "" {
-		sql = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
+		text = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
 		where = append(where, `history_fts MATCH ?`)
 		args = append(args, words)
 	} else if Trim(q.Text) != "" {
@@ -63,14 +63,14 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		args = append(args, q.CWD)
 	}
 	if len(where) > 0 {
-		sql += ` WHERE ` + strings.Join(where, ` AND `)
+		text += ` WHERE ` + strings.Join(where, ` AND `)
 	}
-	sql += newestFirst
+	text += newestFirst
 	if q.CWD == "" || q.Also == nil {
-		sql += ` LIMIT ?`
+		text += ` LIMIT ?`
 		args = append(args, limit)
 	}
-	rows, err := h.db.QueryContext(ctx, sql, args...)
+	rows, err := h.db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, h.explain(err)
 	}
@@ -94,6 +94,13 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 // Recent gives the newest prompts.
 func (h *History) Recent(ctx context.Context, limit int) ([]Prompt, error) {
 	return h.Search(ctx, Query{Limit: limit})
+}
+
+// Last gives the largest id that the history ever gave to a prompt, 0 for none. It never goes back.
+func (h *History) Last(ctx context.Context) (int64, error) {
+	var last sql.NullInt64
+	err := h.db.QueryRowContext(ctx, `SELECT max(seq) FROM sqlite_sequence WHERE name = 'history'`).Scan(&last)
+	return last.Int64, h.explain(err)
 }
 
 // scan reads a row. A database that others write may hold anything in any column: SQLite does not mind.

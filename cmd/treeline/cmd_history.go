@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+)
+
+// shells are the key bindings, by the shell's name.
+//
+//go:embed shell
+var shells embed.FS
+
+var shellNames = []string{"bash", "zsh", "fish"}
+
+// historyFlags are those of the history itself.
+type historyFlags struct {
+	cwd, db, shell                     string
+	limit                              int
+	json, where, print0, pick, rebuild bool
+}
+
+func (a *app) historyCommand() *cobra.Command {
+	var f historyFlags
+	cmd := &cobra.Command{
+		Use:   "history [word…]",
+		Short: "Find what you typed",
+		Long: "Find prompts, newest first: every word must be the beginning of a word of the prompt. Without words the newest are listed.\n\n" +
+			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history add'.\n" +
+			"--db looks into that of an agent, without leaving a trace. To look for the words add or import, write -- before them.\n\n" +
+			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf where there\n" +
+			"is one, and a numbered list (--pick) otherwise.",
+		Example: "  treeline history parser test\n  treeline history --cwd . --where\n  treeline history --db ~/.omp/agent/history.db --json\n" +
+			"  eval \"$(treeline history --shell-init bash)\"",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if err := f.check(cmd, words); err != nil {
+				return err
+			}
+			switch {
+			case f.shell != "":
+				text, err := shells.ReadFile("shell/" + f.shell)
+				if err != nil {
+					return err
+				}
+				_, err = a.stdout.Write(text)
+				return err
+			case f.rebuild:
+				return a.rebuildHistory(cmd.Context(), f)
+			}
+			return a.history(cmd.Context(), f, words)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only what was typed in the directory `DIR`")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "no more than `N` prompts; 1,000 is the most")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&f.where, "where", false, "show in which sessions each prompt was used")
+	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts as they are, each with a NUL behind it")
+	cmd.Flags().BoolVar(&f.pick, "pick", false, "ask for one of them, by its number, and print it as it is")
+	cmd.Flags().BoolVar(&f.rebuild, "rebuild", false, "move the history aside, and make a new one of what can be read of it and of the sessions")
+	cmd.Flags().StringVar(&f.shell, "shell-init", "", "print a key binding for `SHELL`: "+anyOf(shellNames))
+	addHistoryDB(cmd, &f.db)
+	_ = cmd.RegisterFlagCompletionFunc("shell-init", cobra.FixedCompletions(shellNames, cobra.ShellCompDirectiveNoFileComp))
+	cmd.AddCommand(a.historyAddCommand(), a.historyImportCommand())
+	return cmd
+}
+
+func addHistoryDB(cmd *cobra.Command, db *string) {
+	cmd.Flags().StringVar(db, "db", "", "use the history.db of an agent, the file `PATH`, instead of treeline's own")
+}
+
+// check refuses what makes no sense together.
+func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
+	changed := cmd.Flags().Changed
+	var ways []string
+	for _, name := range []string{"json", "where", "print0", "pick", "rebuild", "shell-init"} {
+		if changed(name) {
+			ways = append(ways, name)
+		}
+	}
+	switch {
+	case len(ways) > 1:
+		return usageError{fmt.Errorf("--%s and --%s contradict each other", ways[0], ways[1]), cmd}
+	case changed("shell-init") && !slices.Contains(shellNames, f.shell):
+		return usageError{fmt.Errorf("--shell-init %q: it is %s", f.shell, anyOf(shellNames)), cmd}
+	case (f.rebuild || f.shell != "") && len(words) > 0:
+		return usageError{fmt.Errorf("--%s takes no words", ways[0]), cmd}
+	case f.limit < 1:
+		return usageError{fmt.Errorf("--limit %d: it is from 1 to 1000", f.limit), cmd}
+	case changed("cwd") && f.cwd == "":
+		return usageError{errors.New("--cwd: a directory is needed"), cmd}
+	}
+	return nil
+}
+
+// historyOptions say which history is meant.
+func (a *app) historyOptions(db string) (treeline.HistoryOptions, error) {
+	s, err := a.store()
+	return treeline.HistoryOptions{
+		Options: treeline.Options{Home: a.home(), Getenv: a.getenv}, DB: db, Store: s,
+		Notice: func(text string) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(text)) },
+	}, err
+}
+
+// history finds prompts and shows them.
+func (a *app) history(ctx context.Context, f historyFlags, words []string) error {
+	opt, err := a.historyOptions(f.db)
+	if err != nil {
+		return err
+	}
+	places, err := treeline.OpenHistoryPlaces(ctx, opt)
+	if err != nil {
+		return err
+	}
+	defer places.Close()
+	q := treeline.HistoryQuery{Text: joinWords(words), Limit: f.limit}
+	if f.cwd != "" {
+		if q.CWD, err = filepath.Abs(f.cwd); err != nil {
+			return err
+		}
+		if q.Also, err = places.In(ctx, q.CWD); err != nil {
+			return err
+		}
+	}
+	progress := a.newProgress("reading", 0)
+	opt.Progress = progress.of
+	list, err := treeline.SearchHistory(ctx, opt, q)
+	progress.clear()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.db == "":
+		fmt.Fprintln(a.stderr, "treeline: there is no history yet; 'treeline history import' makes one of the sessions")
+	case err != nil:
+		return historyError(f.db, err)
+	case len(list) == 0:
+		fmt.Fprintln(a.stderr, "treeline: no prompt found")
+	}
+	if f.pick {
+		return a.pick(ctx, list)
+	}
+	width, _ := terminalWidth(a.stdout)
+	return a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
+		return a.printPrompts(ctx, out, f, list, places)
+	})
+}
+
+// historyError says what is wrong with a history, and for an agent's what can be done about it.
+func historyError(db string, err error) error {
+	switch {
+	case db == "":
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: no such file", db)
+	case errors.Is(err, treeline.ErrHistoryDamaged):
+		return fmt.Errorf("%w; nothing was changed: 'treeline history --rebuild --db %s' moves it aside and makes a new one", err, db)
+	}
+	return err
+}
+
+func (a *app) rebuildHistory(ctx context.Context, f historyFlags) error {
+	opt, err := a.historyOptions(f.db)
+	if err != nil {
+		return err
+	}
+	progress := a.newProgress("reading", 0)
+	opt.Progress = progress.of
+	report, err := treeline.RebuildHistory(ctx, opt)
+	progress.clear()
+	if err != nil {
+		return historyError(f.db, err)
+	}
+	return a.printImport(ctx, report, false)
+}

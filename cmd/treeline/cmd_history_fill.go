@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+)
+
+func (a *app) historyAddCommand() *cobra.Command {
+	var (
+		db, cwd string
+		stdin   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "add <text>",
+		Short: "Add a prompt to the history",
+		Long: "Add a prompt, unless it is the one that was added last. Its directory is this one, or that of --cwd.\n\n" +
+			"With --db it is added to the history of an agent, as the agent itself would do it.",
+		Example: "  treeline history add 'why is the sky blue?'\n  git log -1 --format=%B | treeline history add --stdin",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if stdin {
+				return args()(cmd, given)
+			}
+			return args("<text>, or --stdin,")(cmd, given)
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			text := strings.Join(given, "")
+			if stdin {
+				b, err := io.ReadAll(io.LimitReader(a.stdin, longestAdded+1))
+				if err != nil {
+					return err
+				}
+				text = string(b)
+			}
+			if len(text) > longestAdded {
+				return fmt.Errorf("a prompt of more than %s", byteSize(longestAdded))
+			}
+			if strings.TrimSpace(text) == "" {
+				return errors.New("the prompt is empty")
+			}
+			dir, err := filepath.Abs(cwd)
+			if err != nil {
+				return err
+			}
+			opt, err := a.historyOptions(db)
+			if err != nil {
+				return err
+			}
+			return historyError(db, treeline.AddHistory(cmd.Context(), opt, strings.ToValidUTF8(text, "\ufffd"), dir))
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().StringVar(&cwd, "cwd", "", "it was typed in the directory `DIR`, not in this one")
+	cmd.Flags().BoolVar(&stdin, "stdin", false, "read the prompt from standard input")
+	addHistoryDB(cmd, &db)
+	return cmd
+}
+
+// longestAdded is the longest prompt that is taken.
+const longestAdded = 1 << 20
+
+func (a *app) historyImportCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Fill the history from the sessions of all agents",
+		Long: "Read what people typed in the sessions of all agents, on all branches, and add what the history does not have. A prompt that\n" +
+			"was used often is there once, with the time of its last use; 'treeline history --where' shows all of them.\n\n" +
+			"A session that did not change since the last import is not read again. When it is interrupted, what was read is kept.",
+		Example: "  treeline history import",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt, err := a.historyOptions("")
+			if err != nil {
+				return err
+			}
+			progress := a.newProgress("reading", 0)
+			opt.Progress = progress.of
+			report, err := treeline.ImportHistory(cmd.Context(), opt)
+			progress.clear()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return errors.Join(a.printImport(cmd.Context(), report, asJSON), err)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// importJSON is what an import did, for programs.
+type importJSON struct {
+	Sessions  int      `json:"sessions"`
+	Unchanged int      `json:"unchanged"`
+	Failed    []string `json:"failed"`
+	Prompts   int      `json:"prompts"`
+	TooLong   int      `json:"tooLong"`
+	Added     int      `json:"added"`
+	Renewed   int      `json:"renewed"`
+}
+
+func (a *app) printImport(ctx context.Context, r treeline.HistoryImport, asJSON bool) error {
+	j := importJSON{r.Sessions, r.Unchanged, append([]string{}, r.Failed...), r.Prompts, r.TooLong, r.Added, r.Renewed}
+	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {
+		if asJSON {
+			return writeJSON(out, j)
+		}
+		fmt.Fprintf(out, "%s in %s: %s new, %s used again; %s did not change\n",
+			counted(r.Prompts, "prompt", "prompts"), counted(r.Sessions, "session", "sessions"),
+			grouped(int64(r.Added)), grouped(int64(r.Renewed)), counted(r.Unchanged, "session", "sessions"))
+		return nil
+	})
+	if r.TooLong > 0 {
+		fmt.Fprintf(a.stderr, "treeline: %s of more than %s left out\n", counted(r.TooLong, "prompt", "prompts"), byteSize(longestAdded))
+	}
+	if len(r.Failed) > 0 {
+		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s\n",
+			counted(len(r.Failed), "file", "files"), clean(r.Failed[0]))
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/session"
+)
+
+func joinWords(words []string) string { return strings.Join(words, " ") }
+
+// printPrompts shows prompts in the way that was asked for.
+func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+	switch {
+	case f.json:
+		return promptsJSON(ctx, out, list, places)
+	case f.print0:
+		for _, p := range list {
+			text := strings.ReplaceAll(p.Text, "\x00", "") // it would end the prompt
+			if out.width > 0 {
+				text = clean(text)
+			}
+			out.WriteString(text)
+			out.WriteByte(0)
+		}
+		return nil
+	case f.where:
+		return a.promptPlaces(ctx, out, list, places)
+	}
+	if len(list) > 0 {
+		a.promptTable(out, list)
+	}
+	return nil
+}
+
+// promptTable prints a line for each prompt. In a pipe it is the whole prompt.
+func (a *app) promptTable(out *output, list []treeline.Prompt) {
+	st := out.style
+	t := table{{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "PROMPT", mark: same}}
+	t.grow(len(list))
+	for _, p := range list {
+		t.add(out.when(p.At), orElse(tilde(oneLine(p.CWD, 0), a.home()), "-"), oneLine(p.Text, out.width))
+	}
+	if out.width > 0 {
+		t.fit(out.width)
+	}
+	t.write(out)
+}
+
+// when is a moment as people say it, on a terminal; in a pipe it does not depend on when it is read.
+func (o *output) when(t time.Time) string {
+	if o.width > 0 {
+		return ago(t.Local(), time.Now())
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// mostPlaces is how many places of a prompt are shown.
+const mostPlaces = 100
+
+// promptPlaces prints each prompt with the places where it was used below it, in the words that 'show' takes.
+func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+	st := out.style
+	for _, p := range list {
+		fmt.Fprintln(out, st.bold(oneLine(p.Text, out.width)))
+		uses, err := places.Of(ctx, p.Text, mostPlaces)
+		if err != nil {
+			return err
+		}
+		for _, u := range uses {
+			fmt.Fprintf(out, "    %s  %s  %s  %s\n", st.cyan(out.when(u.At)), st.dim(oneLine(u.Dialect, 0)),
+				st.yellow(oneLine(string(u.Session)+"#"+string(u.Entry), 0)), orElse(tilde(oneLine(u.CWD, 0), a.home()), "-"))
+		}
+		if len(uses) == 0 {
+			fmt.Fprintf(out, "    %s  %s\n", st.cyan(out.when(p.At)), orElse(tilde(oneLine(p.CWD, 0), a.home()), "-"))
+		}
+	}
+	return nil
+}
+
+// promptJSON is a prompt for programs.
+type promptJSON struct {
+	ID     int64     `json:"id"`
+	Prompt string    `json:"prompt"`
+	CWD    *string   `json:"cwd"`
+	At     string    `json:"at"`
+	Uses   []useJSON `json:"uses"`
+}
+
+type useJSON struct {
+	Session session.ID      `json:"session"`
+	Entry   session.EntryID `json:"entry"`
+	Dialect string          `json:"dialect"`
+	Path    string          `json:"path"`
+	CWD     string          `json:"cwd"`
+	At      string          `json:"at"`
+}
+
+func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+	const iso = "2006-01-02T15:04:05Z"
+	w := arrayWriter{w: out.Writer}
+	for _, p := range list {
+		j := promptJSON{ID: p.ID, Prompt: p.Text, At: p.At.UTC().Format(iso), Uses: []useJSON{}}
+		if p.CWD != "" {
+			j.CWD = &p.CWD
+		}
+		uses, err := places.Of(ctx, p.Text, mostPlaces)
+		if err != nil {
+			return err
+		}
+		for _, u := range uses {
+			j.Uses = append(j.Uses, useJSON{u.Session, u.Entry, u.Dialect, u.Path, u.CWD, u.At.UTC().Format(iso)})
+		}
+		if err := w.add(j); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// pick shows a numbered list on stderr, reads a number from stdin, and prints the prompt as it is, for a key binding.
+func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
+	if len(list) == 0 {
+		return quietError{errors.New("nothing to pick from")}
+	}
+	width, _ := terminalWidth(a.stderr)
+	if width == 0 {
+		width = 80
+	}
+	digits := len(strconv.Itoa(len(list)))
+	for i := len(list) - 1; i >= 0; i-- { // the newest next to the question
+		fmt.Fprintf(a.stderr, "%*d  %s\n", digits, i+1, oneLine(list[i].Text, width-digits-2))
+	}
+	fmt.Fprintf(a.stderr, "1 to %d, or nothing: ", len(list))
+	line, _ := bufio.NewReader(a.stdin).ReadString('\n') // the end of the input is an answer too
+	line = strings.TrimSpace(line)
+	if line == "" || ctx.Err() != nil {
+		return quietError{errors.New("nothing was picked")}
+	}
+	n, err := strconv.Atoi(line)
+	if err != nil || n < 1 || n > len(list) {
+		return fmt.Errorf("%q is not a number from 1 to %d", line, len(list))
+	}
+	_, err = fmt.Fprintln(a.stdout, strings.ReplaceAll(list[n-1].Text, "\x00", ""))
+	return err
+}

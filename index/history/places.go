@@ -1,0 +1,287 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Places knows in which sessions prompts were used. The table of the history has no room for it, and is not ours to
+// change; so it has a file of its own, in a cache: whatever is wrong with it, it is begun anew. It holds no texts, only
+// their keys.
+type Places struct {
+	path string
+	db   *sql.DB
+	anew string
+}
+
+// Place is where a prompt was used.
+type Place struct {
+	Path    string // the session's file
+	Dialect string
+	Session session.ID
+	Entry   session.EntryID
+	CWD     string
+	At      time.Time
+}
+
+// Uses are the prompts of one session.
+type Uses struct {
+	Path string
+	// Stamp changes with the content of the file.
+	Stamp   string
+	Dialect string
+	Session session.ID
+	CWD     string
+	List    []Use
+}
+
+// Use is a prompt in a session.
+type Use struct {
+	Key   Key
+	Entry session.EntryID
+	At    time.Time
+}
+
+// placesVersion is that of our tables. A file of another one is begun anew.
+const placesVersion = 1
+
+const placesSchema = `CREATE TABLE IF NOT EXISTS files (
+	id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, dialect TEXT NOT NULL, session TEXT NOT NULL, cwd TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS uses (
+	key BLOB NOT NULL, file INTEGER NOT NULL, entry TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (key, file, entry)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS uses_file ON uses(file);
+CREATE TABLE IF NOT EXISTS belongs (history TEXT NOT NULL, last INTEGER NOT NULL);
+PRAGMA user_version = 1;`
+
+// OpenPlaces opens the file, or makes it. One that is damaged or of another version is removed and made again. With the
+// path "" it is in memory.
+func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
+	opt.fill()
+	if path == "" {
+		db, err := openDB("places", "mode=memory", 1)
+		if err != nil {
+			return nil, err
+		}
+		return preparePlaces(ctx, &Places{db: db})
+	}
+	if err := create(opt.FS, path); err != nil {
+		return nil, err
+	}
+	p, err := openPlaces(ctx, path, opt)
+	if err == nil || !isCorrupt(err) && !errors.Is(err, ErrForeign) {
+		return p, err
+	}
+	anew := err.Error()
+	if err := removeDB(opt.FS, path); err != nil {
+		return nil, err
+	}
+	if err := create(opt.FS, path); err != nil {
+		return nil, err
+	}
+	if p, err = openPlaces(ctx, path, opt); err == nil {
+		p.anew = anew
+	}
+	return p, err
+}
+
+// Anew says why the file had to be begun anew, "" where it had not.
+func (p *Places) Anew() string { return p.anew }
+
+func removeDB(fsys durable.FS, path string) error {
+	for _, suffix := range append(journals, "-shm", "") {
+		if err := fsys.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
+	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(" + strconv.FormatInt(opt.Busy.Milliseconds(), 10) + ")", "synchronous(NORMAL)",
+	}}
+	db, err := openDB(path, q.Encode(), 1)
+	if err != nil {
+		return nil, err
+	}
+	return preparePlaces(ctx, &Places{path: path, db: db})
+}
+
+func preparePlaces(ctx context.Context, p *Places) (*Places, error) {
+	err := p.transact(ctx, func(tx *sql.Tx) error {
+		var version, tables int
+		err := tx.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)`).Scan(&version, &tables)
+		switch {
+		case err != nil:
+			return err
+		case tables == 0:
+			_, err = tx.ExecContext(ctx, placesSchema)
+			return err
+		case version != placesVersion:
+			return ErrForeign
+		}
+		return nil
+	})
+	if err != nil {
+		_ = p.db.Close() // the first error says more
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Places) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback() // the first error says more
+		return err
+	}
+	return tx.Commit()
+}
+
+// Close closes the file.
+func (p *Places) Close() error { return p.db.Close() }
+
+// Stamps gives the sessions that are known, by their paths.
+func (p *Places) Stamps(ctx context.Context) (map[string]string, error) {
+	rows, err := p.db.QueryContext(ctx, `SELECT path, stamp FROM files`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[string]string{}
+	for rows.Next() {
+		var path, stamp string
+		if err := rows.Scan(&path, &stamp); err != nil {
+			return nil, err
+		}
+		known[path] = stamp
+	}
+	return known, rows.Err()
+}
+
+// Bind says which history the places belong to, by its file and the last row that it ever had. Where it was another
+// before, no stamp is known any more: what was taken down for that one is not in this one. A file that is made anew may
+// be taken for the one before it, but it has had fewer rows.
+func (p *Places) Bind(ctx context.Context, file string, last int64) error {
+	return p.transact(ctx, func(tx *sql.Tx) error {
+		var (
+			before string
+			had    int64
+		)
+		err := tx.QueryRowContext(ctx, `SELECT history, last FROM belongs`).Scan(&before, &had)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if before != file || last < had {
+			if _, err := tx.ExecContext(ctx, `UPDATE files SET stamp = ''`); err != nil {
+				return err
+			}
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM belongs; INSERT INTO belongs (history, last) VALUES (?, ?)`, file, last)
+		return err
+	})
+}
+
+// Put takes down what is used in sessions, in the place of what was known of them, and forgets others. All or nothing.
+func (p *Places) Put(ctx context.Context, list []Uses, forget []string) error {
+	return p.transact(ctx, func(tx *sql.Tx) error {
+		for _, path := range forget {
+			if err := forgetFile(ctx, tx, path); err != nil {
+				return err
+			}
+		}
+		for i := range list {
+			if err := putUses(ctx, tx, &list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func forgetFile(ctx context.Context, tx *sql.Tx, path string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM uses WHERE file = (SELECT id FROM files WHERE path = ?)`, path); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM files WHERE path = ?`, path)
+	return err
+}
+
+func putUses(ctx context.Context, tx *sql.Tx, u *Uses) error {
+	if err := forgetFile(ctx, tx, u.Path); err != nil {
+		return err
+	}
+	r, err := tx.ExecContext(ctx, `INSERT INTO files (path, stamp, dialect, session, cwd) VALUES (?, ?, ?, ?, ?)`,
+		u.Path, u.Stamp, u.Dialect, string(u.Session), u.CWD)
+	if err != nil {
+		return err
+	}
+	file, err := r.LastInsertId()
+	if err != nil {
+		return err
+	}
+	for _, use := range u.List {
+		// A session may have an id twice; the last one counts there too.
+		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO uses (key, file, entry, at) VALUES (?, ?, ?, ?)`,
+			use.Key[:], file, string(use.Entry), use.At.Unix()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Of gives the places where a prompt was used, the last one first, no more than limit.
+func (p *Places) Of(ctx context.Context, k Key, limit int) ([]Place, error) {
+	rows, err := p.db.QueryContext(ctx, `SELECT f.path, f.dialect, f.session, u.entry, f.cwd, u.at FROM uses u JOIN files f ON f.id = u.file
+		WHERE u.key = ? ORDER BY u.at DESC, f.path, u.entry LIMIT ?`, k[:], limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []Place
+	for rows.Next() {
+		var (
+			at int64
+			l  Place
+		)
+		if err := rows.Scan(&l.Path, &l.Dialect, &l.Session, &l.Entry, &l.CWD, &at); err != nil {
+			return nil, err
+		}
+		l.At = time.Unix(at, 0)
+		list = append(list, l)
+	}
+	return list, rows.Err()
+}
+
+// In gives the prompts that were used in a working directory.
+func (p *Places) In(ctx context.Context, cwd string) (map[Key]bool, error) {
+	rows, err := p.db.QueryContext(ctx, `SELECT DISTINCT u.key FROM files f JOIN uses u ON u.file = f.id WHERE f.cwd = ?`, cwd)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	keys := map[Key]bool{}
+	for rows.Next() {
+		var b []byte
+		if err := rows.Scan(&b); err != nil {
+			return nil, err
+		}
+		if len(b) == len(Key{}) {
+			keys[Key(b)] = true
+		}
+	}
+	return keys, rows.Err()
+}

@@ -36,8 +36,6 @@ type HistoryOptions struct {
 	DB string
 	// Store is where sessions are found; nil is that of Options.
 	Store *Store
-	// Cache is our folder for what can be made again; "" is $XDG_CACHE_HOME/treeline, or ~/.cache/treeline.
-	Cache string
 	// Progress, if set, is told how many of the sessions were read.
 	Progress func(done, total int)
 	// Notice, if set, is told what was done unasked: that a damaged history was moved aside, and where to.
@@ -60,10 +58,7 @@ func (o HistoryOptions) paths() (historyPlaces, error) {
 		state = stateDir(env)
 	}
 	if cache == "" {
-		cache = filepath.Join(env.Home, ".cache", "treeline")
-		if dir := env.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-			cache = filepath.Join(dir, "treeline")
-		}
+		cache = CacheDir(env.Home, env.Getenv)
 	}
 	p := historyPlaces{
 		db: filepath.Join(state, "history.db"), own: true,

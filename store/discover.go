@@ -172,7 +172,13 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	defer b.Close()
 	var logs []backend.Log
 	layout := src.Dialect.Layout()
-	for log, err := range b.List(ctx, "") {
+	names, named := byNames(src.Dialect)
+	named = named && opt.Dialect == nil
+	list := b.List
+	if g, ok := b.(glimpser); ok && !named {
+		list = g.Names // peek finds out the rest
+	}
+	for log, err := range list(ctx, "") {
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -183,6 +189,9 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 			continue
 		}
 		if layout.Owns(log.Name) {
+			if len(logs) == cap(logs) {
+				logs = slices.Grow(logs, max(64, len(logs)))
+			}
 			logs = append(logs, log)
 		}
 	}
@@ -191,8 +200,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	for i, log := range logs {
 		rows[i] = Row{Source: src, Path: below + filepath.FromSlash(log.Name), Log: log}
 	}
-	names, ok := byNames(src.Dialect)
-	if ok && opt.Dialect == nil {
+	if named {
 		s.listNames(ctx, b, names, src.Dialect, rows)
 		return rows, nil
 	}
@@ -200,11 +208,33 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if opt.Dialect == nil { // logs of runs belong to Runs, wherever they lie
-		rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Err == nil && r.Dialect != nil && isRuns(r.Dialect) })
-	}
+	rows = keep(rows, func(r *Row) bool {
+		switch {
+		case r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist):
+			return false // it went away between its name and the look at it
+		case opt.Dialect == nil && r.Err == nil && r.Dialect != nil && isRuns(r.Dialect):
+			return false // logs of runs belong to Runs, wherever they lie
+		}
+		return true
+	})
 	s.placeRows(rows)
 	return rows, nil
+}
+
+// keep leaves out the rows that are not wanted. Rows are large, and mostly all are: then none is moved.
+func keep(rows []Row, wanted func(*Row) bool) []Row {
+	n := 0
+	for i := range rows {
+		if !wanted(&rows[i]) {
+			continue
+		}
+		if n < i {
+			rows[n] = rows[i]
+		}
+		n++
+	}
+	clear(rows[n:])
+	return rows[:n]
 }
 
 // canonical makes two spellings of one directory equal.

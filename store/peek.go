@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -57,13 +58,13 @@ const (
 
 // peek fills in a row.
 func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions, buf *peekBuffer) {
+	head, tail, err := buf.begin(ctx, b, row)
 	length := row.Log.Size
 	size, end := int64(headSize), int64(tailSize)
 	if length <= headSize+tailSize {
-		size = length // one read is enough, and all is known
+		size = length
 	}
-	for {
-		head, tail, err := buf.read(ctx, b, row.Log, size, end)
+	for ; ; head, tail, err = buf.read(ctx, b, row.Log, size, end) {
 		if err != nil {
 			row.Err = err
 			return
@@ -99,6 +100,30 @@ func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListO
 // ender is a backend that reads both ends of a log at once, cheaper than an Opener does.
 type ender interface {
 	Ends(ctx context.Context, at backend.Log, head, tail []byte) (inHead, inTail int, err error)
+}
+
+// glimpser is a backend in which the names of logs are had for less than their Logs, and a Log together with its ends.
+type glimpser interface {
+	Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error]
+	Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error)
+}
+
+// begin gives the ends of a row's log, or all of it where one read is enough. Where no more than the name of the log is
+// known, it fills in the rest.
+func (buf *peekBuffer) begin(ctx context.Context, b backend.Backend, row *Row) (head, tail []byte, err error) {
+	g, ok := b.(glimpser)
+	if !ok || row.Log.Generation != "" {
+		size := int64(headSize)
+		if row.Log.Size <= headSize+tailSize {
+			size = row.Log.Size
+		}
+		return buf.read(ctx, b, row.Log, size, tailSize)
+	}
+	if cap(buf.head) < headSize+tailSize {
+		buf.head = make([]byte, headSize+tailSize)
+	}
+	row.Log, head, tail, err = g.Glimpse(ctx, row.Log.Name, buf.head[:headSize+tailSize], tailSize)
+	return head, tail, err
 }
 
 // read gives the first bytes of a log and, where they do not reach them, the last ones.

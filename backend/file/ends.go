@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -29,6 +30,43 @@ func (b *Backend) Ends(ctx context.Context, at backend.Log, head, tail []byte) (
 		return 0, 0, failed(at.Name, err)
 	}
 	return inHead, inTail, nil
+}
+
+// Glimpse opens a log by its name and gives what it is, as List would, together with its beginning and its end: all of a
+// log that room has place for, otherwise the last bytes of it in the last tail bytes of room, and the first in what is
+// left. Who lists the names alone and then has a glimpse of each log saves a stat of every file. Of a log that cannot be
+// read it gives, beside the error, what it is.
+func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error) {
+	path, err := b.begin(ctx, name)
+	if err != nil {
+		return backend.Log{Name: name}, nil, nil, err
+	}
+	f, err := b.fs.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		at = backend.Log{Name: name}
+		if info, serr := b.fs.Stat(path); serr == nil {
+			at = logOf(name, info)
+		}
+		return at, nil, nil, failed(name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return backend.Log{Name: name}, nil, nil, failed(name, err)
+	}
+	if !info.Mode.IsRegular() {
+		return backend.Log{Name: name}, nil, nil, fmt.Errorf("%s: %w: not a regular file", name, backend.ErrNotExist)
+	}
+	at = logOf(name, info)
+	if at.Size <= int64(len(room)) {
+		head = room[:at.Size]
+	} else {
+		head, end = room[:len(room)-tail], room[len(room)-tail:]
+	}
+	if err := readEnds(f, at.Size, head, end); err != nil {
+		return at, nil, nil, failed(name, err)
+	}
+	return at, head, end, nil
 }
 
 func readEnds(r io.ReaderAt, size int64, head, tail []byte) error {

@@ -16,6 +16,16 @@ import (
 // List implements backend.Backend. It costs a stat per file and opens none; see the package comment for what the Logs are
 // good for. The Log beside an error names the folder or file that the error is about.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
+	return b.list(ctx, prefix, false)
+}
+
+// Names is List for those who want no more than the names, or look at each log anyway, see Glimpse: nothing else in its
+// Logs is filled in, and no file is asked for. Some may not be there any more.
+func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
+	return b.list(ctx, prefix, true)
+}
+
+func (b *Backend) list(ctx context.Context, prefix string, bare bool) iter.Seq2[backend.Log, error] {
 	return func(yield func(backend.Log, error) bool) {
 		if b.closed.Load() {
 			yield(backend.Log{}, backend.ErrClosed)
@@ -31,7 +41,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			}
 			dir = path
 		}
-		l := lister{Backend: b, ctx: ctx, prefix: prefix, yield: yield, start: dir, watches: b.watching()}
+		l := lister{Backend: b, ctx: ctx, prefix: prefix, yield: yield, start: dir, bare: bare, watches: b.watching()}
 		l.folder(start, dir)
 	}
 }
@@ -43,6 +53,7 @@ type lister struct {
 	prefix  string
 	yield   func(backend.Log, error) bool
 	start   string   // where the walk begins
+	bare    bool     // names are enough
 	entered []string // real paths of the root, of start, and of folders entered through symbolic links
 	watches []*watch // that are to tell of the folders of this walk
 }
@@ -81,7 +92,7 @@ func (l *lister) folder(name, dir string) bool {
 		if base, isDir := strings.CutSuffix(it.key, "/"); isDir {
 			more = l.folder(name+base, dir+base)
 		} else {
-			more = l.file(name+base, dir+base, it.info)
+			more = l.file(name+base, dir, base, it.info)
 		}
 		if !more {
 			return false
@@ -131,8 +142,8 @@ func overlap(a, b string) bool {
 	return a[:n] == b[:n]
 }
 
-// file yields one log.
-func (l *lister) file(name, path string, info durable.Info) bool {
+// file yields one log; dir ends in a separator.
+func (l *lister) file(name, dir, base string, info durable.Info) bool {
 	if l.ctx.Err() != nil {
 		l.yield(backend.Log{}, context.Cause(l.ctx))
 		return false
@@ -141,9 +152,12 @@ func (l *lister) file(name, path string, info durable.Info) bool {
 		// A name that is not UTF-8. It exists and holds something, so it is not passed over in silence.
 		return l.yield(backend.Log{Name: name}, fmt.Errorf("%q: %w", name, backend.ErrName))
 	}
+	if l.bare {
+		return l.yield(backend.Log{Name: name}, nil)
+	}
 	if info == (durable.Info{}) {
 		var err error
-		if info, err = l.fs.Stat(path); gone(err) {
+		if info, err = l.fs.Stat(dir + base); gone(err) {
 			return true
 		} else if err != nil {
 			return l.yield(backend.Log{Name: name}, failed(name, err))

@@ -289,3 +289,60 @@ func TestEnds(t *testing.T) {
 		t.Errorf("cut: %v", err)
 	}
 }
+
+// Who has the names of logs has a glimpse of each, for one stat less.
+func TestGlimpse(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{"a/log.jsonl": "0123456789", "log.jsonl": ""} {
+		if err := put(root, name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := open(t, root, file.Options{})
+	var listed, named []string
+	known := map[string]backend.Log{}
+	for at, err := range b.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, at.Name)
+		known[at.Name] = at
+	}
+	for at, err := range b.Names(t.Context(), "") {
+		if err != nil || at != (backend.Log{Name: at.Name}) {
+			t.Errorf("%+v, %v", at, err)
+		}
+		named = append(named, at.Name)
+	}
+	if !slices.Equal(listed, named) {
+		t.Errorf("listed %q, named %q", listed, named)
+	}
+	for _, tc := range []struct {
+		name      string
+		room      int
+		tail      int
+		head, end string
+	}{
+		{"a/log.jsonl", 5, 2, "012", "89"}, {"a/log.jsonl", 9, 4, "01234", "6789"}, {"a/log.jsonl", 10, 4, "0123456789", ""},
+		{"a/log.jsonl", 4, 0, "0123", ""}, {"log.jsonl", 4, 2, "", ""},
+	} {
+		at, head, end, err := b.Glimpse(t.Context(), tc.name, make([]byte, tc.room), tc.tail)
+		if err != nil || at != known[tc.name] || string(head) != tc.head || string(end) != tc.end {
+			t.Errorf("%s, %d bytes, %d of them at the end: %q, %q, %+v, %v", tc.name, tc.room, tc.tail, head, end, at, err)
+		}
+	}
+	for name, want := range map[string]error{"gone.jsonl": backend.ErrNotExist, "a": backend.ErrNotExist, "../log.jsonl": backend.ErrName} {
+		if at, _, _, err := b.Glimpse(t.Context(), name, make([]byte, 4), 2); !errors.Is(err, want) || at.Generation != "" {
+			t.Errorf("%s: %+v, %v", name, at, err)
+		}
+	}
+	path := filepath.Join(root, "log.jsonl")
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	// Who may read everything all the same sees the log; nobody else learns more than what it is.
+	at, _, _, err := b.Glimpse(t.Context(), "log.jsonl", make([]byte, 4), 2)
+	if at != known["log.jsonl"] || err != nil && !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("one that must not be read: %+v, %v", at, err)
+	}
+}

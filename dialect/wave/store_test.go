@@ -73,6 +73,11 @@ func (c counting) Ends(ctx context.Context, at backend.Log, head, tail []byte) (
 	return c.Backend.Ends(ctx, at, head, tail)
 }
 
+func (c counting) Glimpse(ctx context.Context, name string, room []byte, tail int) (backend.Log, []byte, []byte, error) {
+	*c.opened++
+	return c.Backend.Glimpse(ctx, name, room, tail)
+}
+
 func (b *bench) must(err error) {
 	b.Helper()
 	if err != nil {

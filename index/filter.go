@@ -23,6 +23,16 @@ func (q *Query) May(sig []byte) bool {
 	return q.filter.may(sig[1:])
 }
 
+// CountTerms adds one for each term that may occur in a chunk with this signature.
+func (q *Query) CountTerms(sig []byte, counts []int) {
+	all := len(sig) == 0 || sig[0]&0xf0 != sigVersion || sig[0]&flagAll != 0
+	for i := range q.filter.subs {
+		if all || q.filter.subs[i].may(sig[1:]) {
+			counts[i]++
+		}
+	}
+}
+
 // Selective says whether signatures can tell anything about the query: one that is not makes a search read everything.
 func (q *Query) Selective() bool { return q.filter.selective() }
 

@@ -1,9 +1,11 @@
-package index
+package index_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/index"
 )
 
 // FuzzParseQuery: whatever people type is a query or an error, and a query can be asked.
@@ -13,14 +15,14 @@ func FuzzParseQuery(f *testing.F) {
 		f.Add(s, true, true)
 	}
 	f.Fuzz(func(t *testing.T, text string, re, exact bool) {
-		q, err := ParseQuery(text, QueryOptions{Regexp: re, Case: exact})
+		q, err := index.ParseQuery(text, index.QueryOptions{Regexp: re, Case: exact})
 		if err != nil {
 			return
 		}
 		if q.Terms() == 0 {
 			t.Errorf("%q: a query without a term", text)
 		}
-		q.Match([]Text{{FieldUser, text}})
+		q.Match([]index.Text{{index.FieldUser, text}})
 		q.May(nil)
 		q.Scan([]byte(text), false, func(from, to int) bool { return from <= to })
 		q.Substrings()
@@ -35,15 +37,15 @@ func FuzzNothingHeldBack(f *testing.F) {
 	f.Add("ПРИВЕТ 你好👍", "привет", false, false)
 	f.Add("x <b> y", "a|(b>)", true, false)
 	f.Fuzz(func(t *testing.T, text, query string, re, exact bool) {
-		q, err := ParseQuery(query, QueryOptions{Regexp: re, Case: exact})
+		q, err := index.ParseQuery(query, index.QueryOptions{Regexp: re, Case: exact})
 		if err != nil {
 			return
 		}
 		text = strings.ToValidUTF8(text, "\ufffd")
-		if _, ok := q.Match([]Text{{FieldUser, text}}); !ok {
+		if _, ok := q.Match([]index.Text{{index.FieldUser, text}}); !ok {
 			return
 		}
-		var s Signer
+		var s index.Signer
 		s.Add([]byte(text), 0, 1)
 		sig := s.Finish()[0].Sig
 		if !q.May(sig) {
@@ -54,7 +56,7 @@ func FuzzNothingHeldBack(f *testing.F) {
 			t.Fatal(err)
 		}
 		found := false
-		q.Scan(record, Odd(sig), func(int, int) bool { found = true; return true })
+		q.Scan(record, index.Odd(sig), func(int, int) bool { found = true; return true })
 		if !found {
 			t.Errorf("%q holds back %q", record, query)
 		}

@@ -1,100 +1,19 @@
-package index
+package index_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf16"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/indextest"
 )
 
-// pieces are what random texts and queries are made of: they meet each other often, and at odd places.
-var pieces = []string{
-	"parse", "Header", "HTTP", "parseHeader", "HTTPHeader", "parse_header", "foo-bar.go/x", "getURLs", "utf8", "x1y2", "a", "K", "s", "Kelvin", "\u212a", "ſ",
-	"strasse", "Straße", "STRASSE", "ẞ", "é", "e\u0301", "É", "Привет", "ПРИВЕТ", "ΣΊΣΥΦΟΣ", "σίσυφος", "ǅ", "ü", "İ", "ı",
-	"你好", "世界", "你", "カタカナ", "ー", "ไทย", "한국어", "👍", "👍🏽", "❤️", "→", "—", "…", "\u00a0", "\ufffd",
-	"_", "-", ".", "/", ":", "\"", "\\", "<b>", "&", "'", "\n", "\t", " ", "  ", " ", " ", "\x1b[31m", "the", "word", "words", "sword", "42", "1024", "deadBEEF",
-	"aBcDeFgHiJkLmNoPqRsTuVwXyZ", strings.Repeat("longRun", 10), strings.Repeat("x", 70), `\u0041`, "C:\\users\\x", "nfoo", "foo",
-}
-
-func randomText(r *rand.Rand, most int) string {
-	var b strings.Builder
-	for range r.IntN(most + 1) {
-		b.WriteString(pieces[r.IntN(len(pieces))])
-		if r.IntN(3) == 0 {
-			b.WriteByte(' ')
-		}
-	}
-	return b.String()
-}
-
-// randomQuery takes terms from the texts, so that many match, or makes them up.
-func randomQuery(r *rand.Rand, texts []Text) oracleQuery {
-	q := oracleQuery{exact: r.IntN(4) == 0, fields: FieldAll}
-	if r.IntN(4) == 0 {
-		q.fields = 1 << r.IntN(5)
-	}
-	for n := 1 + r.IntN(3); n > 0; n-- {
-		var body []rune
-		if len(texts) > 0 && r.IntN(4) > 0 {
-			text := []rune(texts[r.IntN(len(texts))].Text)
-			if len(text) > 0 {
-				i := r.IntN(len(text))
-				body = text[i:min(len(text), i+1+r.IntN(12))]
-			}
-		} else {
-			body = []rune(pieces[r.IntN(len(pieces))])
-		}
-		body = []rune(strings.TrimSpace(string(body)))
-		if !q.exact && r.IntN(3) == 0 {
-			for i := range body {
-				body[i] = unicode.SimpleFold(body[i])
-			}
-		}
-		if len(strings.TrimSpace(string(body))) == 0 {
-			continue
-		}
-		q.terms = append(q.terms, oracleTerm{body: string(body), left: r.IntN(3) > 0, right: r.IntN(3) > 0, not: len(q.terms) > 0 && r.IntN(4) == 0})
-	}
-	if r.IntN(5) == 0 && len(q.terms) > 0 {
-		q.re = randomRegexp(r, q)
-		q.terms = nil
-	}
-	return q
-}
-
-func randomRegexp(r *rand.Rand, q oracleQuery) *regexp.Regexp {
-	part := func() string {
-		s := regexp.QuoteMeta(q.terms[r.IntN(len(q.terms))].body)
-		switch r.IntN(6) {
-		case 0:
-			return s + "?"
-		case 1:
-			return "(" + s + ")+"
-		case 2:
-			return "(?:" + s + "|" + regexp.QuoteMeta(pieces[r.IntN(len(pieces))]) + ")"
-		case 3:
-			return s + `\w*`
-		case 4:
-			return `\b` + s
-		}
-		return s
-	}
-	text := part()
-	if r.IntN(2) == 0 {
-		text += ".*" + part()
-	}
-	if !q.exact {
-		text = "(?i:" + text + ")"
-	}
-	return regexp.MustCompile(text)
-}
-
 // record spells texts as a record, in one of the ways in which programs spell JSON.
-func record(r *rand.Rand, texts []Text) []byte {
+func record(r *rand.Rand, texts []index.Text) []byte {
 	way := r.IntN(4)
 	var b strings.Builder
 	b.WriteString(`{"id":"deadbeef","texts":[`)
@@ -140,11 +59,11 @@ func TestFindsWhatTheOracleFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	found := 0
 	for range 20_000 {
-		var texts []Text
+		var texts []index.Text
 		for range 1 + r.IntN(3) {
-			texts = append(texts, Text{Field: 1 << r.IntN(5), Text: randomText(r, 8)})
+			texts = append(texts, index.Text{Field: 1 << r.IntN(5), Text: indextest.RandomText(r, 8)})
 		}
-		if checkQuery(t, r, texts, randomQuery(r, texts)) {
+		if checkQuery(t, r, texts, indextest.Random(r, texts)) {
 			found++
 		}
 	}
@@ -154,23 +73,23 @@ func TestFindsWhatTheOracleFinds(t *testing.T) {
 }
 
 // checkQuery compares one query on one entry with the oracle, and says whether it matches.
-func checkQuery(t *testing.T, r *rand.Rand, texts []Text, o oracleQuery) bool {
+func checkQuery(t *testing.T, r *rand.Rand, texts []index.Text, o indextest.Query) bool {
 	t.Helper()
-	opt, text := QueryOptions{Case: o.exact, Fields: o.fields}, o.text()
-	if o.re != nil {
-		opt.Regexp, opt.Case, text = true, true, o.re.String() // it says itself whether case matters
+	opt, text := index.QueryOptions{Case: o.Case, Fields: o.Fields}, o.Text()
+	if o.Regexp != nil {
+		opt.Regexp, opt.Case, text = true, true, o.Regexp.String() // it says itself whether case matters
 	}
-	if o.re == nil && (len(o.terms) == 0 || o.terms[0].not) {
+	if o.Regexp == nil && (len(o.Terms) == 0 || o.Terms[0].Not) {
 		return false
 	}
-	q, err := ParseQuery(text, opt)
+	q, err := index.ParseQuery(text, opt)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	want := o.matches(texts)
+	want := o.Matches(texts)
 	m, got := q.Match(texts)
 	if got != want {
-		t.Fatalf("query %q (case %v, fields %b) in %q: %v, want %v", text, o.exact, o.fields, texts, got, want)
+		t.Fatalf("query %q (case %v, fields %b) in %q: %v, want %v", text, o.Case, o.Fields, texts, got, want)
 	}
 	if !got {
 		return false
@@ -180,31 +99,31 @@ func checkQuery(t *testing.T, r *rand.Rand, texts []Text, o oracleQuery) bool {
 			t.Fatalf("query %q: mark %v in %q", text, mark, texts[m.Text].Text)
 		}
 	}
-	var s Signer
+	var s index.Signer
 	for _, x := range texts {
 		s.Add([]byte(x.Text), 10, 20)
 	}
 	chunk := s.Finish()[0]
 	if !q.May(chunk.Sig) {
-		t.Fatalf("query %q (case %v): the signature of %q says that it cannot match", text, o.exact, texts)
+		t.Fatalf("query %q (case %v): the signature of %q says that it cannot match", text, o.Case, texts)
 	}
 	data := append(append([]byte(`{"other":1}`+"\n"), record(r, texts)...), "\n{\"last\":true}"...)
 	line := false
-	q.Scan(data, Odd(chunk.Sig), func(from, to int) bool {
+	q.Scan(data, index.Odd(chunk.Sig), func(from, to int) bool {
 		line = line || from == len(`{"other":1}`)+1
 		return true
 	})
 	if !line {
-		t.Fatalf("query %q (case %v): passed over %s", text, o.exact, data)
+		t.Fatalf("query %q (case %v): passed over %s", text, o.Case, data)
 	}
 	return true
 }
 
 func TestParseQuery(t *testing.T) {
 	for text, want := range map[string]string{
-		"":           ErrEmptyQuery.Error(),
-		"  \t ":      ErrEmptyQuery.Error(),
-		`""`:         ErrEmptyQuery.Error(),
+		"":           index.ErrEmptyQuery.Error(),
+		"  \t ":      index.ErrEmptyQuery.Error(),
+		`""`:         index.ErrEmptyQuery.Error(),
 		"-foo":       "nothing to search for: at least one term must be without a minus",
 		"foo -bar":   "",
 		"-":          "",
@@ -214,7 +133,7 @@ func TestParseQuery(t *testing.T) {
 		"foo*":       "",
 		"*foo*":      "",
 	} {
-		_, err := ParseQuery(text, QueryOptions{})
+		_, err := index.ParseQuery(text, index.QueryOptions{})
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -223,7 +142,7 @@ func TestParseQuery(t *testing.T) {
 			t.Errorf("%q: error %q, want %q", text, got, want)
 		}
 	}
-	if _, err := ParseQuery("a)(b", QueryOptions{Regexp: true}); err == nil {
+	if _, err := index.ParseQuery("a)(b", index.QueryOptions{Regexp: true}); err == nil {
 		t.Error("an expression that is none was taken")
 	}
 }
@@ -255,18 +174,18 @@ func TestMatchExamples(t *testing.T) {
 		{`a -"b c"`, "a b d", true},
 		{"HEADER", "header", true},
 	} {
-		q, err := ParseQuery(c.query, QueryOptions{})
+		q, err := index.ParseQuery(c.query, index.QueryOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, got := q.Match([]Text{{FieldUser, c.text}}); got != c.want {
+		if _, got := q.Match([]index.Text{{index.FieldUser, c.text}}); got != c.want {
 			t.Errorf("%q in %q: %v, want %v", c.query, c.text, got, c.want)
 		}
 	}
 }
 
 func TestSubstrings(t *testing.T) {
-	q, err := ParseQuery(`arseHead "a phrase"`, QueryOptions{})
+	q, err := index.ParseQuery(`arseHead "a phrase"`, index.QueryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,10 +193,10 @@ func TestSubstrings(t *testing.T) {
 	if !ok {
 		t.Fatal("a plain word is none")
 	}
-	if _, ok := sub.Match([]Text{{FieldUser, "parseHeader is a phrase"}}); !ok {
+	if _, ok := sub.Match([]index.Text{{index.FieldUser, "parseHeader is a phrase"}}); !ok {
 		t.Error("the word is not found as a substring")
 	}
-	if _, ok := sub.Match([]Text{{FieldUser, "parseHeader is a phrasebook"}}); ok {
+	if _, ok := sub.Match([]index.Text{{index.FieldUser, "parseHeader is a phrasebook"}}); ok {
 		t.Error("the phrase is found as a substring")
 	}
 	if _, ok := sub.Substrings(); ok {
@@ -288,14 +207,14 @@ func TestSubstrings(t *testing.T) {
 func TestSnippet(t *testing.T) {
 	long := strings.Repeat("before ", 40) + "the\n\n  match" + strings.Repeat(" after", 40)
 	at := strings.Index(long, "the\n")
-	piece, marks := Snippet(long, [][2]int{{at, at + len("the\n\n  match")}}, 60)
+	piece, marks := index.Snippet(long, [][2]int{{at, at + len("the\n\n  match")}}, 60)
 	if got := piece[marks[0][0]:marks[0][1]]; len(marks) != 1 || got != "the match" {
 		t.Errorf("marked %q in %q", got, piece)
 	}
 	if !strings.HasPrefix(piece, "…before") || !strings.HasSuffix(piece, "…") {
 		t.Errorf("%q does not say that something was left out", piece)
 	}
-	if piece, marks = Snippet("all of it", [][2]int{{0, 3}, {7, 9}}, 60); piece != "all of it" || len(marks) != 2 {
+	if piece, marks = index.Snippet("all of it", [][2]int{{0, 3}, {7, 9}}, 60); piece != "all of it" || len(marks) != 2 {
 		t.Errorf("%q %v", piece, marks)
 	}
 }

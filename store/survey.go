@@ -161,6 +161,7 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 		c.from, c.to = r.Offset, r.Offset+int64(len(r.Data))
 		if h := c.builder.Header(); !header && h.Raw != nil {
 			header = true
+			c.from = 0 // its title may stand in a record before it
 			headerTexts(h, c.take)
 		}
 		for i := before; i < c.builder.Len(); i++ {

@@ -22,8 +22,13 @@ func headerTexts(h session.Header, take func(index.Field, string)) {
 	}
 }
 
-// searchTexts gives what search looks at in an entry, in order. raw is the entry's record.
-func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+// searchTexts gives what search looks at in an entry, in order. raw is the entry's record. Empty texts are none.
+func searchTexts(c session.Codec, e session.Entry, raw []byte, takeAny func(index.Field, string)) error {
+	take := func(f index.Field, text string) {
+		if text != "" {
+			takeAny(f, text)
+		}
+	}
 	own := fieldOf(e.Role)
 	switch e.Kind {
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:

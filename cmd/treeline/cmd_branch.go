@@ -21,10 +21,13 @@ func (a *app) branchCommand() *cobra.Command {
 		Long: "Move the leaf to an entry: what is appended next goes on from there, and what was behind it stays, as another branch.\n" +
 			"none is the place before the first entry. The id of the entry that is the leaf now is printed.\n\n" +
 			"So that the agent too goes on there, an entry that the model does not see is appended; with --summary it is one that tells\n" +
-			"the model what happened on the branch that is left. With --durable=false nothing is written: it is only tried." + sessionHelp,
+			"the model what happened on the branch that is left. With --durable=false nothing is written: it is only tried." + sessionHelp + pairHelp,
 		Example: "  treeline branch @last 5a60be28\n  treeline branch @last 5a60be28 --summary 'Rounding at the end did not work.'\n  treeline branch @last none",
-		Args:    args("<session>", "<entry>"),
+		Args: func(cmd *cobra.Command, given []string) error {
+			return args("<session>", "<entry>")(cmd, entryArgs(given))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = entryArgs(args)
 			if !durable && summary != "" {
 				return errNothing(cmd, "--summary is written: it cannot be had with --durable=false")
 			}

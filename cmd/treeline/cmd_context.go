@@ -26,11 +26,15 @@ func (a *app) contextCommand() *cobra.Command {
 		Short: "Show what the model would see",
 		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, models and mode\n" +
 			"that hold there. Messages that the session has are printed byte for byte as they stand in it. codelia also tells the\n" +
-			"model when a session goes on in another directory; see --cwd." + sessionHelp,
+			"model when a session goes on in another directory; see --cwd." + sessionHelp + entryHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.open(cmd.Context(), cmd, args[0], f)
+			ref, leaf, err := oneLeaf(cmd, args[0], "leaf", leaf)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), cmd, ref, f)
 			if err != nil {
 				return err
 			}

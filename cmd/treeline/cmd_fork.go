@@ -18,18 +18,22 @@ func (a *app) forkCommand() *cobra.Command {
 		Use:   "fork <session>",
 		Short: "Copy a session and go on in the copy",
 		Long: "Copy a session, with all its branches, into a new one that names the old one as its parent; with --at only the way to\n" +
-			"that entry. The session that is copied is not touched. The file of the copy is printed." + sessionHelp,
+			"that entry. The session that is copied is not touched. The file of the copy is printed." + sessionHelp + entryHelp,
 		Example: "  treeline fork @last\n  treeline fork 01a1dcc8 --cwd ~/src/other\n  treeline fork @last --at 5a60be28",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("at") && at == "" {
 				return errNothing(cmd, "--at is empty")
 			}
+			ref, at, err := oneLeaf(cmd, args[0], "at", at)
+			if err != nil {
+				return err
+			}
 			opt, err := f.options(a, cmd)
 			if err != nil {
 				return err
 			}
-			sess, err := a.fork(cmd.Context(), args[0], cwd, at, opt)
+			sess, err := a.fork(cmd.Context(), ref, cwd, at, opt)
 			if err != nil {
 				return err
 			}

@@ -17,15 +17,17 @@ func (a *app) labelCommand() *cobra.Command {
 		Use:   "label <session> <entry> [LABEL]",
 		Short: "Name an entry",
 		Long: "Give an entry a label, by which people find it again, or take it away with --clear. Without either the label that it has\n" +
-			"is printed, and nothing is written." + sessionHelp,
+			"is printed, and nothing is written." + sessionHelp + pairHelp,
 		Example: "  treeline label @last 5a60be28 decision\n  treeline label @last 5a60be28 --clear",
 		Args: func(cmd *cobra.Command, given []string) error {
+			given = entryArgs(given)
 			if len(given) == 3 {
 				return nil
 			}
 			return args("<session>", "<entry>")(cmd, given)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = entryArgs(args)
 			switch {
 			case clear && len(args) == 3:
 				return errNothing(cmd, "a label and --clear contradict each other")

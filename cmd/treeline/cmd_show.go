@@ -22,11 +22,15 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Read a session",
 		Long: "Show the conversation from its beginning to the leaf, or to another entry, as a transcript. What tools were told and\n" +
 			"answered is folded, and messages that an extension hides are left out, unless --all is given.\n" +
-			"With --json each entry is one object on a line of its own." + sessionHelp,
-		Example: "  treeline show @last\n  treeline show 01a1dcc8 --all\n  treeline show session.jsonl --json | jq -r 'select(.role==\"user\").parts[].text'",
+			"With --json each entry is one object on a line of its own." + sessionHelp + entryHelp,
+		Example: "  treeline show @last\n  treeline show 01a1dcc8 --all\n  treeline show 01a1dcc8#5a60be28\n  treeline show session.jsonl --json | jq -r 'select(.role==\"user\").parts[].text'",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.open(cmd.Context(), cmd, args[0], f)
+			ref, leaf, err := oneLeaf(cmd, args[0], "leaf", leaf)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), cmd, ref, f)
 			if err != nil {
 				return err
 			}

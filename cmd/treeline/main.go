@@ -90,6 +90,7 @@ func (a *app) root() *cobra.Command {
 		a.showCommand(),
 		a.treeCommand(),
 		a.contextCommand(),
+		a.searchCommand(),
 		a.watchCommand(),
 		a.checkCommand(),
 		a.historyCommand(),

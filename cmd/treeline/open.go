@@ -82,6 +82,47 @@ func (f *sessionFlags) add(cmd *cobra.Command) {
 // sessionHelp explains, in the help of every command that takes one, what a session is called.
 const sessionHelp = "\n\n<session> is a file, the id of a session, the beginning of one, or @last: the newest of this directory."
 
+// entryHelp follows sessionHelp where the session may be named together with an entry.
+const entryHelp = "\nWith #ID behind it, as 'treeline search' prints it, it is the session at that entry."
+
+// pairHelp is entryHelp for commands that take a session and an entry.
+const pairHelp = "\nsession#entry, as 'treeline search' prints it, stands for <session> <entry>."
+
+// splitEntry takes the entry off a name as search prints it, session#entry. A file may have such a name of its own.
+func splitEntry(ref string) (name, entry string) {
+	i := strings.LastIndexByte(ref, '#')
+	if i <= 0 || i == len(ref)-1 {
+		return ref, ""
+	}
+	if _, err := os.Stat(ref); err == nil {
+		return ref, ""
+	}
+	return ref[:i], ref[i+1:]
+}
+
+// entryArgs makes of session#entry, for commands that take both, the two arguments that it stands for.
+func entryArgs(given []string) []string {
+	if len(given) == 0 {
+		return given
+	}
+	if name, entry := splitEntry(given[0]); entry != "" {
+		return append([]string{name, entry}, given[1:]...)
+	}
+	return given
+}
+
+// oneLeaf decides between the entry in a name and that of a flag: only one of them may be given.
+func oneLeaf(cmd *cobra.Command, ref, flag, value string) (name, leaf string, err error) {
+	name, entry := splitEntry(ref)
+	switch {
+	case entry == "":
+		return name, value, nil
+	case value != "":
+		return "", "", usageError{fmt.Errorf("%s and --%s both name an entry", ref, flag), cmd}
+	}
+	return name, entry, nil
+}
+
 // open opens the session that someone named.
 func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessionFlags) (*store.Session, error) {
 	s, err := a.store()

@@ -1,42 +1,48 @@
-package index
+// Package indextest says what a query finds in the plainest way, for tests that compare: an oracle, and random queries and
+// texts that meet each other often.
+package indextest
 
 import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/treeline-dev/treeline/index"
 )
 
-// The oracle says what the package comment says, in the plainest way and with nothing of the package's own code: it makes
+// The oracle says what the comment of package index says, in the plainest way and with nothing of that package's code: it makes
 // lists of characters and tries every place.
 
-type oracleTerm struct {
-	body        string // of a word or phrase
-	left, right bool   // boundaries
-	not         bool
+// Term is a word or a phrase.
+type Term struct {
+	Body        string
+	Left, Right bool // it must begin, and end, at a boundary
+	Not         bool
 }
 
-type oracleQuery struct {
-	terms  []oracleTerm
-	re     *regexp.Regexp
-	exact  bool
-	fields Field
+// Query is a query in its parts.
+type Query struct {
+	Terms  []Term
+	Regexp *regexp.Regexp // instead of Terms
+	Case   bool
+	Fields index.Field
 }
 
-// text spells the query as a user would.
-func (q oracleQuery) text() string {
+// Text spells the query as a user would.
+func (q Query) Text() string {
 	var parts []string
-	for _, t := range q.terms {
-		s := t.body
-		if strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsAny(s, `"*`) || strings.HasPrefix(s, "-") {
+	for _, t := range q.Terms {
+		s := t.Body
+		if t.quoted() {
 			s = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 		}
-		if !t.left {
+		if !t.Left {
 			s = "*" + s
 		}
-		if !t.right {
+		if !t.Right {
 			s += "*"
 		}
-		if t.not {
+		if t.Not {
 			s = "-" + s
 		}
 		parts = append(parts, s)
@@ -44,20 +50,40 @@ func (q oracleQuery) text() string {
 	return strings.Join(parts, " ")
 }
 
-func (q oracleQuery) matches(texts []Text) bool {
+// quoted says whether the term can be spelled only in quotes.
+func (t Term) quoted() bool {
+	return strings.ContainsFunc(t.Body, unicode.IsSpace) || strings.ContainsAny(t.Body, `"*`) || strings.HasPrefix(t.Body, "-")
+}
+
+// Substrings gives the query with its plain words as substrings; ok is false where it has none.
+func (q Query) Substrings() (sub Query, ok bool) {
+	terms := q.Terms
+	q.Terms = nil
+	for _, t := range terms {
+		if t.Left && t.Right && !t.Not && !t.quoted() {
+			t.Left, t.Right = false, false
+			ok = true
+		}
+		q.Terms = append(q.Terms, t)
+	}
+	return q, ok
+}
+
+// Matches says whether an entry with these texts is found.
+func (q Query) Matches(texts []index.Text) bool {
 	occurs := func(f func(string) bool) bool {
 		for _, t := range texts {
-			if t.Field&q.fields != 0 && f(t.Text) {
+			if t.Field&q.Fields != 0 && f(t.Text) {
 				return true
 			}
 		}
 		return false
 	}
-	if q.re != nil {
-		return occurs(q.re.MatchString)
+	if q.Regexp != nil {
+		return occurs(q.Regexp.MatchString)
 	}
-	for _, t := range q.terms {
-		if occurs(func(s string) bool { return q.occursIn(t, []rune(s)) }) == t.not {
+	for _, t := range q.Terms {
+		if occurs(func(s string) bool { return q.occursIn(t, []rune(s)) }) == t.Not {
 			return false
 		}
 	}
@@ -65,12 +91,12 @@ func (q oracleQuery) matches(texts []Text) bool {
 }
 
 // occursIn tries every place. Each white space of the term takes any number of them.
-func (q oracleQuery) occursIn(t oracleTerm, text []rune) bool {
-	bounds := oracleBoundaries(text)
+func (q Query) occursIn(t Term, text []rune) bool {
+	bounds := boundaries(text)
 	var at func(want []rune, i int) bool
 	at = func(want []rune, i int) bool {
 		if len(want) == 0 {
-			return !t.right || bounds[i]
+			return !t.Right || bounds[i]
 		}
 		if i == len(text) {
 			return false
@@ -78,23 +104,23 @@ func (q oracleQuery) occursIn(t oracleTerm, text []rune) bool {
 		if unicode.IsSpace(want[0]) {
 			return unicode.IsSpace(text[i]) && (at(want, i+1) || at(want[1:], i+1))
 		}
-		return oracleSame(want[0], text[i], q.exact) && at(want[1:], i+1)
+		return alike(want[0], text[i], q.Case) && at(want[1:], i+1)
 	}
-	want := []rune(strings.Join(strings.Fields(t.body), " "))
+	want := []rune(strings.Join(strings.Fields(t.Body), " "))
 	for i := range text {
-		if (!t.left || bounds[i]) && at(want, i) {
+		if (!t.Left || bounds[i]) && at(want, i) {
 			return true
 		}
 	}
 	return false
 }
 
-func oracleSame(a, b rune, exact bool) bool {
+func alike(a, b rune, exact bool) bool {
 	return a == b || !exact && strings.EqualFold(string(a), string(b))
 }
 
-// oracleBoundaries says for each place of a text, its end included, whether it is a boundary.
-func oracleBoundaries(text []rune) []bool {
+// boundaries says for each place of a text, its end included, whether it is a boundary.
+func boundaries(text []rune) []bool {
 	inRun := func(r rune) bool {
 		for _, script := range []string{"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan",
 			"Bopomofo", "Yi", "Javanese", "Balinese", "Tai_Le", "New_Tai_Lue", "Tai_Tham", "Tai_Viet"} {

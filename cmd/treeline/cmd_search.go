@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// searchFlags are the flags of search.
+type searchFlags struct {
+	in            []string
+	source, cwd   string
+	since, until  string
+	label         string
+	regexp, exact bool
+	rank, json    bool
+	limit         int
+}
+
+// anyLabel is what --label means without a name: no label is a single newline.
+const anyLabel = "\n"
+
+func (a *app) searchCommand() *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "search QUERY",
+		Short: "Find entries in all sessions",
+		Long: "Find what was said, thought, called and answered in the sessions of all agents, newest first: also labels, titles,\n" +
+			"summaries, and the logs of runs. All words must occur in one entry, in any order and any case.\n\n" +
+			"  word          as a word: header finds parse_header, parseHeader and HTTPHeader, and not headers\n" +
+			"  \"a phrase\"    these words one behind the other, with any white space between them\n" +
+			"  head*         words that begin so;  *head*  anywhere, inside of words too\n" +
+			"  -word         entries without it;  -\"a phrase\" likewise\n\n" +
+			"Words may hold anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) are found\n" +
+			"anywhere. Where nothing is found, the words are looked for inside of others, and that is said.\n" +
+			"Put the query into quotes, or behind --, where the shell or a minus is in the way.\n\n" +
+			"A hit is printed as session#entry, which 'show', 'context', 'fork', 'branch' and 'label' take. The exit code is 0 where\n" +
+			"something was found, 1 where nothing was, 2 for a query that is none.",
+		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
+			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return usageError{errors.New("QUERY is missing"), cmd}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.search(cmd, strings.Join(args, " "), &f)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.in, "in", nil, "look only at what these `PARTS` of entries say: "+strings.Join(partWords, ", "))
+	flags.StringVar(&f.source, "source", "", "only sessions of the agent, dialect or folder `NAME`")
+	flags.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
+	flags.StringVar(&f.since, "since", "", "only entries since `WHEN`: "+whenHelp)
+	flags.StringVar(&f.until, "until", "", "only entries up to `WHEN`; a date is included")
+	flags.StringVar(&f.label, "label", "", "only entries with a label, or with this one: --label=`NAME`")
+	flags.Lookup("label").NoOptDefVal = anyLabel
+	flags.BoolVarP(&f.regexp, "regexp", "E", false, "the query is a regular expression (RE2)")
+	flags.BoolVar(&f.exact, "case", false, "upper and lower case are different")
+	flags.BoolVar(&f.rank, "rank", false, "best first, not newest: where the words are rare, and frequent in a short entry (BM25)")
+	flags.IntVarP(&f.limit, "limit", "n", 20, "print no more than `N` hits; 0 for all")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	// They fail only where there is no such flag.
+	_ = cmd.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(partWords, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("source", completeDialect)
+	return cmd
+}
+
+// partWords are what --in takes.
+var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
+
+// options makes of the flags what the store understands.
+func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error) {
+	opt = store.SearchOptions{
+		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
+		Labelled: f.label != "", Label: strings.TrimSuffix(f.label, anyLabel),
+	}
+	for _, word := range f.in {
+		i := slices.Index(partWords, word)
+		switch {
+		case i < 0:
+			return opt, fmt.Errorf("--in takes some of %s, not %q", strings.Join(partWords, ", "), word)
+		case word == "all":
+			opt.Fields |= index.FieldAll
+		default:
+			opt.Fields |= 1 << i
+		}
+	}
+	if f.limit < 0 {
+		return opt, errors.New("--limit is less than nothing")
+	}
+	if f.since != "" {
+		if opt.Since, err = parseWhen(f.since, now, false); err != nil {
+			return opt, fmt.Errorf("--since: %w", err)
+		}
+	}
+	if f.until != "" {
+		if opt.Until, err = parseWhen(f.until, now, true); err != nil {
+			return opt, fmt.Errorf("--until: %w", err)
+		}
+	}
+	return opt, nil
+}
+
+func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
+	opt, err := f.options(time.Now())
+	if err != nil {
+		return usageError{err, cmd}
+	}
+	if f.cwd != "" {
+		if opt.CWD, err = a.listDir(f.cwd, false); err != nil {
+			return err
+		}
+	}
+	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	show := a.newProgress("reading sessions", 0)
+	opt.Progress = func(p store.Progress) {
+		show.total = p.OfLogs
+		show.at(p.Logs)
+	}
+	res, err := s.Search(cmd.Context(), query, opt)
+	show.clear()
+	var none *store.QueryError
+	switch {
+	case errors.As(err, &none), errors.Is(err, store.ErrUnknownSource):
+		return usageError{err, cmd}
+	case err != nil:
+		return err
+	}
+	if res.Substring {
+		fmt.Fprintln(a.stderr, "treeline: no such words; these are parts of others")
+	}
+	err = a.page(cmd.Context(), func(ctx context.Context, out *output) error {
+		if f.json {
+			return searchJSON(out, res, f.regexp)
+		}
+		a.printHits(out, res.Hits)
+		return nil
+	})
+	if res.More && !f.json {
+		fmt.Fprintf(a.stderr, "treeline: there are more; --limit shows them\n")
+	}
+	if err == nil && len(res.Hits) == 0 {
+		return quietError{errors.New("nothing found")}
+	}
+	return err
+}
+
+// printHits prints hits for people: where, and below it what.
+func (a *app) printHits(out *output, hits []store.SearchHit) {
+	st := out.style
+	home := a.home()
+	now := time.Now()
+	for i := range hits {
+		h := &hits[i]
+		words := []string{st.yellow(hitRef(h, true)), st.cyan(hitWho(h)), hitWhen(h, out.width > 0, now)}
+		if h.Label != "" {
+			words = append(words, "["+oneLine(h.Label, 40)+"]")
+		}
+		if !h.OnPath {
+			words = append(words, st.red("abandoned branch"))
+		}
+		words = append(words, st.dim(hitPlace(h, home)))
+		fmt.Fprintln(out, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "  "))
+		fmt.Fprintln(out, "    "+marked(st, h.Snippet, h.Marks))
+	}
+}
+
+// hitRef is what 'show' takes.
+func hitRef(h *store.SearchHit, short bool) string {
+	if h.Run != nil {
+		id := h.Run.Header.RunID
+		if short {
+			id = h.Run.Short
+		}
+		return oneLine("run "+id, 0)
+	}
+	id := string(h.Session.ID)
+	if short {
+		id = h.Session.Short
+	}
+	if h.Entry != "" {
+		id += "#" + string(h.Entry)
+	}
+	return oneLine(id, 0)
+}
+
+// hitWho says whose words they are.
+func hitWho(h *store.SearchHit) string {
+	switch {
+	case h.Field == index.FieldThinking:
+		return "thinking"
+	case h.Field == index.FieldTool && h.Role == session.RoleAssistant:
+		return "tool call"
+	case h.Role != session.RoleNone:
+		return h.Role.String()
+	}
+	return oneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
+}
+
+func hitWhen(h *store.SearchHit, relative bool, now time.Time) string {
+	at, ok := h.Time.Time()
+	switch {
+	case !ok:
+		return ""
+	case relative:
+		return ago(at.Local(), now)
+	}
+	return at.Local().Format("2006-01-02 15:04")
+}
+
+// hitPlace says what session it is.
+func hitPlace(h *store.SearchHit, home string) string {
+	if h.Run != nil {
+		return tilde(oneLine(h.Run.CWD(), 60), home)
+	}
+	words := []string{tilde(oneLine(h.Session.CWD, 60), home), oneLine(orElse(strings.TrimSpace(h.Session.Title), h.Session.Prompt), 60)}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
+}
+
+// marked shows what matched: in colour on a terminal, and between « and » elsewhere.
+func marked(st style, text string, marks [][2]int) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range marks {
+		b.WriteString(clean(text[at:m[0]]))
+		if word := clean(text[m[0]:m[1]]); st.on {
+			b.WriteString(st.mark("1;31", word))
+		} else {
+			b.WriteString("«" + word + "»")
+		}
+		at = m[1]
+	}
+	b.WriteString(clean(text[at:]))
+	return b.String()
+}
+
+// searchResultJSON is the answer for programs.
+type searchResultJSON struct {
+	// Matched says how: "words", "substring" where they were found inside of words only, or "regexp".
+	Matched string    `json:"matched"`
+	More    bool      `json:"more"`
+	Hits    []hitJSON `json:"hits"`
+}
+
+// hitJSON is a hit for programs.
+type hitJSON struct {
+	Ref     string           `json:"ref"`
+	Session *session.ID      `json:"session"`
+	Entry   *session.EntryID `json:"entry"`
+	Run     string           `json:"run,omitempty"`
+	Line    int              `json:"line,omitempty"`
+	Path    string           `json:"path"`
+	Dialect string           `json:"dialect,omitempty"`
+	CWD     string           `json:"cwd"`
+	Title   string           `json:"title"`
+	Kind    string           `json:"kind"`
+	Type    string           `json:"type"`
+	Role    *string          `json:"role"`
+	Time    *string          `json:"time"`
+	Label   string           `json:"label,omitempty"`
+	Active  bool             `json:"active"`
+	// Field says whose words the snippet shows.
+	Field   string `json:"field"`
+	Snippet string `json:"snippet"`
+	// Marks are the places in Snippet that match, [from, to), counted in characters (Unicode code points).
+	Marks [][2]int `json:"marks"`
+	Score *float64 `json:"score,omitempty"`
+}
+
+func searchJSON(out *output, res *store.SearchResult, regexp bool) error {
+	j := searchResultJSON{Matched: "words", More: res.More, Hits: make([]hitJSON, 0, len(res.Hits))}
+	switch {
+	case res.Substring:
+		j.Matched = "substring"
+	case regexp:
+		j.Matched = "regexp"
+	}
+	for i := range res.Hits {
+		j.Hits = append(j.Hits, newHitJSON(&res.Hits[i]))
+	}
+	return writeJSON(out, j)
+}
+
+func newHitJSON(h *store.SearchHit) hitJSON {
+	j := hitJSON{
+		Ref: hitRef(h, false), Kind: h.Kind.String(), Type: h.Type, Time: utc(h.Time), Label: h.Label, Active: h.OnPath,
+		Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
+	}
+	for _, m := range h.Marks {
+		from := utf8.RuneCountInString(h.Snippet[:m[0]])
+		j.Marks = append(j.Marks, [2]int{from, from + utf8.RuneCountInString(h.Snippet[m[0]:m[1]])})
+	}
+	if role := h.Role.String(); role != "" {
+		j.Role = &role
+	}
+	if h.Score != 0 {
+		j.Score = &h.Score
+	}
+	if r := h.Run; r != nil {
+		j.Run, j.Line, j.Path, j.CWD, j.Title, j.Kind = r.Header.RunID, h.Line, r.Path, r.CWD(), r.Prompt, "run"
+		return j
+	}
+	r := h.Session
+	j.Session, j.Path, j.Dialect, j.CWD, j.Title = &r.ID, r.Path, r.Dialect.Name(), r.CWD, r.Title
+	if h.Entry == "" {
+		j.Kind = "session"
+	} else {
+		j.Entry = &h.Entry
+	}
+	return j
+}

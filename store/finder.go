@@ -1,0 +1,217 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+)
+
+// finder is one search.
+type finder struct {
+	s    *Store
+	opt  SearchOptions
+	rows []Row
+
+	mu    sync.Mutex
+	roots map[string]backend.Backend // folders that were opened
+}
+
+func (f *finder) close() {
+	for _, b := range f.roots {
+		b.Close()
+	}
+}
+
+// backend gives the logs of a source.
+func (f *finder) backend(dir string) (backend.Backend, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b, ok := f.roots[dir]; ok {
+		return b, nil
+	}
+	b, err := f.s.opt.OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if f.roots == nil {
+		f.roots = map[string]backend.Backend{}
+	}
+	f.roots[dir] = b
+	return b, nil
+}
+
+// target is a log to look into.
+type target struct {
+	row *Row
+	// spans are the pieces that may match, in order; nil is the whole log.
+	spans []textSpan
+}
+
+// textSpan is a piece of a log, from the beginning of a record to the end of one.
+type textSpan struct {
+	from, to int64
+	odd      bool // see index.Odd
+}
+
+// find runs one query. more says that it stopped at the limit.
+func (f *finder) find(ctx context.Context, q *index.Query) (hits []SearchHit, more bool, err error) {
+	targets, weights := f.targets(q)
+	limit := f.opt.Limit
+	if f.opt.Rank || limit <= 0 {
+		limit = math.MaxInt
+	}
+	if hits, err = f.walk(ctx, q, targets, limit); err != nil {
+		return nil, false, err
+	}
+	if f.opt.Rank {
+		for i := range hits {
+			hits[i].Score = hits[i].found.score(weights)
+		}
+		slices.SortStableFunc(hits, func(a, b SearchHit) int { return cmp.Compare(b.Score, a.Score) })
+	}
+	if n := f.opt.Limit; n > 0 && len(hits) > n {
+		hits, more = hits[:n], true
+	}
+	return hits, more, nil
+}
+
+// targets gives the logs that may match, newest first, and how much each term weighs.
+func (f *finder) targets(q *index.Query) (list []target, weights []float64) {
+	known := f.s.opt.Index.Catalogue()
+	var logs []*index.Log
+	var rows []int // of logs
+	spans := make([][]textSpan, len(f.rows))
+	whole := make([]bool, len(f.rows))
+	for i := range f.rows {
+		if l, ok := known.Log(sourceKey(f.rows[i].Source), f.rows[i].Log.Name); ok {
+			logs, rows = append(logs, l), append(rows, i)
+		} else {
+			whole[i] = true
+		}
+	}
+	chunks, with := 0, make([]int, q.Terms())
+	unknown := f.s.opt.Index.EachChunk(logs, func(i int, c index.Chunk) {
+		if f.opt.Rank {
+			chunks++
+			q.CountTerms(c.Sig, with)
+		}
+		if q.May(c.Sig) {
+			at := rows[i]
+			spans[at] = append(spans[at], textSpan{c.From, c.To, index.Odd(c.Sig)})
+		}
+	})
+	for _, i := range unknown {
+		whole[rows[i]] = true
+	}
+	for i := range f.rows {
+		switch {
+		case whole[i]:
+			list = append(list, target{row: &f.rows[i]})
+		case len(spans[i]) > 0:
+			list = append(list, target{row: &f.rows[i], spans: spans[i]})
+		}
+	}
+	return list, weigh(chunks, with)
+}
+
+// weigh says how much each term tells, by how many of the pieces of all logs may have it.
+func weigh(pieces int, with []int) []float64 {
+	weights := make([]float64, len(with))
+	for i, n := range with {
+		weights[i] = math.Log(1 + (float64(pieces-n)+0.5)/(float64(n)+0.5))
+	}
+	return weights
+}
+
+// walk looks into logs, several at a time, until more hits are found than wanted. The hits are in the order of the targets.
+func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, limit int) ([]SearchHit, error) {
+	var (
+		mu      sync.Mutex
+		next    int // the first target that nobody has taken
+		head    int // the first whose hits are not in the list
+		results = map[int][]SearchHit{}
+		hits    []SearchHit
+		failed  error
+		wg      sync.WaitGroup
+	)
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(hits) > limit || failed != nil || next == len(targets) {
+			return -1
+		}
+		next++
+		return next - 1
+	}
+	give := func(i int, found []SearchHit, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && failed == nil {
+			failed = err
+		}
+		results[i] = found
+		for head < next {
+			found, ok := results[head]
+			if !ok {
+				break
+			}
+			hits = append(hits, found...)
+			delete(results, head)
+			head++
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), len(targets)) {
+		wg.Go(func() {
+			var l lookup
+			l.f, l.q = f, q
+			for {
+				i := take()
+				if i < 0 {
+					return
+				}
+				found, err := l.look(ctx, &targets[i], limit)
+				if err != nil && ctx.Err() == nil {
+					// One log that cannot be read does not hide the others.
+					f.problem(named(targets[i].row.Path, err))
+					err = nil
+				}
+				give(i, found, err)
+			}
+		})
+	}
+	wg.Wait()
+	return hits, failed
+}
+
+func (f *finder) problem(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.opt.Problem != nil {
+		f.opt.Problem(err)
+	}
+}
+
+// counted is what the rank of a hit is made of.
+type counted struct {
+	terms  []int // how often each occurs
+	length int   // of all texts
+}
+
+// score ranks a hit as Okapi BM25 does: the more often the terms occur, the better, but less so the longer the entry is, and
+// a rare term counts for more than a common one. The length that counts as usual is that of a long paragraph, whatever is
+// searched, so that a hit has the same score tomorrow.
+func (c *counted) score(weights []float64) float64 {
+	const k, b, usual = 1.2, 0.75, 1000
+	sum := 0.0
+	for i, n := range c.terms {
+		tf := float64(n)
+		sum += weights[i] * tf * (k + 1) / (tf + k*(1-b+b*float64(c.length)/usual))
+	}
+	return sum
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// SearchOptions narrow a search. The zero value looks at everything and gives all there is.
+type SearchOptions struct {
+	// Regexp, Case and Fields are those of index.QueryOptions.
+	Regexp, Case bool
+	Fields       index.Field
+	// Source is the name of a dialect or of a family, or the folder of a source; CWD the working directory of sessions.
+	Source, CWD string
+	// Since and Until are the first moment that passes and the first that does not. An entry that does not say when it was
+	// made has the time of its session.
+	Since, Until time.Time
+	// Labelled keeps entries that have a label: that one, whatever its case, where Label is set.
+	Labelled bool
+	Label    string
+	// Rank puts the best hits first, not the newest; see rank.
+	Rank bool
+	// Limit is how many hits are wanted; 0 is all.
+	Limit int
+	// Problem, if set, is told of what could not be read; Progress is that of bringing the catalogue up to date.
+	Problem  func(error)
+	Progress func(Progress)
+}
+
+// SearchHit is an entry that was found, or a session by its title, or a record of a run.
+type SearchHit struct {
+	// Session is where the entry is, nil in a run.
+	Session *Row
+	// Run is where the record is, nil in a session.
+	Run *RunRow
+	// Entry is its id: "" for the session itself. Line is the line of a record in a run.
+	Entry session.EntryID
+	Line  int
+	Type  string
+	Kind  session.Kind
+	Role  session.Role
+	Time  session.Time
+	Label string
+	// OnPath: it is on the path to the leaf, not on a branch that was left.
+	OnPath bool
+	// Field says whose text the snippet is from; Snippet is a piece of it in one line, Marks what matched, in bytes.
+	Field   index.Field
+	Snippet string
+	Marks   [][2]int
+	// Score is set where hits were ranked.
+	Score float64
+	found counted
+}
+
+// QueryError says why a query is none.
+type QueryError struct{ Err error }
+
+func (e *QueryError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *QueryError) Unwrap() error { return e.Err }
+
+// SearchResult is what was found.
+type SearchResult struct {
+	Hits []SearchHit
+	// Substring: nothing was found as words, and these are what has the words as parts of others.
+	Substring bool
+	// More: there may be more than Limit.
+	More bool
+}
+
+// Search finds what a query means: see package index. Hits come from the session that was used last to the one that was
+// not used for longest, and in each from its last entry to its first; or, ranked, from the best to the worst.
+//
+// Where nothing is found the plain words of the query are looked for as parts of words.
+func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*SearchResult, error) {
+	q, err := index.ParseQuery(text, index.QueryOptions{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
+	if err != nil {
+		return nil, &QueryError{err}
+	}
+	f := &finder{s: s, opt: opt}
+	defer f.close()
+	if err := f.list(ctx); err != nil {
+		return nil, err
+	}
+	res := new(SearchResult)
+	if res.Hits, res.More, err = f.find(ctx, q); err != nil || len(res.Hits) > 0 {
+		return res, err
+	}
+	if sub, ok := q.Substrings(); ok {
+		if res.Hits, res.More, err = f.find(ctx, sub); err != nil {
+			return nil, err
+		}
+		res.Substring = len(res.Hits) > 0
+	}
+	return res, nil
+}
+
+// passes says whether the time of an entry is one that is asked for.
+func (o *SearchOptions) passes(at time.Time) bool {
+	return (o.Since.IsZero() || !at.Before(o.Since)) && (o.Until.IsZero() || at.Before(o.Until))
+}
+
+// timed says whether times matter.
+func (o *SearchOptions) timed() bool { return !o.Since.IsZero() || !o.Until.IsZero() }
+
+// mayPass says whether a session may have entries of a time that is asked for.
+func (o *SearchOptions) mayPass(r *Row) bool {
+	last := r.Log.Time
+	if when := r.When(); when.After(last) {
+		last = when
+	}
+	if !o.Since.IsZero() && last.Before(o.Since) {
+		return false
+	}
+	created, ok := r.Created.Time()
+	return o.Until.IsZero() || !ok || created.Before(o.Until)
+}
+
+// list finds the sessions that are searched, newest first.
+func (f *finder) list(ctx context.Context) error {
+	rows, err := f.s.Catalogue(ctx, RefreshOptions{Problem: f.opt.Problem, Progress: f.opt.Progress})
+	if err != nil {
+		return err
+	}
+	if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {
+		return err
+	}
+	f.rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Err != nil || !f.opt.mayPass(&r) })
+	return nil
+}

@@ -40,6 +40,7 @@ var groups = []group{
 	{"context", contexts},
 	{"list", list},
 	{"append", appends},
+	{"history", prompts},
 }
 
 // bench is one run of this program.

@@ -409,3 +409,49 @@ func ExampleStore_Watch() {
 	}
 	// Output: user true
 }
+
+// Prompts are added without waiting for the disk and found by the beginnings of words. Without a DB it is treeline's own
+// history; this one is as oh-my-pi keeps it.
+func ExampleOpenHistory() {
+	dir := must(os.MkdirTemp("", "treeline-example-"))
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	h := must(treeline.OpenHistory(ctx, treeline.HistoryOptions{DB: filepath.Join(dir, "history.db")}))
+	defer h.Close()
+	for _, prompt := range []string{"plan the beds", "plan the beds", "and the paths?", "plant the beds"} {
+		check(h.Add(prompt, "/work/garden"))
+	}
+	check(h.Flush(ctx))
+	for _, p := range must(h.Search(ctx, treeline.HistoryQuery{Text: "bed plan", Limit: 10})) {
+		fmt.Println(p.Text, p.CWD)
+	}
+	// Output:
+	// plant the beds /work/garden
+	// plan the beds /work/garden
+}
+
+// The history of a machine is made of its sessions. Where each prompt was used is known too.
+func ExampleImportHistory() {
+	st, done := home()
+	defer done()
+	ctx := context.Background()
+	s := must(st.Create(ctx, treeline.CreateOptions{}))
+	say(s, "user", "plan the beds")
+	say(s, "assistant", "six of them")
+	check(s.Close())
+
+	dir := filepath.Dir(s.Path())
+	opt := treeline.HistoryOptions{Store: st} // its own files go where Options say
+	opt.State, opt.Cache = filepath.Join(dir, "state"), filepath.Join(dir, "cache")
+	report := must(treeline.ImportHistory(ctx, opt))
+	fmt.Println(report.Added, "prompt")
+	places := must(treeline.OpenHistoryPlaces(ctx, opt))
+	defer places.Close()
+	for _, p := range must(treeline.SearchHistory(ctx, opt, treeline.HistoryQuery{Text: "bed", Limit: 1})) {
+		used := must(places.Of(ctx, p.Text, 1))
+		fmt.Println(p.Text, used[0].Session == s.ID(), used[0].CWD)
+	}
+	// Output:
+	// 1 prompt
+	// plan the beds true /work/garden
+}

@@ -252,14 +252,7 @@ func OpenHistoryPlaces(ctx context.Context, opt HistoryOptions) (*HistoryPlaces,
 	if err != nil {
 		return nil, err
 	}
-	path := paths.places
-	if _, err := os.Stat(path); err != nil {
-		path = ""
-	}
-	p, err := history.OpenPlaces(ctx, path, history.Options{})
-	if err != nil && path != "" && ctx.Err() == nil { // a cache that cannot be used is as good as none
-		p, err = history.OpenPlaces(ctx, "", history.Options{})
-	}
+	p, err := history.ReadPlaces(ctx, paths.places, history.Options{})
 	if err != nil {
 		return nil, err
 	}

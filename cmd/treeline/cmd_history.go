@@ -126,7 +126,7 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 		if q.CWD, err = filepath.Abs(f.cwd); err != nil {
 			return err
 		}
-		if q.Also, err = places.In(ctx, q.CWD); err != nil {
+		if q.Also, err = usedIn(ctx, places, q.CWD); err != nil {
 			return err
 		}
 	}
@@ -149,6 +149,20 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	return a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
 		return a.printPrompts(ctx, out, f, list, places)
 	})
+}
+
+// usedIn says which prompts were used in a directory, under whichever of its names.
+func usedIn(ctx context.Context, places *treeline.HistoryPlaces, dir string) (func(treeline.Prompt) bool, error) {
+	here, err := places.In(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || real == dir { // it need not exist any more
+		return here, nil
+	}
+	there, err := places.In(ctx, real)
+	return func(p treeline.Prompt) bool { return p.CWD == real || here(p) || there(p) }, err
 }
 
 // historyError says what is wrong with a history, and for an agent's what can be done about it.

@@ -94,6 +94,28 @@ func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 	return p, err
 }
 
+// ReadPlaces opens the file for reading, and changes nothing. Where there is none, or none that can be read, no prompt was
+// used anywhere.
+func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
+	opt.fill()
+	if info, err := opt.FS.Stat(path); err == nil && info.Size > 0 {
+		db, err := openDB(path, "mode=ro&_pragma=busy_timeout("+strconv.FormatInt(opt.Busy.Milliseconds(), 10)+")", 1)
+		if err != nil {
+			return nil, err
+		}
+		var version int
+		err = db.QueryRowContext(ctx, `SELECT user_version FROM pragma_user_version WHERE EXISTS (SELECT 1 FROM uses LIMIT 1)`).Scan(&version)
+		if err == nil && version == placesVersion {
+			return &Places{path: path, db: db}, nil
+		}
+		_ = db.Close() // nothing was read
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return OpenPlaces(ctx, "", opt)
+}
+
 // Anew says why the file had to be begun anew, "" where it had not.
 func (p *Places) Anew() string { return p.anew }
 

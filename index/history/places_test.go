@@ -73,6 +73,39 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestReadPlaces: reading makes nothing and changes nothing; what cannot be read is as good as none.
+func TestReadPlaces(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "places.db")
+	key := KeyOf("one")
+	read := func(what string, n int) {
+		t.Helper()
+		before := listing(t, dir)
+		p, err := ReadPlaces(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if got, err := p.Of(t.Context(), key, 9); err != nil || len(got) != n {
+			t.Errorf("%s: %v, %v", what, got, err)
+		}
+		if after := listing(t, dir); !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: before %v, after %v", what, before, after)
+		}
+	}
+	read("none", 0)
+	p := openPlacesAt(t, path)
+	read("an empty one", 0)
+	if err := p.Put(t.Context(), []Uses{{Path: "/s", List: []Use{{Key: key, Entry: "e"}}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	read("while it is open", 1)
+	p.Close()
+	read("one", 1)
+	scratch(t, path, 0, []byte("garbage garbage garbage"))
+	read("garbage", 0)
+}
+
 // TestPlacesAnew: a file that is damaged, or of another version, is begun anew.
 func TestPlacesAnew(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, path string){

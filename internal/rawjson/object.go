@@ -2,9 +2,7 @@ package rawjson
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
-	"unicode/utf8"
 )
 
 // Object goes through the members of one object of a Text, in order. The usual loop:
@@ -234,24 +232,4 @@ func first(value []byte) byte {
 		return value[i]
 	}
 	return 0
-}
-
-// Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as do bytes that are not UTF-8.
-func Unquote(value []byte) (s string, ok bool) {
-	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
-		return "", false
-	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
-		return string(inside), true
-	}
-	return unquoteSlowly(value)
-}
-
-// unquoteSlowly is a function of its own because what a decoder writes to is allocated.
-func unquoteSlowly(value []byte) (s string, ok bool) {
-	if err := json.Unmarshal(value, &s); err != nil {
-		return "", false
-	}
-	return s, true
 }

@@ -1,0 +1,111 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as do bytes that are not UTF-8.
+func Unquote(value []byte) (s string, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return "", false
+	}
+	inside := value[1 : len(value)-1]
+	if !utf8.Valid(inside) {
+		return unquoteSlowly(value)
+	}
+	first := bytes.IndexByte(inside, '\\')
+	if first < 0 {
+		return string(inside), true
+	}
+	out, ok := unescaped(make([]byte, 0, len(inside)), inside, first)
+	if !ok {
+		return unquoteSlowly(value)
+	}
+	return unsafe.String(unsafe.SliceData(out), len(out)), true // nobody else has it
+}
+
+// unescaped appends to dst, which has room for it, the text of the inside of a string, whose first backslash stands at i. It
+// gives false for what is no string.
+func unescaped(dst, inside []byte, i int) ([]byte, bool) {
+	dst = append(dst, inside[:i]...)
+	for i < len(inside) {
+		c := inside[i]
+		i++
+		if class := unquotable[c]; class == 0 {
+			dst = append(dst, c)
+			continue
+		} else if class != '\\' || i == len(inside) {
+			return dst, false
+		}
+		c = inside[i]
+		i++
+		if c != 'u' {
+			if c = meanings[c]; c == 0 {
+				return dst, false
+			}
+			dst = append(dst, c)
+			continue
+		}
+		r, ok := hex4(inside[i:])
+		if !ok {
+			return dst, false
+		}
+		i += 4
+		if utf16.IsSurrogate(r) {
+			pair := rune(utf8.RuneError)
+			if rest := inside[i:]; len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
+				if low, ok := hex4(rest[2:]); ok {
+					pair = utf16.DecodeRune(r, low)
+				}
+			}
+			if r = pair; pair != utf8.RuneError {
+				i += 6
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst, true
+}
+
+// unquotable marks the bytes that cannot stand in a string as they are: backslashes, and those that cannot stand there at all.
+var unquotable = func() (t [256]byte) {
+	for c := range 0x20 {
+		t[c] = 'x'
+	}
+	t['"'], t['\\'] = 'x', '\\'
+	return t
+}()
+
+// meanings of the letters behind a backslash.
+var meanings = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
+
+// hex4 reads four digits.
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// unquoteSlowly is a function of its own because what a decoder writes to is allocated.
+func unquoteSlowly(value []byte) (s string, ok bool) {
+	if err := json.Unmarshal(value, &s); err != nil {
+		return "", false
+	}
+	return s, true
+}

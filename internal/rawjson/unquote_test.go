@@ -1,0 +1,46 @@
+package rawjson
+
+import (
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzUnquote: what encoding/json takes for a string is one, and the same.
+func FuzzUnquote(f *testing.F) {
+	for _, seed := range []string{
+		`""`, `"a"`, `"\n\t\r\b\f\/\\\""`, `"\u00e9\u4e2d\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"\ud83d\ud83d\ude00"`,
+		`"\u12"`, `"\u12g4"`, `"\x"`, `"\"`, `"a"b\n"`, "\"\x01\\n\"", "\"\\n\x1f\"", "\"\\n\x7f\"", "\"\xff\\n\"", `"\n日本語 and then some more"`, `"\u0000"`,
+		"\"12345678\\n1234567\x1f\"", `"\n1234567"8"`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if len(value) < 2 || value[0] != '"' {
+			return
+		}
+		var want string
+		err := json.Unmarshal(value, &want)
+		got, ok := Unquote(value)
+		if err == nil && value[len(value)-1] == '"' && (!ok || got != want) {
+			t.Errorf("%q: %q, %v; encoding/json says %q", value, got, ok, want)
+		}
+		if ok && !utf8.ValidString(got) {
+			t.Errorf("%q: %q is not UTF-8", value, got)
+		}
+	})
+}
+
+func BenchmarkUnquote(b *testing.B) {
+	var text []byte
+	for range 200 {
+		text = append(text, "a line of text with some words\n\tand \"quotes\""...)
+	}
+	value := Quote(string(text))
+	b.SetBytes(int64(len(value)))
+	for b.Loop() {
+		if _, ok := Unquote(value); !ok {
+			b.Fatal("no string")
+		}
+	}
+}

@@ -126,23 +126,51 @@ func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
 	}
-	u := &session.Usage{
-		Input: integer(rawjson.Get(value, "input")), Output: integer(rawjson.Get(value, "output")),
-		CacheRead: integer(rawjson.Get(value, "cacheRead")), CacheWrite: integer(rawjson.Get(value, "cacheWrite")),
-		Total: integer(rawjson.Get(value, "totalTokens")),
-	}
-	costs := rawjson.Get(value, "cost")
-	u.Cost = float(costs, "total")
-	u.Costs = session.Costs{
-		Input: float(costs, "input"), Output: float(costs, "output"),
-		CacheRead: float(costs, "cacheRead"), CacheWrite: float(costs, "cacheWrite"),
+	// One pass: there is a usage in every answer, and a catalogue reads them all.
+	u := new(session.Usage)
+	for key, v := range rawjson.Fields(value) {
+		switch key {
+		case "input":
+			u.Input = integer(v)
+		case "output":
+			u.Output = integer(v)
+		case "cacheRead":
+			u.CacheRead = integer(v)
+		case "cacheWrite":
+			u.CacheWrite = integer(v)
+		case "totalTokens":
+			u.Total = integer(v)
+		case "cost":
+			u.Cost, u.Costs = costs(v)
+		}
 	}
 	return u
 }
 
-func float(object []byte, key string) float64 {
-	f, _ := strconv.ParseFloat(string(rawjson.Get(object, key)), 64)
-	return f
+// costs reads what an answer cost: the sum, and what it consists of.
+func costs(value []byte) (total float64, c session.Costs) {
+	if !rawjson.IsObject(value) {
+		return 0, c
+	}
+	for key, v := range rawjson.Fields(value) {
+		f, err := strconv.ParseFloat(string(v), 64)
+		if err != nil {
+			f = 0
+		}
+		switch key {
+		case "total":
+			total = f
+		case "input":
+			c.Input = f
+		case "output":
+			c.Output = f
+		case "cacheRead":
+			c.CacheRead = f
+		case "cacheWrite":
+			c.CacheWrite = f
+		}
+	}
+	return total, c
 }
 
 func integer(value []byte) int64 {

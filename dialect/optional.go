@@ -23,3 +23,9 @@ type Overflower interface {
 	// gives the bytes of a blob; a string whose blob cannot be had stays as it is, and so does one that was changed since.
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
 }
+
+// Continuer is a Dialect whose records say all about themselves: behind the header a decoder may go on at any record.
+type Continuer interface {
+	// Continues says so of a log with this header.
+	Continues(h session.Header) bool
+}

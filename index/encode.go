@@ -81,7 +81,8 @@ func (w *writer) log(l *Log) {
 	w.varint(l.Stamp.Size)
 	w.varint(l.Stamp.Nanos)
 	flags := uint64(0)
-	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.Resume != (Resume{}), l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
+	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.Resume != (Resume{}), l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0,
+		l.Resume.Named} {
 		if on {
 			flags |= 1 << i
 		}
@@ -257,6 +258,7 @@ func (r *reader) log(l *Log) {
 	if flags&4 != 0 {
 		l.Resume = Resume{From: r.varint(), Messages: int(r.varint()), Entries: int(r.varint()), Head: r.uvarint()}
 		l.Resume.Tokens, l.Resume.Cost = r.usage()
+		l.Resume.Named = flags&16 != 0
 	}
 }
 

@@ -80,8 +80,38 @@ func (s *signatures) hold(logs []Log) {
 			s.held = appendPiece(s.held, l.Chunks, l.IDs)
 			l.pieces = append(l.pieces, piece{inMemory + int64(at), int64(len(s.held) - at), len(l.Chunks)})
 		}
+		if len(l.pieces) > piecesMost {
+			l.pieces = s.join(l.pieces)
+		}
 		l.Chunks, l.IDs = nil, nil
 	}
+}
+
+// piecesMost is how many pieces a log that grows again and again may have.
+const piecesMost = 16
+
+// join makes one piece of several. Where one cannot be read, they stay as they are: who reads them notices.
+func (s *signatures) join(pieces []piece) []piece {
+	var chunks []Chunk
+	var ids [][]uint32
+	for _, p := range pieces {
+		var buf []byte
+		data, err := s.read(p, &buf)
+		if err == nil {
+			err = eachInPiece(data, p.chunks, func(c Chunk, hashes []byte) {
+				chunks, ids = append(chunks, c), append(ids, nil)
+				for last := len(ids) - 1; len(hashes) > 0; hashes = hashes[4:] {
+					ids[last] = append(ids[last], binary.LittleEndian.Uint32(hashes))
+				}
+			})
+		}
+		if err != nil {
+			return pieces
+		}
+	}
+	at := len(s.held)
+	s.held = appendPiece(s.held, chunks, ids)
+	return []piece{{inMemory + int64(at), int64(len(s.held) - at), len(chunks)}}
 }
 
 // keep gives the pieces that hold the first n chunks.
@@ -254,6 +284,9 @@ func (x *Index) IDs(l *Log, n int, take func(hash uint32)) error {
 	}
 	return nil
 }
+
+// Open says where the chunk begins that is being made; ok is false where there is none.
+func (s *Signer) Open() (from int64, ok bool) { return s.from, s.open }
 
 // Continue keeps the first n chunks of a log as it was known before in front of those in Chunks.
 func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }

@@ -99,6 +99,8 @@ type Resume struct {
 	From int64
 	// Head is a hash of the log's beginning, where the header stands.
 	Head uint64
+	// Named: the title is a name that an entry gave.
+	Named bool
 	// The rest is what the entries before From add to a summary.
 	Messages, Entries int
 	Tokens            Tokens

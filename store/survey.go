@@ -64,8 +64,10 @@ func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, 
 	case row.Err != nil:
 		return l, row.Err
 	}
-	c := tally{v: v, d: row.Dialect, builder: seeded(row.Dialect, row.Path, nil, session.Header{}), sum: &l.Summary}
-	c.begin(&row)
+	if grown, err := v.grown(ctx, r, &row, &l); grown || err != nil {
+		return l, err
+	}
+	c := v.tally(&row, &l)
 	if err := c.read(ctx, r.b, at); err != nil {
 		if errors.Is(err, ErrNotSession) {
 			l.Summary = index.Summary{Dialect: row.Dialect.Name()}
@@ -75,6 +77,7 @@ func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, 
 	}
 	l.Chunks = cloneChunks(v.signer.Finish())
 	l.IDs = v.idsOf(l.Chunks)
+	c.resume(&l)
 	return l, nil
 }
 
@@ -128,23 +131,30 @@ type tally struct {
 	sum     *index.Summary
 
 	name, short string // the last session's name and the last compaction's short summary
+	first       string // what the user said first
 	labelled    []session.EntryID
 	from, to    int64 // of the record at hand
 	take        func(index.Field, string)
+
+	torn  bool         // the last line has no end
+	chunk int64        // where the chunk begins that the last entry is in
+	base  index.Resume // what was counted before it
 }
 
-// begin takes over what the two ends of the log say.
-func (c *tally) begin(row *Row) {
+// tally begins the summary of a log with what its two ends say.
+func (v *surveyor) tally(row *Row, l *index.Log) *tally {
+	c := &tally{v: v, d: row.Dialect, codec: row.Dialect.Codec(), sum: &l.Summary, chunk: -1}
+	c.builder = seeded(row.Dialect, row.Path, nil, session.Header{})
 	*c.sum = index.Summary{
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
 		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
 	}
-	c.codec = c.d.Codec()
-	c.v.signer.Reset()
-	c.v.ids = c.v.ids[:0]
+	v.signer.Reset()
+	v.ids = v.ids[:0]
 	c.take = func(_ index.Field, text string) {
-		c.v.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), c.from, c.to)
+		v.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), c.from, c.to)
 	}
+	return c
 }
 
 // read goes through the log.
@@ -164,12 +174,7 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 			c.from = 0 // its title may stand in a record before it
 			headerTexts(h, c.take)
 		}
-		for i := before; i < c.builder.Len(); i++ {
-			e := c.builder.At(i)
-			if start := e.Span.Offset - r.Offset; start >= 0 && start+e.Span.Length <= int64(len(r.Data)) {
-				c.entry(e, r.Data[start:start+e.Span.Length])
-			}
-		}
+		c.entries(before, r)
 	}
 	if dec.Finish() != nil {
 		return ErrNotSession
@@ -178,8 +183,25 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 	return nil
 }
 
+// entries takes the entries that a record gave.
+func (c *tally) entries(before int, r dialect.Record) {
+	c.torn = r.Torn
+	for i := before; i < c.builder.Len(); i++ {
+		e := c.builder.At(i)
+		if start := e.Span.Offset - r.Offset; start >= 0 && start+e.Span.Length <= int64(len(r.Data)) {
+			c.entry(e, r.Data[start:start+e.Span.Length])
+		}
+	}
+}
+
 // entry takes one entry.
 func (c *tally) entry(e session.Entry, raw []byte) {
+	base := index.Resume{Messages: c.sum.Messages, Entries: c.sum.Entries, Tokens: c.sum.Tokens, Cost: c.sum.Cost}
+	defer func() {
+		if from, ok := c.v.signer.Open(); ok && from != c.chunk {
+			c.chunk, c.base = from, base
+		}
+	}()
 	c.sum.Entries++
 	c.v.ids = append(c.v.ids, idAt{e.Span.Offset, hashID(e.ID)})
 	// What cannot be decoded has no text that anybody could look for.
@@ -193,7 +215,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 		switch {
 		case e.Role == session.RoleAssistant:
 			c.answer(e, raw)
-		case e.Role == session.RoleUser && c.sum.Prompt == "":
+		case e.Role == session.RoleUser && c.first == "":
 			c.prompt(e, raw)
 		}
 	case session.KindCompaction, session.KindSessionInfo, session.KindLabel:
@@ -238,13 +260,15 @@ func (c *tally) answer(e session.Entry, raw []byte) {
 	}
 }
 
-// prompt takes the first thing that the user said, where the log's beginning did not show it.
+// prompt takes the first thing that the user said.
 func (c *tally) prompt(e session.Entry, raw []byte) {
 	parts, _ := c.codec.Parts(e, raw)
 	for _, p := range parts {
-		if t, ok := p.(session.Text); ok && t.Text != "" {
-			c.sum.Prompt = bounded(t.Text, promptMost)
-			return
+		if t, ok := p.(session.Text); ok && t.Text != "" && len(c.first) <= promptMost {
+			if c.first != "" {
+				c.first += " "
+			}
+			c.first += t.Text
 		}
 	}
 }
@@ -262,10 +286,19 @@ func (c *tally) finish(t *session.Tree) {
 	if slices.ContainsFunc(c.labelled, func(id session.EntryID) bool { return t.Label(id) != "" }) {
 		c.sum.Has |= index.HasLabel
 	}
-	h := t.Header()
 	if c.sum.CWD == "" {
-		c.sum.CWD = h.CWD
+		c.sum.CWD = t.Header().CWD
 	}
+	// The two ends may show a later prompt than the first. What the agent's own list shows of a session that began with
+	// something else than a prompt, only they know.
+	if _, ok := c.d.(dialect.Continuer); c.first != "" && (ok || c.sum.Prompt == "") {
+		c.sum.Prompt = bounded(c.first, promptMost)
+	}
+	c.title(t.Header())
+}
+
+// title finds what the session is called.
+func (c *tally) title(h session.Header) {
 	titles := []string{h.Title, c.name, c.short}
 	if w, ok := c.d.(dialect.Writer); ok && w.Habits().RenameByEntry {
 		titles = []string{c.name, h.Title, c.short}
@@ -279,7 +312,7 @@ func (c *tally) finish(t *session.Tree) {
 }
 
 // hashID is 32 bits of an FNV hash.
-func hashID(id session.EntryID) uint32 {
+func hashID[T ~string | ~[]byte](id T) uint32 {
 	h := uint32(2166136261)
 	for i := range len(id) {
 		h = (h ^ uint32(id[i])) * 16777619

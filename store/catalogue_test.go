@@ -1,0 +1,371 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/index"
+)
+
+// machine is a home folder with sessions in it, and a store over it.
+type machine struct {
+	t    *testing.T
+	home string
+	now  time.Time // of the store; files have times of their own
+}
+
+func newMachine(t *testing.T) *machine {
+	return &machine{t: t, home: t.TempDir(), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+func (m *machine) store(x *index.Index) *Store {
+	return New(Options{
+		Dialects: all.Dialects(),
+		Env: dialect.Env{
+			Home: m.home, TempDir: m.home, WorkDir: m.home, Zone: time.UTC,
+			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
+		},
+		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		Index:   x,
+		Clock:   func() time.Time { return m.now },
+	})
+}
+
+func (m *machine) path(name string) string {
+	return filepath.Join(m.home, ".omp/agent/sessions", filepath.FromSlash(name))
+}
+
+// write writes a session, with a time that grows with each write so that no two are alike.
+func (m *machine) write(name, content string) {
+	m.t.Helper()
+	path := m.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	m.touch(path)
+}
+
+func (m *machine) touch(path string) {
+	m.t.Helper()
+	m.now = m.now.Add(time.Second + time.Millisecond)
+	changed := m.now.Add(-500 * time.Millisecond)
+	if err := os.Chtimes(path, changed, changed); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// look gives what a store knows of all sessions, signatures included.
+func (m *machine) look(s *Store) []string {
+	m.t.Helper()
+	rows, err := s.Catalogue(context.Background(), RefreshOptions{Problem: func(err error) { m.t.Error(err) }})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var list []string
+	for i := range rows {
+		r := &rows[i]
+		known := *r.Known
+		line := fmt.Sprintf("%s %d %+v %v %s", r.Log.Name, r.Log.Size, known, r.Err, r.Short)
+		l, ok := s.opt.Index.Catalogue().Log(sourceKey(r.Source), r.Log.Name)
+		if !ok {
+			m.t.Fatalf("%s is not in the catalogue", r.Log.Name)
+		}
+		if unknown := s.opt.Index.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) {
+			line += fmt.Sprintf("\n  %d-%d %x", c.From, c.To, hashID(c.Sig))
+		}); unknown != nil {
+			m.t.Fatalf("%s: its signatures are lost", r.Log.Name)
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+const header = `{"type":"session","version":3,"id":"%s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"%s}` + "\n"
+
+// TestCatalogueHistories: whatever happens to the files, a catalogue that is brought up to date says what one says that was
+// made from nothing.
+func TestCatalogueHistories(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			h := history{machine: newMachine(t), r: rand.New(rand.NewPCG(seed, 7)), text: map[string]string{}}
+			cache := t.TempDir()
+			s := h.store(index.Open(index.Options{Dir: cache}))
+			for round := range 60 {
+				for range 1 + h.r.IntN(3) {
+					h.step()
+				}
+				if h.r.IntN(3) == 0 {
+					s = h.store(index.Open(index.Options{Dir: cache, Notice: func(text string) { t.Error(text) }}))
+				}
+				want, got := h.look(h.store(nil)), h.look(s)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("round %d, after %s (-anew +up to date):\n%s", round, strings.Join(h.done, ", "), diff)
+				}
+				h.done = nil
+			}
+		})
+	}
+}
+
+// history does random things to files.
+type history struct {
+	*machine
+	r    *rand.Rand
+	text map[string]string // of each file
+	ids  int
+	done []string
+}
+
+func (h *history) name() string { return fmt.Sprintf("-p/%d.jsonl", h.r.IntN(5)) }
+
+// entry makes an entry. Its parent is the last one of the file, unless told otherwise.
+func (h *history) entry(content, kind string) string {
+	h.ids++
+	parent := "null"
+	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
+	pick := len(lines) - 1
+	if kind == "branch" {
+		pick = h.r.IntN(len(lines))
+	}
+	if i := strings.Index(lines[pick], `"id":"e`); i >= 0 {
+		parent = lines[pick][i+5:][:10]
+	}
+	id := fmt.Sprintf("e%07d", h.ids)
+	if kind == "again" && parent != "null" {
+		id = lines[1+h.r.IntN(len(lines)-1)]
+		if i := strings.Index(id, `"id":"e`); i >= 0 {
+			id = id[i+6:][:8]
+		} else {
+			id = "e0000000"
+		}
+	}
+	front := fmt.Sprintf(`"id":"%s","parentId":%s,"timestamp":"2026-05-01T10:%02d:00.000Z"`, id, parent, h.ids%60)
+	switch kind {
+	case "name":
+		return fmt.Sprintf(`{"type":"session_info",%s,"name":"%s"}`, front, []string{"", "called so"}[h.r.IntN(2)]) + "\n"
+	case "label":
+		return fmt.Sprintf(`{"type":"label",%s,"targetId":%s,"label":"%s"}`, front, parent, []string{"", "here"}[h.r.IntN(2)]) + "\n"
+	case "compaction":
+		return fmt.Sprintf(`{"type":"compaction",%s,"summary":"s","shortSummary":"short %d","firstKeptEntryId":%s}`, front, h.ids, parent) + "\n"
+	case "assistant":
+		return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"assistant","provider":"p","model":"m%d","content":[{"type":"text","text":"%s"}],`+
+			`"usage":{"input":%d,"output":2,"cost":{"total":0.25}}}}`, front, h.ids%4, h.words(), h.ids) + "\n"
+	}
+	return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"user","content":"%s"}}`, front, h.words()) + "\n"
+}
+
+func (h *history) words() string {
+	var b strings.Builder
+	for range h.r.IntN(400) * h.r.IntN(4) {
+		fmt.Fprintf(&b, "word%d ", h.r.IntN(5000))
+	}
+	return b.String()
+}
+
+// step does one thing.
+func (h *history) step() {
+	name := h.name()
+	content, there := h.text[name]
+	if !there {
+		content = fmt.Sprintf(header, name[3:4]+"0000000", []string{"", `,"title":"titled"`}[h.r.IntN(2)])
+		for range h.r.IntN(60) {
+			content += h.entry(content, "assistant")
+		}
+		h.put(name, content, "created")
+		return
+	}
+	kinds := []string{"user", "assistant", "user", "assistant", "user", "assistant", "name", "label", "compaction", "branch", "again"}
+	switch op := h.r.IntN(20); {
+	case op < 13:
+		kind := kinds[h.r.IntN(len(kinds))]
+		content += h.entry(content, kind)
+		h.put(name, content, kind)
+	case op == 13:
+		h.put(name, content+`{"type":"mess`, "torn")
+	case op == 14:
+		h.put(name, content+"garbage\n", "garbage")
+	case op == 15: // replaced by another file
+		if err := os.Remove(h.path(name)); err != nil {
+			h.t.Fatal(err)
+		}
+		delete(h.text, name)
+		h.put(name, fmt.Sprintf(header, "f0000000", "")+h.entry("", "user"), "replaced")
+	case op == 16: // cut at a line
+		lines := strings.SplitAfter(content, "\n")
+		h.put(name, strings.Join(lines[:1+h.r.IntN(len(lines))], ""), "cut")
+	case op == 17: // changed in place, as long as before
+		h.put(name, strings.Replace(content, `"cwd":"/p"`, `"cwd":"/q"`, 1), "edited")
+	case op == 18:
+		if err := os.Remove(h.path(name)); err != nil {
+			h.t.Fatal(err)
+		}
+		delete(h.text, name)
+		h.done = append(h.done, "removed "+name)
+	case op == 19:
+		to := h.name()
+		if err := os.Rename(h.path(name), h.path(to)); err != nil {
+			h.t.Fatal(err)
+		}
+		delete(h.text, name)
+		h.text[to] = content
+		h.done = append(h.done, "renamed "+name)
+	}
+}
+
+func (h *history) put(name, content, what string) {
+	h.text[name] = content
+	h.write(name, content)
+	h.done = append(h.done, what+" "+name)
+}
+
+// TestCatalogueGrown: a session that went on is read from its last chunk, and a racy time is not trusted.
+func TestCatalogueGrown(t *testing.T) {
+	m := newMachine(t)
+	h := history{machine: m, r: rand.New(rand.NewPCG(1, 1)), text: map[string]string{}}
+	content := fmt.Sprintf(header, "s", "")
+	for range 200 {
+		content += h.entry(content, "assistant")
+	}
+	m.write("-p/a.jsonl", content)
+	lines := strings.Count(content, "\n")
+	read := int64(0)
+	s := m.store(nil)
+	open := s.opt.OpenDir
+	s.opt.OpenDir = func(dir string) (backend.Backend, error) {
+		b, err := open(dir)
+		return &meter{Backend: b, read: &read}, err
+	}
+	m.look(s)
+	if read < int64(len(content)-lines) {
+		t.Fatalf("%d bytes were read of %d", read, len(content))
+	}
+	read = 0
+	m.look(s)
+	if read != 0 {
+		t.Errorf("%d bytes were read of a log that did not change", read)
+	}
+	content += h.entry(content, "user")
+	m.write("-p/a.jsonl", content)
+	m.look(s)
+	if read == 0 || read > 100_000 {
+		t.Errorf("%d bytes were read for one more entry", read)
+	}
+
+	// Changed in the very moment in which it is read: the time proves nothing.
+	m.write("-p/a.jsonl", content)
+	if err := os.Chtimes(m.path("-p/a.jsonl"), m.now, m.now); err != nil {
+		t.Fatal(err)
+	}
+	m.look(s)
+	read = 0
+	m.now = m.now.Add(time.Hour)
+	m.look(s)
+	if read < int64(len(content)-lines-1) {
+		t.Errorf("%d bytes were read of a log whose time proves nothing", read)
+	}
+	read = 0
+	m.look(s)
+	if read != 0 {
+		t.Errorf("%d bytes were read of a log that did not change", read)
+	}
+}
+
+// meter counts the bytes of records that are read.
+type meter struct {
+	backend.Backend
+	read *int64
+}
+
+func (m *meter) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	return func(yield func(backend.Record, error) bool) {
+		for r, err := range m.Backend.Read(ctx, at, offset) {
+			*m.read += int64(len(r.Data))
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (m *meter) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	return m.Backend.(backend.Opener).Open(ctx, at)
+}
+
+// TestCatalogueInterrupted: what was read before Ctrl-C is kept.
+func TestCatalogueInterrupted(t *testing.T) {
+	m := newMachine(t)
+	for i := range 20 {
+		m.write(fmt.Sprintf("-p/%02d.jsonl", i), fmt.Sprintf(header, fmt.Sprint("s", i), ""))
+	}
+	cache := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := m.store(index.Open(index.Options{Dir: cache})).Catalogue(ctx, RefreshOptions{Progress: func(p Progress) {
+		if p.Logs == 7 {
+			cancel()
+		}
+	}})
+	if err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	kept := 0
+	for _, src := range index.Open(index.Options{Dir: cache}).Catalogue().Sources {
+		kept += len(src.Logs)
+	}
+	if kept != 7 {
+		t.Errorf("%d sessions are kept, not 7", kept)
+	}
+}
+
+// TestCatalogueGone: nothing of a session that is gone is left in the files of the index.
+func TestCatalogueGone(t *testing.T) {
+	m := newMachine(t)
+	m.write("-p/a.jsonl", fmt.Sprintf(header, "a", `,"title":"a secret title"`)+
+		`{"type":"message","id":"m","parentId":null,"message":{"role":"user","content":"a secret prompt"}}`+"\n")
+	m.write("-p/b.jsonl", fmt.Sprintf(header, "b", ""))
+	cache := t.TempDir()
+	s := m.store(index.Open(index.Options{Dir: cache}))
+	m.look(s)
+	if !bytes.Contains(bytesIn(t, cache), []byte("secret")) {
+		t.Fatal("the title is not kept")
+	}
+	if err := os.Remove(m.path("-p/a.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	m.look(s)
+	if bytes.Contains(bytesIn(t, cache), []byte("secret")) {
+		t.Error("the text of a session that is gone is kept")
+	}
+}
+
+// bytesIn gives the bytes of all files in a folder.
+func bytesIn(t *testing.T, dir string) (data []byte) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, b...)
+	}
+	return data
+}

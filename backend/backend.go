@@ -140,13 +140,13 @@ type Reader interface {
 	io.Closer
 }
 
-// Grower is a Reader that can go on to what was appended to its log since it was opened: also when the name leads to
-// another log by now, or nowhere.
-type Grower interface {
+// Renewer is a Reader that can go on to what its log has become since it was opened: also when the name leads to another
+// log by now, or nowhere.
+type Renewer interface {
 	Reader
-	// Grow gives the size of the log now, and has ReadAt read up to it. ErrChanged where the log changed in another way
-	// than by growing.
-	Grow() (size int64, err error)
+	// Renew has ReadAt read the log as it is now, and gives its size. grew says that it holds what it held, and perhaps
+	// more.
+	Renew() (size int64, grew bool, err error)
 }
 
 // Viewer is a Backend that can show a whole log at once, without copying it.

@@ -40,6 +40,7 @@ type followed struct {
 	// known counts each entry that was ever there, here those of the log as it is since it was last read anew; nil while
 	// both are the same.
 	known, here map[uint64]int32
+	quiet       func(e session.Entry, raw []byte) bool // what is not told while the log is read for the first time
 }
 
 // reading is how far a log was read.
@@ -52,6 +53,7 @@ type reading struct {
 	pos      int64       // where the next record begins
 	line     int         // that were read
 	inLine   bool        // the last one was whole and had no newline
+	torn     bool        // behind it there was half a record
 	head     []byte      // the first bytes, which programs change in place
 	problems int         // of the tree, that were looked at
 	headed   bool        // the header was read
@@ -153,6 +155,11 @@ func (w *watcher) removed(ctx context.Context, f *followed) error {
 // read finds out what a log is now, compared with what it was, and tells what is new.
 func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error {
 	if f.dec == nil {
+		// A file that is held all the same was being read when another was put in its place.
+		if err := w.drain(ctx, f); err != nil {
+			return err
+		}
+		f.reading = reading{}
 		return w.readFirst(ctx, f, now)
 	}
 	if !f.isText() {
@@ -170,15 +177,17 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 		return w.readOn(ctx, f, now)
 	case grew: // the beginning was changed in place: a title, or the time of the last save
 		return w.readAnew(ctx, f, now)
-	case f.pos < f.at.Size && f.pos <= now.Size && f.stands(ctx, now):
-		return w.readOn(ctx, f, now) // a torn end was moved away
+	}
+	torn, kind := f.torn, ChangeReplaced
+	if now.Size < f.pos && w.standsAt(ctx, f, now) {
+		kind = ChangeTruncated
 	}
 	if err := w.drain(ctx, f); err != nil {
 		return err
 	}
-	kind := ChangeReplaced
-	if now.Size < f.pos && f.stands(ctx, now) {
-		kind = ChangeTruncated
+	if torn && f.pos <= now.Size && w.standsAt(ctx, f, now) { // what was torn was moved away
+		w.hold(ctx, f, now)
+		return w.readOn(ctx, f, now)
 	}
 	if err := w.emit(f.change(kind)); err != nil {
 		return err
@@ -221,22 +230,28 @@ func (f *followed) bytes(ctx context.Context, at backend.Log, span session.Span)
 	return src.Bytes(span)
 }
 
-// stands says whether a log holds, as far as it reaches, what it held: it begins as it did, and the last entry that has
-// room in it is where it was.
-func (f *followed) stands(ctx context.Context, now backend.Log) bool {
-	head := f.head[:min(int64(len(f.head)), now.Size)]
-	if !bytes.Equal(f.readHead(ctx, now, int64(len(head))), head) {
+// stands says whether a log of that size holds, as far as it reaches, what it held: it begins as it did, and the last entry
+// that has room in it is where it was. read gives its bytes.
+func (w *watcher) stands(f *followed, size int64, read func(session.Span) ([]byte, error)) bool {
+	head := f.head[:min(int64(len(f.head)), size)]
+	got, err := read(session.Span{Length: int64(len(head))})
+	if err != nil || !bytes.Equal(got, head) {
 		return false
 	}
 	for i := f.tree.Len() - 1; i >= 0; i-- {
 		e := f.tree.At(i)
-		if e.Span.End() > now.Size {
+		if e.Span.End() > size {
 			continue
 		}
-		raw, err := f.bytes(ctx, now, e.Span)
-		return err == nil && rawjson.Valid(raw) && bytes.Contains(raw, []byte(e.NativeID))
+		raw, err := read(e.Span)
+		return err == nil && rawjson.Valid(raw) && bytes.Contains(raw, []byte(e.NativeID)) && f.known[w.key(e, raw)] > 0
 	}
 	return true
+}
+
+// standsAt is stands for a log.
+func (w *watcher) standsAt(ctx context.Context, f *followed, now backend.Log) bool {
+	return w.stands(f, now.Size, func(span session.Span) ([]byte, error) { return f.bytes(ctx, now, span) })
 }
 
 // readFirst reads a log for the first time. What it held at the start is not told.

@@ -29,6 +29,7 @@ var errElsewhere = errors.New("the session is of another working directory")
 // readWhole reads a log from its beginning and tells its entries, but for those that were told before and those that
 // known says are. While it has no whole record of a session it waits for more.
 func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, known func(session.Entry, []byte) bool) error {
+	f.quiet = known
 	first, err := firstWhole(ctx, f.src.b, now)
 	if err != nil {
 		return err
@@ -44,23 +45,14 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 	before := f.tree
 	if len(first) == 0 || !ok {
 		f.reading, f.announced = reading{}, false
+		f.close()
 		if len(first) > 0 && (len(first) >= enoughToDetect || !f.isText()) {
 			return ErrNotSession
 		}
 		return nil
 	}
-	f.dialect = d
-	f.reading = reading{source: &briefSource{b: f.src.b}, at: now}
-	f.source.at.Store(&now)
-	f.builder = seeded(d, f.path, f.source, session.Header{})
-	f.dec = d.NewDecoder(f.builder)
-	f.tree = f.builder.Finish()
-	f.blobs = w.s.blobsFor(abs, d)
-	if f.known == nil {
-		f.known, f.here = map[uint64]int32{}, nil
-	} else {
-		f.here = map[uint64]int32{}
-	}
+	f.dialect, f.blobs = d, w.s.blobsFor(abs, d)
+	f.begin(now)
 	w.hold(ctx, f, now)
 	if err = w.readRecords(ctx, f, now, taking{known: known, before: before}); err != nil {
 		f.reading = reading{} // how far it was read does not count: it is another log by now
@@ -70,9 +62,23 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 		}
 		return err
 	}
-	f.base = backend.Log{}
+	f.base, f.quiet = backend.Log{}, nothingKnown
 	f.head = f.readHead(ctx, now, min(headKept, f.builder.Header().Span.End()))
 	return f.dec.Finish()
+}
+
+// begin makes ready to read a log from its beginning.
+func (f *followed) begin(now backend.Log) {
+	f.reading = reading{source: &briefSource{b: f.src.b}, at: now}
+	f.source.at.Store(&now)
+	f.builder = seeded(f.dialect, f.path, f.source, session.Header{})
+	f.dec = f.dialect.NewDecoder(f.builder)
+	f.tree = f.builder.Finish()
+	if f.known == nil {
+		f.known, f.here = map[uint64]int32{}, nil
+	} else {
+		f.here = map[uint64]int32{}
+	}
 }
 
 // readOn reads what was appended.
@@ -104,11 +110,13 @@ func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log,
 		}
 		return nil
 	}
+	f.torn = false
 	for r, err := range f.src.b.Read(ctx, now, f.pos) {
 		if err != nil {
 			return err
 		}
 		if r.Torn && !isWhole(r.Data) {
+			f.torn = true
 			return nil
 		}
 		if err := w.takeLine(ctx, f, r, how); err != nil {
@@ -239,15 +247,18 @@ func (f *followed) learn(e session.Entry, raw []byte) {
 	}
 }
 
-// hold keeps the file of a log open.
+// hold keeps the file of a log open. Where that does not work the one before stays: the log was replaced once more.
 func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
-	f.close()
 	o, ok := f.src.b.(backend.Opener)
 	if !ok || !f.isText() {
 		return
 	}
-	// Where that does not work, what is read is what the name leads to.
-	f.held, _ = o.Open(ctx, now)
+	r, err := o.Open(ctx, now)
+	if err != nil {
+		return
+	}
+	f.close()
+	f.held = r
 	w.holding = slices.DeleteFunc(w.holding, func(other *followed) bool { return other == f || other.held == nil })
 	if w.holding = append(w.holding, f); len(w.holding) > mostHeld {
 		w.holding[0].close()
@@ -255,18 +266,25 @@ func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
 	}
 }
 
-// drain reads what was appended to a log before another was put in its place.
+// drain reads what was written to a log before another was put in its place.
 func (w *watcher) drain(ctx context.Context, f *followed) error {
-	g, ok := f.held.(backend.Grower)
-	if !ok || f.dec == nil {
+	held, ok := f.held.(backend.Renewer)
+	if !ok {
 		return nil
 	}
-	defer f.close()
-	size, err := g.Grow()
-	if err != nil || size <= f.pos {
-		return nil // it was changed in another way: there is nothing to save
+	size, grew, err := held.Renew()
+	if err != nil {
+		return nil // what the file held is lost, as it is where none is held
 	}
-	rest := bufio.NewReader(io.NewSectionReader(g, f.pos, size-f.pos))
+	read := func(span session.Span) ([]byte, error) {
+		b := make([]byte, span.Length)
+		_, err := held.ReadAt(b, span.Offset)
+		return b, err
+	}
+	if f.dec == nil || !grew || size < f.pos || !w.stands(f, size, read) {
+		f.begin(f.at)
+	}
+	rest := bufio.NewReader(io.NewSectionReader(held, f.pos, size-f.pos))
 	for {
 		data, err := rest.ReadBytes('\n')
 		if len(data) == 0 || err != nil && !isWhole(data) {
@@ -274,7 +292,7 @@ func (w *watcher) drain(ctx context.Context, f *followed) error {
 		}
 		r := backend.Record{Offset: f.pos, End: f.pos + int64(len(data)), Torn: err != nil}
 		r.Data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\r'})
-		if err := w.takeLine(ctx, f, r, taking{known: nothingKnown}); err != nil {
+		if err := w.takeLine(ctx, f, r, taking{known: f.quiet}); err != nil {
 			return err
 		}
 	}

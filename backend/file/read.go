@@ -150,25 +150,24 @@ func (s *snapshot) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), end
 }
 
-// Grow implements backend.Grower.
-func (s *snapshot) Grow() (int64, error) {
-	if err := s.check(); err != nil {
-		return 0, err
+// Renew implements backend.Renewer.
+func (s *snapshot) Renew() (size int64, grew bool, err error) {
+	changed := s.check()
+	if changed != nil && !errors.Is(changed, backend.ErrChanged) {
+		return 0, false, changed
 	}
 	s.open.Lock() // nobody reads while the end moves
 	defer s.open.Unlock()
 	if s.closed {
-		return 0, fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
+		return 0, false, fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
 	}
 	info, tail, err := look(s.f, s.name, -1)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	if info.Size < s.size {
-		return 0, fmt.Errorf("%s: %w", s.name, backend.ErrChanged)
-	}
+	grew = changed == nil && info.Size >= s.size
 	s.seen, s.size, s.tail = info, info.Size, tail
-	return s.size, nil
+	return s.size, grew, nil
 }
 
 // check returns ErrChanged if the file may no longer hold what the caller saw.

@@ -7,39 +7,70 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
 // MoveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted.
-// It must not be open. The files beside it go first: without the database they are nothing to anybody, while a fresh
-// database with an old one's journal would be read as if the journal were its own.
+// It must not be open. After an error, or a crash, each file is there under one of the two names, or both, and the database
+// is the last to lose its old one: a fresh database with the journal of an old one would be read as if it were its own.
 func MoveAside(path string, opt Options) (string, error) {
 	opt.fill()
+	dir := filepath.Dir(path)
 	to, err := freeName(opt.FS, path+".corrupt-"+opt.Clock().UTC().Format("20060102T150405Z"))
 	if err != nil {
 		return "", err
 	}
+	// A second name, then without the first: a crash in a rename may leave none.
+	var moved []string
 	for _, suffix := range append(journals, "-shm", "") {
-		err := opt.FS.Rename(path+suffix, to+suffix)
-		if err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
+		switch err := opt.FS.Link(path+suffix, to+suffix); {
+		case err == nil:
+			moved = append(moved, path+suffix)
+		case suffix != "" && errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM):
+			// A file system without links has nothing better than a rename.
+			if err := opt.FS.Rename(path+suffix, to+suffix); err != nil {
+				return "", err
+			}
+		default:
 			return "", err
 		}
 	}
-	return to, opt.FS.SyncDir(filepath.Dir(path))
+	if err := opt.FS.SyncDir(dir); err != nil {
+		return "", err
+	}
+	for i, name := range moved {
+		if err := opt.FS.Remove(name); err != nil {
+			return "", err
+		}
+		if i == len(moved)-2 { // all but the database
+			if err := opt.FS.SyncDir(dir); err != nil {
+				return "", err
+			}
+		}
+	}
+	return to, opt.FS.SyncDir(dir)
 }
 
-// freeName gives the name, or where it is taken one with a number behind it.
+// freeName gives the name, or where it is taken, for the database or a file beside it, one with a number behind it.
 func freeName(fsys durable.FS, name string) (string, error) {
 	for n := range 1000 {
 		try := name
 		if n > 0 {
 			try += "-" + strconv.Itoa(n)
 		}
-		if _, err := fsys.Stat(try); errors.Is(err, fs.ErrNotExist) {
+		taken := false
+		for _, suffix := range append(journals, "-shm", "") {
+			if _, err := fsys.Stat(try + suffix); err == nil {
+				taken = true
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		if !taken {
 			return try, nil
-		} else if err != nil {
-			return "", err
 		}
 	}
 	return "", fmt.Errorf("%s: too many files of that name", name)

@@ -3,12 +3,18 @@ package history
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/durable/crashfs"
+	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 )
 
 // filled gives the path of a closed history with n prompts.
@@ -150,6 +156,87 @@ func TestMoveAside(t *testing.T) {
 			if _, err := os.Stat(path + suffix); !os.IsNotExist(err) {
 				t.Errorf("%s is still there: %v", suffix, err)
 			}
+		}
+	}
+}
+
+// TestMoveAsideCrash: whenever the machine stops, every file is there under one of its names, and no journal waits for a
+// database that is gone.
+func TestMoveAsideCrash(t *testing.T) {
+	root := filepath.Join(string(filepath.Separator), "state")
+	path := filepath.Join(root, "history.db")
+	live := crashfs.New(root)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if _, err := durable.Create(live, path+suffix, 0o600, strings.NewReader("content"+suffix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crashes := 0
+	live.OnOp(func(op string) {
+		fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
+		for seed := range uint64(20) {
+			fates = append(fates, crashfs.Mixed(seed))
+		}
+		for _, fate := range fates {
+			crashes++
+			names := map[string]bool{}
+			entries, err := live.Crash(fate).ReadDir(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				names[e.Name()] = true
+			}
+			const aside = "history.db.corrupt-19700101T000000Z"
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				if !names["history.db"+suffix] && !names[aside+suffix] {
+					t.Errorf("after %s: %q is gone: %v", op, suffix, names)
+				}
+			}
+			if !names["history.db"] && names["history.db-wal"] {
+				t.Errorf("after %s: a journal without its database: %v", op, names)
+			}
+		}
+	})
+	if _, err := MoveAside(path, Options{FS: live, Clock: func() time.Time { return time.Unix(0, 0) }}); err != nil {
+		t.Fatal(err)
+	}
+	if crashes == 0 {
+		t.Error("nothing was tried")
+	}
+}
+
+// TestMoveAsideFaults: each operation fails once. The error is returned, and a second try succeeds.
+func TestMoveAsideFaults(t *testing.T) {
+	for nth := 1; ; nth++ {
+		root := filepath.Join(string(filepath.Separator), "state")
+		path := filepath.Join(root, "history.db")
+		inner := crashfs.New(root)
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if _, err := durable.Create(inner, path+suffix, 0o600, strings.NewReader("content"+suffix)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		opt := Options{FS: faultfs.New(inner, nth, faultfs.Fault{Err: syscall.EIO}), Clock: func() time.Time { return time.Unix(0, 0) }}
+		_, err := MoveAside(path, opt)
+		if err == nil {
+			if nth < 5 {
+				t.Errorf("only %d operations could fail", nth-1)
+			}
+			return
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("operation %d: %v", nth, err)
+		}
+		if _, err := inner.Stat(path); err == nil {
+			if _, err := MoveAside(path, Options{FS: inner, Clock: opt.Clock}); err != nil {
+				t.Errorf("again after operation %d: %v", nth, err)
+			}
+		}
+		// Somewhere all three are; a try that failed may have left a second name.
+		entries, err := inner.ReadDir(root)
+		if err != nil || len(entries) < 3 || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "history.db" }) {
+			t.Errorf("operation %d: %v, %v", nth, entries, err)
 		}
 	}
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/gen"
+)
+
+// historyHome is a home with many sessions in it. Their prompts are few enough to be listed all at once.
+func historyHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 7, Sessions: 120, Bytes: 6_000_000}); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+func historyProcess(home string, args ...string) *exec.Cmd {
+	cmd := exec.Command("treeline", append([]string{"history"}, args...)...) // the test binary under another name
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "TZ=UTC")
+	cmd.Dir = home
+	return cmd
+}
+
+// listed gives all prompts, after an import that nobody disturbs.
+func listed(t *testing.T, home string) string {
+	t.Helper()
+	for _, args := range [][]string{{"import"}, {"--where", "--limit", "1000"}} {
+		var stderr bytes.Buffer
+		cmd := historyProcess(home, args...)
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil || stderr.Len() > 0 {
+			t.Fatalf("%q: %v\n%s", args, err, stderr.String())
+		}
+		if args[0] != "import" {
+			return string(out)
+		}
+	}
+	return ""
+}
+
+// TestHistoryImportKilled: an import that is killed at any moment, again and again, loses nothing and doubles nothing.
+func TestHistoryImportKilled(t *testing.T) {
+	want := listed(t, historyHome(t))
+	home := historyHome(t)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range 12 {
+		cmd := historyProcess(home, "import")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(rnd.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait() // killed, or done
+		kill.Stop()
+	}
+	if got := listed(t, home); len(got) == 0 || got != want {
+		t.Errorf("%d bytes instead of %d", len(got), len(want))
+	}
+}
+
+// TestHistoryImportsAtOnce: several imports into a history that none of them finds there.
+func TestHistoryImportsAtOnce(t *testing.T) {
+	want := listed(t, historyHome(t))
+	home := historyHome(t)
+	together(t, 3, func() *exec.Cmd { return historyProcess(home, "import") })
+	if got := listed(t, home); got != want {
+		t.Errorf("%d bytes instead of %d", len(got), len(want))
+	}
+}
+
+// TestHistoryMendedAtOnce: several find the history damaged. One of them mends it, and all get their answer.
+func TestHistoryMendedAtOnce(t *testing.T) {
+	home := historyHome(t)
+	want := listed(t, home)
+	db := filepath.Join(home, ".local", "state", "treeline", "history.db")
+	if err := os.WriteFile(db, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	together(t, 3, func() *exec.Cmd { return historyProcess(home, "--limit", "5") })
+	if got := listed(t, home); got != want {
+		t.Errorf("%d bytes instead of %d", len(got), len(want))
+	}
+	if aside, err := filepath.Glob(db + ".corrupt-*Z"); err != nil || len(aside) != 1 {
+		t.Errorf("moved aside: %q, %v", aside, err)
+	}
+}
+
+// together runs several processes at the same time; all must succeed.
+func together(t *testing.T, n int, make func() *exec.Cmd) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if out, err := make().CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -51,7 +51,7 @@
 //
 // # How it is found
 //
-// From the coarse to the fine. A Signer makes, while a log is indexed, a signature of every 32 KB or so: a filter of hashes
+// From the coarse to the fine. A Signer makes, while a log is indexed, a signature of every 64 KB or so: a filter of hashes
 // that says which words may occur there (Query.May). Of the pieces that are left the bytes are looked at without decoding
 // them (Query.Scan), and only the records that may match are decoded and matched exactly (Query.Match). No step but the
 // last decides that something matches; each of the others may only say that nothing can.

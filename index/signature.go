@@ -22,7 +22,7 @@ const (
 	gramProbes = 4 // one trigram in 16
 
 	// chunkBytes is about how much of a log one signature covers.
-	chunkBytes = 32 << 10
+	chunkBytes = 64 << 10
 
 	sigVersion = 1 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
@@ -152,12 +152,23 @@ func (s *Signer) sign(text []byte) {
 		}
 		if c != classWide {
 			j, kinds := i+1, c
-			for j < len(text) && classes[text[j]]&classASCII != 0 {
-				kinds |= classes[text[j]]
+			for j < len(text) {
+				k := classes[text[j]]
+				if k&classASCII == 0 {
+					break
+				}
+				kinds |= k
 				j++
 			}
 			if j == len(text) || text[j] < utf8.RuneSelf {
-				if s.seen.add(hashBytes(text[i:j], spelled)) {
+				// Most runs are short, and known already.
+				var h uint64
+				if n := j - i; n <= 8 && i+8 <= len(text) {
+					h = mix(binary.LittleEndian.Uint64(text[i:])<<(64-8*n), spelled^uint64(n))
+				} else {
+					h = hashBytes(text[i:j], spelled)
+				}
+				if !s.seen.has(h) && s.seen.add(h) {
 					s.addASCII(text[i:j], kinds)
 				}
 				i, last = j, -1
@@ -181,7 +192,7 @@ func (s *Signer) addASCII(run []byte, kinds class) {
 		}
 	}
 	s.starts = asciiHumps(s.starts[:0], run, kinds)
-	s.addWords(low, s.starts, func(i int) int { return i })
+	s.addWords(low, s.starts)
 	if len(low) < 3 {
 		return
 	}
@@ -215,15 +226,15 @@ func asciiHumps(starts []int, run []byte, kinds class) []int {
 	return starts
 }
 
-// addWords adds every row of neighbouring humps. at gives the byte where a hump begins.
-func (s *Signer) addWords(low []byte, starts []int, at func(int) int) {
+// addWords adds every row of neighbouring humps, which begin at these bytes.
+func (s *Signer) addWords(low []byte, starts []int) {
 	for i := range starts {
 		for j := i; j < len(starts); j++ {
 			end := len(low)
 			if j+1 < len(starts) {
-				end = at(starts[j+1])
+				end = starts[j+1]
 			}
-			if k := wordKey(low[at(starts[i]):end]); s.seen.add(k) {
+			if k := wordKey(low[starts[i]:end]); s.seen.add(k) {
 				s.words = append(s.words, k)
 			}
 		}
@@ -250,18 +261,21 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		return n, -1
 	}
 	s.starts = humps(s.starts[:0], s.runes)
-	low, at := s.folded[:0], make([]int, 0, len(s.runes)+1)
+	low, hump := s.folded[:0], 0
 	for i, r := range s.runes {
 		f := fold(r)
 		if r >= utf8.RuneSelf && f < utf8.RuneSelf {
 			s.flags |= flagOdd
 		}
 		s.runes[i] = f
-		at = append(at, len(low))
+		if hump < len(s.starts) && s.starts[hump] == i {
+			s.starts[hump] = len(low) // from now on counted in bytes
+			hump++
+		}
 		low = utf8.AppendRune(low, f)
 	}
 	s.folded = low
-	s.addWords(low, s.starts, func(i int) int { return at[i] })
+	s.addWords(low, s.starts)
 	for i := 2; i < len(s.runes); i++ {
 		s.addGram(s.runes[i-2], s.runes[i-1], s.runes[i])
 	}
@@ -393,6 +407,11 @@ func hashBytes(b []byte, seed uint64) uint64 {
 type keySet struct {
 	slots []uint64
 	n     int
+}
+
+// has says whether the key is known, if that is to be seen at once; it may be known all the same.
+func (k *keySet) has(key uint64) bool {
+	return len(k.slots) > 0 && k.slots[key&uint64(len(k.slots)-1)] == key
 }
 
 // add says whether the key is new.

@@ -1,6 +1,8 @@
 # The commands of everyday work. CI runs .ci/run, which does more.
 
 FUZZTIME    ?= 5s
+SOAKFUZZ    ?= 10m
+DECODERS    ?= ./dialect/... ./run/... ./internal/jsonl/... ./internal/rawjson/...
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -30,9 +32,11 @@ fuzz:
 bench:
 	go run ./internal/bench
 
-# The kill and crash tests with ten times the rounds of an ordinary run.
+# The kill and crash tests with ten times the rounds of an ordinary run, then every decoder's fuzz targets for SOAKFUZZ each:
+# make soak SOAKFUZZ=1h DECODERS=./dialect/wave
 soak:
 	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak' $(PACKAGES)
+	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
 # The real pi, installed from npm in a temporary folder, reads what we write, and we read what it writes: random trees.
 interop:

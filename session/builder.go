@@ -162,8 +162,7 @@ func (b *Builder) Add(env *Envelope) {
 	}
 	switch {
 	case env.ID == nil:
-		b.index()
-		n.id = b.derive(i, env.Record)
+		n.id = b.keep(hexOf(b.hash(i, env.Record)))
 		n.flags |= derivedID
 	case env.Repeats && b.find(EntryID(env.ID)) >= 0:
 		b.setNative(i, EntryID(env.ID))

@@ -1,9 +1,7 @@
 package session
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"slices"
 )
 
@@ -62,9 +60,14 @@ func (b *Builder) index() {
 // again deals with an id that an earlier entry has.
 func (b *Builder) again(i, before int32) {
 	t := b.t
-	if t.nodes[before].flags&derivedID != 0 {
-		// We made the other one up: it steps aside.
-		t.nodes[before].id = b.derive(before, nil)
+	switch {
+	case t.nodes[i].flags&derivedID != 0: // we made it up: it steps aside
+		t.ids.insert(t.nodes, before)
+		t.nodes[i].id = b.derive(i)
+		t.ids.insert(t.nodes, i)
+		return
+	case t.nodes[before].flags&derivedID != 0: // we made the other one up
+		t.nodes[before].id = b.derive(before)
 		t.ids.insert(t.nodes, before)
 		return
 	}
@@ -91,20 +94,37 @@ func (b *Builder) setNative(i int32, id EntryID) {
 	b.t.natives[i] = id
 }
 
-// derive gives an id for node i that depends on the log alone, so that it is the same each time the log is read: eight hex
-// digits, as the agents make them, from the session, the position and the beginning of the record.
-func (b *Builder) derive(i int32, record []byte) EntryID {
-	t := b.t
-	h := fnv.New64a()
-	h.Write([]byte(t.header.ID))
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(i)))
-	h.Write(record[:min(len(record), 64)])
-	seed := h.Sum64()
-	for {
-		id := EntryID(fmt.Sprintf("%08x", uint32(seed>>32^seed)))
-		if t.ids.find(t.nodes, id) < 0 {
+// hash stands for node i of the log: it is the same each time the log is read, and made from the session, the position and the
+// beginning of the record. It is FNV-1a, written out: whole families have no ids of their own.
+func (b *Builder) hash(i int32, record []byte) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for k := range len(b.t.header.ID) {
+		h = (h ^ uint64(b.t.header.ID[k])) * prime
+	}
+	for k := range 8 {
+		h = (h ^ uint64(i)>>(8*k)&0xff) * prime
+	}
+	for _, c := range record[:min(len(record), 64)] {
+		h = (h ^ uint64(c)) * prime
+	}
+	return h
+}
+
+// hexOf makes eight hex digits of a hash, as the agents make ids.
+func hexOf(h uint64) []byte {
+	hex := make([]byte, 8)
+	for k := range hex {
+		hex[k] = "0123456789abcdef"[uint32(h>>32^h)>>(28-4*k)&0xf]
+	}
+	return hex
+}
+
+// derive gives an id for node i that no other has. It depends on the log alone.
+func (b *Builder) derive(i int32) EntryID {
+	for h := b.hash(i, nil); ; h = h*6364136223846793005 + 1442695040888963407 {
+		if id := b.keep(hexOf(h)); b.t.ids.find(b.t.nodes, id) < 0 {
 			return id
 		}
-		seed = seed*6364136223846793005 + 1442695040888963407
 	}
 }

@@ -335,3 +335,35 @@ func TestLeafEntries(t *testing.T) {
 		same(t, tc.name+": problems", problems(tree), tc.wrong)
 	}
 }
+
+// Ids that are made up are no two the same, also where 32 bits are not enough to tell so many apart, and stay the same when
+// the log grows.
+func TestMadeUpIDs(t *testing.T) {
+	const entries = 150_000
+	build := func(n int) *session.Tree {
+		b := session.NewBuilder("log", nil)
+		b.SetHeader(session.Header{ID: "5e55"})
+		for i := range n {
+			b.Add(&session.Envelope{InOrder: true, Kind: session.KindMessage, Type: []byte("message"), Record: strconv.AppendInt(nil, int64(i), 10), Line: i + 1})
+		}
+		return b.Finish()
+	}
+	all, part := build(entries), build(entries*2/3)
+	seen := make(map[session.EntryID]bool, entries)
+	for i := range entries {
+		id := all.At(i).ID
+		if seen[id] {
+			t.Fatalf("%s twice", id)
+		}
+		seen[id] = true
+		if i < part.Len() && part.At(i).ID != id {
+			t.Fatalf("entry %d is %s, was %s", i, id, part.At(i).ID)
+		}
+		if e, ok := all.Lookup(id); !ok || e.Index != i {
+			t.Fatalf("%s is not found", id)
+		}
+	}
+	if len(all.Problems()) > 0 {
+		t.Error(all.Problems()[0])
+	}
+}

@@ -16,8 +16,10 @@ import (
 func (d *Dialect) Role(m []byte) session.Role { return RoleOf(rawjson.Str(m, "role")) }
 
 // RoleOf maps a role's name.
-func RoleOf(name string) session.Role {
-	switch name {
+func RoleOf(name string) session.Role { return roleOf([]byte(name)) }
+
+func roleOf(name []byte) session.Role {
+	switch string(name) {
 	case "user":
 		return session.RoleUser
 	case "assistant", "reasoning": // what the model thought stands in a message of its own

@@ -146,8 +146,11 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 
 // isState tells a header from all other objects.
 func isState(object []byte) bool {
-	return rawjson.Get(object, "type") == nil && rawjson.Get(object, "messages") == nil &&
-		rawjson.IsString(rawjson.Get(object, "session_id")) && rawjson.IsString(rawjson.Get(object, "updated_at"))
+	var f stateFields
+	var t rawjson.Text
+	t.Reset(object)
+	_, err := f.scan(&t, 0)
+	return err == nil && f.isState()
 }
 
 // Detect claims a log that begins with the header of a state.
@@ -168,6 +171,7 @@ func (d *StateDialect) Detect(first []dialect.Record) bool {
 type stateDecoder struct {
 	b      *session.Builder
 	lines  dialect.Lines
+	env    session.Envelope
 	header bool
 }
 
@@ -199,12 +203,13 @@ func (dec *stateDecoder) Finish() error {
 
 // Object takes a record.
 func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
-	end, err := rawjson.Skip(data, pos)
+	var f stateFields
+	end, err := f.scan(&dec.lines.Text, pos)
 	if err != nil {
 		return 0, err
 	}
 	record, span := data[pos:end], session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	switch state := isState(record); {
+	switch state := f.isState(); {
 	case state && !dec.header:
 		dec.header = true
 		h := stateHeader(record)
@@ -216,9 +221,45 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 	case state:
 		dec.lines.Problem(r, pos, session.ProblemHeaderAgain, "a second header", "it is no entry")
 	case dec.header:
-		dec.message(r, record, span)
+		dec.message(r, record, span, f.role)
 	}
 	return end, nil
+}
+
+// stateFields are the members that tell records apart, as they stand.
+type stateFields struct {
+	role, id, updated []byte
+	other             bool // it has a member that no header has
+}
+
+// scan goes once through the record at pos.
+func (f *stateFields) scan(t *rawjson.Text, pos int) (int, error) {
+	members, end, err := t.Outline(pos, 0)
+	if err != nil {
+		return 0, err
+	}
+	for k := range members {
+		m := &members[k]
+		if m.Inner {
+			continue
+		}
+		switch string(t.Key(m)) {
+		case "role":
+			f.role = t.Value(m)
+		case "session_id":
+			f.id = t.Value(m)
+		case "updated_at":
+			f.updated = t.Value(m)
+		case "type", "messages":
+			f.other = true
+		}
+	}
+	return end, nil
+}
+
+// isState tells a header from all other objects.
+func (f *stateFields) isState() bool {
+	return !f.other && rawjson.IsString(f.id) && rawjson.IsString(f.updated)
 }
 
 func stateHeader(record []byte) session.Header {
@@ -236,18 +277,25 @@ func stateHeader(record []byte) session.Header {
 // ownMember of the meta holds what the format has no place for.
 const ownMember = "treeline"
 
-func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.Span) {
-	role := rawjson.Get(record, "role")
-	env := &session.Envelope{
-		InOrder: true, Kind: session.KindMessage, Role: RoleOf(rawjson.Str(record, "role")), Type: []byte("message"),
-		Span: span, Line: r.Line, Record: record,
+// message hands an envelope to the builder. Messages have no ids: the builder makes them.
+func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.Span, role []byte) {
+	dec.env = session.Envelope{
+		InOrder: true, Kind: session.KindMessage, Type: messageType, Span: span, Line: r.Line, Record: record,
 	}
-	if !rawjson.IsString(role) {
-		env.Kind, env.Role, env.Type = session.KindOpaque, session.RoleNone, []byte("unknown")
+	if rawjson.IsString(role) {
+		dec.env.Role = roleOf(role[1 : len(role)-1])
+		if bytes.IndexByte(role, '\\') >= 0 {
+			name, _ := rawjson.Unquote(role)
+			dec.env.Role = RoleOf(name)
+		}
+	} else {
+		dec.env.Kind, dec.env.Type = session.KindOpaque, unknownType
 		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "the message has no role", "it is kept as it is")
 	}
-	dec.b.Add(env)
+	dec.b.Add(&dec.env)
 }
+
+var messageType, unknownType = []byte("message"), []byte("unknown")
 
 // Peek makes a list's row from the beginning: the header, and the first thing that the user said.
 func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {

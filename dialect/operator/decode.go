@@ -106,46 +106,53 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 
 // fields are the members of an envelope, as they stand.
 type fields struct {
-	typ, id, parent, target, label, role, timestamp []byte
-	hasParent                                       bool
+	typ, id, parent, target, label, role []byte
+	timestamp                            []byte // and all behind it
+	hasParent                            bool
 }
 
 func (f *fields) isHeader() bool {
 	return string(f.typ) == typeHeader || string(f.typ) == typeDocHeader
 }
 
+// roleInitial is that of all that an envelope needs of a message.
+var roleInitial = rawjson.InitialsOf("role")
+
 // scan goes once through the record at pos. Nothing is decoded but what has escapes.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
-	o, _ := t.Object(pos)
-	for o.Next() {
-		switch string(o.Key) {
+	members, end, err := t.Outline(pos, roleInitial)
+	if err != nil {
+		return 0, err
+	}
+	inMessage := false
+	for k := range members {
+		m := &members[k]
+		key := t.Key(m)
+		if m.Inner {
+			if inMessage && string(key) == "role" {
+				f.role = text(t.Value(m))
+			}
+			continue
+		}
+		inMessage = false
+		switch string(key) {
 		case "type":
-			f.typ = text(o.Value())
+			f.typ = text(t.Value(m))
 		case "id":
-			f.id = text(o.Value())
+			f.id = text(t.Value(m))
 		case "parent_id":
-			f.parent, f.hasParent = text(o.Value()), true
+			f.parent, f.hasParent = text(t.Value(m)), true
 		case "timestamp":
-			f.timestamp = o.Value()
+			f.timestamp = t.From(m)
 		case "target_id":
-			f.target = text(o.Value())
+			f.target = text(t.Value(m))
 		case "label":
-			f.label = text(o.Value())
+			f.label = text(t.Value(m))
 		case "message":
-			f.role = nil
-			m, ok := o.Enter()
-			if !ok {
-				continue
-			}
-			for m.Next() {
-				if string(m.Key) == "role" {
-					f.role = text(m.Value())
-				}
-			}
-			o.Leave(&m)
+			f.role, inMessage = nil, true
 		}
 	}
-	return o.End()
+	return end, nil
 }
 
 // text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else.
@@ -172,7 +179,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 	}
 	h := session.Header{
 		ID: session.ID(rawjson.Str(record, "id")), Version: versionOf(f.typ, rawjson.Get(record, "version")),
-		Timestamp: session.Time{Text: string(f.timestamp)},
+		Timestamp: session.Time{Text: string(rawjson.Get(record, "timestamp"))},
 		CWD:       rawjson.Str(record, "cwd"), Parent: rawjson.Str(record, "parent_session"),
 		Raw: bytes.Clone(record), Span: span, Line: r.Line,
 	}

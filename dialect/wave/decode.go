@@ -78,32 +78,53 @@ func (dec *decoder) Finish() error {
 // fields are the members of an envelope, as they stand.
 type fields struct {
 	typ, id, role      []byte // what is between the quotes
-	blocks, timestamp  []byte
+	blocks             []byte // and all behind it, where it is a list
+	timestamp          []byte
 	workdir, createdAt []byte // of the metadata line
+	compact            bool   // one of the blocks may be a compaction
 }
+
+// typeInitial is that of all that an envelope needs of a block.
+var typeInitial = rawjson.InitialsOf("type")
 
 // scan goes once through the record at pos.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
-	o, _ := t.Object(pos)
-	for o.Next() {
-		switch string(o.Key) {
+	members, end, err := t.OutlineLists(pos, typeInitial)
+	if err != nil {
+		return 0, err
+	}
+	inBlocks := false
+	for k := range members {
+		m := &members[k]
+		key := t.Key(m)
+		if m.Inner {
+			if inBlocks && string(key) == "type" && string(text(t.Value(m))) == "compact" {
+				f.compact = true
+			}
+			continue
+		}
+		inBlocks = false
+		switch string(key) {
 		case "type":
-			f.typ = text(o.Value())
+			f.typ = text(t.Value(m))
 		case "id":
-			f.id = text(o.Value())
+			f.id = text(t.Value(m))
 		case "role":
-			f.role = text(o.Value())
+			f.role = text(t.Value(m))
 		case "blocks":
-			f.blocks = o.Value()
+			inBlocks, f.compact = true, false
+			if f.blocks = t.From(m); !rawjson.IsArray(f.blocks) {
+				f.blocks = t.Value(m)
+			}
 		case "timestamp":
-			f.timestamp = o.Value()
+			f.timestamp = t.Value(m)
 		case "workdir":
-			f.workdir = o.Value()
+			f.workdir = t.Value(m)
 		case "createdAt":
-			f.createdAt = o.Value()
+			f.createdAt = t.Value(m)
 		}
 	}
-	return o.End()
+	return end, nil
 }
 
 func (f *fields) isMetadata() bool { return string(f.typ) == "metadata" }
@@ -208,7 +229,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		if f.typ == nil {
 			dec.problem(r, span, session.ProblemField, "the record is neither a message nor of a named type", "it is kept as it is")
 		}
-	case hasCompact(f.blocks):
+	case f.compact && hasCompact(record):
 		env.Kind = session.KindCompaction
 	}
 	if isMessage {
@@ -221,14 +242,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 
 var messageType = []byte("message")
 
-// hasCompact says whether one of the blocks is a compaction. Nearly no message has one: one look at the bytes, none at
-// the blocks.
-func hasCompact(blocks []byte) bool {
-	if !bytes.Contains(blocks, []byte(`"compact"`)) &&
-		!bytes.Contains(blocks, []byte(`\u006`)) && !bytes.Contains(blocks, []byte(`\u007`)) { // a letter of it, escaped
-		return false
-	}
-	for b := range rawjson.Elements(blocks) {
+// hasCompact says whether one of the blocks of a message is a compaction.
+func hasCompact(record []byte) bool {
+	for b := range rawjson.Elements(rawjson.Get(record, "blocks")) {
 		if rawjson.IsObject(b) && rawjson.Str(b, "type") == "compact" {
 			return true
 		}

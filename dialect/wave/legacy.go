@@ -235,7 +235,7 @@ func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report 
 	if len(env.ID) == 0 {
 		env.ID = nil
 	}
-	if hasCompact(blocks) {
+	if hasCompact(m) {
 		env.Kind = session.KindCompaction
 	}
 	for _, wrong := range violations(role, blocks, timeless) { // messages had no times of their own

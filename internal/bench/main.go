@@ -35,6 +35,7 @@ var groups = []group{
 	{"command", command},
 	{"limits", limits},
 	{"scan", scan},
+	{"families", families},
 	{"open", open},
 	{"heap", heap},
 	{"context", contexts},

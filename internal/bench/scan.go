@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/pi"
-	"github.com/treeline-dev/treeline/session"
 )
 
 // limits shows what nobody can be faster than: the system hands over the bytes, and someone finds the lines.
@@ -71,25 +69,7 @@ func scan(b *bench) error {
 	if err != nil {
 		return err
 	}
-	d, err := b.best(func() error {
-		builder := session.NewBuilder("bench", nil)
-		builder.Expect(int64(len(log)))
-		dec := pi.Omp.NewDecoder(builder)
-		line, at := 1, 0
-		for at < len(log) {
-			end := at + bytes.IndexByte(log[at:], '\n')
-			dec.Decode(dialect.Record{Data: log[at:end], Offset: int64(at), Line: line})
-			at = end + 1
-			line++
-		}
-		if err := dec.Finish(); err != nil {
-			return err
-		}
-		if problems := builder.Finish().Problems(); len(problems) > 0 {
-			return &problems[0]
-		}
-		return nil
-	})
+	d, err := b.best(func() error { return decode(pi.Omp, log) })
 	if err != nil {
 		return err
 	}

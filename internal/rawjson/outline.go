@@ -2,7 +2,8 @@ package rawjson
 
 // Member is a member of an object that Outline found.
 type Member struct {
-	// Inner is set for a member of an object that is itself a member: the last before it that is not Inner.
+	// Inner is set for a member of an object that is itself a member, or is in a list that is one: the last before it that is
+	// not Inner.
 	Inner bool
 
 	escaped  bool // the key has a backslash
@@ -29,13 +30,23 @@ func InitialsOf(names ...string) (in Initials) {
 //
 // It is the fast way to look at a few members of very many texts.
 func (t *Text) Outline(i int, in Initials) (members []Member, end int, err error) {
+	return t.outline(i, inner, in)
+}
+
+// OutlineLists is Outline for objects whose members are lists of objects: it gives the members of these, one after the other,
+// in the place of those of an object.
+func (t *Text) OutlineLists(i int, in Initials) (members []Member, end int, err error) {
+	return t.outline(i, listed, in)
+}
+
+func (t *Text) outline(i int, inside uint64, in Initials) (members []Member, end int, err error) {
 	if t.passed(i) {
 		t.Damaged() // there is no way back in the index
 	}
 	if t.members == nil {
 		t.members = make([]Member, 64)
 	}
-	w := walk{t: t, i: i, open: top, members: t.members, watch: inner, initials: in | 1<<('\\'&31)} // what is escaped may be anything
+	w := walk{t: t, i: i, open: top, members: t.members, watch: inside, inside: inside, initials: in | 1<<('\\'&31)} // what is escaped may be anything
 	end = w.run()
 	t.members = w.members
 	if end < 0 {

@@ -3,6 +3,7 @@ package rawjson
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -118,26 +119,39 @@ func checkRandom(t *testing.T, rounds int) {
 	}
 }
 
-// Outline gives what Fields gives, and the same one level down.
+// Outline gives what Fields gives, and the same one level down; OutlineLists the same of objects in lists.
 func TestOutlineRandom(t *testing.T) {
+	type pair struct{ key, value string }
 	m := newMaker(2)
 	var text Text
-	for range 5000 {
+	for round := range 5000 {
+		lists := round%2 == 1
 		m.b, m.spaces = m.b[:0], m.IntN(4) == 0
 		m.list('{', '}', func() { m.key(); m.value(m.IntN(5)) })
-		type pair struct{ key, value string }
 		var want, got []pair
+		inside := func(object []byte) {
+			for key, value := range Fields(object) {
+				if key[0]&31 == 'r'&31 {
+					want = append(want, pair{"." + key, string(value)})
+				}
+			}
+		}
 		for key, value := range Fields(m.b) {
 			want = append(want, pair{key, string(value)})
-			for key, value := range Fields(value) {
-				if key[0]&31 != 'r'&31 {
-					continue
-				}
-				want = append(want, pair{"." + key, string(value)})
+			if !lists {
+				inside(value)
+				continue
+			}
+			for item := range Elements(value) {
+				inside(item)
 			}
 		}
 		text.Reset(m.b)
-		members, end, err := text.Outline(0, InitialsOf("role"))
+		outline := text.Outline
+		if lists {
+			outline = text.OutlineLists
+		}
+		members, end, err := outline(0, InitialsOf("role"))
 		if err != nil || end != len(m.b) {
 			t.Fatalf("%d of %d bytes, %v: %s", end, len(m.b), err, m.b)
 		}
@@ -151,13 +165,8 @@ func TestOutlineRandom(t *testing.T) {
 			}
 			got = append(got, p)
 		}
-		if len(got) != len(want) {
-			t.Fatalf("%d members, want %d: %s", len(got), len(want), m.b)
-		}
-		for i := range got {
-			if got[i] != want[i] {
-				t.Fatalf("member %d is %q, want %q", i, got[i], want[i])
-			}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q: %s", got, want, m.b)
 		}
 	}
 }

@@ -10,11 +10,12 @@ type walk struct {
 	open uint64 // the innermost containers
 	outer
 
-	// members are written down, n of them so far, where open is at most watch; inner ones only if their keys have one of
-	// the initials. See Text.Outline.
+	// members are written down, n of them so far, of the outermost object and, if their keys have one of the initials, where
+	// open is inside. See Text.Outline. watch is the same as inside as long as that can be met.
 	members  []Member
 	n        int
 	watch    uint64
+	inside   uint64
 	initials Initials
 
 	general bool // some of it was not gone through by quick
@@ -37,7 +38,9 @@ const (
 	top    = 1       // a word without a container
 	full   = 1 << 63 // a word without room
 
-	inner = top<<2 | object<<1 | object // an object in an object: a key at most here has at most two objects around it
+	outermost = top<<1 | object              // an object
+	inner     = outermost<<1 | object        // an object in an object
+	listed    = (outermost<<1|0)<<1 | object // an object in a list in an object
 )
 
 // outer has the words that are full.
@@ -142,8 +145,8 @@ func (w *walk) key() int {
 	if b[i] != ':' {
 		return ^i
 	}
-	if w.open <= w.watch && (w.open != inner || w.initials>>(b[start]&31)&1 != 0) {
-		m := Member{key: start, end: end - 1, Inner: w.open == inner}
+	if w.open <= w.watch && (w.open == outermost || w.open == w.inside && w.initials>>(b[start]&31)&1 != 0) {
+		m := Member{key: start, end: end - 1, Inner: w.open != outermost}
 		m.escaped = bytes.IndexByte(b[start:end-1], '\\') >= 0
 		w.members = append(w.members[:w.n], m)
 		w.members = w.members[:cap(w.members)]
@@ -160,7 +163,7 @@ func (w *walk) behind() int {
 		w.open = w.outer[last]
 		w.outer = w.outer[:last]
 		if last == 0 && w.members != nil {
-			w.watch = inner
+			w.watch = w.inside
 		}
 	}
 	i := SkipSpace(b, w.i)

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline/dialect/operator"
+	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/wave"
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// families decodes one conversation as each agent writes it: nobody's sessions are slow to read. They take turns, so that
+// all of them have the same share of quiet moments.
+func families(b *bench) error {
+	size := int64(20_000_000)
+	if b.quick {
+		size /= 10
+	}
+	log := gen.Session(gen.Options{Seed: 2, Bytes: size, Branches: 5})
+	list := []struct {
+		what string
+		d    dialect.Dialect
+		log  []byte
+		time time.Duration
+	}{
+		{what: "pi", d: pi.Omp, log: log},
+		{what: "operator", d: operator.Operator, log: gen.Operator(log)},
+		{what: "wave", d: wave.Wave, log: gen.Wave(log)},
+		{what: "codelia, runs", d: codelia.Codelia, log: gen.Run(log)},
+		{what: "codelia, states", d: codelia.State, log: gen.State(log)},
+	}
+	for range 3 {
+		for i := range list {
+			f := &list[i]
+			d, err := b.best(func() error { return decode(f.d, f.log) })
+			if err != nil {
+				return fmt.Errorf("%s: %w", f.what, err)
+			}
+			if f.time == 0 || d < f.time {
+				f.time = d
+			}
+		}
+	}
+	rate := speed(len(log), list[0].time)
+	for _, f := range list[1:] {
+		here := speed(len(f.log), f.time)
+		b.add(row{what: "scan envelopes: " + f.what, figure: fmt.Sprintf("%.2f GB/s", here),
+			baseline: fmt.Sprintf("pi family %.2f GB/s", rate), ratio: here / rate, target: 0.7})
+	}
+	return nil
+}
+
+// decode decodes lines that are in memory into a tree.
+func decode(d dialect.Dialect, log []byte) error {
+	builder := session.NewBuilder("bench", nil)
+	builder.Expect(int64(len(log)))
+	dec := d.NewDecoder(builder)
+	line, at := 1, 0
+	for at < len(log) {
+		end := at + bytes.IndexByte(log[at:], '\n')
+		dec.Decode(dialect.Record{Data: log[at:end], Offset: int64(at), Line: line})
+		at = end + 1
+		line++
+	}
+	if err := dec.Finish(); err != nil {
+		return err
+	}
+	if problems := builder.Finish().Problems(); len(problems) > 0 {
+		return &problems[0]
+	}
+	return nil
+}

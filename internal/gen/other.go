@@ -1,0 +1,193 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// The same conversation as other agents write it: Operator, Wave and Runs take a session that Session made, and say what it
+// says in the words of another format. Texts pass through as they are spelled; what the other format has no place for is
+// left out. Sizes are much the same, so that measurements of formats can be held against each other.
+
+type entry struct {
+	Type, ID, Timestamp         string
+	ParentID                    *string
+	Message                     *message
+	Summary, Label, TargetID    json.RawMessage
+	FirstKeptEntryID, ModelID   json.RawMessage
+	TokensBefore, ThinkingLevel json.RawMessage
+	Model, Provider, CWD        string
+}
+
+type message struct {
+	Role, ToolCallID, ToolName string
+	Content                    []block
+	IsError                    bool
+	Usage                      *struct{ Input, Output, CacheRead, CacheWrite, TotalTokens int }
+	StopReason, Model          string
+}
+
+type block struct {
+	Type                                                string
+	Text, Thinking, ID, Name, Arguments, Data, MIMEType json.RawMessage
+	ThinkingSignature                                   json.RawMessage
+}
+
+// entries reads a session of ours. It panics where it is none: whoever calls gave something else.
+func entries(log []byte) []entry {
+	var list []entry
+	for line := range bytes.Lines(log) {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			panic(fmt.Sprintf("gen: not a session that Session made: %v", err))
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// seconds is a time as Operator has it.
+func seconds(iso string) string {
+	t, err := time.Parse(time.RFC3339Nano, iso)
+	if err != nil {
+		panic(fmt.Sprintf("gen: not a session that Session made: %v", err))
+	}
+	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
+}
+
+func joined(items []string) string {
+	var b bytes.Buffer
+	for i, s := range items {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// Operator gives the session as Operator writes it.
+func Operator(log []byte) []byte {
+	var out bytes.Buffer
+	out.Grow(len(log))
+	for i, e := range entries(log) {
+		at := seconds(e.Timestamp)
+		if i == 0 {
+			fmt.Fprintf(&out, `{"type":"session","version":3,"id":%q,"timestamp":%s,"cwd":%q}`+"\n", e.ID, at, e.CWD)
+			continue
+		}
+		body := operatorBody(&e, at, i)
+		if body == "" {
+			body = `"custom","custom_type":"note"` // it keeps the chain whole
+		}
+		parent := ""
+		if e.ParentID != nil {
+			parent = fmt.Sprintf(`,"parent_id":%q`, *e.ParentID)
+		}
+		fmt.Fprintf(&out, `{"id":%q,"timestamp":%s%s,"type":%s}`+"\n", e.ID, at, parent, body)
+	}
+	return out.Bytes()
+}
+
+func operatorBody(e *entry, at string, n int) string {
+	switch e.Type {
+	case "message":
+		return `"message","message":` + operatorMessage(e.Message, at, n)
+	case "compaction":
+		return fmt.Sprintf(`"compaction","summary":%s,"first_kept_entry_id":%s,"tokens_before":%s,"from_hook":false`, e.Summary, e.FirstKeptEntryID, e.TokensBefore)
+	case "branch_summary":
+		return fmt.Sprintf(`"branch_summary","from_id":"root","summary":%s,"from_hook":false`, e.Summary)
+	case "label":
+		return fmt.Sprintf(`"label","label":%s,"target_id":%s`, e.Label, e.TargetID)
+	case "thinking_level_change":
+		return fmt.Sprintf(`"thinking_level_change","thinking_level":%s`, e.ThinkingLevel)
+	case "model_change":
+		return fmt.Sprintf(`"model_change","model_id":%q,"provider_id":"p"`, e.Model)
+	}
+	return ""
+}
+
+func operatorMessage(m *message, at string, n int) string {
+	var contents []string
+	role, rest := m.Role, ""
+	for _, b := range m.Content {
+		switch {
+		case m.Role == "toolResult":
+			role = "tool"
+			if b.Type == "text" {
+				contents = append(contents, fmt.Sprintf(`{"type":"tool_result","id":%q,"content":%s,"is_error":%t,"metadata":{},"terminate":false}`, m.ToolCallID, b.Text, m.IsError))
+			}
+		case b.Type == "text":
+			contents = append(contents, fmt.Sprintf(`{"type":"text","content":%s}`, b.Text))
+		case b.Type == "thinking":
+			contents = append(contents, fmt.Sprintf(`{"type":"thinking","content":%s,"signature":%s}`, b.Thinking, orNull(b.ThinkingSignature)))
+		case b.Type == "toolCall":
+			contents = append(contents, fmt.Sprintf(`{"type":"tool_call","id":%s,"name":%s,"args":%s,"metadata":{}}`, b.ID, b.Name, b.Arguments))
+		}
+	}
+	if m.Role == "assistant" {
+		u := m.Usage
+		rest = fmt.Sprintf(`,"usage":{"input_tokens":%d,"output_tokens":%d,"cache_read_tokens":%d,"cache_write_tokens":%d,`+
+			`"cost":{"input":0.0,"output":0.0,"cache_read":0.0,"cache_write":0.0,"total":0.0}},"stop_reason":"stop","error":""`,
+			u.Input, u.Output, u.CacheRead, u.CacheWrite)
+	}
+	return fmt.Sprintf(`{"contents":[%s],"id":"5f0c2a34-0000-4000-8000-%012x","timestamp":%s,"role":%q%s}`, joined(contents), n, at, role, rest)
+}
+
+func orNull(value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return json.RawMessage(`""`)
+	}
+	return value
+}
+
+// Wave gives the session as Wave writes it: what tools answered stands beside the calls, and there is one line of messages.
+func Wave(log []byte) []byte {
+	var out bytes.Buffer
+	out.Grow(len(log))
+	list := entries(log)
+	fmt.Fprintf(&out, `{"type":"metadata","workdir":%q,"createdAt":%q,"gitBranch":"main"}`+"\n", list[0].CWD, list[0].Timestamp)
+	answers := map[string]string{}
+	for _, e := range list {
+		if m := e.Message; m != nil && m.Role == "toolResult" && len(m.Content) > 0 {
+			answers[m.ToolCallID] = string(orNull(m.Content[0].Text))
+		}
+	}
+	for i, e := range list {
+		blocks, role, rest := waveBlocks(&e, answers)
+		if blocks == nil {
+			continue
+		}
+		if u := e.Message; u != nil && u.Usage != nil {
+			rest = fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"model":%q}`, u.Usage.Input, u.Usage.Output, u.Usage.TotalTokens, u.Model)
+		}
+		fmt.Fprintf(&out, `{"timestamp":%q,"id":"msg-0cea9749-5549-481b-8f4f-%012x","role":%q,"blocks":[%s]%s}`+"\n", e.Timestamp, i, role, joined(blocks), rest)
+	}
+	return out.Bytes()
+}
+
+func waveBlocks(e *entry, answers map[string]string) (blocks []string, role, rest string) {
+	if e.Type == "compaction" {
+		return []string{fmt.Sprintf(`{"type":"compact","content":%s}`, e.Summary)}, "assistant", ""
+	}
+	if e.Message == nil || e.Message.Role == "toolResult" {
+		return nil, "", ""
+	}
+	for _, b := range e.Message.Content {
+		switch b.Type {
+		case "text":
+			blocks = append(blocks, fmt.Sprintf(`{"type":"text","content":%s,"stage":"end"}`, b.Text))
+		case "thinking":
+			blocks = append(blocks, fmt.Sprintf(`{"type":"reasoning","content":%s,"stage":"end"}`, b.Thinking))
+		case "toolCall":
+			var id string
+			_ = json.Unmarshal(b.ID, &id) // a string that was read as one
+			parameters, _ := json.Marshal(string(b.Arguments))
+			blocks = append(blocks, fmt.Sprintf(`{"type":"tool","parameters":%s,"result":%s,"id":%s,"name":%s,"success":true,"stage":"end"}`,
+				parameters, orNull(json.RawMessage(answers[id])), b.ID, b.Name))
+		}
+	}
+	return blocks, e.Message.Role, ""
+}

@@ -1,6 +1,7 @@
 package treeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -81,6 +82,8 @@ type Options struct {
 	// Cache is our own folder for what can be made again, the catalogue above all; "" is $XDG_CACHE_HOME/treeline, or
 	// ~/.cache/treeline.
 	Cache string
+	// NoConfig leaves alone the user's settings; see Config.
+	NoConfig bool
 	// NoBreadcrumbs leaves alone the agents' notes of which terminal uses which session.
 	NoBreadcrumbs bool
 	// ReadOnly gives a store that cannot write.
@@ -101,6 +104,14 @@ func New(opt Options) (*Store, error) {
 		OpenCompanion: codelia.At,
 		Roots:         opt.Roots,
 		State:         opt.State,
+	}
+	if !opt.NoConfig {
+		config, err := ReadConfig(ConfigPath(env.Home, env.Getenv), env.Home)
+		if err != nil {
+			return nil, err
+		}
+		o.Extra = config.Extra()
+		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
 	if opt.Cache == "" {
 		opt.Cache = CacheDir(env.Home, env.Getenv)

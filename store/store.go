@@ -6,11 +6,11 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -40,6 +40,8 @@ type Options struct {
 	OpenCompanion func(dir string) (c Companion, ext string, ok bool)
 	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
 	Roots []string
+	// Extra are looked at beside the agents' own.
+	Extra []ExtraRoot
 	// Index keeps what was read of sessions, for lists and searches; nil keeps it in memory.
 	Index *index.Index
 	// Clock is the time; nil is that of the machine.
@@ -52,6 +54,7 @@ type Options struct {
 type Store struct {
 	opt   Options
 	noted notedFolders
+	extra func() []Source // of Options.Extra: their folders are looked into once
 }
 
 // New gives a Store.
@@ -63,7 +66,9 @@ func New(opt Options) *Store {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
-	return &Store{opt: opt}
+	s := &Store{opt: opt}
+	s.extra = sync.OnceValue(s.extraSources)
+	return s
 }
 
 // ErrUnknownDialect is wrapped by the error for a name that no dialect has.
@@ -81,98 +86,6 @@ func (s *Store) Dialect(name string) (dialect.Dialect, error) {
 	return nil, fmt.Errorf("%w %q: there are %s", ErrUnknownDialect, name, strings.Join(names, ", "))
 }
 
-// Source is a place where an agent keeps sessions.
-type Source struct {
-	Dialect dialect.Dialect
-	Root    dialect.Root
-}
-
-// Sources gives the places where sessions may be: the roots of all dialects, each folder once. Places of runs are none.
-func (s *Store) Sources() []Source {
-	var list []Source
-	seen := map[string]bool{}
-	add := func(src Source) {
-		key := src.Root.Sessions
-		if shares(src.Dialect.Layout()) {
-			key += "\x00" + src.Dialect.Name() // each lists what is its own
-		}
-		if !seen[key] {
-			seen[key] = true
-			list = append(list, src)
-		}
-	}
-	for _, dir := range s.opt.Roots {
-		states := s.statesAt(dir)
-		for _, src := range states {
-			add(src)
-		}
-		if states == nil {
-			add(Source{Dialect: s.dialectOf(dir), Root: s.rootAt(dir)})
-		}
-	}
-	if len(s.opt.Roots) > 0 {
-		return list
-	}
-	for _, d := range s.opt.Dialects {
-		if isRuns(d) {
-			continue
-		}
-		for _, r := range d.Layout().Roots(s.opt.Env) {
-			add(Source{Dialect: d, Root: r})
-		}
-	}
-	return list
-}
-
-func isRuns(d dialect.Dialect) bool {
-	_, ok := d.(dialect.Runs)
-	return ok
-}
-
-// statesAt gives the places of an agent that keeps states, where that is whose folder, or folder of sessions, someone named.
-// All else that lies there is its own affair.
-func (s *Store) statesAt(dir string) (list []Source) {
-	if s.opt.OpenCompanion == nil {
-		return nil
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil
-	}
-	if filepath.Base(abs) == "sessions" {
-		abs = filepath.Dir(abs)
-	}
-	for _, d := range s.opt.Dialects {
-		r := d.Layout().RootAt(abs)
-		if _, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
-			list = append(list, Source{Dialect: d, Root: r})
-		}
-	}
-	return list
-}
-
-// rootAt takes a folder that someone named: an agent's folder, its folder of sessions, or any folder with logs.
-func (s *Store) rootAt(dir string) dialect.Root {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		abs = dir
-	}
-	layout := s.dialectOf(abs).Layout()
-	if filepath.Base(abs) == "sessions" {
-		return layout.RootAt(filepath.Dir(abs))
-	}
-	b, err := s.opt.OpenDir(abs)
-	if err == nil {
-		defer b.Close()
-		for range b.List(context.Background(), "sessions/") {
-			return layout.RootAt(abs)
-		}
-	}
-	r := layout.RootAt(abs)
-	r.Sessions = abs
-	return r
-}
-
 // dialectOf says whose folder a path is in, the default dialect where it is nobody's.
 func (s *Store) dialectOf(path string) dialect.Dialect { return s.dialectIn(s.places(), path) }
 
@@ -183,21 +96,15 @@ func (s *Store) dialectIn(places []Source, path string) dialect.Dialect {
 	return s.opt.Dialects[0]
 }
 
-// places are the roots of all dialects, in the order in which they are asked.
-func (s *Store) places() (list []Source) {
-	for _, d := range s.opt.Dialects {
-		for _, r := range d.Layout().Roots(s.opt.Env) {
-			list = append(list, Source{Dialect: d, Root: r})
-		}
-	}
-	return list
-}
-
 // sourceIn finds the agent's root that a path lies in. Where values share it, the one that owns the log is meant, or
 // else the first.
 func sourceIn(places []Source, path string) (src Source, ok bool) {
 	for _, p := range places {
-		if !within(filepath.Dir(p.Root.Sessions), path) {
+		dir := filepath.Dir(p.Root.Sessions)
+		if p.Why == WhyConfig {
+			dir = p.Root.Sessions // it may be any folder: what lies beside it is not its own
+		}
+		if !within(dir, path) {
 			continue
 		}
 		layout := p.Dialect.Layout()

@@ -87,6 +87,7 @@ func (a *app) root() *cobra.Command {
 	)
 	add(root, "read",
 		a.lsCommand(),
+		a.sourcesCommand(),
 		a.showCommand(),
 		a.treeCommand(),
 		a.contextCommand(),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,14 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	config, err := treeline.ReadConfig(treeline.ConfigPath(env.Home, a.getenv), env.Home)
+	if err != nil {
+		return nil, err
+	}
+	cache := cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv))
+	if len(roots) > 0 {
+		cache = "" // whoever looks somewhere once does not want to have it kept
+	}
 	return store.New(store.Options{
 		Dialects:      all.Dialects(),
 		Env:           env,
@@ -59,7 +68,8 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
 		OpenCompanion: codelia.At,
 		Roots:         roots,
-		Index:         index.Open(index.Options{Dir: treeline.CacheDir(env.Home, a.getenv), Notice: a.notice}),
+		Index:         index.Open(index.Options{Dir: cache, Notice: a.notice}),
+		Extra:         config.Extra(),
 	}), nil
 }
 

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func (a *app) sourcesCommand() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "sources",
+		Short: "Show where sessions are looked for",
+		Long: "Show the places where sessions are looked for, and what is in them: the agents' own folders, where they are by default\n" +
+			"or where the environment puts them, and those that the settings add:\n\n" +
+			"  # ~/.config/treeline/config.toml\n  [[root]]\n  path = \"~/backup/omp\"\n  dialect = \"omp\"   # optional\n\n" +
+			"Places that do not exist are shown with --all.",
+		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].root'",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			list, err := s.LookAtSources(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.sources(cmd.Context(), list, all, asJSON)
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "show places that do not exist, too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, of all places")
+	return cmd
+}
+
+func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON bool) error {
+	width, _ := terminalWidth(a.stdout)
+	hidden := 0
+	err := a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
+		if asJSON {
+			return sourcesJSON(out, list)
+		}
+		hidden = a.sourcesTable(out, list, all)
+		return nil
+	})
+	if hidden == len(list) && !asJSON {
+		fmt.Fprintf(a.stderr, "treeline: no agent has sessions here; --all shows where they would be, %s can name other places\n",
+			clean(treeline.ConfigPath(a.home(), a.getenv)))
+	}
+	for _, s := range list {
+		if s.Err != nil {
+			a.notice(s.Err.Error())
+		}
+	}
+	return err
+}
+
+// sourcesTable prints the sources for people and says how many it left out.
+func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidden int) {
+	st, home, now := out.style, a.home(), time.Now()
+	t := table{
+		{name: "DIALECT", mark: st.cyan}, {name: "FOLDER", mark: same}, {name: "SESSIONS", right: true, mark: same},
+		{name: "SIZE", right: true, mark: same}, {name: "NEWEST", mark: same}, {name: "KNOWN BY", mark: st.dim},
+	}
+	for _, s := range list {
+		if !s.Exists && !all {
+			hidden++
+			continue
+		}
+		sessions, size, newest := "-", "-", "-"
+		if s.Exists {
+			sessions, size = strconv.Itoa(s.Sessions), byteSize(s.Bytes)
+		}
+		if !s.Newest.IsZero() {
+			newest = s.Newest.Local().Format("2006-01-02 15:04")
+			if out.width > 0 {
+				newest = ago(s.Newest.Local(), now)
+			}
+		}
+		t.add(s.Dialect.Name(), tilde(oneLine(s.Root.Sessions, 0), home), sessions, size, newest, oneLine(string(s.Why), 0))
+	}
+	if hidden < len(list) {
+		t.write(out)
+	}
+	return hidden
+}
+
+// sourceJSON is a source for programs.
+type sourceJSON struct {
+	Dialect  string  `json:"dialect"`
+	Root     string  `json:"root"`
+	Why      string  `json:"why"`
+	Exists   bool    `json:"exists"`
+	Sessions int     `json:"sessions"`
+	Size     int64   `json:"size"`
+	Newest   *string `json:"newest"`
+}
+
+func sourcesJSON(out *output, list []store.SourceInfo) error {
+	array := arrayWriter{w: out.Writer}
+	for _, s := range list {
+		j := sourceJSON{
+			Dialect: s.Dialect.Name(), Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
+		}
+		if !s.Newest.IsZero() {
+			newest := s.Newest.UTC().Format("2006-01-02T15:04:05.000Z")
+			j.Newest = &newest
+		}
+		if err := array.add(j); err != nil {
+			return err
+		}
+	}
+	return array.end()
+}

@@ -1,0 +1,125 @@
+package treeline
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Config is what a user may settle once and for all, in a file of TOML:
+//
+//	cache = "/fast/disk/treeline"   # where the catalogue is kept, instead of the cache directory
+//
+//	[[root]]                        # another place with sessions, beside those of the agents; any number of them
+//	path = "~/backup/omp"
+//	dialect = "omp"                 # optional: what its sessions are, where they do not say it themselves
+type Config struct {
+	Cache string       `toml:"cache"`
+	Roots []ConfigRoot `toml:"root"`
+}
+
+// ConfigRoot is a place with sessions: an agent's folder, its folder of sessions, or any folder with logs.
+type ConfigRoot struct {
+	Path    string `toml:"path"`
+	Dialect string `toml:"dialect"`
+}
+
+// ConfigPath is where the file lies: $XDG_CONFIG_HOME/treeline/config.toml, or ~/.config/treeline/config.toml. A relative
+// path in the variable does not count.
+func ConfigPath(home string, getenv func(string) string) string {
+	dir := filepath.Join(home, ".config")
+	if xdg := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
+		dir = xdg
+	}
+	return filepath.Join(dir, "treeline", "config.toml")
+}
+
+// ReadConfig reads the file. One that is not there says nothing; in one that is, everything must make sense: an error names
+// the line. Paths that begin with ~ are below home.
+func ReadConfig(path, home string) (Config, error) {
+	var c Config
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	if err := toml.NewDecoder(f).DisallowUnknownFields().Decode(&c); err != nil {
+		return c, configError(path, err)
+	}
+	if c.Cache, err = configDir(c.Cache, home); err != nil {
+		return c, fmt.Errorf("%s: cache: %w", path, err)
+	}
+	for i := range c.Roots {
+		r := &c.Roots[i]
+		if r.Path == "" {
+			return c, fmt.Errorf("%s: root %d has no path", path, i+1)
+		}
+		if r.Path, err = configDir(r.Path, home); err != nil {
+			return c, fmt.Errorf("%s: root %d: %w", path, i+1, err)
+		}
+		if err := checkDialect(r.Dialect); err != nil {
+			return c, fmt.Errorf("%s: root %d: %w", path, i+1, err)
+		}
+	}
+	return c, nil
+}
+
+// configError says where in the file something is wrong.
+func configError(path string, err error) error {
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+		first := unknown.Errors[0]
+		line, _ := first.Position()
+		return fmt.Errorf("%s:%d: there is no setting %q", path, line, strings.Join(first.Key(), "."))
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		line, _ := wrong.Position()
+		return fmt.Errorf("%s:%d: %s", path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// configDir makes a path absolute. One that is relative would mean something else in every directory.
+func configDir(dir, home string) (string, error) {
+	if dir == "~" || strings.HasPrefix(dir, "~/") {
+		dir = filepath.Join(home, dir[1:])
+	}
+	if dir != "" && !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("%q is not an absolute path", dir)
+	}
+	return dir, nil
+}
+
+func checkDialect(name string) error {
+	if name == "" {
+		return nil
+	}
+	var names []string
+	for _, d := range all.Dialects() {
+		if d.Name() == name {
+			return nil
+		}
+		names = append(names, d.Name())
+	}
+	return fmt.Errorf("unknown dialect %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// Extra gives the roots as a store takes them.
+func (c Config) Extra() []store.ExtraRoot {
+	var list []store.ExtraRoot
+	for _, r := range c.Roots {
+		list = append(list, store.ExtraRoot{Path: r.Path, Dialect: r.Dialect})
+	}
+	return list
+}

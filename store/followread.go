@@ -298,12 +298,12 @@ func (w *watcher) drain(ctx context.Context, f *followed) error {
 	}
 }
 
-// readNewest reads the logs that were written last, up to so many bytes: they are the ones that somebody may be writing,
-// and what was in them is then known for certain.
+// readNewest reads the logs that were written last, as many as are held open and up to so many bytes: they are the ones that
+// somebody may be writing, and what was in them is then known for certain.
 func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 	budget := int64(readAtStart)
-	for _, f := range sessions {
-		if budget -= f.base.Size; budget < 0 && f.src.only == "" {
+	for i, f := range sessions {
+		if budget -= f.base.Size; (budget < 0 || i == mostHeld) && f.src.only == "" {
 			return nil
 		}
 		if err := w.readBase(ctx, f); err != nil {

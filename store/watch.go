@@ -71,8 +71,8 @@ type WatchOptions struct {
 	// of their times. AllEntries tells all of them, session by session.
 	Last int
 	// Interval is how often the logs are looked at when nobody says that they changed; 0 means 2 seconds. It is stretched
-	// until looking takes no more than a hundredth of the time: ten thousand logs, which take some 60 ms, are looked at
-	// every six seconds.
+	// until looking takes no more than a hundredth of the time: ten thousand logs, which take some 50 ms, are looked at
+	// every five seconds.
 	Interval time.Duration
 	// NoHints looks at the logs at each interval only, and does not ask the backends what changed.
 	NoHints bool
@@ -106,8 +106,8 @@ func (o *WatchOptions) fill() {
 //
 // A log that was replaced, cut or removed says so, and goes on: what was told stays told. Entries are known by their ids,
 // or by their bytes where they have none, so one that comes back after a rewrite is not told again, changed or not. A log
-// that was not read yet (of those that are there at the start, the newest 32 MB are) and is replaced all at once shows the
-// entries whose time is not before the start, and those without a time.
+// that was not read yet (of those that are there at the start, the newest 64 are, up to 32 MB) and is replaced all at once
+// shows the entries whose time is not before the start, and those without a time.
 //
 // What the backends say of changes (see backend.Watcher) makes it fast and is not relied on: all logs are looked at
 // again and again, see WatchOptions.Interval. Rewrites in place that keep size and time of a file are not noticed.

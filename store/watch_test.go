@@ -18,9 +18,8 @@ import (
 // viewer watches sessions of a house, as the system tells of changes or only by looking.
 type viewer struct {
 	*house
-	polled  bool
 	changes chan store.Change
-	tick    chan time.Time
+	tick    chan time.Time // nil where nobody looks
 	cancel  context.CancelFunc
 	ended   chan struct{}
 	err     error
@@ -36,14 +35,20 @@ func bothWays(t *testing.T, test func(t *testing.T, start func(h *house, opt sto
 	}
 }
 
-// view begins to watch and waits until the watch has begun.
+// view begins to watch.
 func view(h *house, opt store.WatchOptions, polled bool) *viewer {
 	h.Helper()
-	v := &viewer{house: h, polled: polled, changes: make(chan store.Change), ended: make(chan struct{})}
-	if polled {
+	opt.NoHints = polled
+	return viewLooking(h, opt, polled)
+}
+
+// viewLooking is view with looks, whether the system tells of changes or not.
+func viewLooking(h *house, opt store.WatchOptions, looks bool) *viewer {
+	h.Helper()
+	v := &viewer{house: h, changes: make(chan store.Change), ended: make(chan struct{})}
+	if looks {
 		v.tick = make(chan time.Time)
 	}
-	opt.NoHints = polled
 	opt.After = func(time.Duration) <-chan time.Time { return v.tick }
 	ctx, cancel := context.WithCancel(h.Context())
 	v.cancel = cancel
@@ -78,7 +83,7 @@ func (v *viewer) next() store.Change {
 		select {
 		case c := <-v.changes:
 			return c
-		case v.tick <- time.Time{}: // nil where nobody looks
+		case v.tick <- time.Time{}:
 		case <-v.ended:
 			v.Fatalf("the watch ended: %v", v.err)
 		case <-late:

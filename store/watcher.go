@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"io"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -41,49 +38,6 @@ const share = 100
 
 // readAtStart is how much of the logs is read before anything is told, see Watch.
 const readAtStart = 32 << 20
-
-// watchedSource is a folder of logs that is watched.
-type watchedSource struct {
-	b     backend.Backend
-	dir   string
-	owns  func(name string) bool
-	only  string // the one log that is watched, "" for all
-	logs  map[string]*followed
-	hints hints
-	watch io.Closer // nil where nothing is told
-}
-
-// hints are the names that a backend told of, each once.
-type hints struct {
-	wake  chan<- struct{}
-	mu    sync.Mutex
-	names map[string]struct{}
-	errs  []error
-}
-
-func (h *hints) told(name string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.names == nil {
-		h.names = map[string]struct{}{}
-	}
-	h.names[name] = struct{}{}
-	if err != nil {
-		h.errs = append(h.errs, err)
-	}
-	select {
-	case h.wake <- struct{}{}:
-	default: // somebody is being woken already
-	}
-}
-
-func (h *hints) take() (names []string, errs []error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	names, errs = slices.Sorted(maps.Keys(h.names)), h.errs
-	h.names, h.errs = nil, nil
-	return names, errs
-}
 
 func newWatcher(s *Store, opt WatchOptions, yield func(Change, error) bool) *watcher {
 	return &watcher{

@@ -62,6 +62,8 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"Watch", watchTells, true, false},
 		{"WatchOthers", watchTellsOfOthers, false, true},
 		{"WatchEnds", watchEnds, true, false},
+		{"Renew", renew, true, false},
+		{"RenewChanged", renewChanged, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &prober{T: t, place: place(t), ctx: t.Context()}

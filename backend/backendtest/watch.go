@@ -149,3 +149,72 @@ func watchEnds(t *testing.T, p *prober) {
 	_, err := p.b.(backend.Watcher).Watch(func(string, error) {})
 	p.is(err, backend.ErrClosed, "")
 }
+
+// renew looks at a log that is held open while its name comes to mean another one.
+func renew(t *testing.T, p *prober) {
+	o, ok := p.b.(backend.Opener)
+	if !ok {
+		return // the capability is optional
+	}
+	at := p.fill("a.jsonl", `{"n":1}`)
+	r, err := o.Open(p.ctx, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	held, ok := r.(backend.Renewer)
+	if !ok {
+		return
+	}
+	holds := func(want string, wantGrew bool) {
+		t.Helper()
+		size, grew, err := held.Renew()
+		if err != nil || grew != wantGrew || size != int64(len(want)) {
+			t.Fatalf("size %d, grew %v, error %v; want %d, %v", size, grew, err, len(want), wantGrew)
+		}
+		got := make([]byte, size)
+		if _, err := held.ReadAt(got, 0); err != nil && err != io.EOF || string(got) != want {
+			t.Fatalf("holds %q (%v), want %q", got, err, want)
+		}
+	}
+	holds("{\"n\":1}\n", true)
+	at = p.append(at, `{"n":2}`)
+	holds("{\"n\":1}\n{\"n\":2}\n", true)
+	at = p.append(at, `{"n":3}`)
+	if at, err = p.b.Replace(p.ctx, at, []byte(`{"n":4}`)); err != nil {
+		t.Fatal(err)
+	}
+	holds("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true) // the log that was opened
+	if err := p.b.Remove(p.ctx, at); err != nil {
+		t.Fatal(err)
+	}
+	holds("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true)
+}
+
+// renewChanged looks at a log that is held open while it is written anew in its place.
+func renewChanged(t *testing.T, p *prober) {
+	o, ok := p.b.(backend.Opener)
+	if !ok {
+		return
+	}
+	r, err := o.Open(p.ctx, p.put("a.jsonl", "{\"n\":1}\n{\"n\":2}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	held, ok := r.(backend.Renewer)
+	if !ok {
+		return
+	}
+	for _, content := range []string{"{\"n\":1}\n", "{\"m\":1}\n{\"m\":2}\n", ""} {
+		p.put("a.jsonl", content)
+		size, grew, err := held.Renew()
+		if err != nil || grew || size != int64(len(content)) {
+			t.Fatalf("size %d, grew %v, error %v; want %d, false", size, grew, err, len(content))
+		}
+		got := make([]byte, size)
+		if _, err := held.ReadAt(got, 0); err != nil && err != io.EOF || string(got) != content {
+			t.Fatalf("holds %q (%v), want %q", got, err, content)
+		}
+	}
+}

@@ -22,6 +22,8 @@ type watch struct {
 	told   func(name string, err error)
 	system *fsnotify.Watcher
 	ended  chan struct{} // closed when nothing is told any more
+	// watchFolder has the system watch a folder.
+	watchFolder func(dir string) error
 
 	mu      sync.Mutex
 	folders map[string]struct{} // paths that the system watches
@@ -42,7 +44,9 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching %s: %w", b.root, err)
 	}
-	w := &watch{b: b, told: told, system: system, ended: make(chan struct{}), folders: map[string]struct{}{}}
+	w := &watch{
+		b: b, told: told, system: system, watchFolder: system.Add, ended: make(chan struct{}), folders: map[string]struct{}{},
+	}
 	b.mu.Lock()
 	b.watches = append(slices.Clip(b.watches), w) // walks may hold the old list
 	b.mu.Unlock()
@@ -140,7 +144,7 @@ func (w *watch) add(dir string) {
 	if _, ok := w.folders[dir]; ok || w.full {
 		return
 	}
-	err := w.system.Add(dir)
+	err := w.watchFolder(dir)
 	switch {
 	case err == nil:
 		w.folders[dir] = struct{}{}

@@ -1,0 +1,98 @@
+package file
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// The system's limit is reached: that is told once, and what is watched already stays so.
+func TestWatchLimit(t *testing.T) {
+	for _, limit := range []error{syscall.ENOSPC, syscall.EMFILE} {
+		root := t.TempDir()
+		b, err := New(root, Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, folder := range []string{"a", "b", "c"} {
+			if err := os.Mkdir(filepath.Join(root, folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var told []error
+		closer, err := b.Watch(func(_ string, err error) { told = append(told, err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries := 0
+		w := closer.(*watch)
+		add := w.watchFolder
+		w.watchFolder = func(dir string) error {
+			if tries++; tries > 2 {
+				return &os.PathError{Op: "inotify_add_watch", Path: dir, Err: limit}
+			}
+			return add(dir)
+		}
+		for range 2 {
+			for _, err := range b.List(t.Context(), "") {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if len(told) != 1 || !errors.Is(told[0], limit) || tries != 3 || len(w.folders) != 2 {
+			t.Errorf("%d tries, %d folders watched, told %v", tries, len(w.folders), told)
+		}
+	}
+}
+
+// What the system drops because too much happened is looked for everywhere; what else is wrong with it is said.
+func TestWatchSystemErrors(t *testing.T) {
+	b, err := New(t.TempDir(), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type told struct {
+		name string
+		err  error
+	}
+	list := make(chan told)
+	closer, err := b.Watch(func(name string, err error) { list <- told{name, err} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := closer.(*watch)
+	w.system.Errors <- fsnotify.ErrEventOverflow
+	if got := <-list; got.name != "" || got.err != nil {
+		t.Errorf("told %+v", got)
+	}
+	w.system.Errors <- io.ErrUnexpectedEOF
+	if got := <-list; got.name != "" || !errors.Is(got.err, io.ErrUnexpectedEOF) {
+		t.Errorf("told %+v", got)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// odd is a file system that is not that of the machine.
+type odd struct{ durable.OS }
+
+func TestWatchOtherFileSystem(t *testing.T) {
+	b, err := New(t.TempDir(), Options{FS: odd{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Watch(func(string, error) {}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,203 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// meddler is a folder in which something happens at a chosen moment.
+type meddler struct {
+	*file.Backend
+	listed func()                               // behind a list
+	read   func()                               // before a log is read
+	watch  func(told func(string, error)) error // in the place of the system
+}
+
+func (m *meddler) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
+	return func(yield func(backend.Log, error) bool) {
+		for log, err := range m.Backend.List(ctx, prefix) {
+			if !yield(log, err) {
+				return
+			}
+		}
+		if m.listed != nil {
+			m.listed()
+		}
+	}
+}
+
+func (m *meddler) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	if m.read != nil {
+		m.read()
+	}
+	return m.Backend.Read(ctx, at, offset)
+}
+
+func (m *meddler) Watch(told func(string, error)) (io.Closer, error) {
+	if m.watch != nil {
+		return io.NopCloser(nil), m.watch(told)
+	}
+	return m.Backend.Watch(told)
+}
+
+// meddled gives a house whose one folder of sessions is meddled with.
+func meddled(t *testing.T, change func(h *house, m *meddler)) *house {
+	h := newHouse(t)
+	root := h.at(".omp/agent/sessions")
+	h.Store = store.New(store.Options{
+		Dialects: all.Dialects(),
+		Env: dialect.Env{Home: h.home, TempDir: h.home, WorkDir: h.home, Zone: time.UTC,
+			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
+		OpenDir: func(dir string) (backend.Backend, error) {
+			b, err := file.New(dir, file.Options{ReadOnly: true})
+			if dir != root {
+				return b, err
+			}
+			m := &meddler{Backend: b}
+			change(h, m)
+			return m, err
+		},
+	})
+	return h
+}
+
+// What is written between the list and the first look, and while logs are read for the first time, is told.
+func TestWatchMissesNothingAtStart(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := meddled(t, func(h *house, m *meddler) {
+			m.listed = func() {
+				m.listed = nil
+				h.add(garden+"a.jsonl", messageLine("a2"))
+				h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
+				m.read = func() {
+					m.read = nil
+					h.add(garden+"a.jsonl", messageLine("a3"))
+				}
+			}
+		})
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1", "a a2", "a a3", "b session", "b b1")
+		v.again("a4")
+	})
+}
+
+// Where the system cannot watch, or cannot watch all, that is said once, and logs are looked at.
+func TestWatchWithoutTheSystem(t *testing.T) {
+	for name, watch := range map[string]func(func(string, error)) error{
+		"refused": func(func(string, error)) error { return syscall.EMFILE },
+		"full":    func(told func(string, error)) error { told("", syscall.EMFILE); told("", syscall.EMFILE); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := meddled(t, func(_ *house, m *meddler) { m.watch = watch })
+			h.put(garden+"a.jsonl", sessionLine("a"))
+			v := viewLooking(h, store.WatchOptions{}, true)
+			v.want("start 1")
+			if c := v.next(); c.Kind != store.ChangeProblem || !errors.Is(c.Err, syscall.EMFILE) {
+				t.Fatalf("told %s", describe(c))
+			}
+			v.again("a1")
+			v.again("a2")
+		})
+	}
+}
+
+// A folder that cannot be read hides its sessions; they are not gone.
+func TestWatchUnreadableFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		return // for root every folder can be read
+	}
+	h := newHouse(t)
+	h.put(garden+"a.jsonl", sessionLine("a"))
+	v := view(h, store.WatchOptions{}, true)
+	v.want("start 1")
+	h.must(os.Chmod(h.at(garden), 0))
+	if c := v.next(); c.Kind != store.ChangeProblem {
+		t.Errorf("told %s", describe(c))
+	}
+	h.must(os.Chmod(h.at(garden), 0o700))
+	v.again("a1")
+}
+
+// Logs that are in no file are watched in the same way.
+func TestWatchMemory(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		logs := memory.New()
+		h.Store = store.New(store.Options{
+			Dialects: all.Dialects(), Roots: []string{"/logs"},
+			Env: dialect.Env{Home: h.home, TempDir: h.home, WorkDir: h.home, Zone: time.UTC,
+				Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
+			OpenDir: func(string) (backend.Backend, error) { return logs.Reopen(), nil },
+		})
+		line := func(s string) []byte { return []byte(s[:len(s)-1]) }
+		at, err := logs.Create(t.Context(), "a.jsonl", line(sessionLine("a")), line(messageLine("a1")))
+		h.must(err)
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		at, err = logs.Append(t.Context(), at, line(messageLine("a2")))
+		h.must(err)
+		v.want("a a2")
+		at, err = logs.Replace(t.Context(), at, line(sessionLine("a")), line(messageLine("a2")), line(messageLine("a3")))
+		h.must(err)
+		v.want("a replaced", "a a3")
+		h.must(logs.Remove(t.Context(), at))
+		v.want("a removed")
+		logs.Put("b.jsonl", []byte(sessionLine("b")+messageLine("b1")))
+		v.want("b session", "b b1")
+	})
+}
+
+// However a watch ends, nothing of it goes on.
+func TestWatchEnds(t *testing.T) {
+	h := newHouse(t)
+	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	for n := range 4 { // left after so many changes, also before the first one can be
+		ctx, cancel := context.WithCancel(t.Context())
+		if n == 0 {
+			cancel()
+		}
+		for _, err := range h.Watch(ctx, store.WatchOptions{Last: store.AllEntries}) {
+			h.must(err)
+			if n--; n == 0 {
+				break
+			}
+		}
+		cancel()
+		noneLeft(t)
+	}
+}
+
+// A session that was not read at the start, because too many are newer, and is replaced all at once.
+func TestWatchReplacedUnread(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"old.jsonl", sessionLine("old")+messageLine("o1"))
+		for i := range 70 {
+			h.put(fmt.Sprintf("%sn%02d.jsonl", garden, i), sessionLine(fmt.Sprint("n", i)))
+		}
+		now := time.Date(2026, 2, 16, 10, 30, 0, 0, time.UTC)
+		v := start(h, store.WatchOptions{Clock: func() time.Time { return now }})
+		v.want("start 71")
+		late := `{"type":"message","id":"o2","parentId":"o1","timestamp":"2026-02-16T10:30:01.000Z","message":{"role":"user","content":"later"}}` + "\n"
+		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+late)
+		v.want("old replaced", "old o2")
+		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+late+messageLine("o3"))
+		v.want("old replaced", "old o3")
+	})
+}

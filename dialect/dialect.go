@@ -58,7 +58,8 @@ type Decoder interface {
 
 // Adder is a Decoder that can take an entry whose record was just made, without reading the record again.
 type Adder interface {
-	// Add does what Decode would do with the record of n, or gives false.
+	// Add does what Decode would do with the record of n, or gives false. The Body of n may also be a *session.Message,
+	// see RecordAppender.
 	Add(n NewEntry, r Record) bool
 }
 

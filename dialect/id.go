@@ -38,9 +38,9 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 
 // ShortEntryID makes eight hex digits.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
-	var b [4]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
+	b := make([]byte, 4, 12) // chance, and behind it how it is spelled
+	if _, err := io.ReadFull(random, b); err != nil {
 		return "", err
 	}
-	return session.EntryID(hex.EncodeToString(b[:])), nil
+	return session.EntryID(hex.AppendEncode(b, b)[4:]), nil
 }

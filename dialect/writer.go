@@ -66,7 +66,8 @@ type NewEntry struct {
 // RecordAppender is a Writer that can make a record in memory which is there already: who appends one entry after the
 // other then leaves no garbage behind.
 type RecordAppender interface {
-	// AppendRecord appends to dst what Record would give.
+	// AppendRecord appends to dst what Record would give. The Body of n may also be a *session.Message, which is the
+	// caller's: to put a message into an interface is to copy it.
 	AppendRecord(dst []byte, n NewEntry) ([]byte, error)
 }
 

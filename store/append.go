@@ -9,7 +9,15 @@ import (
 // AppendMessage appends a message in the dialect's own JSON. The bytes are copied.
 func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, error) {
 	role := s.dialect.Codec().Role(message)
-	return s.add(ctx, session.Message{Role: role, JSON: message})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w == nil || s.w.maker == nil || !s.w.created {
+		return s.append(ctx, session.Message{Role: role, JSON: message}, nil)
+	}
+	m := &s.w.said
+	*m = session.Message{Role: role, JSON: message}
+	defer func() { m.JSON = nil }()
+	return s.append(ctx, m, nil)
 }
 
 // AppendThinkingLevelChange sets how hard the model thinks from here on.

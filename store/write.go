@@ -33,7 +33,8 @@ type writing struct {
 	end     int64    // the size that the log of what waits would have
 	blobs   blob.Store
 	keeper  blobKeeper
-	err     error // the first write that failed
+	said    session.Message // by AppendMessage, until it is proposed
+	err     error           // the first write that failed
 
 	queue   []*proposal
 	spare   []*proposal     // the queue before, for its memory
@@ -61,7 +62,8 @@ type proposal struct {
 	from   []byte // the record that somebody has of it, if so
 	fixed  bool   // the parent was asked for: it stays, whatever others write
 	record []byte
-	buf    []byte // the record's memory, where the dialect makes it there
+	buf    []byte          // the record's memory, where the dialect makes it there
+	said   session.Message // the body, where it was not put into an interface
 	// turn, if somebody waits, is closed when it is his turn to lead, or all is done.
 	turn chan struct{}
 	done bool
@@ -193,6 +195,10 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 		p = new(proposal)
 	}
 	p.ctx, p.from = ctx, from
+	if m, ok := body.(*session.Message); ok {
+		p.said = *m
+		body = &p.said
+	}
 	p.entry = dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body}
 	if err := s.encode(p); err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func (dec *decoder) Decode(r dialect.Record) {
 
 // Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where Record put it.
 func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
-	m, ok := n.Body.(session.Message)
+	role, _, ok := messageOf(n.Body)
 	if !ok || !dec.header || dec.v < version {
 		return false
 	}
@@ -99,7 +99,7 @@ func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	}
 	env := &dec.env
 	*env = session.Envelope{
-		ID: r.Data[len(start):idEnd], Kind: session.KindMessage, Role: m.Role, Type: r.Data[len(`{"type":"`):len(`{"type":"message`)],
+		ID: r.Data[len(start):idEnd], Kind: session.KindMessage, Role: role, Type: r.Data[len(`{"type":"`):len(`{"type":"message`)],
 		Span: session.Span{Offset: r.Offset, Length: int64(len(r.Data))}, Line: r.Line, Record: r.Data,
 	}
 	if n.Parent != "" {

@@ -52,9 +52,26 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 // mayNeedWork passes most records at the speed of a search.
 func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
-		bytes.Contains(record, []byte("partialJson")) || bytes.Contains(record, []byte("jsonlEvents")) ||
-		bytes.Contains(record, []byte("image")) &&
+		has(record, "partialJson", 'J') || has(record, "jsonlEvents", 'E') ||
+		has(record, "image", 'g') &&
 			(len(record) > minImage || bytes.Contains(record, []byte("image_url")) || bytes.Contains(record, blobPrefix))
+}
+
+// has is bytes.Contains for a word that begins with a letter which is in every text, and has a rare one: it is looked for
+// by that one.
+func has(text []byte, word string, rare byte) bool {
+	before := strings.IndexByte(word, rare)
+	for i := before; i < len(text); i++ {
+		k := bytes.IndexByte(text[i:], rare)
+		if k < 0 {
+			return false
+		}
+		i += k
+		if start := i - before; len(text)-start >= len(word) && string(text[start:start+len(word)]) == word {
+			return true
+		}
+	}
+	return false
 }
 
 type persister struct {

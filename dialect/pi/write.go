@@ -129,10 +129,14 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	m, isMessage := n.Body.(session.Message)
+	_, message, isMessage := messageOf(n.Body)
 	const envelope = 160 // bytes, with ids as the programs make them: the record is made in one piece
-	w := writer(slices.Grow(dst, envelope+len(m.JSON)))
-	w = rawjson.AppendString(append(w, `{"type":`...), kind)
+	w := writer(slices.Grow(dst, envelope+len(message)))
+	if isMessage {
+		w = append(w, `{"type":"message"`...)
+	} else {
+		w = rawjson.AppendString(append(w, `{"type":`...), kind)
+	}
 	w = rawjson.AppendString(append(w, `,"id":`...), string(n.ID))
 	if n.Parent != "" {
 		w = rawjson.AppendString(append(w, `,"parentId":`...), string(n.Parent))
@@ -142,11 +146,10 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	w = appendISO(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
 		// Nearly all entries are messages.
-		ok, tight := valid(m.JSON)
-		if !ok || !rawjson.IsObject(m.JSON) {
+		ok, tight := valid(message)
+		if !ok || !rawjson.IsObject(message) {
 			return nil, errNotObject
 		}
-		message := m.JSON
 		if !tight {
 			message = compact(message)
 		}
@@ -159,10 +162,21 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	return append(w, '}'), nil
 }
 
+// messageOf gives what a message says, and who says it; ok is false for all other bodies.
+func messageOf(b session.Body) (by session.Role, message []byte, ok bool) {
+	switch m := b.(type) {
+	case session.Message:
+		return m.Role, m.JSON, true
+	case *session.Message:
+		return m.Role, m.JSON, true
+	}
+	return 0, nil, false
+}
+
 // typeOf is the family's name for a body.
 func typeOf(b session.Body) (string, bool) {
 	switch b := b.(type) {
-	case session.Message:
+	case session.Message, *session.Message:
 		return "message", true
 	case session.ThinkingLevelChange:
 		return "thinking_level_change", true

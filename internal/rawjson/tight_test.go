@@ -1,0 +1,36 @@
+package rawjson_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// What Tight calls tight, Compact leaves as it is; and texts as programs write them are called so.
+func TestTight(t *testing.T) {
+	long := `{"role":"user","content":"` + strings.Repeat("a b\\n", 3000) + `"}`
+	for text, certain := range map[string]bool{
+		`{"role":"user","content":"a b"}`: true, long: true, `[1,2.5,true,null,{"a":"b"}]`: true, `"a b"`: true,
+		`{"a": 1}`: false, `{ "a":1}`: false, `{"a":1 }`: false, "[1,\n2]": false, `[1 ]`: false,
+	} {
+		var x rawjson.Text
+		x.Reset([]byte(text))
+		end, tight, err := x.Tight(0)
+		if err != nil || end != len(text) {
+			t.Errorf("%.40s: %d, %v", text, end, err)
+		}
+		if tight != certain && len(text) < 8000 { // a long one may leave the window in between
+			t.Errorf("%.40s: tight is %v", text, tight)
+		}
+		if tight && !bytes.Equal(rawjson.Compact([]byte(text)), []byte(text)) {
+			t.Errorf("%.40s is called tight and is not", text)
+		}
+	}
+	var x rawjson.Text
+	x.Reset([]byte(`{"a":`))
+	if _, tight, err := x.Tight(0); err == nil || tight {
+		t.Errorf("tight is %v, %v for what is no value", tight, err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
@@ -25,6 +26,7 @@ type historyFlags struct {
 	cwd, db, shell                     string
 	limit                              int
 	json, where, print0, pick, rebuild bool
+	anywhere                           bool
 }
 
 func (a *app) historyCommand() *cobra.Command {
@@ -59,6 +61,7 @@ func (a *app) historyCommand() *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "the words may stand inside of words too: for languages without spaces")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only what was typed in the directory `DIR`")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "no more than `N` prompts; 1,000 is the most")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
@@ -121,7 +124,7 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 		return err
 	}
 	defer places.Close()
-	q := treeline.HistoryQuery{Text: joinWords(words), Limit: f.limit}
+	q := treeline.HistoryQuery{Text: strings.Join(words, " "), Anywhere: f.anywhere, Limit: f.limit}
 	if f.cwd != "" {
 		if q.CWD, err = filepath.Abs(f.cwd); err != nil {
 			return err

@@ -13,8 +13,6 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-func joinWords(words []string) string { return strings.Join(words, " ") }
-
 // printPrompts shows prompts in the way that was asked for.
 func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
 	switch {

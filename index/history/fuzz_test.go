@@ -18,17 +18,20 @@ func FuzzSearchNeverFails(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", query, err)
 		}
-		if got := texts(t, h, Query{Text: query}); p.Added == 1 && isASCII(query) && match(query) != "" && len(got) == 0 {
+		if got := texts(t, h, Query{Text: query}); p.Added == 1 && isWords(query) && len(got) == 0 {
 			t.Errorf("%q does not find itself", query)
 		}
 	})
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
+// isWords says that a text is of ASCII and has a letter in it.
+func isWords(s string) bool {
+	letter := false
+	for _, c := range []byte(s) {
+		if c >= 0x80 {
 			return false
 		}
+		letter = letter || c >= 'a' && c <= 'z'
 	}
-	return true
+	return letter
 }

@@ -107,7 +107,7 @@ func Open(ctx context.Context, path string, opt Options) (*History, error) {
 		return nil, err
 	}
 	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(opt.Busy.Milliseconds(), 10) + ")", "synchronous(NORMAL)",
+		"busy_timeout(" + strconv.FormatInt(opt.Busy.Milliseconds(), 10) + ")", "synchronous(NORMAL)", "trusted_schema(OFF)",
 	}}
 	// Two connections: one writes, and the other need not wait for it to read.
 	db, err := openDB(path, q.Encode(), 2)

@@ -257,6 +257,9 @@ func TestSearch(t *testing.T) {
 	} {
 		want(t, query, texts(t, h, Query{Text: query}), list...)
 	}
+	want(t, "anywhere", texts(t, h, Query{Text: "析 OW", Anywhere: true}), "修复解析器 now")
+	want(t, "anywhere", texts(t, h, Query{Text: `"hello" (`, Anywhere: true, CWD: "/b"}), `say "hello" (twice)`)
+	want(t, "nowhere", texts(t, h, Query{Text: "析 %", Anywhere: true}))
 	want(t, "of a directory", texts(t, h, Query{CWD: "/a", Text: "the"}), "Fix the parser")
 	also := func(p Prompt) bool { return strings.HasPrefix(p.Text, "fixtures") }
 	want(t, "also elsewhere", texts(t, h, Query{CWD: "/a", Also: also, Limit: 5}), "修复解析器 now", "don't use foo_bar.go", "write docs", "fixtures for the lexer", "Fix the parser")

@@ -17,6 +17,9 @@ type Query struct {
 	// Text is words, separated by white space. Every one must occur in the prompt, as the beginning of a word of it;
 	// a word with punctuation inside stands for its pieces in a row. Without any word all prompts fit.
 	Text string
+	// Anywhere takes words for pieces of text that may stand anywhere in a prompt, also inside of words: for languages that
+	// are written without spaces. Every prompt is looked at; letters of ASCII may be large or small.
+	Anywhere bool
 	// CWD, if set, keeps the prompts that were typed there.
 	CWD string
 	// Also, if set, is asked for prompts of other directories: true keeps them too. It is for those who know more of a
@@ -51,12 +54,15 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		where []string
 		args  []any
 	)
-	if words := match(q.Text); words != "" {
+	if q.Anywhere {
+		for _, word := range strings.FieldsFunc(q.Text, isSpace) {
+			where = append(where, `instr(lower(h.prompt), lower(?)) > 0`)
+			args = append(args, word)
+		}
+	} else if words := match(q.Text); words != "" {
 		text = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
 		where = append(where, `history_fts MATCH ?`)
 		args = append(args, words)
-	} else if Trim(q.Text) != "" {
-		return nil, nil // nothing that could be a word
 	}
 	if q.CWD != "" && q.Also == nil {
 		where = append(where, `h.cwd = ?`)
@@ -122,29 +128,23 @@ func scan(rows *sql.Rows) (p Prompt, err error) {
 	return p, nil
 }
 
-// match spells a query for FTS5. Each word is a string in its syntax, so that nothing in it is an operator. Words
-// without a letter or digit are left out: they would be phrases of nothing. It gives "" where no word is left.
+// match spells a query for FTS5. Each word is a string in its syntax, so that nothing in it is an operator. A word that
+// the tokenizer makes nothing of is passed over there, and a query of nothing else fits nothing.
 func match(query string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(query, isSpace) {
-		word = strings.ReplaceAll(word, "\x00", " ") // it would end the text
-		if strings.IndexFunc(word, isToken) < 0 {
-			continue
-		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
 		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(word, `"`, `""`))
+		b.WriteString(ftsString.Replace(word))
 		b.WriteString(`"*`)
 	}
 	return b.String()
 }
 
-// isToken says whether FTS5's tokenizer (unicode61) makes a word of a character: letters, digits and private use.
-func isToken(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || unicode.Is(unicode.Co, r)
-}
+// ftsString makes a word fit for a string of FTS5: a quote is doubled, and what would end the whole text is none.
+var ftsString = strings.NewReplacer(`"`, `""`, "\x00", " ")
 
 // Trim cuts white space off both ends, as the program does.
 func Trim(s string) string { return strings.TrimFunc(s, isSpace) }

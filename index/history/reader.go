@@ -130,14 +130,14 @@ func openAt(ctx context.Context, path string, opt Options, s stamp) (*History, e
 // attach opens the database, or a copy of it, without looking into it.
 func attach(path string, opt Options, s stamp, copied bool) (*History, error) {
 	h := &History{path: path, opt: opt, seen: &s}
-	from, query := path, "mode=ro&immutable=1"
+	from, query := path, "mode=ro&immutable=1&_pragma=trusted_schema(OFF)"
 	if copied {
 		temp, err := os.MkdirTemp("", "treeline-history-")
 		if err != nil {
 			return nil, err
 		}
 		h.seen = nil // a copy does not change
-		h.copied, from, query = temp, filepath.Join(temp, "history.db"), "mode=rw"
+		h.copied, from, query = temp, filepath.Join(temp, "history.db"), "mode=rw&_pragma=trusted_schema(OFF)"
 		for _, suffix := range append(journals, "") {
 			if err := copyFile(path+suffix, from+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, errors.Join(err, os.RemoveAll(temp))

@@ -92,7 +92,7 @@ func lookAt(ctx context.Context, db querier) (layout, error) {
 		return l, err
 	}
 	rows, err := db.QueryContext(ctx, `SELECT name, ifnull(sql, '') FROM sqlite_master
-		WHERE name IN ('history', 'idx_history_created_at', 'history_fts', 'history_ai')`)
+		WHERE name IN ('history', 'idx_history_created_at', 'history_fts', 'history_ai') AND type <> 'view'`)
 	if err != nil {
 		return l, err
 	}

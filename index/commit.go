@@ -85,7 +85,11 @@ func (x *Index) commit() error {
 	if err != nil {
 		return err
 	}
-	old := x.kept.generation
+	old, path := x.kept.generation, x.path(signaturesName(next.generation))
+	if old != next.generation || x.kept.signatures != next.signatures {
+		// A file that cannot be opened now is one whose signatures are not known: nothing is wrong for that.
+		_ = x.sigs.open(x.fs, path, next.signatures)
+	}
 	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // sweep finds it, otherwise
@@ -133,8 +137,7 @@ func (x *Index) write(next *Catalogue) error {
 	for _, p := range fresh {
 		add += p.size
 	}
-	const least = 1 << 20 // a small file may be mostly garbage
-	if size := next.signatures + add; size > least && live < size/2 {
+	if size := next.signatures + add; size > x.opt.Garbage && live < size/2 {
 		return x.rewrite(next)
 	}
 	if len(fresh) == 0 {
@@ -161,7 +164,7 @@ func (x *Index) write(next *Catalogue) error {
 		p.at, at = at, at+p.size
 	}
 	next.signatures = at
-	return x.sigs.reopen(x.fs, x.path(signaturesName(next.generation)), at)
+	return nil
 }
 
 // freshPieces gives the pieces that are only held. They are copied first: the staged logs keep theirs, should the commit
@@ -228,15 +231,7 @@ func (x *Index) rewrite(next *Catalogue) error {
 		return err
 	}
 	next.generation, next.signatures = generation, at
-	return x.sigs.reopen(x.fs, path, at)
-}
-
-// reopen goes on with a file that was just written.
-func (s *signatures) reopen(fsys durable.FS, path string, size int64) error {
-	held := s.held
-	err := s.open(fsys, path, size)
-	s.held = held
-	return err
+	return nil
 }
 
 // sweep removes what crashes left: files in the making, and signatures that no catalogue names. The lock is held, so none of

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -24,6 +25,9 @@ type Options struct {
 	Notice func(string)
 	// LockWait is how long Commit waits for another process; 0 means 2 seconds.
 	LockWait time.Duration
+	// Garbage is how many bytes the signatures may have before those that count are copied, where that is less than half of
+	// them; 0 means 1 MB.
+	Garbage int64
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
 	// Wait returns after that time, or when ctx is cancelled, with its cause; nil means real waiting.
@@ -36,6 +40,9 @@ func (o *Options) fill() {
 	}
 	if o.LockWait == 0 {
 		o.LockWait = 2 * time.Second
+	}
+	if o.Garbage == 0 {
+		o.Garbage = 1 << 20
 	}
 	if o.FS == nil {
 		o.FS = durable.OS{}
@@ -150,7 +157,7 @@ func (x *Index) read() {
 	x.kept, x.seen = new(Catalogue), durable.Info{}
 	x.sigs.close()
 	data, info, err := x.readFile(x.path(catalogueName))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		x.kept.generation = x.unused()
 		return
 	}

@@ -77,11 +77,11 @@ func (s *signatures) hold(logs []Log) {
 		l := &logs[i]
 		if len(l.Chunks) > 0 {
 			at := len(s.held)
-			s.held = appendPiece(s.held, l.Chunks, l.IDs)
+			s.held = appendPiece(s.held, l.Name, l.Chunks, l.IDs)
 			l.pieces = append(l.pieces, piece{inMemory + int64(at), int64(len(s.held) - at), len(l.Chunks)})
 		}
 		if len(l.pieces) > piecesMost {
-			l.pieces = s.join(l.pieces)
+			l.pieces = s.join(l.Name, l.pieces)
 		}
 		l.Chunks, l.IDs = nil, nil
 	}
@@ -91,14 +91,14 @@ func (s *signatures) hold(logs []Log) {
 const piecesMost = 16
 
 // join makes one piece of several. Where one cannot be read, they stay as they are: who reads them notices.
-func (s *signatures) join(pieces []piece) []piece {
+func (s *signatures) join(name string, pieces []piece) []piece {
 	var chunks []Chunk
 	var ids [][]uint32
 	for _, p := range pieces {
 		var buf []byte
 		data, err := s.read(p, &buf)
 		if err == nil {
-			err = eachInPiece(data, p.chunks, func(c Chunk, hashes []byte) {
+			err = eachInPiece(name, data, p.chunks, func(c Chunk, hashes []byte) {
 				chunks, ids = append(chunks, c), append(ids, nil)
 				for last := len(ids) - 1; len(hashes) > 0; hashes = hashes[4:] {
 					ids[last] = append(ids[last], binary.LittleEndian.Uint32(hashes))
@@ -110,7 +110,7 @@ func (s *signatures) join(pieces []piece) []piece {
 		}
 	}
 	at := len(s.held)
-	s.held = appendPiece(s.held, chunks, ids)
+	s.held = appendPiece(s.held, name, chunks, ids)
 	return []piece{{inMemory + int64(at), int64(len(s.held) - at), len(chunks)}}
 }
 
@@ -128,8 +128,13 @@ func keep(pieces []piece, n int) []piece {
 	return list
 }
 
-// appendPiece encodes chunks.
-func appendPiece(dst []byte, chunks []Chunk, ids [][]uint32) []byte {
+// pieceSum is the checksum of a piece. The log's name is in it, so that no piece is ever taken for another log's.
+func pieceSum(name string, body []byte) uint32 {
+	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, body)
+}
+
+// appendPiece encodes chunks of a log.
+func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, pieceHead)...)
 	dst = binary.AppendUvarint(dst, uint64(len(chunks)))
@@ -149,7 +154,7 @@ func appendPiece(dst []byte, chunks []Chunk, ids [][]uint32) []byte {
 	}
 	body := dst[start+pieceHead:]
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(body, castagnoli))
+	binary.LittleEndian.PutUint32(dst[start+4:], pieceSum(name, body))
 	return dst
 }
 
@@ -172,10 +177,10 @@ func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 	return *buf, nil
 }
 
-// eachInPiece checks a piece and calls take with those of its chunks that count. The slices are parts of data.
-func eachInPiece(data []byte, count int, take func(c Chunk, ids []byte)) error {
+// eachInPiece checks a piece of a log and calls take with those of its chunks that count. The slices are parts of data.
+func eachInPiece(name string, data []byte, count int, take func(c Chunk, ids []byte)) error {
 	if len(data) < pieceHead || int64(binary.LittleEndian.Uint32(data)) != int64(len(data)-pieceHead) ||
-		crc32.Checksum(data[pieceHead:], castagnoli) != binary.LittleEndian.Uint32(data[4:]) {
+		pieceSum(name, data[pieceHead:]) != binary.LittleEndian.Uint32(data[4:]) {
 		return errSignatures
 	}
 	r := reader{data: data[pieceHead:]}
@@ -224,7 +229,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int
 	for _, p := range places {
 		data, err := w.read(p.piece)
 		if err == nil {
-			err = eachInPiece(data, p.chunks, func(c Chunk, _ []byte) { take(p.log, c) })
+			err = eachInPiece(logs[p.log].Name, data, p.chunks, func(c Chunk, _ []byte) { take(p.log, c) })
 		}
 		if err != nil && !bad[p.log] {
 			bad[p.log] = true
@@ -273,7 +278,7 @@ func (x *Index) IDs(l *Log, n int, take func(hash uint32)) error {
 		if err != nil {
 			return err
 		}
-		err = eachInPiece(data, p.chunks, func(_ Chunk, ids []byte) {
+		err = eachInPiece(l.Name, data, p.chunks, func(_ Chunk, ids []byte) {
 			for ; len(ids) > 0; ids = ids[4:] {
 				take(binary.LittleEndian.Uint32(ids))
 			}

@@ -1,0 +1,313 @@
+package index_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/durable/crashfs"
+	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+)
+
+const crashDir = "/cache/treeline"
+
+// openOn opens the index on a file system, without waiting for anybody.
+func openOn(fsys durable.FS) *index.Index {
+	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 2000, Wait: func(context.Context, time.Duration) error { return nil }})
+}
+
+// whole checks that each log that is known is one that was put, with its own signatures or with none that can be read.
+func whole(x *index.Index) error {
+	for _, s := range x.Catalogue().Sources {
+		for i := range s.Logs {
+			l := &s.Logs[i]
+			if l.Stamp.Generation == "" {
+				continue // known to be unknown
+			}
+			n := l.Summary.Messages
+			want := indextest.Log(l.Name, n)
+			if l.Summary.ID != want.Summary.ID || l.Summary.Prompt != want.Summary.Prompt || l.Stamp != want.Stamp {
+				return fmt.Errorf("%s is mixed up: %+v", l.Name, l.Summary)
+			}
+			var got []index.Chunk
+			unknown := x.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) {
+				c.Sig = bytes.Clone(c.Sig)
+				got = append(got, c)
+			})
+			if diff := cmp.Diff(want.Chunks, got); unknown == nil && diff != "" {
+				return fmt.Errorf("%s has signatures that are not its own: %s", l.Name, diff)
+			}
+		}
+	}
+	return nil
+}
+
+// usable checks that an index can be worked with: what is put is kept.
+func usable(fsys durable.FS) error {
+	x := openOn(fsys)
+	if err := whole(x); err != nil {
+		return err
+	}
+	x.Put(index.Update{Source: "probe", Put: []index.Log{indextest.Log("probe", 1234)}})
+	if err := x.Commit(context.Background()); err != nil {
+		return err
+	}
+	x = openOn(fsys)
+	if err := whole(x); err != nil {
+		return fmt.Errorf("opened again: %w", err)
+	}
+	if _, ok := x.Catalogue().Log("probe", "probe"); !ok {
+		return errors.New("what was put after it is not kept")
+	}
+	return nil
+}
+
+// script changes an index in all ways: commits that append, that replace nearly all, so that the signatures are copied to
+// a new file, and that remove.
+func script(x *index.Index) error {
+	for round := range 6 {
+		u := index.Update{Source: "s"}
+		for k := range 5 {
+			u.Put = append(u.Put, indextest.Log(fmt.Sprint("log", k), 10*round+k))
+		}
+		u.Remove = []string{fmt.Sprint("log", round)}
+		x.Put(u)
+		if err := x.Commit(context.Background()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestCrash: whatever a crash leaves at any moment, nothing is mixed up, and the index can be worked with.
+func TestCrash(t *testing.T) {
+	fsys := crashfs.New("/")
+	ops := 0
+	fsys.OnOp(func(op string) {
+		ops++
+		for i, fate := range []crashfs.Fate{crashfs.Lost, crashfs.Kept, crashfs.Mixed(uint64(ops)), crashfs.Mixed(uint64(ops) << 20)} {
+			if err := usable(fsys.Crash(fate)); err != nil {
+				t.Fatalf("a crash (%d) after operation %d, %s: %v", i, ops, op, err)
+			}
+		}
+	})
+	if err := script(openOn(fsys)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(fsys.Ops(), func(op string) bool { return strings.HasPrefix(op, "remove") && strings.Contains(op, "signatures") }) {
+		t.Error("the signatures were never copied to another file")
+	}
+}
+
+// TestFaults: whatever operation fails, the index that is at work knows all, and the next one is usable.
+func TestFaults(t *testing.T) {
+	count := faultfs.New(crashfs.New("/"), 0, faultfs.Fault{})
+	want := openOn(count)
+	if err := script(want); err != nil {
+		t.Fatal(err)
+	}
+	for nth := 1; nth <= count.Count(); nth++ {
+		for _, fault := range faultfs.Faults {
+			inner := crashfs.New("/")
+			x := openOn(faultfs.New(inner, nth, fault))
+			if err := script(x); err != nil {
+				t.Fatalf("operation %d, %s: %v", nth, fault.Name, err)
+			}
+			if err := whole(x); err != nil {
+				t.Fatalf("operation %d, %s: %v", nth, fault.Name, err)
+			}
+			if diff := cmp.Diff(messages(want), messages(x)); diff != "" {
+				t.Fatalf("operation %d, %s: %s", nth, fault.Name, diff)
+			}
+			if err := usable(inner); err != nil {
+				t.Fatalf("operation %d, %s, and then: %v", nth, fault.Name, err)
+			}
+		}
+	}
+}
+
+// messages stands for a catalogue.
+func messages(x *index.Index) map[string]int {
+	m := map[string]int{}
+	for _, s := range x.Catalogue().Sources {
+		for i := range s.Logs {
+			m[s.Key+"/"+s.Logs[i].Name] = s.Logs[i].Summary.Messages
+		}
+	}
+	return m
+}
+
+// TestGarbage: signatures that count no more do not pile up.
+func TestGarbage(t *testing.T) {
+	dir := t.TempDir()
+	x := index.Open(index.Options{Dir: dir})
+	big := indextest.Log("big", 7)
+	big.Chunks = []index.Chunk{{To: 1, Sig: bytes.Repeat([]byte("s"), 300_000)}}
+	for range 40 {
+		x.Put(index.Update{Source: "s", Put: []index.Log{big, indextest.Log("small", 3)}})
+		if err := x.Commit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "signatures-*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%v: %v", files, err)
+		}
+		if info, err := os.Stat(files[0]); err != nil || info.Size() > 2_000_000 {
+			t.Fatalf("%v: %v", info, err)
+		}
+	}
+	if got := messages(index.Open(index.Options{Dir: dir})); len(got) != 2 {
+		t.Error(got)
+	}
+}
+
+// TestUnusable: a folder that cannot be written is said once, and all works in memory.
+func TestUnusable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "file", "cache")
+	if err := os.WriteFile(filepath.Dir(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	x := index.Open(index.Options{Dir: dir, Notice: func(text string) { said = append(said, text) }})
+	if err := script(x); err != nil {
+		t.Fatal(err)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "cannot be kept") {
+		t.Errorf("said: %q", said)
+	}
+	if len(messages(x)) != 5 {
+		t.Error(messages(x))
+	}
+}
+
+// TestTogether: several who work at once lose nothing of one another.
+func TestTogether(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	const workers, rounds = 4, 25
+	for w := range workers {
+		wg.Go(func() {
+			x := index.Open(index.Options{Dir: dir, LockWait: time.Minute, Notice: func(text string) { t.Error(text) }})
+			for n := range rounds {
+				x.Put(index.Update{Source: fmt.Sprint("s", w%2), Put: []index.Log{indextest.Log(fmt.Sprintf("w%d-%d", w, n), n)}})
+				if err := x.Commit(context.Background()); err != nil {
+					t.Error(err)
+				}
+				if err := whole(x); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	x := index.Open(index.Options{Dir: dir})
+	if err := whole(x); err != nil {
+		t.Error(err)
+	}
+	if got := len(messages(x)); got != workers*rounds {
+		t.Errorf("%d logs are known, not %d", got, workers*rounds)
+	}
+}
+
+// childEnv makes the test binary one that works on an index until it is killed: "dir seed".
+const childEnv = "TREELINE_TEST_INDEXER"
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(childEnv); args != "" {
+		if err := child(args); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func child(args string) error {
+	var dir string
+	var seed uint64
+	if _, err := fmt.Sscan(args, &dir, &seed); err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	x := index.Open(index.Options{Dir: dir, LockWait: time.Minute})
+	for {
+		u := index.Update{Source: fmt.Sprint("s", r.IntN(3))}
+		for range 1 + r.IntN(5) {
+			u.Put = append(u.Put, indextest.Log(fmt.Sprint("log", r.IntN(50)), r.IntN(2000)))
+		}
+		x.Put(u)
+		if err := x.Commit(context.Background()); err != nil {
+			return err
+		}
+		fmt.Println("committed")
+	}
+}
+
+// TestKill: two processes at work on one index are killed at any moment, again and again. What is left is never mixed up.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	rounds := 8
+	if os.Getenv("TREELINE_SOAK") != "" {
+		rounds = 300
+	}
+	for round := range rounds {
+		var children []*exec.Cmd
+		for k := range 2 {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", childEnv, dir, 2*round+k))
+			cmd.Stderr = os.Stderr
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			children = append(children, cmd)
+			lines := bufio.NewScanner(out)
+			for range 1 + (round+k)%5 {
+				if !lines.Scan() {
+					t.Fatal("it ended by itself")
+				}
+			}
+		}
+		for _, cmd := range children {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // it was killed
+		}
+		if err := whole(index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := index.Open(index.Options{Dir: dir})
+	x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log("last", 1)}})
+	if err := x.Commit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, durable.TempPrefix+"0")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was left over in %v is still there: %v", entries, err)
+	}
+}

@@ -24,7 +24,7 @@ type followed struct {
 	listed     backend.Log // as the last list showed it
 	base       backend.Log // as it was at the start: what it held then is not told
 	pass       int         // of the last list that showed it
-	elsewhere  bool        // of another working directory
+	elsewhere  bool        // of another working directory, or of a run: not followed
 	gone       bool
 	lost       bool   // what it held at the start will never be known
 	failure    string // the last problem that was told

@@ -51,6 +51,10 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 		}
 		return nil
 	}
+	if f.src.only == "" && w.opt.Dialect == nil && isRuns(d) {
+		f.elsewhere = true // logs of runs belong to Runs, wherever they lie
+		return nil
+	}
 	f.dialect, f.blobs = d, w.s.blobsFor(abs, d)
 	f.begin(now)
 	w.hold(ctx, f, now)

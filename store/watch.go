@@ -112,7 +112,8 @@ func (o *WatchOptions) fill() {
 // What the backends say of changes (see backend.Watcher) makes it fast and is not relied on: all logs are looked at
 // again and again, see WatchOptions.Interval. Rewrites in place that keep size and time of a file are not noticed.
 //
-// Logs are those that List shows: among them the run logs of agents that keep them with their sessions; ours are not.
+// Sessions are those that List shows. Run logs are not among them, but one that Path names is told like any other. States of
+// a companion change as a whole and nobody tells of them: what was saved is found at the next look.
 func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		opt.fill()

@@ -134,6 +134,8 @@ type customMessageParams struct {
 	Content    json.RawMessage `json:"content"`
 	Display    *bool           `json:"display"`
 	Details    json.RawMessage `json:"details"`
+	// Attribution is for agents that keep it.
+	Attribution *string `json:"attribution"`
 }
 
 func appendCustomMessageEntry(c *call, p customMessageParams) ([]byte, error) {
@@ -142,7 +144,7 @@ func appendCustomMessageEntry(c *call, p customMessageParams) ([]byte, error) {
 		Type:    need(&w, "customType", p.CustomType),
 		Content: session.Raw(w.needJSON("content", p.Content, `"[`, "a string or a list")),
 		Display: need(&w, "display", p.Display),
-		Details: session.Raw(given(p.Details)),
+		Details: session.Raw(given(p.Details)), Attribution: or(p.Attribution, ""),
 	}
 	if w.err != nil {
 		return nil, w.err

@@ -78,6 +78,8 @@ type (
 		Content Raw
 		Display bool
 		Details Raw
+		// Attribution is who caused it, "user" or "agent"; "" where the agent does not say so.
+		Attribution string
 	}
 
 	// Label names an entry; an empty one removes the name.

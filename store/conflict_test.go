@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -379,4 +380,84 @@ func TestOpenAmongRewrites(t *testing.T) {
 	}
 	close(stop)
 	group.Wait()
+}
+
+// What changes more than the end of a log is refused too, and then goes through: who tries again has seen what they wrote.
+func TestPolicyRefuseRewrites(t *testing.T) {
+	for name, change := range map[string]func(context.Context, *store.Session, string) error{
+		"rename": func(ctx context.Context, s *store.Session, _ string) error { return s.Rename(ctx, "new") },
+		"move":   func(ctx context.Context, s *store.Session, to string) error { return s.Move(ctx, to) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			a, b, _ := d.two(store.PolicyRefuse)
+			_, err := b.AppendMessage(t.Context(), []byte(`{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"x","arguments":{"a":1}}]}`))
+			d.must(err)
+			before := d.read(a.Path())
+			if err := change(t.Context(), a, d.home); !errors.Is(err, store.ErrForeign) {
+				t.Errorf("error %v, want %v", err, store.ErrForeign)
+			}
+			d.same(d.read(b.Path()), before)
+			d.must(change(t.Context(), a, d.home))
+			if len(d.read(a.Path())) != len(before) {
+				t.Error("something is gone")
+			}
+		})
+	}
+}
+
+// locked is a backend whose log somebody else holds for a while.
+type locked struct {
+	backend.Backend
+	times *int
+}
+
+func (b locked) busy() error {
+	if *b.times == 0 {
+		return nil
+	}
+	*b.times--
+	return fmt.Errorf("%w: by a test", backend.ErrLocked)
+}
+
+func (b locked) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if err := b.busy(); err != nil {
+		return backend.Log{}, err
+	}
+	return b.Backend.Append(ctx, at, records...)
+}
+
+func (b locked) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if err := b.busy(); err != nil {
+		return backend.Log{}, err
+	}
+	return b.Backend.Replace(ctx, at, records...)
+}
+
+// A log that somebody holds for too long is not written, and the session goes on when it is free again.
+func TestLockedIsNotForever(t *testing.T) {
+	d := newDesk(t)
+	times := 0
+	d.Store = d.wrapping(func(b backend.Backend) backend.Backend { return locked{b, &times} })
+	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	root := d.user(s, "root")
+	before := d.read(s.Path())
+	for range 2 {
+		times = 1
+		if _, err := s.AppendMessage(t.Context(), message("user", "later")); !errors.Is(err, backend.ErrLocked) {
+			t.Errorf("append: %v", err)
+		}
+		times = 1
+		if err := s.Rename(t.Context(), "later"); !errors.Is(err, backend.ErrLocked) {
+			t.Errorf("rename: %v", err)
+		}
+	}
+	d.same(d.read(s.Path()), before)
+	if s.Leaf() != root || s.Tree().Len() != 1 {
+		t.Errorf("leaf %s, %d entries", s.Leaf(), s.Tree().Len())
+	}
+	d.user(s, "now")
+	d.must(s.Rename(t.Context(), "now"))
+	d.same(d.texts(s), []string{"root", "now"})
+	d.memoryEqualsDisk(s)
 }

@@ -223,6 +223,38 @@ func (s *Store) Restore(ctx context.Context, id string, opt WriteOptions) (Trash
 	return item, err
 }
 
+// EmptyTrash removes for good what has been in the trash since before that time, and gives what went. One that cannot be
+// removed ends it; what went before is gone.
+func (s *Store) EmptyTrash(ctx context.Context, before time.Time) ([]Trashed, error) {
+	list, err := s.Trashed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.trash()
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	var gone []Trashed
+	for _, item := range list {
+		if !item.Time.Before(before) {
+			continue
+		}
+		// The content first: what is left after a crash is a note of nothing, which is no item any more.
+		for _, name := range []string{item.ID + trashContent, item.ID + trashRecord} {
+			at, err := t.Stat(ctx, name)
+			if err == nil {
+				err = t.Remove(ctx, at)
+			}
+			if err != nil && !errors.Is(err, backend.ErrNotExist) {
+				return gone, fmt.Errorf("%s in the trash: %w", item.ID, err)
+			}
+		}
+		gone = append(gone, item)
+	}
+	return gone, nil
+}
+
 // putBack makes a file of a log's content. One that is there already with the same content is what a crash left.
 func (s *Store) putBack(ctx context.Context, path string, content []byte, opt WriteOptions) error {
 	b, err := s.writeDir(filepath.Dir(path), path, opt)

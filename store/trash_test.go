@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
@@ -286,5 +287,36 @@ func TestFolders(t *testing.T) {
 	write(t, path, "nonsense\n")
 	if _, err := s.GC(t.Context(), store.GCOptions{Apply: true}); err == nil {
 		t.Error("collected with a note that cannot be read")
+	}
+}
+
+// What is old enough goes for good, and nothing else.
+func TestEmptyTrash(t *testing.T) {
+	s, home := writable(t)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, name := range []string{"a", "b", "c"} {
+		path := filepath.Join(home, name+".jsonl")
+		write(t, path, strings.Replace(header, `"s1"`, `"`+name+`"`, 1)+"\n")
+		at := now.Add(time.Duration(i) * time.Hour)
+		if _, err := s.Trash(t.Context(), path, store.WriteOptions{Clock: func() time.Time { return at }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := s.EmptyTrash(t.Context(), now.Add(time.Hour))
+	if err != nil || len(gone) != 1 || gone[0].ID != "a" {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	left, err := s.Trashed(t.Context())
+	if err != nil || len(left) != 2 || left[0].ID != "c" || left[1].ID != "b" {
+		t.Errorf("%+v, %v", left, err)
+	}
+	if _, err := s.Restore(t.Context(), "a", store.WriteOptions{}); !errors.Is(err, store.ErrNoSession) {
+		t.Errorf("it came back: %v", err)
+	}
+	if gone, err := s.EmptyTrash(t.Context(), now.AddDate(1, 0, 0)); err != nil || len(gone) != 2 {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(home, ".local", "state", "treeline", "trash", "*")); len(files) > 0 {
+		t.Errorf("left: %v", files)
 	}
 }

@@ -78,7 +78,8 @@ type proposal struct {
 //
 // Memory never runs ahead of the log: the tree has the entry only when it is written, as lasting as the backend was
 // asked to make it; until the log of a new session is created, entries are in the tree and say that they are not durable.
-// A write that failed is returned by this and every later append until the session is opened again.
+// A write that failed is returned by this and every later append until the session is opened again; one that was never begun,
+// since others held the log for too long (backend.ErrLocked), may be tried again.
 //
 // Others may write to the log at the same time. What programs of this library write is always noticed, and dealt with by
 // WriteOptions.Policy; programs that take no lock are noticed by the size and identity of the file. What cannot be noticed
@@ -388,6 +389,9 @@ const tailKept = 64
 
 // latch keeps the first error of a write and tells of it once.
 func (s *Session) latch(err error) error {
+	if errors.Is(err, backend.ErrLocked) && s.w.err == nil {
+		return named(s.path, err) // nothing was written, and nothing is unknown: it may be tried again
+	}
 	if s.w.err == nil {
 		s.w.err = err
 		if s.path != "" {

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/store"
@@ -15,24 +18,33 @@ import (
 
 func (a *app) rmCommand() *cobra.Command {
 	var (
-		asJSON, yes, list bool
-		undo              string
+		asJSON, yes, list, empty bool
+		undo, older              string
 	)
 	cmd := &cobra.Command{
 		Use:   "rm <session>…",
 		Short: "Move sessions to the trash",
 		Long: "Move sessions to treeline's own trash. --list shows what is in it, --undo puts a session back where it was: byte for byte,\n" +
-			"and never over another file. On a terminal it asks first. Pictures, backups and other files beside a session stay." + sessionHelp,
-		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8",
+			"and never over another file. On a terminal it asks first. Pictures, backups and other files beside a session stay.\n\n" +
+			"--empty-trash removes for good what is in the trash, with --older-than only what has been there for so long (36h, 30d).\n" +
+			"It says what will go and asks; where there is nobody to ask it wants --yes." + sessionHelp,
+		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8\n  treeline rm --empty-trash --older-than 30d",
 		Args: func(cmd *cobra.Command, given []string) error {
-			undoing := cmd.Flags().Changed("undo")
+			var ways []string
+			for _, name := range []string{"list", "undo", "empty-trash"} {
+				if cmd.Flags().Changed(name) {
+					ways = append(ways, "--"+name)
+				}
+			}
 			switch {
-			case list && undoing:
-				return errNothing(cmd, "--list and --undo contradict each other")
-			case (list || undoing) && len(given) > 0:
+			case len(ways) > 1:
+				return errNothing(cmd, ways[0]+" and "+ways[1]+" contradict each other")
+			case len(ways) == 1 && len(given) > 0:
 				return errNothing(cmd, fmt.Sprintf("unexpected argument %q", given[0]))
-			case !list && !undoing && len(given) == 0:
+			case len(ways) == 0 && len(given) == 0:
 				return errNothing(cmd, "<session> is missing")
+			case cmd.Flags().Changed("older-than") && !empty:
+				return errNothing(cmd, "--older-than goes with --empty-trash")
 			}
 			return nil
 		},
@@ -42,6 +54,12 @@ func (a *app) rmCommand() *cobra.Command {
 				return err
 			}
 			switch {
+			case empty:
+				age, err := ageOf(older)
+				if err != nil {
+					return usageError{err, cmd}
+				}
+				return a.emptyTrash(cmd.Context(), s, age, yes, asJSON)
 			case list:
 				return a.listTrash(cmd.Context(), s, asJSON)
 			case cmd.Flags().Changed("undo"):
@@ -54,6 +72,8 @@ func (a *app) rmCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&list, "list", false, "list the trash")
+	cmd.Flags().BoolVar(&empty, "empty-trash", false, "remove for good what is in the trash")
+	cmd.Flags().StringVar(&older, "older-than", "0", "with --empty-trash: only what has been there for `TIME` (45m, 36h, 30d)")
 	cmd.Flags().StringVar(&undo, "undo", "", "put the session `ID` of the trash back")
 	return cmd
 }
@@ -116,14 +136,24 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 
 // confirm asks whether sessions may go, where there is somebody to ask.
 func (a *app) confirm(paths []string) bool {
-	f, ok := a.stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !a.somebody() {
 		return true
 	}
 	for _, path := range paths {
 		fmt.Fprintf(a.stderr, "%s\n", clean(path))
 	}
-	fmt.Fprintf(a.stderr, "Move %s to the trash? [y/N] ", counted(len(paths), "session", "sessions"))
+	return a.ask(fmt.Sprintf("Move %s to the trash?", counted(len(paths), "session", "sessions")))
+}
+
+// somebody says whether there is one to ask.
+func (a *app) somebody() bool {
+	f, ok := a.stdin.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// ask wants a yes: all else is a no.
+func (a *app) ask(question string) bool {
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil {
 		return false
@@ -141,6 +171,65 @@ func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) 
 		return writeJSON(a.stdout, newTrashedJSON(t))
 	}
 	_, err = fmt.Fprintln(a.stdout, clean(t.From))
+	return err
+}
+
+// ageOf reads how long ago something must have been: a duration, or a number of days.
+func ageOf(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("--older-than %q: it is a time like 45m, 36h or 30d", text)
+	}
+	return d, nil
+}
+
+// emptyTrash removes for good what has been in the trash for that long, after it said what that is.
+func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration, yes, asJSON bool) error {
+	before := time.Now().Add(-age)
+	items, err := s.Trashed(ctx)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(t store.Trashed) bool { return !t.Time.Before(before) })
+	if len(items) == 0 {
+		fmt.Fprintln(a.stderr, "treeline: nothing in the trash is that old")
+		if asJSON {
+			return writeJSON(a.stdout, []trashedJSON{})
+		}
+		return nil
+	}
+	size := int64(0)
+	for _, t := range items {
+		size += t.Size
+		if !yes {
+			fmt.Fprintf(a.stderr, "%s  %s  %s\n", t.Time.Local().Format("2006-01-02 15:04"), clean(t.ID), oneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns))
+		}
+	}
+	what := fmt.Sprintf("%s, %s", counted(len(items), "session", "sessions"), byteSize(size))
+	switch {
+	case yes:
+	case !a.somebody():
+		return fmt.Errorf("%s would go for good; --yes removes them", what)
+	case !a.ask("Remove " + what + ", for good?"):
+		return errors.New("nothing was removed")
+	}
+	gone, err := s.EmptyTrash(ctx, before)
+	if asJSON {
+		list := make([]trashedJSON, 0, len(gone))
+		for _, t := range gone {
+			list = append(list, newTrashedJSON(t))
+		}
+		return errors.Join(err, writeJSON(a.stdout, list))
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(a.stdout, "%s removed from the trash\n", what)
+	}
 	return err
 }
 

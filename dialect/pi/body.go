@@ -36,6 +36,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return session.CustomMessage{
 			Type: rawjson.Str(raw, "customType"), Content: rawjson.Get(raw, "content"),
 			Display: rawjson.Truthy(rawjson.Get(raw, "display")), Details: rawjson.Get(raw, "details"),
+			Attribution: rawjson.Str(raw, "attribution"),
 		}, nil
 	case session.KindLabel:
 		return session.Label{Target: session.EntryID(rawjson.Str(raw, "targetId")), Label: rawjson.Str(raw, "label")}, nil

@@ -285,7 +285,13 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 			return err
 		}
 		w.add("display", strconv.AppendBool(nil, b.Display))
-		return raw("details", b.Details)
+		if err := raw("details", b.Details); err != nil {
+			return err
+		}
+		if b.Attribution == "" && d == Omp { // what the program says of those that nobody asked for
+			b.Attribution = "agent"
+		}
+		optional("attribution", b.Attribution)
 	case session.Label:
 		str("targetId", string(b.Target))
 		optional("label", b.Label)

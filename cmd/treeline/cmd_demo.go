@@ -95,7 +95,7 @@ func (a *app) demo(ctx context.Context, out *output) (err error) {
 	st := out.style
 	fmt.Fprintf(out, "%s keeps what you and a coding agent said and did as a tree of entries.\n", st.bold("treeline"))
 	fmt.Fprintln(out, st.dim("The session of this demo is "+d.path+", which is removed at the end."))
-	for _, scene := range []func(context.Context) error{d.begin, d.talk, d.second, d.compact, d.kill, d.torn} {
+	for _, scene := range []func(context.Context) error{d.begin, d.talk, d.second, d.compact, d.kill, d.torn, d.convert, d.find} {
 		if err := scene(ctx); err != nil {
 			return err
 		}
@@ -104,6 +104,7 @@ func (a *app) demo(ctx context.Context, out *output) (err error) {
 	for _, next := range [][2]string{
 		{"treeline ls --all", "the sessions on this machine"},
 		{"treeline show @last", "read the newest one of this directory"},
+		{"treeline search WORDS", "find what was said, in any of them"},
 		{"treeline new --cwd .", "begin one: append, branch and label go on from there"},
 		{"treeline check ~/.omp ~/.pi", "is anything damaged? repair mends it"},
 	} {

@@ -80,6 +80,18 @@ func (a *app) searchCommand() *cobra.Command {
 // partWords are what --in takes.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
+// partField gives the field that a word of --in stands for.
+func partField(word string) (index.Field, error) {
+	i := slices.Index(partWords, word)
+	switch {
+	case i < 0:
+		return 0, fmt.Errorf("--in takes some of %s, not %q", strings.Join(partWords, ", "), word)
+	case word == "all":
+		return index.FieldAll, nil
+	}
+	return 1 << i, nil
+}
+
 // options makes of the flags what the store understands.
 func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error) {
 	opt = store.SearchOptions{
@@ -87,15 +99,11 @@ func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error
 		Labelled: f.label != "", Label: strings.TrimSuffix(f.label, anyLabel),
 	}
 	for _, word := range f.in {
-		i := slices.Index(partWords, word)
-		switch {
-		case i < 0:
-			return opt, fmt.Errorf("--in takes some of %s, not %q", strings.Join(partWords, ", "), word)
-		case word == "all":
-			opt.Fields |= index.FieldAll
-		default:
-			opt.Fields |= 1 << i
+		field, err := partField(word)
+		if err != nil {
+			return opt, err
 		}
+		opt.Fields |= field
 	}
 	if f.limit < 0 {
 		return opt, errors.New("--limit is less than nothing")
@@ -149,22 +157,21 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 		if f.json {
 			return searchJSON(out, res, f.regexp)
 		}
-		a.printHits(out, res.Hits)
+		printHits(out, res.Hits, a.home())
 		return nil
 	})
 	if res.More && !f.json {
 		fmt.Fprintf(a.stderr, "treeline: there are more; --limit shows them\n")
 	}
 	if err == nil && len(res.Hits) == 0 {
-		return quietError{errors.New("nothing found")}
+		return errors.New("nothing found")
 	}
 	return err
 }
 
-// printHits prints hits for people: where, and below it what.
-func (a *app) printHits(out *output, hits []store.SearchHit) {
+// printHits prints hits for people: where, and below it what. Paths in home are shortened.
+func printHits(out *output, hits []store.SearchHit, home string) {
 	st := out.style
-	home := a.home()
 	now := time.Now()
 	for i := range hits {
 		h := &hits[i]

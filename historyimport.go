@@ -91,15 +91,18 @@ type importing struct {
 // openPlaces opens the cache. Where it cannot be written, and for a history that is not ours, it is in memory: then all
 // sessions are read each time.
 func (i *importing) openPlaces(ctx context.Context) (*history.Places, error) {
-	path := i.paths.places
-	if !i.paths.own {
-		path = ""
-	}
-	p, err := history.OpenPlaces(ctx, path, history.Options{})
-	if err != nil && path != "" && ctx.Err() == nil {
+	if i.paths.own {
+		p, err := i.placesAt(ctx, i.paths.places)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrHistoryDamaged) {
+			return p, err
+		}
 		i.opt.notice("where prompts were used is not kept: %v", err)
-		p, err = history.OpenPlaces(ctx, "", history.Options{})
 	}
+	return i.placesAt(ctx, "")
+}
+
+func (i *importing) placesAt(ctx context.Context, path string) (*history.Places, error) {
+	p, err := history.OpenPlaces(ctx, path, history.Options{})
 	if err != nil {
 		return nil, err
 	}

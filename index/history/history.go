@@ -95,6 +95,8 @@ type History struct {
 	copied string // the folder of a copy that is read instead, removed by Close
 	seen   *stamp // of the agent's own file, where that is what is read
 
+	writes fileID // while it is among writers
+
 	closing sync.Once
 	closed  error // what Close returned
 }
@@ -119,6 +121,7 @@ func Open(ctx context.Context, path string, opt Options) (*History, error) {
 		return nil, errors.Join(h.explain(err), db.Close())
 	}
 	h.queue = newQueue(h.write)
+	h.writes = writers.add(opt.FS, path)
 	return h, nil
 }
 
@@ -198,6 +201,9 @@ func (h *History) Close() error {
 		h.mu.Lock()
 		errs = append(errs, h.release())
 		h.mu.Unlock()
+		if h.queue != nil {
+			writers.remove(h.writes)
+		}
 		for _, err := range errs {
 			if err != nil {
 				h.closed = err
@@ -267,6 +273,8 @@ func (h *History) explain(err error) error {
 		return nil
 	case isCorrupt(err):
 		return fmt.Errorf("%s: %w: %w", h.path, ErrCorrupt, err)
+	case isUnwritable(err):
+		return fmt.Errorf("%s: it, or the folder that it is in, cannot be written: %w", h.path, err)
 	}
 	return fmt.Errorf("%s: %w", h.path, err)
 }

@@ -32,7 +32,7 @@ func OpenReader(ctx context.Context, path string, opt Options) (*History, error)
 		}
 		after, stampErr := stampOf(opt.FS, path)
 		switch {
-		case err == nil && stampErr == nil && before == after:
+		case err == nil && stampErr == nil && (before == after || h.seen == nil && h.copied == ""):
 			return h, nil
 		case h != nil:
 			_ = h.Close() // of two moments, perhaps
@@ -131,7 +131,9 @@ func openAt(ctx context.Context, path string, opt Options, s stamp) (*History, e
 func attach(path string, opt Options, s stamp, copied bool) (*History, error) {
 	h := &History{path: path, opt: opt, seen: &s}
 	from, query := path, "mode=ro&immutable=1&_pragma=trusted_schema(OFF)"
-	if copied {
+	if writers.has(s.db) {
+		h.seen, query = nil, "mode=ro&_pragma=trusted_schema(OFF)" // SQLite itself sees to it that nothing changes underneath
+	} else if copied {
 		temp, err := os.MkdirTemp("", "treeline-history-")
 		if err != nil {
 			return nil, err

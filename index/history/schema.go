@@ -189,6 +189,7 @@ const (
 	codeLocked   = 6
 	codeReadOnly = 8
 	codeCorrupt  = 11
+	codeCantOpen = 14
 	codeNotADB   = 26
 )
 
@@ -204,6 +205,11 @@ func resultCode(err error) int {
 func isCorrupt(err error) bool {
 	code := resultCode(err)
 	return code == codeCorrupt || code == codeNotADB
+}
+
+func isUnwritable(err error) bool {
+	code := resultCode(err)
+	return code == codeReadOnly || code == codeCantOpen
 }
 
 func isBusy(err error) bool {

@@ -146,19 +146,17 @@ func (b *Builder) Add(env *Envelope) {
 		return
 	}
 	i := int32(len(t.nodes))
-	n := node{
-		offset: env.Span.Offset, length: env.Span.Length, line: int32(env.Line),
-		kind: env.Kind, role: env.Role, typ: b.typeIndex(env.Type), parent: noParent,
-	}
+	n := node{offset: env.Span.Offset, length: env.Span.Length, line: int32(env.Line)}
+	l := link{parent: noParent, kind: env.Kind, role: env.Role, typ: b.typeIndex(env.Type)}
 	if env.Migrated {
 		n.flags |= migrated
 	}
 	switch {
 	case env.InOrder:
-		n.parent = i - 1
+		l.parent = i - 1
 		n.flags |= inOrder
 	case env.Parent != nil:
-		n.parent = b.resolve(i, env.Parent)
+		l.parent = b.resolve(i, env.Parent)
 	}
 	switch {
 	case env.ID == nil:
@@ -177,8 +175,10 @@ func (b *Builder) Add(env *Envelope) {
 	if len(t.nodes) == cap(t.nodes) && b.finished {
 		// Twice as much: the quarter that append gives a long list is copied, and thrown away, all too soon.
 		t.nodes = slices.Grow(t.nodes, max(len(t.nodes), 16))
+		t.links = slices.Grow(t.links, max(len(t.links), 16))
 	}
 	t.nodes = append(t.nodes, n)
+	t.links = append(t.links, l)
 	if b.finished || len(t.nodes)-b.indexed >= indexAtOnce {
 		b.index()
 	}
@@ -290,16 +290,17 @@ func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {
 func (b *Builder) resolveLate() {
 	t := b.t
 	if b.finished && (b.duplicates || len(b.unresolved) > 0) {
-		t.nodes = slices.Clone(t.nodes) // parents change, and contexts may be reading the old ones
+		// Parents change, and circles are marked; contexts may be reading the old ones.
+		t.nodes, t.links = slices.Clone(t.nodes), slices.Clone(t.links)
 	}
 	if b.duplicates {
 		t.linked = 0
 		// The last entry of an id is meant, also by children that stood before it.
 		for i := range t.nodes {
-			n := &t.nodes[i]
-			if n.parent >= 0 && n.flags&inOrder == 0 {
-				n.parent = t.ids.find(t.nodes, t.nodes[n.parent].id)
-				b.forward = b.forward || n.parent >= int32(i)
+			l := &t.links[i]
+			if l.parent >= 0 && t.nodes[i].flags&inOrder == 0 {
+				l.parent = t.ids.find(t.nodes, t.nodes[l.parent].id)
+				b.forward = b.forward || l.parent >= int32(i)
 			}
 		}
 		b.duplicates = false
@@ -314,7 +315,7 @@ func (b *Builder) resolveLate() {
 			continue
 		}
 		if p := t.ids.find(t.nodes, parent); p >= 0 {
-			t.nodes[i].parent = p
+			t.links[i].parent = p
 			b.forward = b.forward || p >= int32(i)
 			continue
 		}
@@ -343,7 +344,7 @@ func (b *Builder) cutCycles() {
 		for k >= 0 && state[k] == unseen {
 			state[k] = walking
 			trail = append(trail, k)
-			k = t.nodes[k].parent
+			k = t.links[k].parent
 		}
 		if k >= 0 && state[k] == walking {
 			t.cyclic = true
@@ -383,7 +384,7 @@ func (b *Builder) moveLeaf() {
 func (b *Builder) leafBefore(i int32) int32 {
 	t := b.t
 	for k := i - 1; k >= 0; k-- {
-		if t.nodes[k].kind != KindLeaf {
+		if t.links[k].kind != KindLeaf {
 			return k
 		}
 		for _, m := range b.leafMoves {

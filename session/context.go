@@ -94,7 +94,8 @@ func (c *Context) DefaultModel() (ModelRef, bool) {
 func (c *Context) Detach() {
 	t := c.tree
 	c.tree = &Tree{
-		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)], types: t.types[:len(t.types):len(t.types)],
+		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
+		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
 		pending: maps.Clone(t.pending), cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
@@ -159,7 +160,7 @@ func (c *Context) choose(path []int32) error {
 	}
 	last := -1
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
-		if t.nodes[path[k]].kind == KindCompaction {
+		if t.links[path[k]].kind == KindCompaction {
 			last = k
 		}
 	}
@@ -176,8 +177,9 @@ func (c *Context) choose(path []int32) error {
 		visible = append([]int32{path[last]}, c.kept(path[:last], compaction)...)
 		visible = append(visible, path[last+1:]...)
 	}
+	c.items = make([]item, 0, len(visible)) // nearly all are messages
 	for k, i := range visible {
-		switch t.nodes[i].kind {
+		switch t.links[i].kind {
 		case KindMessage, KindCustomMessage, KindBranchSummary:
 			c.items = append(c.items, item{node: i})
 		case KindCompaction:
@@ -208,7 +210,7 @@ func (c *Context) kept(before []int32, compaction Compaction) []int32 {
 			return kept
 		}
 		return slices.DeleteFunc(slices.Clone(kept), func(i int32) bool {
-			return t.nodes[i].kind == KindMessage && t.nodes[i].role == RoleSystem
+			return t.links[i].kind == KindMessage && t.links[i].role == RoleSystem
 		})
 	}
 	return nil

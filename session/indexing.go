@@ -10,6 +10,7 @@ func (b *Builder) Expect(bytes int64) {
 	const perEntry = 1500 // what a record takes on average in the agents' own files; less only costs a copy
 	n := int(min(bytes/perEntry, 1<<20))
 	b.t.nodes = make([]node, 0, n)
+	b.t.links = make([]link, 0, n)
 	b.t.ids.resize(slotsFor(n))
 }
 
@@ -29,7 +30,7 @@ func slotsFor(n int) int {
 func (b *Builder) trim() {
 	t := b.t
 	if n := len(t.nodes); cap(t.nodes) > n+n/4+64 {
-		t.nodes = slices.Clone(t.nodes)
+		t.nodes, t.links = slices.Clone(t.nodes), slices.Clone(t.links)
 		if slots := slotsFor(n); slots < len(t.ids.slots) {
 			t.ids.resize(slots)
 		}

@@ -13,12 +13,12 @@ type Snapshots interface {
 func (c *Context) chooseSnapshot(s Snapshots, path []int32) error {
 	t := c.tree
 	last := len(path) - 1
-	for last >= 0 && !s.IsSnapshot(t.types[t.nodes[path[last]].typ]) {
+	for last >= 0 && !s.IsSnapshot(t.types[t.links[path[last]].typ]) {
 		last--
 	}
 	if last < 0 {
 		for _, i := range path {
-			if t.nodes[i].kind == KindMessage && t.nodes[i].role == RoleUser {
+			if t.links[i].kind == KindMessage && t.links[i].role == RoleUser {
 				c.items = append(c.items, item{node: i})
 			}
 		}
@@ -27,7 +27,7 @@ func (c *Context) chooseSnapshot(s Snapshots, path []int32) error {
 	c.items = append(c.items, item{node: path[last]})
 	var snapshot []byte
 	for _, i := range path[last+1:] {
-		if t.nodes[i].kind != KindMessage {
+		if t.links[i].kind != KindMessage {
 			continue
 		}
 		var err error

@@ -12,7 +12,7 @@ func (c *Context) state(path []int32) error {
 	t := c.tree
 	s := stateWalk{c: c, rules: t.Rules(), at: map[string]int{}, firstAnswer: -1}
 	for k := len(path) - 1; k >= 0; k-- {
-		n := &t.nodes[path[k]]
+		n := t.links[path[k]]
 		switch n.kind {
 		case KindThinkingLevelChange:
 			if s.thinking {

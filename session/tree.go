@@ -20,17 +20,23 @@ const (
 	orphaned = -2 // its parent's id is in Tree.orphans
 )
 
-// node is what the tree keeps of an entry. Bytes, body and parts are read again when someone looks at them.
+// node is what the tree keeps of an entry, together with its link. Bytes, body and parts are read again when someone looks
+// at them.
 type node struct {
 	id     EntryID
 	offset int64
 	length int64
-	parent int32
 	line   int32
+	flags  nodeFlags
+}
+
+// link is what is looked at of each entry on a path. Links have a list of their own: of a million entries they are a sixth
+// of the memory, which is what it takes to walk through it.
+type link struct {
+	parent int32
 	typ    uint16 // index into Tree.types
 	kind   Kind
 	role   Role
-	flags  nodeFlags
 }
 
 type nodeFlags uint8
@@ -48,6 +54,7 @@ type Tree struct {
 	name     string
 	header   Header
 	nodes    []node
+	links    []link // as many as nodes
 	ids      idTable
 	types    []string
 	leaf     int32 // index, or noParent for "before the first entry"
@@ -88,16 +95,16 @@ func (t *Tree) Problems() []Problem { return t.problems }
 
 // At gives the entry at a position in file order, 0 ≤ i < Len.
 func (t *Tree) At(i int) Entry {
-	n := &t.nodes[i]
+	n, l := &t.nodes[i], t.links[i]
 	e := Entry{
-		ID: n.id, Kind: n.kind, Role: n.role, Type: t.types[n.typ], Index: i,
+		ID: n.id, Kind: l.kind, Role: l.role, Type: t.types[l.typ], Index: i,
 		Span: Span{n.offset, n.length}, Line: int(n.line), Migrated: n.flags&migrated != 0,
 		tree: t,
 	}
 	switch {
-	case n.parent >= 0:
-		e.Parent = t.nodes[n.parent].id
-	case n.parent == orphaned:
+	case l.parent >= 0:
+		e.Parent = t.nodes[l.parent].id
+	case l.parent == orphaned:
 		e.Parent = t.orphans[int32(i)]
 	}
 	if len(t.pending) > 0 && !e.Durable() {
@@ -213,7 +220,7 @@ func grow(list []int32, n int) []int32 {
 
 func (t *Tree) linkOne(i int32) {
 	first, last := &t.firstRoot, &t.lastRoot
-	if p := t.nodes[i].parent; p >= 0 && t.nodes[i].flags&cutCycle == 0 {
+	if p := t.links[i].parent; p >= 0 && t.nodes[i].flags&cutCycle == 0 {
 		first, last = &t.firstChild[p], &t.lastChild[p]
 	}
 	if *last < 0 {
@@ -267,20 +274,24 @@ func (t *Tree) walk(i int32) []int32 {
 	if t.cyclic {
 		seen = make([]bool, len(t.nodes))
 	}
-	var up []int32
-	for ; i >= 0; i = t.nodes[i].parent {
+	// From the back of the list to its front: so it need not be turned round.
+	up := make([]int32, 64)
+	begin := len(up)
+	for ; i >= 0; i = t.links[i].parent {
 		if seen != nil {
 			if seen[i] {
 				break
 			}
 			seen[i] = true
 		}
-		up = append(up, i)
+		if begin == 0 {
+			begin = len(up)
+			up = append(make([]int32, begin, 2*begin), up...)
+		}
+		begin--
+		up[begin] = i
 	}
-	for a, b := 0, len(up)-1; a < b; a, b = a+1, b-1 {
-		up[a], up[b] = up[b], up[a]
-	}
-	return up
+	return up[begin:]
 }
 
 // OnActivePath says for each entry, by index, whether it lies between a root and the leaf.
@@ -300,7 +311,7 @@ func (t *Tree) Tips() int {
 	tips := 0
 	below := make([]bool, len(t.nodes)) // something was said there
 	for i := len(t.nodes) - 1; i >= 0; i-- {
-		n := &t.nodes[i]
+		n := t.links[i]
 		said := n.kind != KindLabel && n.kind != KindLeaf
 		if said && !below[i] {
 			tips++

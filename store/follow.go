@@ -54,6 +54,7 @@ type reading struct {
 	line     int         // that were read
 	inLine   bool        // the last one was whole and had no newline
 	torn     bool        // behind it there was half a record
+	looked   int64       // how far that was looked through for its end
 	head     []byte      // the first bytes, which programs change in place
 	problems int         // of the tree, that were looked at
 	headed   bool        // the header was read

@@ -85,14 +85,41 @@ func (f *followed) begin(now backend.Log) {
 	}
 }
 
+// longLine is how long a line without newline may be that is looked at whenever it grows. Of a longer one only what is new
+// is, for its newline: a record of a hundred megabytes that comes in small pieces must not be read a thousand times.
+const longLine = 1 << 20
+
 // readOn reads what was appended.
 func (w *watcher) readOn(ctx context.Context, f *followed, now backend.Log) error {
+	if f.torn && now.Size-f.pos > longLine {
+		if ended, err := f.lineEnds(ctx, now); err != nil || !ended {
+			f.at = now
+			return err
+		}
+	}
 	f.source.at.Store(&now)
 	if err := w.readRecords(ctx, f, now, taking{known: nothingKnown}); err != nil {
 		return err
 	}
 	f.at = now
 	return nil
+}
+
+// lineEnds says whether there is a newline in what was appended since the last look at a torn line.
+func (f *followed) lineEnds(ctx context.Context, now backend.Log) (bool, error) {
+	src, err := newSource(ctx, f.src.b, now)
+	if err != nil {
+		return false, err
+	}
+	defer src.Close()
+	for f.looked < now.Size {
+		piece, err := src.Bytes(session.Span{Offset: f.looked, Length: min(now.Size-f.looked, longLine)})
+		if err != nil || bytes.IndexByte(piece, '\n') >= 0 {
+			return err == nil, err
+		}
+		f.looked += int64(len(piece))
+	}
+	return false, nil
 }
 
 // taking says what is told of the records that are read.
@@ -119,8 +146,8 @@ func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log,
 		if err != nil {
 			return err
 		}
-		if r.Torn && !isWhole(r.Data) {
-			f.torn = true
+		if r.Torn && (len(r.Data) > longLine || !isWhole(r.Data)) {
+			f.torn, f.looked = true, r.End
 			return nil
 		}
 		if err := w.takeLine(ctx, f, r, how); err != nil {

@@ -101,8 +101,8 @@ func (o *WatchOptions) fill() {
 // changes nothing. It ends with an error only where it cannot begin: the one session to watch is not there.
 //
 // The first change is a ChangeStart. Every entry that is written after it is told once, in the order of its log: what was
-// there before is found out before anything is told. A record without newline waits until it is whole. A session that
-// appears is told with a ChangeSession, and then from its first entry.
+// there before is found out before anything is told. A record without newline waits until it is whole, one of more than
+// a megabyte until it has its newline. A session that appears is told with a ChangeSession, and then from its first entry.
 //
 // A log that was replaced, cut or removed says so, and goes on: what was told stays told. Entries are known by their ids,
 // or by their bytes where they have none, so one that comes back after a rewrite is not told again, changed or not. A log

@@ -229,6 +229,28 @@ func TestWatchWaitsForWholeRecords(t *testing.T) {
 	})
 }
 
+// A very long record that comes in many pieces is read when it has ended, not with each of them.
+func TestWatchLongRecord(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a"))
+		h.put(garden+"b.jsonl", sessionLine("b"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 2")
+		long := strings.Replace(messageLine("a1"), "this is a1", strings.Repeat("long ", 1<<20), 1)
+		for i := 0; len(long) > 0; i++ {
+			n := min(len(long), 300_000)
+			h.add(garden+"a.jsonl", long[:n])
+			if long = long[n:]; len(long) > 0 { // so that all that was written is looked at
+				h.add(garden+"b.jsonl", messageLine(fmt.Sprint("b", i)))
+				v.want(fmt.Sprint("b b", i))
+			}
+		}
+		v.want("a a1")
+		v.again("a2")
+	})
+}
+
 // again appends a message to a.jsonl and wants it to be told next.
 func (v *viewer) again(id string) store.Change {
 	v.Helper()

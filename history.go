@@ -179,26 +179,33 @@ func rebuildHistory(ctx context.Context, opt HistoryOptions, p historyPlaces, fo
 		return HistoryImport{}, err
 	}
 	defer unlock()
-	if !force && historySound(ctx, p.db) {
-		return HistoryImport{}, nil
+	if !force {
+		if sound, err := historySound(ctx, p.db); sound || err != nil {
+			return HistoryImport{}, err
+		}
 	}
 	if _, err := os.Stat(p.db); errors.Is(err, fs.ErrNotExist) {
 		return importHistory(ctx, opt, p)
 	}
-	aside, err := history.MoveAside(p.db, history.Options{})
+	// All that can be read is in the new one before the old one goes: nobody who gives up, or is killed, loses it.
+	saved, err := history.Salvage(ctx, p.db, history.Options{})
 	if err != nil {
 		return HistoryImport{}, err
 	}
-	saved, err := history.Salvage(ctx, aside, history.Options{})
-	if err != nil {
+	fresh := p.db + ".new"
+	if err := history.Remove(fresh, history.Options{}); err != nil { // of one who was killed here
 		return HistoryImport{}, err
 	}
-	h, err := history.Open(ctx, p.db, history.Options{})
+	h, err := history.Open(ctx, fresh, history.Options{})
 	if err != nil {
 		return HistoryImport{}, err
 	}
 	_, err = h.Import(ctx, saved)
 	if err := errors.Join(err, h.Close()); err != nil {
+		return HistoryImport{}, err
+	}
+	aside, err := history.MoveAside(p.db, fresh, history.Options{})
+	if err != nil {
 		return HistoryImport{}, err
 	}
 	opt.notice("the history was moved to %s; a new one is made of %d prompts that could be read, and of the sessions", aside, len(saved))
@@ -207,14 +214,21 @@ func rebuildHistory(ctx context.Context, opt HistoryOptions, p historyPlaces, fo
 	return report, err
 }
 
-// historySound reads all of a history.
-func historySound(ctx context.Context, db string) bool {
+// historySound reads all of a history. Only what is known to be damaged is not sound: one that somebody else keeps busy,
+// or that could not be read to the end, is an error.
+func historySound(ctx context.Context, db string) (bool, error) {
 	h, err := history.Open(ctx, db, history.Options{})
-	if err != nil {
-		return false
+	if err == nil {
+		err = h.Check(ctx)
+		err = errors.Join(err, h.Close())
 	}
-	err = h.Check(ctx)
-	return errors.Join(err, h.Close()) == nil
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case errors.Is(err, ErrHistoryDamaged):
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // lockHistory waits until nobody else mends the history.

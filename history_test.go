@@ -199,6 +199,30 @@ func spoilTextIndex(t *testing.T, path string) {
 	}
 }
 
+// TestSoundHistoryStays: who gives up while a damaged history is looked at has not moved it, nor has a second who finds it
+// mended.
+func TestSoundHistoryStays(t *testing.T) {
+	opt := desk(t, 1)
+	if _, err := treeline.ImportHistory(t.Context(), opt); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(opt.Home, ".local", "state", "treeline", "history.db")
+	spoilTextIndex(t, db)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, way := range []string{"search", "add", "import"} {
+		if err := touch(ctx, opt, way); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+	if aside, err := filepath.Glob(db + ".corrupt-*"); err != nil || len(aside) > 0 {
+		t.Errorf("%q, %v", aside, err)
+	}
+	if got := find(t, opt, "only"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestAgentsHistory: that of an agent is never mended unasked, and rebuilt from its own sessions when asked.
 func TestAgentsHistory(t *testing.T) {
 	opt := desk(t, 2)

@@ -36,7 +36,8 @@ func (a *app) historyCommand() *cobra.Command {
 		Short: "Find what you typed",
 		Long: "Find prompts, newest first: every word must be the beginning of a word of the prompt. Without words the newest are listed.\n\n" +
 			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history add'.\n" +
-			"--db looks into that of an agent, without leaving a trace. To look for the words add or import, write -- before them.\n\n" +
+			"--db looks into that of an agent, without leaving a trace. Where it is damaged, end the agent before you --rebuild it.\n\n" +
+			"To look for the words add or import, write -- before them.\n\n" +
 			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf where there\n" +
 			"is one, and a numbered list (--pick) otherwise.",
 		Example: "  treeline history parser test\n  treeline history --cwd . --where\n  treeline history --db ~/.omp/agent/history.db --json\n" +

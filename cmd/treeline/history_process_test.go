@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,9 +53,18 @@ func listed(t *testing.T, home string) string {
 func TestHistoryImportKilled(t *testing.T) {
 	want := listed(t, historyHome(t))
 	home := historyHome(t)
+	killed(t, home, "import")
+	if got := listed(t, home); len(got) == 0 || got != want {
+		t.Errorf("%d bytes instead of %d", len(got), len(want))
+	}
+}
+
+// killed starts a command again and again, and kills it after a while.
+func killed(t *testing.T, home string, args ...string) {
+	t.Helper()
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for range 12 {
-		cmd := historyProcess(home, "import")
+		cmd := historyProcess(home, args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +72,20 @@ func TestHistoryImportKilled(t *testing.T) {
 		_ = cmd.Wait() // killed, or done
 		kill.Stop()
 	}
-	if got := listed(t, home); len(got) == 0 || got != want {
+}
+
+// TestHistoryRebuildKilled: what stands in the history alone is not lost when its rebuilding is killed.
+func TestHistoryRebuildKilled(t *testing.T) {
+	home := historyHome(t)
+	if out, err := historyProcess(home, "add", "--cwd", "/by/hand", "typed by hand").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := listed(t, home)
+	if !strings.HasPrefix(want, "typed by hand\n") {
+		t.Fatalf("%.200s", want)
+	}
+	killed(t, home, "--rebuild")
+	if got := listed(t, home); got != want {
 		t.Errorf("%d bytes instead of %d", len(got), len(want))
 	}
 }

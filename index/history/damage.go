@@ -12,10 +12,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// MoveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted.
-// It must not be open. After an error, or a crash, each file is there under one of the two names, or both, and the database
-// is the last to lose its old one: a fresh database with the journal of an old one would be read as if it were its own.
-func MoveAside(path string, opt Options) (string, error) {
+// MoveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted. fresh, if
+// it is not "", is a database that takes its place. Neither may be open.
+//
+// After an error, or a crash, each file is there under one of its two names, or both; the database is the last to lose its
+// old one, and with fresh there is one under that name at any time. It is the last because a database with the journal of
+// another would be read as if the journal were its own.
+func MoveAside(path, fresh string, opt Options) (string, error) {
 	opt.fill()
 	dir := filepath.Dir(path)
 	to, err := freeName(opt.FS, path+".corrupt-"+opt.Clock().UTC().Format("20060102T150405Z"))
@@ -23,11 +26,11 @@ func MoveAside(path string, opt Options) (string, error) {
 		return "", err
 	}
 	// A second name, then without the first: a crash in a rename may leave none.
-	var moved []string
+	var linked []string
 	for _, suffix := range append(journals, "-shm", "") {
 		switch err := opt.FS.Link(path+suffix, to+suffix); {
 		case err == nil:
-			moved = append(moved, path+suffix)
+			linked = append(linked, path+suffix)
 		case suffix != "" && errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM):
 			// A file system without links has nothing better than a rename.
@@ -41,17 +44,38 @@ func MoveAside(path string, opt Options) (string, error) {
 	if err := opt.FS.SyncDir(dir); err != nil {
 		return "", err
 	}
-	for i, name := range moved {
+	for _, name := range linked {
+		if name == path {
+			continue
+		}
 		if err := opt.FS.Remove(name); err != nil {
 			return "", err
 		}
-		if i == len(moved)-2 { // all but the database
-			if err := opt.FS.SyncDir(dir); err != nil {
-				return "", err
-			}
-		}
+	}
+	if err := opt.FS.SyncDir(dir); err != nil {
+		return "", err
+	}
+	switch {
+	case fresh != "":
+		err = opt.FS.Rename(fresh, path)
+	case len(linked) > 0:
+		err = opt.FS.Remove(path)
+	}
+	if err != nil {
+		return "", err
 	}
 	return to, opt.FS.SyncDir(dir)
+}
+
+// Remove deletes a database and the files that belong to it, where there are any. It is for what can be made again.
+func Remove(path string, opt Options) error {
+	opt.fill()
+	for _, suffix := range append(journals, "-shm", "") {
+		if err := opt.FS.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // freeName gives the name, or where it is taken, for the database or a file beside it, one with a number behind it.

@@ -107,7 +107,7 @@ func TestDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			aside, err := MoveAside(path, Options{Clock: func() time.Time { return time.Unix(0, 0) }})
+			aside, err := MoveAside(path, "", Options{Clock: func() time.Time { return time.Unix(0, 0) }})
 			if err != nil || filepath.Base(aside) != "history.db.corrupt-19700101T000000Z" {
 				t.Fatalf("%s, %v", aside, err)
 			}
@@ -144,7 +144,7 @@ func TestMoveAside(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		aside, err := MoveAside(path, opt)
+		aside, err := MoveAside(path, "", opt)
 		if err != nil || filepath.Base(aside) != name {
 			t.Fatalf("%s, %v", aside, err)
 		}
@@ -161,48 +161,49 @@ func TestMoveAside(t *testing.T) {
 }
 
 // TestMoveAsideCrash: whenever the machine stops, every file is there under one of its names, and no journal waits for a
-// database that is gone.
+// database that is gone, or for another one.
 func TestMoveAsideCrash(t *testing.T) {
 	root := filepath.Join(string(filepath.Separator), "state")
 	path := filepath.Join(root, "history.db")
-	live := crashfs.New(root)
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if _, err := durable.Create(live, path+suffix, 0o600, strings.NewReader("content"+suffix)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	crashes := 0
-	live.OnOp(func(op string) {
-		fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
-		for seed := range uint64(20) {
-			fates = append(fates, crashfs.Mixed(seed))
-		}
-		for _, fate := range fates {
-			crashes++
-			names := map[string]bool{}
-			entries, err := live.Crash(fate).ReadDir(root)
-			if err != nil {
+	const aside = "history.db.corrupt-19700101T000000Z"
+	for _, fresh := range []string{"", path + ".new"} {
+		live := crashfs.New(root)
+		for _, name := range []string{"", "-wal", "-shm", ".new"} {
+			if _, err := durable.Create(live, path+name, 0o600, strings.NewReader(name)); err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range entries {
-				names[e.Name()] = true
+		}
+		crashes := 0
+		live.OnOp(func(op string) {
+			fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
+			for seed := range uint64(20) {
+				fates = append(fates, crashfs.Mixed(seed))
 			}
-			const aside = "history.db.corrupt-19700101T000000Z"
-			for _, suffix := range []string{"", "-wal", "-shm"} {
-				if !names["history.db"+suffix] && !names[aside+suffix] {
-					t.Errorf("after %s: %q is gone: %v", op, suffix, names)
+			for _, fate := range fates {
+				crashes++
+				left := live.Crash(fate)
+				has := func(name string) bool { _, err := left.Stat(filepath.Join(root, name)); return err == nil }
+				for _, suffix := range []string{"", "-wal", "-shm"} {
+					if !has("history.db"+suffix) && !has(aside+suffix) {
+						t.Errorf("after %s: %q is gone", op, suffix)
+					}
+				}
+				info, err := left.Stat(path)
+				replaced := err != nil || info.Size > 0 // the old one is empty
+				if fresh != "" && err != nil {
+					t.Errorf("after %s: no database", op)
+				}
+				if replaced && (has("history.db-wal") || !has(aside)) {
+					t.Errorf("after %s: the journal is there, or the database is gone", op)
 				}
 			}
-			if !names["history.db"] && names["history.db-wal"] {
-				t.Errorf("after %s: a journal without its database: %v", op, names)
-			}
+		})
+		if _, err := MoveAside(path, fresh, Options{FS: live, Clock: func() time.Time { return time.Unix(0, 0) }}); err != nil {
+			t.Fatal(err)
 		}
-	})
-	if _, err := MoveAside(path, Options{FS: live, Clock: func() time.Time { return time.Unix(0, 0) }}); err != nil {
-		t.Fatal(err)
-	}
-	if crashes == 0 {
-		t.Error("nothing was tried")
+		if crashes == 0 {
+			t.Error("nothing was tried")
+		}
 	}
 }
 
@@ -218,7 +219,7 @@ func TestMoveAsideFaults(t *testing.T) {
 			}
 		}
 		opt := Options{FS: faultfs.New(inner, nth, faultfs.Fault{Err: syscall.EIO}), Clock: func() time.Time { return time.Unix(0, 0) }}
-		_, err := MoveAside(path, opt)
+		_, err := MoveAside(path, "", opt)
 		if err == nil {
 			if nth < 5 {
 				t.Errorf("only %d operations could fail", nth-1)
@@ -229,7 +230,7 @@ func TestMoveAsideFaults(t *testing.T) {
 			t.Errorf("operation %d: %v", nth, err)
 		}
 		if _, err := inner.Stat(path); err == nil {
-			if _, err := MoveAside(path, Options{FS: inner, Clock: opt.Clock}); err != nil {
+			if _, err := MoveAside(path, "", Options{FS: inner, Clock: opt.Clock}); err != nil {
 				t.Errorf("again after operation %d: %v", nth, err)
 			}
 		}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io/fs"
 	"net/url"
 	"strconv"
 	"time"
 
-	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -82,7 +80,7 @@ func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 		return p, err
 	}
 	anew := err.Error()
-	if err := removeDB(opt.FS, path); err != nil {
+	if err := Remove(path, opt); err != nil {
 		return nil, err
 	}
 	if err := create(opt.FS, path); err != nil {
@@ -118,15 +116,6 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 
 // Anew says why the file had to be begun anew, "" where it had not.
 func (p *Places) Anew() string { return p.anew }
-
-func removeDB(fsys durable.FS, path string) error {
-	for _, suffix := range append(journals, "-shm", "") {
-		if err := fsys.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
 
 func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
 	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {

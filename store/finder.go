@@ -17,6 +17,9 @@ type finder struct {
 	s    *Store
 	opt  SearchOptions
 	rows []Row
+	// pieces is how many pieces the logs have, with how many of them may have each term. They are counted for ranks alone.
+	pieces int
+	with   []int
 
 	mu    sync.Mutex
 	roots map[string]backend.Backend // folders that were opened
@@ -60,8 +63,7 @@ type textSpan struct {
 }
 
 // find runs one query. more says that it stopped at the limit.
-func (f *finder) find(ctx context.Context, q *index.Query) (hits []SearchHit, more bool, err error) {
-	targets, weights := f.targets(q)
+func (f *finder) find(ctx context.Context, q *index.Query, targets []target) (hits []SearchHit, more bool, err error) {
 	limit := f.opt.Limit
 	if f.opt.Rank || limit <= 0 {
 		limit = math.MaxInt
@@ -70,6 +72,7 @@ func (f *finder) find(ctx context.Context, q *index.Query) (hits []SearchHit, mo
 		return nil, false, err
 	}
 	if f.opt.Rank {
+		weights := f.weights()
 		for i := range hits {
 			hits[i].Score = hits[i].found.score(weights)
 		}
@@ -81,12 +84,11 @@ func (f *finder) find(ctx context.Context, q *index.Query) (hits []SearchHit, mo
 	return hits, more, nil
 }
 
-// targets gives the logs that may match, newest first, and how much each term weighs.
-func (f *finder) targets(q *index.Query) (list []target, weights []float64) {
+// targets gives, for each query, the logs that may match, newest first. The signatures are gone through once.
+func (f *finder) targets(queries []*index.Query) [][]target {
 	known := f.s.opt.Index.Catalogue()
 	var logs []*index.Log
 	var rows []int // of logs
-	spans := make([][]textSpan, len(f.rows))
 	whole := make([]bool, len(f.rows))
 	for i := range f.rows {
 		if l, ok := known.Log(sourceKey(f.rows[i].Source), f.rows[i].Log.Name); ok {
@@ -95,36 +97,44 @@ func (f *finder) targets(q *index.Query) (list []target, weights []float64) {
 			whole[i] = true
 		}
 	}
-	chunks, with := 0, make([]int, q.Terms())
+	spans := make([][][]textSpan, len(queries))
+	for k := range spans {
+		spans[k] = make([][]textSpan, len(f.rows))
+	}
+	f.with = make([]int, queries[0].Terms())
 	unknown := f.s.opt.Index.EachChunk(logs, func(i int, c index.Chunk) {
 		if f.opt.Rank {
-			chunks++
-			q.CountTerms(c.Sig, with)
+			f.pieces++
+			queries[0].CountTerms(c.Sig, f.with)
 		}
-		if q.May(c.Sig) {
-			at := rows[i]
-			spans[at] = append(spans[at], textSpan{c.From, c.To, index.Odd(c.Sig)})
+		for k, q := range queries {
+			if q.May(c.Sig) {
+				at := rows[i]
+				spans[k][at] = append(spans[k][at], textSpan{c.From, c.To, index.Odd(c.Sig)})
+			}
 		}
 	})
 	for _, i := range unknown {
 		whole[rows[i]] = true
 	}
-	for i := range f.rows {
-		switch {
-		case whole[i]:
-			list = append(list, target{row: &f.rows[i]})
-		case len(spans[i]) > 0:
-			list = append(list, target{row: &f.rows[i], spans: spans[i]})
+	lists := make([][]target, len(queries))
+	for k := range lists {
+		for i := range f.rows {
+			if s := spans[k][i]; whole[i] {
+				lists[k] = append(lists[k], target{row: &f.rows[i]})
+			} else if len(s) > 0 {
+				lists[k] = append(lists[k], target{row: &f.rows[i], spans: s})
+			}
 		}
 	}
-	return list, weigh(chunks, with)
+	return lists
 }
 
-// weigh says how much each term tells, by how many of the pieces of all logs may have it.
-func weigh(pieces int, with []int) []float64 {
-	weights := make([]float64, len(with))
-	for i, n := range with {
-		weights[i] = math.Log(1 + (float64(pieces-n)+0.5)/(float64(n)+0.5))
+// weights says how much each term tells, by how many of the pieces of all logs may have it.
+func (f *finder) weights() []float64 {
+	weights := make([]float64, len(f.with))
+	for i, n := range f.with {
+		weights[i] = math.Log(1 + (float64(f.pieces-n)+0.5)/(float64(n)+0.5))
 	}
 	return weights
 }

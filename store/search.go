@@ -87,15 +87,19 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 	if err := f.list(ctx); err != nil {
 		return nil, err
 	}
-	res := new(SearchResult)
-	if res.Hits, res.More, err = f.find(ctx, q); err != nil || len(res.Hits) > 0 {
-		return res, err
-	}
+	queries := []*index.Query{q}
 	if sub, ok := q.Substrings(); ok {
-		if res.Hits, res.More, err = f.find(ctx, sub); err != nil {
+		queries = append(queries, sub)
+	}
+	res := new(SearchResult)
+	for i, targets := range f.targets(queries) {
+		if res.Hits, res.More, err = f.find(ctx, queries[i], targets); err != nil {
 			return nil, err
 		}
-		res.Substring = len(res.Hits) > 0
+		if len(res.Hits) > 0 {
+			res.Substring = i > 0
+			break
+		}
 	}
 	return res, nil
 }

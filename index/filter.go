@@ -88,8 +88,38 @@ func (l *literal) filter() (f filter) {
 	for i, piece := range l.pieces {
 		// White space is a boundary.
 		f.piece(piece, l.left || i > 0, l.right || i < len(l.pieces)-1)
+		if i > 0 {
+			f.phrase(l.pieces[i-1], piece, i > 1, i < len(l.pieces)-1)
+		}
 	}
 	return f
+}
+
+// phrase adds the key of the two runs at a white space, if it is known what they end and begin with: runs that are shorter
+// than what the key is made of must be whole. Those at the ends of the phrase (not inside) may be parts of longer ones.
+func (f *filter) phrase(before, behind []rune, insideLeft, insideRight bool) {
+	i := len(before)
+	for i > 0 && isWord(before[i-1]) {
+		i--
+	}
+	j := 0
+	for j < len(behind) && isWord(behind[j]) {
+		j++
+	}
+	left, right := foldAll(before[i:]), foldAll(behind[:j])
+	if len(left) == 0 || len(right) == 0 ||
+		len(left) < 3 && i == 0 && !insideLeft || len(right) < 3 && j == len(behind) && !insideRight {
+		return
+	}
+	f.keys = append(f.keys, filterKey{phraseKey(tailOf(left), headOf(right)), gramProbes})
+}
+
+func foldAll(runes []rune) []rune {
+	folded := make([]rune, len(runes))
+	for i, r := range runes {
+		folded[i] = fold(r)
+	}
+	return folded
 }
 
 // piece adds the keys of a piece of text. left and right say whether there is a boundary at its ends.
@@ -97,10 +127,7 @@ func (l *literal) filter() (f filter) {
 // A run in it is a word of the text, a row of whole humps, where it has a boundary at both ends: of those inside the piece
 // we know, since what stands beside them there stands beside them in the text. Of other runs the trigrams are known.
 func (f *filter) piece(piece []rune, left, right bool) {
-	folded := make([]rune, len(piece))
-	for i, r := range piece {
-		folded[i] = fold(r)
-	}
+	folded := foldAll(piece)
 	last := rune(-1)
 	for i := 0; i < len(folded); {
 		r := folded[i]

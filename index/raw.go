@@ -48,8 +48,15 @@ func newRawQuery(terms []*term, exact bool) (q rawQuery) {
 }
 
 func (q *rawQuery) literal(l *literal, exact bool) (t rawTerm) {
+	pieces := make([]rawTerm, len(l.pieces))
 	for i, piece := range l.pieces {
-		t.add(q, piece, exact, l.left || i > 0, l.right || i < len(l.pieces)-1)
+		pieces[i].add(q, piece, exact, l.left || i > 0, l.right || i < len(l.pieces)-1)
+		t.needles = append(t.needles, pieces[i].needles...)
+	}
+	if len(pieces) > 1 {
+		if n, ok := newRawPhrase(pieces); ok {
+			t.needles = []needle{n}
+		}
 	}
 	return t
 }
@@ -73,6 +80,7 @@ func (t *rawTerm) add(q *rawQuery, piece []rune, exact, left, right bool) {
 	flush := func(end int) {
 		if len(n.low) > 0 {
 			n.right = right && end == len(piece)
+			n.all = n.begin == 0 && end == len(piece)
 			n.choose()
 			t.needles = append(t.needles, n)
 		}
@@ -85,7 +93,7 @@ func (t *rawTerm) add(q *rawQuery, piece []rune, exact, left, right bool) {
 			continue
 		}
 		if len(n.low) == 0 {
-			n.left = left && i == 0
+			n.left, n.begin = left && i == 0, i
 		}
 		n.low, n.high = append(n.low, low...), append(n.high, high...)
 		q.wide = q.wide || r >= utf8.RuneSelf
@@ -128,6 +136,11 @@ type needle struct {
 	low, high []byte
 	// left and right: there must be a boundary at its ends.
 	left, right bool
+	// begin is where it begins in its piece of the term; all says that it is all of it.
+	begin int
+	all   bool
+	// phrase, if set, must stand around it.
+	phrase *rawPhrase
 
 	pair   rawjson.Pair
 	at     int     // where the pair is in it
@@ -193,7 +206,9 @@ func (n *needle) index(b []byte, from int) int {
 		if at+len(n.low) > len(b) {
 			return -1
 		}
-		if n.stands(b, at) && (!n.left || mayBegin(b, at)) && (!n.right || mayEnd(b, at+len(n.low))) {
+		end := at + len(n.low)
+		if n.stands(b, at) && (!n.left || mayBegin(b, at)) && (!n.right || mayEnd(b, end)) &&
+			(n.phrase == nil || n.phrase.around(b, at, end)) {
 			return at
 		}
 		from = at + 1

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,8 @@ import (
 //
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
 //   - the trigrams of each run, folded, for prefixes, substrings and regular expressions;
+//   - for phrases, each pair of runs with only white space between them: the last three characters of the one and the
+//     first three of the other, or all where there are fewer;
 //   - each character of a script without spaces and each symbol beyond ASCII, alone and in pairs of neighbours.
 //
 // Words are rarer and worth more bits than trigrams, of which a query has several. Which keys a query needs is said in
@@ -24,7 +27,7 @@ const (
 	// chunkBytes is about how much of a log one signature covers.
 	chunkBytes = 64 << 10
 
-	sigVersion = 1 << 4
+	sigVersion = 2 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
 	flagAll  = 1 << 1
 	keysMost = 1 << 18
@@ -138,7 +141,8 @@ func (s *Signer) cut() {
 
 // sign adds the keys of a text.
 func (s *Signer) sign(text []byte) {
-	last := rune(-1) // the character before, where it stands for itself
+	last := rune(-1)          // the character before, where it stands for itself
+	tail, end := uint64(0), 0 // what the run before ended with, and where
 	for i := 0; i < len(text); {
 		if s.seen.n > keysMost {
 			s.flags |= flagAll | flagOdd
@@ -171,11 +175,21 @@ func (s *Signer) sign(text []byte) {
 				if !s.seen.has(h) && s.seen.add(h) {
 					s.addASCII(text[i:j], kinds)
 				}
+				if tail != 0 && (i == end+1 && text[end] == ' ' || isGap(text[end:i])) {
+					s.addPhrase(tail, asciiHead(text[i:j]))
+				}
+				tail, end = asciiTail(text[i:j]), j
 				i, last = j, -1
 				continue
 			}
 		}
 		n, r := s.wide(text[i:], last)
+		if r < 0 { // it was a run, and is still in s.runes
+			if tail != 0 && isGap(text[end:i]) {
+				s.addPhrase(tail, headOf(s.runes))
+			}
+			tail, end = tailOf(s.runes), i+n
+		}
 		i, last = i+n, r
 	}
 }
@@ -242,7 +256,7 @@ func (s *Signer) addWords(low []byte, starts []int) {
 }
 
 // wide adds the keys of a run with characters beyond ASCII, or of one such character that belongs to no run. It gives how
-// many bytes that were, and the character where it stands for itself.
+// many bytes that were, and the character where it stands for itself, otherwise -1. The run is then in s.runes, folded.
 func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	s.runes = s.runes[:0]
 	for n < len(text) {
@@ -256,9 +270,6 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		}
 		s.runes = append(s.runes, r)
 		n += size
-	}
-	if !s.seen.add(hashBytes(text[:n], spelled)) {
-		return n, -1
 	}
 	s.starts = humps(s.starts[:0], s.runes)
 	low, hump := s.folded[:0], 0
@@ -275,11 +286,40 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		low = utf8.AppendRune(low, f)
 	}
 	s.folded = low
+	if !s.seen.add(hashBytes(text[:n], spelled)) {
+		return n, -1
+	}
 	s.addWords(low, s.starts)
 	for i := 2; i < len(s.runes); i++ {
 		s.addGram(s.runes[i-2], s.runes[i-1], s.runes[i])
 	}
 	return n, -1
+}
+
+// addPhrase adds a pair of runs.
+func (s *Signer) addPhrase(tail, head uint64) {
+	if k := phraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
+		s.grams = append(s.grams, k)
+	}
+}
+
+// isGap says whether there is white space and nothing else between two runs.
+func isGap(b []byte) bool {
+	for len(b) > 0 {
+		if c := b[0]; c < utf8.RuneSelf {
+			if c != ' ' && (c < '\t' || c > '\r') {
+				return false
+			}
+			b = b[1:]
+			continue
+		}
+		r, n := utf8.DecodeRune(b)
+		if !unicode.IsSpace(r) {
+			return false
+		}
+		b = b[n:]
+	}
+	return true // two runs never touch
 }
 
 // addGram adds a trigram.
@@ -310,6 +350,39 @@ func (s *Signer) addSingle(r, last rune) {
 	}
 }
 
+// headOf and tailOf give the first and the last three characters of a folded run as a number, which is not 0.
+func headOf(run []rune) (n uint64) {
+	for _, r := range run[:min(3, len(run))] {
+		n = n<<21 | uint64(r)
+	}
+	return n
+}
+
+func tailOf(run []rune) (n uint64) {
+	for _, r := range run[max(0, len(run)-3):] {
+		n = n<<21 | uint64(r)
+	}
+	return n
+}
+
+// asciiHead and asciiTail are the same for a run of ASCII that is not folded: digits have the bit of small letters already.
+func asciiHead(run []byte) uint64 {
+	switch len(run) {
+	case 1:
+		return uint64(run[0] | 0x20)
+	case 2:
+		return uint64(run[0]|0x20)<<21 | uint64(run[1]|0x20)
+	}
+	return uint64(run[0]|0x20)<<42 | uint64(run[1]|0x20)<<21 | uint64(run[2]|0x20)
+}
+
+func asciiTail(run []byte) uint64 {
+	if n := len(run); n > 3 {
+		run = run[n-3:]
+	}
+	return asciiHead(run)
+}
+
 // Seeds keep apart the kinds of hashes.
 const (
 	spelled uint64 = 0x9e3779b97f4a7c15 // a run as it is spelled; never in a signature
@@ -317,13 +390,15 @@ const (
 	aGram   uint64 = 0x165667b19e3779f9
 	aSingle uint64 = 0xd6e8feb86659fd93
 	aPair   uint64 = 0xa0761d6478bd642f
+	aPhrase uint64 = 0xe7037ed1a0b428db
 )
 
-func wordKey(folded []byte) uint64 { return hashBytes(folded, aWord) }
-func gramKey(a, b, c rune) uint64  { return mix(uint64(a)<<42|uint64(b)<<21|uint64(c), aGram) }
-func singleKey(r rune) uint64      { return mix(uint64(r), aSingle) }
-func pairKey(a, b rune) uint64     { return mix(uint64(a)<<21|uint64(b), aPair) }
-func asciiKey(g int) uint64        { return mix(uint64(g), aGram^aPair) }
+func wordKey(folded []byte) uint64       { return hashBytes(folded, aWord) }
+func gramKey(a, b, c rune) uint64        { return mix(uint64(a)<<42|uint64(b)<<21|uint64(c), aGram) }
+func singleKey(r rune) uint64            { return mix(uint64(r), aSingle) }
+func pairKey(a, b rune) uint64           { return mix(uint64(a)<<21|uint64(b), aPair) }
+func phraseKey(tail, head uint64) uint64 { return mix(mix(tail, aPhrase), head) }
+func asciiKey(g int) uint64              { return mix(uint64(g), aGram^aPair) }
 
 // asciiRank numbers the folded letters and digits from 1.
 var asciiRank = func() (t [128]uint8) {

@@ -325,7 +325,7 @@ func messageParts(m []byte) []session.Part {
 	case "fileMention":
 		var parts []session.Part
 		for f := range rawjson.Elements(rawjson.Get(m, "files")) {
-			parts = append(parts, textPart(rawjson.Str(f, "path")+"\n"+rawjson.Str(f, "content"))...)
+			parts = append(append(parts, textPart(rawjson.Str(f, "path"))...), textPart(rawjson.Str(f, "content"))...)
 		}
 		return parts
 	}

@@ -114,10 +114,26 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		w.str("parent_id", string(n.Parent))
 	}
 	w.str("type", kind)
+	if m, ok := n.Body.(session.Message); ok && d.strict && rawjson.IsObject(m.JSON) {
+		m.JSON = complete(m.JSON, n)
+		n.Body = m
+	}
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
 	return escape(append(w, '}')), nil
+}
+
+// complete gives a message what each of the program's has: without an id it would have another one whenever it is loaded,
+// and without a time that of the moment.
+func complete(m []byte, n dialect.NewEntry) []byte {
+	if rawjson.IsNull(rawjson.Get(m, "id")) {
+		m = rawjson.Set(m, "id", rawjson.Quote(messageID(fmt.Sprintf("%d %s %s", n.Time.UnixNano(), n.ID, m))))
+	}
+	if rawjson.IsNull(rawjson.Get(m, "timestamp")) {
+		m = rawjson.Set(m, "timestamp", seconds(n.Time))
+	}
+	return m
 }
 
 // typeOf is the value's name for a body.

@@ -35,12 +35,14 @@ func TestHeader(t *testing.T) {
 }
 
 func TestRecord(t *testing.T) {
-	user := session.Message{Role: session.RoleUser, JSON: session.Raw(`{"contents": [], "role": "user", "n": 1.0}`)}
+	user := session.Message{Role: session.RoleUser, JSON: session.Raw(`{"contents": [], "id": "m", "timestamp": 5, "role": "user", "n": 1.0}`)}
+	bare := session.Message{Role: session.RoleUser, JSON: session.Raw(`{"contents":[],"role":"user"}`)}
 	for _, c := range []struct {
 		body session.Body
 		want string // behind the time
 	}{
-		{user, `"type":"message","message":{"contents":[],"role":"user","n":1.0}`},
+		{user, `"type":"message","message":{"contents":[],"id":"m","timestamp":5,"role":"user","n":1.0}`},
+		{bare, `"type":"message","message":{"contents":[],"role":"user","id":"c062771e-1bce-4110-9f1c-5da1a0cd9cf7","timestamp":1794705154.293834}`},
 		{session.ThinkingLevelChange{Level: "max"}, `"type":"thinking_level_change","thinking_level":"max"`},
 		{session.ModelChange{Provider: "marsh", ModelID: "heron/2", Model: "marsh/heron/2"}, `"type":"model_change","model_id":"heron/2","provider_id":"marsh"`},
 		{session.ModelChange{Model: "marsh/heron/2"}, `"type":"model_change","model_id":"heron/2","provider_id":"marsh"`},

@@ -52,7 +52,7 @@ func (a *app) historyAddCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return historyError(db, treeline.AddHistory(cmd.Context(), opt, strings.ToValidUTF8(text, "\ufffd"), dir))
+			return historyError(db, treeline.AddHistory(cmd.Context(), opt, text, dir))
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}

@@ -54,7 +54,7 @@ func TestConformance(t *testing.T) {
 	delete(golden.Answers, "a\x00b")
 	for query, ids := range golden.Answers {
 		got := []int64{}
-		if Trim(query) != "" { // the program has an answer of its own for nothing: none
+		if trim(query) != "" { // the program has an answer of its own for nothing: none
 			list, err := h.Search(t.Context(), Query{Text: query, Limit: MaxLimit})
 			if err != nil {
 				t.Errorf("%q: %v", query, err)

@@ -174,7 +174,7 @@ func (h *History) Add(prompt, cwd string) error {
 	if h.queue == nil {
 		return ErrReadOnly
 	}
-	prompt = Trim(prompt)
+	prompt = normal(prompt)
 	if prompt == "" {
 		return nil
 	}

@@ -218,7 +218,7 @@ func TestForeign(t *testing.T) {
 func TestAdd(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)
-	add(t, h, "one", "one", " one\n", "two", "\ufeff\u00a0 \t", "", "one", "line\nline", "\u0085")
+	add(t, h, "one", "one", " one\n", "two", "\ufeff\u00a0 \t", "", "one", "line\nline", "\u0085", " \u0085 ")
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -234,6 +234,16 @@ func TestAdd(t *testing.T) {
 	list, err := h.Recent(t.Context(), 1)
 	if err != nil || len(list) != 1 || list[0].CWD != "/work" || list[0].At.Unix() < 1_000_000_000 || list[0].ID != 8 {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestNotUTF8: what is no text becomes text, so that every program can read it.
+func TestNotUTF8(t *testing.T) {
+	h := open(t, newPath(t))
+	add(t, h, "caf\xe9 au lait", "\xff")
+	want(t, "all", texts(t, h, Query{}), "\ufffd", "caf\ufffd au lait")
+	if got, err := h.Import(t.Context(), []Prompt{{Text: "caf\xe9 au lait"}}); err != nil || got.Added != 0 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -260,6 +270,11 @@ func TestSearch(t *testing.T) {
 	}
 	want(t, "anywhere", texts(t, h, Query{Text: "析 OW", Anywhere: true}), "修复解析器 now")
 	want(t, "anywhere", texts(t, h, Query{Text: `"hello" (`, Anywhere: true, CWD: "/b"}), `say "hello" (twice)`)
+	want(t, "anywhere", texts(t, h, Query{Text: "GRÖSS ÜB", Anywhere: true}))
+	want(t, "anywhere", texts(t, h, Query{Text: "ÖßE ÜB", Anywhere: true}), "Größe über alles")
+	for _, anywhere := range []bool{false, true} {
+		want(t, "very many words", texts(t, h, Query{Text: strings.Repeat("the fix pars ", 10_000), Anywhere: anywhere}), "Fix the parser")
+	}
 	want(t, "nowhere", texts(t, h, Query{Text: "析 %", Anywhere: true}))
 	want(t, "of a directory", texts(t, h, Query{CWD: "/a", Text: "the"}), "Fix the parser")
 	also := func(p Prompt) bool { return strings.HasPrefix(p.Text, "fixtures") }

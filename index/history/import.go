@@ -13,7 +13,7 @@ type Key [16]byte
 
 // KeyOf gives the key of a prompt.
 func KeyOf(prompt string) Key {
-	sum := sha256.Sum256([]byte(Trim(prompt)))
+	sum := sha256.Sum256([]byte(normal(prompt)))
 	return Key(sum[:16])
 }
 
@@ -67,7 +67,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 func lastUses(prompts []Prompt) []Prompt {
 	list := make([]Prompt, 0, len(prompts))
 	for _, p := range prompts {
-		if p.Text = Trim(p.Text); p.Text != "" {
+		if p.Text = normal(p.Text); p.Text != "" {
 			list = append(list, p)
 		}
 	}

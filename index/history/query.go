@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -18,7 +19,7 @@ type Query struct {
 	// a word with punctuation inside stands for its pieces in a row. Without any word all prompts fit.
 	Text string
 	// Anywhere takes words for pieces of text that may stand anywhere in a prompt, also inside of words: for languages that
-	// are written without spaces. Every prompt is looked at; letters of ASCII may be large or small.
+	// are written without spaces. Prompts are looked at one by one.
 	Anywhere bool
 	// CWD, if set, keeps the prompts that were typed there.
 	CWD string
@@ -54,12 +55,7 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		where []string
 		args  []any
 	)
-	if q.Anywhere {
-		for _, word := range strings.FieldsFunc(q.Text, isSpace) {
-			where = append(where, `instr(lower(h.prompt), lower(?)) > 0`)
-			args = append(args, word)
-		}
-	} else if words := match(q.Text); words != "" {
+	if words := match(q.Text); words != "" && !q.Anywhere {
 		text = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
 		where = append(where, `history_fts MATCH ?`)
 		args = append(args, words)
@@ -72,7 +68,8 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		text += ` WHERE ` + strings.Join(where, ` AND `)
 	}
 	text += newestFirst
-	if q.CWD == "" || q.Also == nil {
+	keep := q.filter()
+	if keep == nil {
 		text += ` LIMIT ?`
 		args = append(args, limit)
 	}
@@ -87,7 +84,7 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		if err != nil {
 			return nil, h.explain(err)
 		}
-		if q.CWD == "" || p.CWD == q.CWD || q.Also(p) {
+		if keep == nil || keep(p) {
 			list = append(list, p)
 		}
 	}
@@ -95,6 +92,34 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		return nil, context.Cause(ctx)
 	}
 	return list, h.explain(rows.Err())
+}
+
+// filter is what SQLite is not asked about a prompt; nil where it is asked all.
+func (q Query) filter() func(Prompt) bool {
+	var pieces []string
+	if q.Anywhere {
+		pieces = words(strings.ToLower(q.Text))
+	}
+	elsewhere := q.CWD != "" && q.Also != nil
+	if len(pieces) == 0 && !elsewhere {
+		return nil
+	}
+	return func(p Prompt) bool {
+		if len(pieces) > 0 {
+			text := strings.ToLower(p.Text)
+			if slices.ContainsFunc(pieces, func(w string) bool { return !strings.Contains(text, w) }) {
+				return false
+			}
+		}
+		return !elsewhere || p.CWD == q.CWD || q.Also(p)
+	}
+}
+
+// words gives the words of a query, each once.
+func words(query string) []string {
+	list := strings.FieldsFunc(query, isSpace)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Recent gives the newest prompts.
@@ -132,7 +157,7 @@ func scan(rows *sql.Rows) (p Prompt, err error) {
 // the tokenizer makes nothing of is passed over there, and a query of nothing else fits nothing.
 func match(query string) string {
 	var b strings.Builder
-	for _, word := range strings.FieldsFunc(query, isSpace) {
+	for _, word := range words(query) {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
@@ -146,8 +171,11 @@ func match(query string) string {
 // ftsString makes a word fit for a string of FTS5: a quote is doubled, and what would end the whole text is none.
 var ftsString = strings.NewReplacer(`"`, `""`, "\x00", " ")
 
-// Trim cuts white space off both ends, as the program does.
-func Trim(s string) string { return strings.TrimFunc(s, isSpace) }
+// normal is a prompt as it is kept: trimmed, and text. What is not UTF-8 no string of the program could hold.
+func normal(prompt string) string { return trim(strings.ToValidUTF8(prompt, "\ufffd")) }
+
+// trim cuts white space off both ends, as the program does.
+func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
 // isSpace is white space as JavaScript has it.
 func isSpace(r rune) bool {

@@ -242,11 +242,11 @@ func (b *Backend) Close() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(writers)) {
 		w := writers[name]
-		w.turn <- struct{}{} // whoever is at work finishes
+		_ = w.turn.take(context.Background()) // whoever is at work finishes
 		if err := w.retire(); first == nil {
 			first = err
 		}
-		<-w.turn
+		w.turn.give()
 	}
 	return first
 }

@@ -26,8 +26,7 @@ type writer struct {
 	b          *Backend
 	name, path string
 
-	// turn is a lock that can be waited for with a context: who has put something in has the turn, and everything below.
-	turn chan struct{}
+	turn turn // who has it has everything below
 
 	f    durable.File
 	id   durable.Info // which file f is
@@ -66,15 +65,9 @@ func (b *Backend) take(ctx context.Context, name string) (*writer, error) {
 		}
 		w = b.newWriter(name, path)
 	}
-	select {
-	case w.turn <- struct{}{}:
-	default:
-		select {
-		case w.turn <- struct{}{}:
-		case <-ctx.Done():
-			w.users.Add(-1)
-			return nil, context.Cause(ctx)
-		}
+	if err := w.turn.take(ctx); err != nil {
+		w.users.Add(-1)
+		return nil, err
 	}
 	var err error
 	if b.closed.Load() {
@@ -102,7 +95,7 @@ func (b *Backend) newWriter(name, path string) *writer {
 	b.mu.Lock()
 	w := b.writers[name]
 	if w == nil {
-		w = &writer{b: b, name: name, path: path, turn: make(chan struct{}, 1)}
+		w = &writer{b: b, name: name, path: path, turn: newTurn()}
 		b.writers[name] = w
 	}
 	b.use(w)
@@ -136,7 +129,7 @@ func (b *Backend) give(w *writer) {
 	if cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
-	<-w.turn
+	w.turn.give()
 	w.users.Add(-1)
 }
 

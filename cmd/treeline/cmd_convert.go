@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 func (a *app) convertCommand() *cobra.Command {
 	var (
 		f                             sessionFlags
-		toName, leaf, out, reportFile string
+		toName, leaf, out, reportPath string
 	)
 	cmd := &cobra.Command{
 		Use:   "convert <session> --to DIALECT",
@@ -31,14 +32,16 @@ func (a *app) convertCommand() *cobra.Command {
 			if toName == "" {
 				return errNothing(cmd, "--to is missing")
 			}
-			r, err := a.convert(cmd.Context(), cmd, args[0], toName, leaf, out, f)
+			report, err := openReport(reportPath)
 			if err != nil {
 				return err
 			}
-			if reportFile != "" {
-				if err := saveReport(reportFile, r); err != nil {
-					return err
-				}
+			r, err := a.convert(cmd.Context(), cmd, args[0], toName, leaf, out, f)
+			if err != nil {
+				return errors.Join(err, report.drop())
+			}
+			if err := report.save(r); err != nil {
+				return err
 			}
 			if f.json {
 				return writeJSON(a.stdout, r)
@@ -54,7 +57,7 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT` ("+strings.Join(targetNames(), ", ")+")")
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the way to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write it into the folder `DIR` instead of the agent's own")
-	cmd.Flags().StringVar(&reportFile, "report", "", "write what became of everything to `FILE`, as JSON")
+	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")
 	f.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targetNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -133,10 +136,42 @@ func outcome(r store.ConvertReport) string {
 	return strings.Join(parts, ", ") + "; --report lists them"
 }
 
-func saveReport(path string, r store.ConvertReport) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return atPath(path, err)
+// reportFile is where a report goes. It is opened before anything is converted: a session whose report cannot be written is
+// not made.
+type reportFile struct {
+	*os.File
+	fresh bool
+}
+
+func openReport(path string) (reportFile, error) {
+	if path == "" {
+		return reportFile{}, nil
 	}
-	return errors.Join(writeJSON(file, r), file.Close())
+	_, err := os.Lstat(path)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return reportFile{}, atPath(path, err)
+	}
+	return reportFile{file, fresh}, nil
+}
+
+// drop takes away what was only opened.
+func (f reportFile) drop() error {
+	switch {
+	case f.File == nil:
+		return nil
+	case f.fresh:
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	return f.Close()
+}
+
+func (f reportFile) save(r store.ConvertReport) error {
+	if f.File == nil {
+		return nil
+	}
+	// What is no file, like a pipe, has nothing to be cut off.
+	_ = f.Truncate(0)
+	return errors.Join(writeJSON(f, r), f.Close())
 }

@@ -4,6 +4,7 @@
 //	go run ./internal/bench            all rows, on a session of 100 MB
 //	go run ./internal/bench -quick     the same rows on a tenth of it: the ratios are rougher
 //	go run ./internal/bench -run open  the groups whose name fits
+//	go run ./internal/bench -run search -large  on 10,000 sessions, 1.4 GB
 //
 // What is measured is processor time, of the process and its children, the best of several runs: other work on the
 // machine makes single runs slower and never faster. Sessions are generated, with a fixed seed, in a temporary folder.
@@ -40,6 +41,7 @@ var groups = []group{
 	{"heap", heap},
 	{"context", contexts},
 	{"list", list},
+	{"search", search},
 	{"append", appends},
 	{"history", prompts},
 }
@@ -49,7 +51,8 @@ type bench struct {
 	table
 	dir    string // for data, removed at the end
 	quick  bool
-	rounds int // of which the best counts
+	large  bool // ten times as many sessions to search
+	rounds int  // of which the best counts
 
 	log      []byte // the session, see session
 	jsonTime time.Duration
@@ -57,15 +60,16 @@ type bench struct {
 
 func main() {
 	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
+	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes")
 	only := flag.String("run", "", "the groups whose name fits the `expression`")
 	flag.Parse()
-	if err := run(*quick, *only); err != nil {
+	if err := run(*quick, *large, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(quick bool, only string) error {
+func run(quick, large bool, only string) error {
 	fits, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -83,7 +87,7 @@ func run(quick bool, only string) error {
 		os.Exit(130)
 	}()
 
-	b := &bench{dir: dir, quick: quick, rounds: 7}
+	b := &bench{dir: dir, quick: quick, large: large, rounds: 7}
 	if quick {
 		b.rounds = 3
 	}

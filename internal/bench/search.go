@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// search measures one search by the program as a user starts it, above what the start costs. What is looked for is taken
+// from the sessions themselves: the same words every time, since the sessions are.
+func search(b *bench) error {
+	sessions := 1000
+	switch {
+	case b.large:
+		sessions = 10_000
+	case b.quick:
+		sessions = 100
+	}
+	home := filepath.Join(b.dir, "search")
+	if err := gen.Tree(filepath.Join(home, ".omp/agent"), gen.TreeOptions{Seed: 1, Sessions: sessions}); err != nil {
+		return err
+	}
+	p, err := b.newProgram(home)
+	if err != nil {
+		return err
+	}
+	scale, err := b.scale()
+	if err != nil {
+		return err
+	}
+	times := 1.0 // what more sessions may cost
+	if b.large {
+		times = 3
+	}
+	logs, size, err := readLogs(home)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%d sessions: ", sessions)
+	if err := coldIndex(b, p, what, size, scale); err != nil {
+		return err
+	}
+	naive, err := naiveScan(b, filepath.Join(home, ".omp/agent"))
+	if err != nil {
+		return err
+	}
+	for _, q := range choose(logs) {
+		took, err := p.above(b.rounds, append([]string{"search", "--limit", q.limit}, q.args...)...)
+		if err != nil {
+			return err
+		}
+		r := row{what: what + q.what, figure: ms(took), baseline: fmt.Sprintf("a naive scan %s; as on a machine with 86 MB/s", ms(naive)),
+			ratio: float64(took) / 1e6 * scale, unit: "ms", target: q.most * times, most: true}
+		if q.most == 0 {
+			r.ratio, r.unit, r.target = float64(took)/float64(naive), "", 1
+		}
+		b.add(r)
+	}
+	return nil
+}
+
+// program is the program in a home of its own.
+type program struct {
+	path  string
+	env   []string
+	start time.Duration // what it costs before it does anything
+}
+
+func (b *bench) newProgram(home string) (*program, error) {
+	p := &program{path: filepath.Join(b.dir, "treeline"), env: append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"))}
+	if runtime.GOOS == "windows" {
+		p.path += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", p.path, "github.com/treeline-dev/treeline/cmd/treeline")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	var err error
+	p.start, err = p.best(3*b.rounds, "version")
+	return p, err
+}
+
+// best gives the least processor time that a command took. That nothing was found is no error.
+func (p *program) best(rounds int, args ...string) (time.Duration, error) {
+	least := time.Duration(1<<63 - 1)
+	for range rounds {
+		cmd := exec.Command(p.path, args...)
+		cmd.Env = p.env
+		var problem bytes.Buffer
+		cmd.Stderr = &problem
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == 1 && bytes.Contains(problem.Bytes(), []byte("nothing found")) {
+			err = nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("treeline %s: %w: %s", strings.Join(args, " "), err, problem.Bytes())
+		}
+		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	}
+	return least, nil
+}
+
+// above is best without the start.
+func (p *program) above(rounds int, args ...string) (time.Duration, error) {
+	d, err := p.best(rounds, args...)
+	return max(d-p.start, 0), err
+}
+
+// coldIndex measures the first look at all sessions, and what it leaves behind.
+func coldIndex(b *bench, p *program, what string, size int64, scale float64) error {
+	cache := ""
+	for _, e := range p.env {
+		if dir, ok := strings.CutPrefix(e, "XDG_CACHE_HOME="); ok {
+			cache = dir
+		}
+	}
+	least := time.Duration(1<<63 - 1)
+	for range min(b.rounds, 3) {
+		if err := os.RemoveAll(cache); err != nil {
+			return err
+		}
+		took, err := p.above(1, "ls", "--all", "--json")
+		if err != nil {
+			return err
+		}
+		least = min(least, took)
+	}
+	r := row{what: what + "cold index", figure: ms(least), baseline: "for 142 MB, as on a machine with 86 MB/s", unit: "s", target: 3, most: true}
+	r.ratio = least.Seconds() * scale * 142e6 / float64(size)
+	b.add(r)
+	var kept int64
+	err := filepath.WalkDir(cache, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		kept += info.Size()
+		return err
+	})
+	b.add(row{what: what + "size of the index", figure: mb(kept), baseline: "the logs " + mb(size), ratio: float64(kept) / float64(size), target: 0.15, most: true})
+	return err
+}
+
+// withoutLiterals is an expression that tells signatures nothing.
+const withoutLiterals = `\d[a-z]\d[a-z]\d[a-z]`
+
+// naiveScan decodes every entry of every session and looks for an expression in its texts.
+func naiveScan(b *bench, root string) (time.Duration, error) {
+	s := b.newStore(root)
+	re := regexp.MustCompile("(?i)" + withoutLiterals)
+	rounds := b.rounds
+	b.rounds = 1
+	defer func() { b.rounds = rounds }()
+	return b.best(func() error {
+		rows, err := s.List(context.Background(), store.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			sess, err := s.Open(context.Background(), rows[i].Path, store.OpenOptions{})
+			if err != nil {
+				return err
+			}
+			for e := range sess.Tree().Entries() {
+				parts, err := e.Parts()
+				if err != nil {
+					return err
+				}
+				for _, p := range parts {
+					matchPart(re, p)
+				}
+			}
+			if err := sess.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func matchPart(re *regexp.Regexp, p session.Part) bool {
+	switch p := p.(type) {
+	case session.Text:
+		return re.MatchString(p.Text)
+	case session.Thinking:
+		return re.MatchString(p.Text)
+	case session.ToolCall:
+		return re.Match(p.Arguments)
+	case session.ToolResult:
+		return slices.ContainsFunc(p.Parts, func(p session.Part) bool { return matchPart(re, p) })
+	}
+	return false
+}
+
+// readLogs reads all sessions.
+func readLogs(home string) (logs [][]byte, size int64, err error) {
+	err = filepath.WalkDir(filepath.Join(home, ".omp/agent"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		logs, size = append(logs, data), size+int64(len(data))
+		return err
+	})
+	return logs, size, err
+}
+
+// question is a search and the milliseconds that it may take; 0 is no longer than a naive scan.
+type question struct {
+	what  string
+	args  []string
+	limit string
+	most  float64
+}
+
+// choose finds words that are as rare, or as common, as the questions want.
+func choose(logs [][]byte) []question {
+	in := func(text string) (n int) {
+		for _, log := range logs {
+			if bytes.Contains(log, []byte(text)) {
+				n++
+			}
+		}
+		return n
+	}
+	few := max(len(logs)/20, 1) // 5 %
+	rare, phrase, part := "", "", ""
+	words := regexp.MustCompile(`[a-z]+[A-Z][a-zA-Z]+`).FindAll(logs[len(logs)/2], -1)
+	for _, w := range words {
+		if rare == "" && in(string(w)) <= few {
+			rare = string(w)
+		}
+		if inner := string(w[1 : len(w)-1]); part == "" && len(inner) >= 6 && in(inner) <= few {
+			part = inner
+		}
+	}
+	for _, m := range regexp.MustCompile(` [a-z]+ [a-z]+ [a-z]+ `).FindAll(logs[len(logs)/2], -1) {
+		if n := in(string(m)); n <= few {
+			phrase = strings.TrimSpace(string(m))
+			break
+		}
+	}
+	return []question{
+		{"a rare word", []string{rare}, "20", 40},
+		{"two common words", []string{"error", "function"}, "20", 40},
+		{"a phrase", []string{`"` + phrase + `"`}, "20", 40},
+		{"a very common word", []string{"the"}, "20", 40},
+		{"a substring", []string{"*" + part + "*"}, "20", 150},
+		{"a regular expression", []string{"--regexp", part[:len(part)-1] + `\w+`}, "20", 150},
+		{"an expression without literals", []string{"--regexp", withoutLiterals}, "0", 0},
+		{"a common word, all of it", []string{"function"}, "0", 0},
+	}
+}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,26 +101,35 @@ func (x *Index) commit() error {
 // reread reads the catalogue that another process left. Pieces that staged logs have in the old file are held, because the
 // other may have moved them.
 func (x *Index) reread() {
-	var buf []byte
 	for u := range x.staged {
 		for i := range x.staged[u].Put {
 			l := &x.staged[u].Put[i]
-			for k := range l.pieces {
-				p := &l.pieces[k]
-				if p.at >= inMemory {
-					continue
-				}
-				data, err := x.sigs.read(*p, &buf)
-				if err != nil {
-					*l = Log{Name: l.Name} // its stamp is none: it is read again next time
-					break
-				}
-				p.at = inMemory + int64(len(x.sigs.held))
-				x.sigs.held = append(x.sigs.held, data...)
+			if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.at < inMemory }) {
+				continue
+			}
+			if err := x.holdAll(l); err != nil {
+				*l = Log{Name: l.Name} // its stamp is none: it is read again next time
 			}
 		}
 	}
 	x.read()
+}
+
+// holdAll holds all pieces of a log, one behind the other: the order of their places is that of the log.
+func (x *Index) holdAll(l *Log) error {
+	var buf []byte
+	pieces := slices.Clone(l.pieces)
+	for k := range pieces {
+		p := &pieces[k]
+		data, err := x.sigs.read(*p, &buf)
+		if err != nil {
+			return err
+		}
+		p.at = inMemory + int64(len(x.sigs.held))
+		x.sigs.held = append(x.sigs.held, data...)
+	}
+	l.pieces = pieces
+	return nil
 }
 
 // write appends the pieces that are not in the file yet, and copies all to a new file where most of the old one counts no
@@ -149,12 +159,15 @@ func (x *Index) write(next *Catalogue) error {
 	}
 	// What lies behind the end is of a commit that was never finished.
 	err = f.Truncate(next.signatures)
-	buf := make([]byte, 0, add)
-	for _, p := range fresh {
-		buf = append(buf, x.sigs.held[p.at-inMemory:][:p.size]...)
-	}
-	if err == nil {
-		_, err = f.Write(buf)
+	// In the order in which they were put: then they mostly lie one behind the other, and need not be copied.
+	slices.SortFunc(fresh, func(a, b *piece) int { return cmp.Compare(a.at, b.at) })
+	for i := 0; i < len(fresh) && err == nil; {
+		begin := fresh[i].at - inMemory
+		end := begin
+		for ; i < len(fresh) && fresh[i].at-inMemory == end; i++ {
+			end += fresh[i].size
+		}
+		_, err = f.Write(x.sigs.held[begin:end])
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

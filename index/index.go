@@ -110,7 +110,8 @@ func (x *Index) Catalogue() *Catalogue {
 	return x.now
 }
 
-// Put adds what was found out. It is known at once and kept with the next Commit.
+// Put adds what was found out. It is known at once and kept with the next Commit. Chunks are copied; all else must not be
+// changed any more.
 func (x *Index) Put(updates ...Update) {
 	if len(updates) == 0 {
 		return

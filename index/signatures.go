@@ -128,6 +128,9 @@ func keep(pieces []piece, n int) []piece {
 	return list
 }
 
+// keepRoom is how much room is made ahead for pieces that come one by one.
+const keepRoom = 8 << 20
+
 // pieceSum is the checksum of a piece. The log's name is in it, so that no piece is ever taken for another log's.
 func pieceSum(name string, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, body)
@@ -135,7 +138,16 @@ func pieceSum(name string, body []byte) uint32 {
 
 // appendPiece encodes chunks of a log.
 func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte {
-	start := len(dst)
+	start, need := len(dst), pieceHead+binary.MaxVarintLen64
+	for i := range chunks {
+		need += 4*binary.MaxVarintLen64 + len(chunks[i].Sig)
+	}
+	for _, own := range ids {
+		need += 4 * len(own)
+	}
+	if cap(dst)-start < need { // a large session would otherwise make it grow step by step
+		dst = append(make([]byte, 0, max(start+need, min(2*cap(dst), keepRoom))), dst...)
+	}
 	dst = append(dst, make([]byte, pieceHead)...)
 	dst = binary.AppendUvarint(dst, uint64(len(chunks)))
 	for i, c := range chunks {

@@ -64,7 +64,7 @@ func (v *surveyor) grown(ctx context.Context, r *errand, row *Row, l *index.Log)
 		*l = index.Log{Name: l.Name, Stamp: l.Stamp}
 		return false, nil
 	}
-	l.Chunks = cloneChunks(v.signer.Finish())
+	l.Chunks = v.signer.Finish()
 	l.IDs = v.idsOf(l.Chunks)
 	l.Continue(known, keep)
 	// The base is counted from the beginning of the log: what goOn began with is in it.

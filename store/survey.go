@@ -36,7 +36,7 @@ const (
 )
 
 // survey reads a log and says what it holds. The error is for a log that could not be read; one that is no session is
-// known as such.
+// known as such. The chunks are valid until the next call.
 func (v *surveyor) survey(ctx context.Context, r *errand, src Source) (index.Log, error) {
 	for try := 0; ; try++ {
 		l, err := v.once(ctx, r, src)
@@ -75,7 +75,7 @@ func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, 
 		}
 		return l, err
 	}
-	l.Chunks = cloneChunks(v.signer.Finish())
+	l.Chunks = v.signer.Finish()
 	l.IDs = v.idsOf(l.Chunks)
 	c.resume(&l)
 	return l, nil
@@ -89,22 +89,6 @@ func racy(changed, now time.Time) bool {
 		step = 2 * time.Second
 	}
 	return now.Sub(changed) < step
-}
-
-// cloneChunks copies what the signer uses again, all signatures in one piece.
-func cloneChunks(chunks []index.Chunk) []index.Chunk {
-	n := 0
-	for _, c := range chunks {
-		n += len(c.Sig)
-	}
-	all := make([]byte, 0, n)
-	list := slices.Clone(chunks)
-	for i := range list {
-		start := len(all)
-		all = append(all, list[i].Sig...)
-		list[i].Sig = all[start:len(all):len(all)]
-	}
-	return list
 }
 
 // idsOf deals out the hashes of ids to the chunks. An entry without text belongs to the chunk before it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -141,6 +140,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if filter.CWD, err = a.listDir(f.cwd, f.all); err != nil {
 		return err
 	}
+	easeCollection()
 	ctx := cmd.Context()
 	rows, s, err := a.lsRows(ctx, cmd, f, &filter)
 	if err != nil {
@@ -209,10 +209,6 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 		show.clear()
 		return rows, s, err
 	}
-	// A list is made of very many small pieces that nearly all stay: looking for garbage among them is lost time. Memory
-	// that is never touched costs nothing and puts the first collection off until a list is really large.
-	ballast := make([]byte, 64<<20)
-	defer runtime.KeepAlive(ballast)
 	rows, err := s.List(ctx, store.ListOptions{Dialect: opt.Dialect, Problem: problem})
 	return rows, s, err
 }

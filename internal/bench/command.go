@@ -3,20 +3,14 @@ package main
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"time"
 )
 
 // command measures what the program costs before it does anything: shells and editors start it often.
 func command(b *bench) error {
-	program := filepath.Join(b.dir, "treeline")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.Command("go", "build", "-o", program, "github.com/treeline-dev/treeline/cmd/treeline")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+	program, err := b.build()
+	if err != nil {
+		return err
 	}
 	least, memory := time.Duration(1<<63-1), int64(1<<62)
 	for range 5 * b.rounds {

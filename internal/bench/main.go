@@ -34,6 +34,8 @@ type group struct {
 // the parent must still be small.
 var groups = []group{
 	{"command", command},
+	{"index", indexing},
+	{"listed", listed},
 	{"limits", limits},
 	{"scan", scan},
 	{"families", families},

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/gen"
+)
+
+// build compiles the program, once.
+func (b *bench) build() (string, error) {
+	program := filepath.Join(b.dir, "treeline")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	build := exec.Command("go", "build", "-o", program, "github.com/treeline-dev/treeline/cmd/treeline")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// cost is what one run of the program took.
+type cost struct {
+	cpu    time.Duration
+	memory int64
+}
+
+// costs runs the program on a home folder some times and gives the least that it took; before is called before each run.
+func (b *bench) costs(program, home string, rounds int, before func() error, args ...string) (cost, error) {
+	least := cost{1<<63 - 1, 1<<63 - 1}
+	for range rounds {
+		if before != nil {
+			if err := before(); err != nil {
+				return least, err
+			}
+		}
+		cmd := exec.Command(program, args...)
+		cmd.Env = []string{"HOME=" + home, "USERPROFILE=" + home}
+		cmd.Dir = home
+		var failed strings.Builder
+		cmd.Stderr = &failed
+		if err := cmd.Run(); err != nil {
+			return least, fmt.Errorf("treeline %s: %w\n%s", strings.Join(args, " "), err, failed.String())
+		}
+		least.cpu = min(least.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+		least.memory = min(least.memory, maxMemory(cmd.ProcessState))
+	}
+	return least, nil
+}
+
+// statPass measures a bare walk over a folder that looks at every file.
+func (b *bench) statPass(root string) (time.Duration, error) {
+	return b.best(func() error {
+		return filepath.WalkDir(root, func(_ string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				_, err = d.Info()
+			}
+			return err
+		})
+	})
+}
+
+// sized gives the size of all files below a folder.
+func sized(root string) (size int64, err error) {
+	err = filepath.WalkDir(root, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+// indexing makes the catalogue of many sessions from nothing, and brings it up to date: by the program, as people do it. The
+// costs are those above a start of the program.
+func indexing(b *bench) error {
+	program, err := b.build()
+	if err != nil {
+		return err
+	}
+	sessions := 1000
+	if b.quick {
+		sessions /= 10
+	}
+	home := filepath.Join(b.dir, "home")
+	agent := filepath.Join(home, ".omp", "agent")
+	if err := gen.Tree(agent, gen.TreeOptions{Seed: 1, Sessions: sessions}); err != nil {
+		return err
+	}
+	bytes, err := sized(agent)
+	if err != nil {
+		return err
+	}
+	start, err := b.costs(program, home, 3*b.rounds, nil, "version")
+	if err != nil {
+		return err
+	}
+	cache := filepath.Join(home, ".cache")
+	cold, err := b.costs(program, home, b.rounds, func() error { return os.RemoveAll(cache) }, "ls", "--all")
+	if err != nil {
+		return err
+	}
+	// Scaled to the machine of the limits, by what encoding/json does here.
+	slow, err := b.encodingJSON()
+	if err != nil {
+		return err
+	}
+	scale := speed(len(b.log), slow) / slowJSON
+	b.log = nil
+	what := fmt.Sprintf("index of %d sessions, %s", sessions, mb(bytes))
+	b.add(row{what: what + ", CPU", figure: ms(cold.cpu), baseline: fmt.Sprintf("scaled by encoding/json, %.0f MB/s", scale*slowJSON*1e3),
+		ratio: (cold.cpu - start.cpu).Seconds() * scale, unit: "s", target: 3 * float64(sessions) / 1000, most: true})
+	b.add(row{what: what + ", memory", figure: mb(cold.memory), ratio: float64(cold.memory) / 1e6, unit: "MB", target: 100, most: true})
+	kept, err := sized(cache)
+	if err != nil {
+		return err
+	}
+	b.add(row{what: what + ", on disk", figure: mb(kept), baseline: "of the sessions", ratio: float64(kept) / float64(bytes), target: 0.15, most: true})
+	if err := b.upToDate(program, home, agent, start); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(home); err != nil {
+		return err
+	}
+	return b.oneLarge(program, home)
+}
+
+// upToDate measures what is left to do when nothing changed, and when a session went on.
+func (b *bench) upToDate(program, home, agent string, start cost) error {
+	rounds := 5 * b.rounds
+	same, err := b.costs(program, home, rounds, nil, "ls")
+	if err != nil {
+		return err
+	}
+	stat, err := b.statPass(agent)
+	if err != nil {
+		return err
+	}
+	above := same.cpu - start.cpu
+	b.add(row{what: "nothing changed", figure: ms(above), baseline: "stat pass " + ms(stat), ratio: float64(above) / float64(stat), target: 2, most: true})
+	files, err := filepath.Glob(filepath.Join(agent, "sessions", "*", "*.jsonl"))
+	if err != nil {
+		return err
+	}
+	n := 0
+	grown, err := b.costs(program, home, rounds, func() error {
+		n++
+		f, err := os.OpenFile(files[n%len(files)], os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f, `{"type":"message","id":"grown%03d","parentId":null,"timestamp":"2026-07-01T00:00:00.000Z","message":{"role":"user","content":"one more"}}`+"\n", n)
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		return err
+	}, "ls")
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "one line appended", figure: ms(grown.cpu - start.cpu), baseline: "beyond nothing changed",
+		ratio: max(float64(grown.cpu-same.cpu)/1e6, 0.1), unit: "ms", target: 10, most: true})
+	return nil
+}
+
+// oneLarge indexes a single session that is larger than memory should be.
+func (b *bench) oneLarge(program, home string) error {
+	size := int64(200_000_000)
+	if b.quick {
+		size /= 10
+	}
+	dir := filepath.Join(home, ".omp", "agent", "sessions", "-p")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, "large.jsonl"))
+	if err != nil {
+		return err
+	}
+	err = gen.Write(f, gen.Options{Seed: 1, Bytes: size, Branches: 20})
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	large, err := b.costs(program, home, 3, func() error { return os.RemoveAll(filepath.Join(home, ".cache")) }, "ls", "--all")
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "one session of " + mb(size) + ", memory", figure: mb(large.memory), baseline: ms(large.cpu),
+		ratio: float64(large.memory) / 1e6, unit: "MB", target: 100, most: true})
+	return os.RemoveAll(home)
+}
+
+// listed lists many sessions that are all known.
+func listed(b *bench) error {
+	program, err := b.build()
+	if err != nil {
+		return err
+	}
+	sessions := 10_000
+	if b.quick {
+		sessions /= 10
+	}
+	home := filepath.Join(b.dir, "home")
+	agent := filepath.Join(home, ".omp", "agent")
+	if err := gen.Tree(agent, gen.TreeOptions{Seed: 1, Sessions: sessions, Bytes: int64(sessions) * 10_000}); err != nil {
+		return err
+	}
+	start, err := b.costs(program, home, 5*b.rounds, nil, "version")
+	if err != nil {
+		return err
+	}
+	if _, err := b.costs(program, home, 1, nil, "ls", "--all"); err != nil {
+		return err
+	}
+	got, err := b.costs(program, home, 5*b.rounds, nil, "ls", "--all")
+	if err != nil {
+		return err
+	}
+	stat, err := b.statPass(agent)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("ls of %d sessions that are known", sessions)
+	above := got.cpu - start.cpu
+	b.add(row{what: what, figure: ms(above), baseline: "stat pass " + ms(stat), ratio: float64(above) / float64(stat), target: 2, most: true})
+	b.add(row{what: what + ", memory", figure: mb(got.memory), baseline: "above a start", ratio: float64(got.memory-start.memory) / 1e6,
+		unit: "MB", target: 30, most: true})
+	return os.RemoveAll(home)
+}

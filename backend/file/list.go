@@ -62,7 +62,7 @@ type lister struct {
 // logs in it, or "a/b" and "a.b" would come in the wrong order.
 type item struct {
 	key  string
-	info durable.Info // known for what symbolic links lead to
+	info durable.Info // as far as it is known already
 }
 
 // folder lists one folder and those in it. It returns false when nobody wants more.
@@ -74,7 +74,7 @@ func (l *lister) folder(name, dir string) bool {
 	for _, w := range l.watches { // before the folder is read, so that nothing falls in between
 		w.add(dir)
 	}
-	entries, err := l.fs.ReadDir(dir)
+	entries, err := l.read(dir)
 	if gone(err) {
 		return true
 	}
@@ -101,20 +101,32 @@ func (l *lister) folder(name, dir string) bool {
 	return true
 }
 
+// read gives the entries of a folder, with what is known of them.
+func (l *lister) read(dir string) ([]durable.Listed, error) {
+	if f, ok := l.fs.(durable.Lister); ok && !l.bare {
+		return f.ListDir(dir)
+	}
+	entries, err := l.fs.ReadDir(dir)
+	list := make([]durable.Listed, len(entries))
+	for i, e := range entries {
+		list[i] = durable.Listed{Name: e.Name(), Mode: e.Type()}
+	}
+	return list, err
+}
+
 // items picks the entries that matter, in order.
-func (l *lister) items(name, dir string, entries []fs.DirEntry) []item {
+func (l *lister) items(name, dir string, entries []durable.Listed) []item {
 	items := make([]item, 0, len(entries))
 	if name != "" {
 		name += "/"
 	}
 	for _, e := range entries {
 		// The type comes with the name, without a stat; only what a link leads to must be asked for.
-		base, mode := e.Name(), e.Type()
+		base, mode, info := e.Name, e.Mode, e.Info
 		full := name + base
 		if strings.HasPrefix(base, ownPrefix) || !overlap(full, l.prefix) {
 			continue
 		}
-		var info durable.Info
 		if mode&fs.ModeSymlink != 0 {
 			path := dir + string(filepath.Separator) + base
 			var err error

@@ -203,7 +203,7 @@ func TestListGoesOn(t *testing.T) {
 
 // blind cannot read one folder.
 type blind struct {
-	durable.OS
+	durable.FS
 	folder string
 }
 
@@ -211,7 +211,7 @@ func (b blind) ReadDir(name string) ([]fs.DirEntry, error) {
 	if name == b.folder {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 	}
-	return b.OS.ReadDir(name)
+	return b.FS.ReadDir(name)
 }
 
 // BenchmarkList lists 10,000 logs in 100 folders beside the limit: a walk that stats every file.

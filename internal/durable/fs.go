@@ -104,3 +104,18 @@ type Resolver interface {
 	// EvalSymlinks returns the path without symbolic links, as filepath.EvalSymlinks does.
 	EvalSymlinks(name string) (string, error)
 }
+
+// Lister is an FS that looks at all files of a folder in fewer steps than ReadDir and Stat take.
+type Lister interface {
+	// ListDir gives the entries of a folder in no particular order. What was found before an error is given, too.
+	ListDir(name string) ([]Listed, error)
+}
+
+// Listed is an entry of a folder.
+type Listed struct {
+	Name string
+	// Mode is the type alone.
+	Mode fs.FileMode
+	// Info is that of a regular file; empty where it could not be looked at, and for all else.
+	Info Info
+}

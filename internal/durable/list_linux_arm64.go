@@ -1,0 +1,5 @@
+package durable
+
+import "syscall"
+
+const sysFstatat = syscall.SYS_FSTATAT

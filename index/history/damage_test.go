@@ -133,6 +133,31 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestLostWords: an index that lost prompts is good to SQLite. Who finds nothing in it is told.
+func TestLostWords(t *testing.T) {
+	path := filled(t, 3)
+	db := raw(t, path)
+	do(t, db, `DROP TRIGGER history_ai; INSERT INTO history (prompt) VALUES ('not indexed');`+createTrigger)
+	db.Close()
+	reader := func() (*History, error) { return OpenReader(t.Context(), path, Options{}) }
+	for _, open := range []func() (*History, error){reader, func() (*History, error) { return Open(t.Context(), path, Options{}) }} {
+		h, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := texts(t, h, Query{Text: "prompt"}); len(got) != 3 {
+			t.Errorf("%q", got)
+		}
+		if _, err := h.Search(t.Context(), Query{Text: "indexed", Limit: 1}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "3 of 4 prompts") {
+			t.Errorf("lost: %v", err)
+		}
+		h.Close()
+	}
+	do(t, raw(t, path), `DELETE FROM history WHERE id > 1`)
+	h := open(t, path)
+	want(t, "rows that were deleted", texts(t, h, Query{Text: "indexed"}))
+}
+
 // TestMoveAside: the journal goes along, a second time finds another name, and a name that is taken is not.
 func TestMoveAside(t *testing.T) {
 	dir := t.TempDir()

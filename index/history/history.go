@@ -90,6 +90,8 @@ type History struct {
 	opt   Options
 	queue *queue // nil: for reading only
 
+	foreign bool // of another program, or a newer one: only read
+
 	mu     sync.RWMutex // a reader may have to look anew
 	db     *sql.DB
 	copied string // the folder of a copy that is read instead, removed by Close

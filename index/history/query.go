@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,9 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 		where []string
 		args  []any
 	)
-	if words := match(q.Text); words != "" && !q.Anywhere {
+	words := match(q.Text)
+	indexed := words != "" && !q.Anywhere
+	if indexed {
 		text = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
 		where = append(where, `history_fts MATCH ?`)
 		args = append(args, words)
@@ -91,7 +94,25 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 	if ctx.Err() != nil { // what the driver makes of it differs
 		return nil, context.Cause(ctx)
 	}
-	return list, h.explain(rows.Err())
+	if err := rows.Err(); err != nil || len(list) > 0 || !indexed {
+		return list, h.explain(err)
+	}
+	_ = rows.Close() // a reader has one connection
+	return nil, h.indexed(ctx)
+}
+
+// indexed says whether the text index has as many prompts as the table. Who finds nothing wants to know: an index that lost
+// prompts may be a good one to all checks of SQLite. More than the table has is what is left of rows that somebody deleted.
+func (h *History) indexed(ctx context.Context) error {
+	if h.foreign {
+		return nil // another index, which we do not know
+	}
+	var rows, texts int64
+	err := h.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM history), (SELECT count(*) FROM history_fts_docsize)`).Scan(&rows, &texts)
+	if err == nil && texts < rows {
+		err = fmt.Errorf("%w: the text index has %d of %d prompts", ErrCorrupt, texts, rows)
+	}
+	return h.explain(err)
 }
 
 // filter is what SQLite is not asked about a prompt; nil where it is asked all.

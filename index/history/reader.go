@@ -124,6 +124,7 @@ func openAt(ctx context.Context, path string, opt Options, s stamp) (*History, e
 	if err != nil {
 		return nil, err
 	}
+	h.foreign = l.foreign()
 	return h, nil
 }
 

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bufio"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -38,6 +39,15 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 
 // ShortEntryID makes eight hex digits.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
+	// From a buffer they are taken where they are; a slice that is handed to any other reader is garbage afterwards.
+	if r, ok := random.(*bufio.Reader); ok {
+		if b, err := r.Peek(4); err == nil {
+			var text [8]byte
+			hex.Encode(text[:], b)
+			_, err = r.Discard(4)
+			return session.EntryID(text[:]), err
+		}
+	}
 	b := make([]byte, 4, 12) // chance, and behind it how it is spelled
 	if _, err := io.ReadFull(random, b); err != nil {
 		return "", err

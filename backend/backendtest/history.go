@@ -123,6 +123,11 @@ func (h *history) step() {
 		if !slices.Equal(got, want) {
 			h.Fatalf("%s: read %q, want %q\n%s", name, got, want, strings.Join(h.trace, "\n"))
 		}
+		if at.oracle.Size == 0 && e1 == nil && errors.Is(e2, backend.ErrChanged) {
+			// A file system may give the number of a removed file to a new one. Of an empty log there is nothing else
+			// to know it by, and nothing that could be read wrongly.
+			e2 = nil
+		}
 		err, oracle = e1, e2
 	}
 	h.trace = append(h.trace, fmt.Sprintf("%s %s at %d: %v", what, name, at.oracle.Size, oracle))

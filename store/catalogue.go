@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,7 @@ func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, 
 		}
 		list, todo = append(list, c), append(todo, more...)
 	}
+	s.prune(ctx, known, list)
 	err := s.readAll(ctx, list, todo, opt)
 	if commitErr := s.opt.Index.Commit(context.WithoutCancel(ctx)); err == nil {
 		err = commitErr
@@ -75,6 +77,43 @@ func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, 
 // sourceKey is how a source is called in the catalogue. Values that share a folder have their own logs each.
 func sourceKey(src Source) string {
 	return filepath.Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name()
+}
+
+// prune looks at places that are in the catalogue and no sources now (another shell's, or one that the settings no longer
+// name): what is gone there is forgotten, and so is what changed. The catalogue holds no text that no file holds, and
+// whoever looks there next finds the rest.
+func (s *Store) prune(ctx context.Context, known *index.Catalogue, list []catalogued) {
+	for i := range known.Sources {
+		src := &known.Sources[i]
+		if slices.ContainsFunc(list, func(c catalogued) bool { return c.key == src.Key }) {
+			continue
+		}
+		dir, name, _ := strings.Cut(src.Key, "\x00")
+		d, err := s.Dialect(name)
+		if err != nil {
+			s.opt.Index.Put(index.Update{Source: src.Key, Forget: true})
+			continue
+		}
+		b, err := s.opt.OpenDir(dir)
+		if err != nil {
+			continue
+		}
+		c := catalogued{Source: Source{Dialect: d, Root: dialect.Root{Sessions: dir}}, key: src.Key}
+		changed, err := s.compare(ctx, b, &c, src.Logs, RefreshOptions{})
+		b.Close()
+		if err != nil {
+			return // interrupted
+		}
+		var stale []string
+		for k := range changed {
+			if changed[k].known != nil {
+				stale = append(stale, changed[k].log.Name)
+			}
+		}
+		if len(stale) > 0 {
+			s.opt.Index.Put(index.Update{Source: src.Key, Remove: stale})
+		}
+	}
 }
 
 // errand is a log that is to be read.

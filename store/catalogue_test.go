@@ -351,6 +351,31 @@ func TestCatalogueGone(t *testing.T) {
 	if bytes.Contains(bytesIn(t, cache), []byte("secret")) {
 		t.Error("the text of a session that is gone is kept")
 	}
+
+	// Also in a place that nobody looks into any more.
+	other := filepath.Join(m.home, "other")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(other, "c.jsonl")
+	if err := os.WriteFile(path, fmt.Appendf(nil, header, "c", `,"title":"another secret"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.touch(path)
+	s = m.store(index.Open(index.Options{Dir: cache}))
+	s.opt.Extra = []ExtraRoot{{Path: other}}
+	m.look(s)
+	m.look(m.store(index.Open(index.Options{Dir: cache})))
+	if !bytes.Contains(bytesIn(t, cache), []byte("secret")) {
+		t.Error("a place that another looks into was forgotten")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	m.look(m.store(index.Open(index.Options{Dir: cache})))
+	if bytes.Contains(bytesIn(t, cache), []byte("secret")) {
+		t.Error("the text of a session that is gone from elsewhere is kept")
+	}
 }
 
 // bytesIn gives the bytes of all files in a folder.
@@ -368,4 +393,107 @@ func bytesIn(t *testing.T, dir string) (data []byte) {
 		data = append(data, b...)
 	}
 	return data
+}
+
+// fixtures puts the dialects' fixtures where their agents would keep them.
+func (m *machine) fixtures() {
+	m.t.Helper()
+	places := map[string]string{
+		"pi/testdata/omp": ".omp/agent/sessions/-p", "pi/testdata/pi": ".pi/agent/sessions/--p--", "pi/testdata/refused": ".pi/agent/sessions/--r--",
+		"operator/testdata/operator": ".operator/sessions", "operator/testdata/operator-doc": ".operator/profiles/default/sessions",
+		"wave/testdata/wave": ".wave/projects/p", "wave/testdata/wave-doc": ".wave/projects/-q", "wave/testdata/wave-legacy": ".wave/sessions",
+	}
+	for from, to := range places {
+		files, err := filepath.Glob(filepath.Join("../dialect", from, "*"))
+		if err != nil || len(files) == 0 {
+			m.t.Fatalf("no fixtures in %s: %v", from, err)
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				continue // a folder
+			}
+			path := filepath.Join(m.home, to, filepath.Base(f))
+			if strings.HasSuffix(to, ".wave/sessions") { // documents, whatever the fixture is called
+				path = strings.TrimSuffix(path, "l")
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				m.t.Fatal(err)
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				m.t.Fatal(err)
+			}
+			m.touch(path)
+		}
+	}
+}
+
+// TestCatalogueAndList: a list from the catalogue says of every session of every family what a list says that looks at the
+// two ends of the files, and counts what that cannot count.
+func TestCatalogueAndList(t *testing.T) {
+	m := newMachine(t)
+	m.fixtures()
+	s := m.store(nil)
+	want, err := s.List(context.Background(), ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Catalogue(context.Background(), RefreshOptions{Problem: func(err error) { t.Error(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) < 100 || len(want) != len(got) {
+		t.Fatalf("%d rows, and %d in the catalogue", len(want), len(got))
+	}
+	rows := map[string]*Row{}
+	for i := range got {
+		rows[got[i].Path] = &got[i]
+	}
+	families := map[string]int{}
+	for i := range want {
+		w, g := &want[i], rows[want[i].Path]
+		if g == nil {
+			t.Errorf("%s is not in the catalogue", w.Path)
+			continue
+		}
+		if (w.Err == nil) != (g.Err == nil) {
+			t.Errorf("%s: %v, in the catalogue %v", w.Path, w.Err, g.Err)
+		}
+		if w.Err != nil || g.Err != nil {
+			continue
+		}
+		families[w.Dialect.Name()]++
+		say := func(r *Row) string {
+			return fmt.Sprintf("%s id %q short %q cwd %q created %s active %s parent %q version %d when %s",
+				r.Dialect.Name(), r.ID, r.Short, r.CWD, r.Created.Text, r.Active.Text, r.Parent, r.Version, r.When())
+		}
+		w.Active = g.Active // a list by names does not look at it
+		if _, byName := byNames(w.Source.Dialect); byName {
+			w.CWD, w.Parent, w.Version = g.CWD, g.Parent, g.Version
+		}
+		if say(w) != say(g) {
+			t.Errorf("%s:\n  %s\n  %s", w.Path, say(w), say(g))
+		}
+		if w.Messages >= 0 && w.Messages != g.Messages {
+			t.Errorf("%s: %d messages, in the catalogue %d", w.Path, w.Messages, g.Messages)
+		}
+		if w.Title != "" && w.Title != g.Title {
+			t.Errorf("%s: title %q, in the catalogue %q", w.Path, w.Title, g.Title)
+		}
+		sess, err := s.Open(context.Background(), w.Path, OpenOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", w.Path, err)
+			continue
+		}
+		if tree := sess.Tree(); tree.Len() != g.Known.Entries || len(tree.Problems()) != g.Known.Problems || tree.Tips() != g.Known.Branches {
+			t.Errorf("%s: %d entries, %d problems, %d branches; in the catalogue %d, %d, %d", w.Path, tree.Len(), len(tree.Problems()), tree.Tips(),
+				g.Known.Entries, g.Known.Problems, g.Known.Branches)
+		}
+		sess.Close()
+	}
+	for _, name := range []string{"omp", "pi", "operator", "operator-doc", "wave", "wave-doc", "wave-legacy"} {
+		if families[name] == 0 {
+			t.Errorf("no session of %s", name)
+		}
+	}
 }

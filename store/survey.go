@@ -146,6 +146,7 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 	c.builder.Expect(at.Size)
 	dec := c.d.NewDecoder(c.builder)
 	header := false
+	var last dialect.Record
 	for r, err := range records(ctx, b, at) {
 		if err != nil {
 			return err
@@ -159,9 +160,16 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 			headerTexts(h, c.take)
 		}
 		c.entries(before, r)
+		if !backend.IsText(at.Name) {
+			last = dialect.Record{Data: bytes.Clone(r.Data), Offset: r.Offset, Torn: r.Torn}
+		}
 	}
+	before := c.builder.Len()
 	if dec.Finish() != nil {
 		return ErrNotSession
+	}
+	if c.builder.Len() > before { // a document is taken apart when it is there as a whole
+		c.entries(before, last)
 	}
 	c.finish(c.builder.Finish())
 	return nil

@@ -55,7 +55,7 @@ func (o HistoryOptions) paths() (historyPlaces, error) {
 	}
 	state, cache := o.State, o.Cache
 	if state == "" {
-		state = stateDir(env)
+		state = StateDir(env.Home, env.Getenv)
 	}
 	if cache == "" {
 		cache = CacheDir(env.Home, env.Getenv)

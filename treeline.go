@@ -118,7 +118,7 @@ func New(opt Options) (*Store, error) {
 	}
 	o.Index = index.Open(index.Options{Dir: opt.Cache})
 	if o.State == "" {
-		o.State = stateDir(env)
+		o.State = StateDir(env.Home, env.Getenv)
 	}
 	if opt.NoBreadcrumbs {
 		o.Env.Terminal = ""
@@ -130,12 +130,12 @@ func New(opt Options) (*Store, error) {
 	return store.New(o), nil
 }
 
-// stateDir is where programs keep what is neither settings nor cache. A relative path in the variable does not count.
-func stateDir(env dialect.Env) string {
-	if dir := env.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+// StateDir is where programs keep what is neither settings nor cache. A relative path in the variable does not count.
+func StateDir(home string, getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "treeline")
 	}
-	return filepath.Join(env.Home, ".local", "state", "treeline")
+	return filepath.Join(home, ".local", "state", "treeline")
 }
 
 // CacheDir is where programs keep what can be made again. A relative path in the variable does not count.

@@ -17,6 +17,7 @@ type finder struct {
 	s    *Store
 	opt  SearchOptions
 	rows []Row
+	runs []RunRow
 	// pieces is how many pieces the logs have, with how many of them may have each term. They are counted for ranks alone.
 	pieces int
 	with   []int
@@ -49,9 +50,10 @@ func (f *finder) backend(dir string) (backend.Backend, error) {
 	return b, nil
 }
 
-// target is a log to look into.
+// target is a log to look into: of a session or of a run.
 type target struct {
 	row *Row
+	run *RunRow
 	// spans are the pieces that may match, in order; nil is the whole log.
 	spans []textSpan
 }
@@ -84,22 +86,57 @@ func (f *finder) find(ctx context.Context, q *index.Query, targets []target) (hi
 	return hits, more, nil
 }
 
+// place is where a log is: its folder, and its path for messages.
+func (t *target) place() (dir, path string) {
+	if t.run != nil {
+		return t.run.place.dir, t.run.Path
+	}
+	return t.row.Source.Root.Sessions, t.row.Path
+}
+
+// logs gives all logs that are searched, newest first, and what the index has of each, nil where it has nothing.
+func (f *finder) logs() (all []target, known []*index.Log) {
+	c := f.s.opt.Index.Catalogue()
+	find := func(key, name string) *index.Log {
+		l, _ := c.Log(key, name)
+		return l
+	}
+	slices.SortStableFunc(f.runs, func(a, b RunRow) int { return b.Log.Time.Compare(a.Log.Time) })
+	runs := f.runs
+	addRun := func() {
+		all = append(all, target{run: &runs[0]})
+		known = append(known, find(runsKey(runs[0].place), runs[0].Log.Name))
+		runs = runs[1:]
+	}
+	for i := range f.rows {
+		r := &f.rows[i]
+		for len(runs) > 0 && runs[0].Log.Time.After(r.When()) {
+			addRun()
+		}
+		all, known = append(all, target{row: r}), append(known, find(sourceKey(r.Source), r.Log.Name))
+	}
+	for len(runs) > 0 {
+		addRun()
+	}
+	return all, known
+}
+
 // targets gives, for each query, the logs that may match, newest first. The signatures are gone through once.
 func (f *finder) targets(queries []*index.Query) [][]target {
-	known := f.s.opt.Index.Catalogue()
+	all, known := f.logs()
+	whole := make([]bool, len(all))
 	var logs []*index.Log
-	var rows []int // of logs
-	whole := make([]bool, len(f.rows))
-	for i := range f.rows {
-		if l, ok := known.Log(sourceKey(f.rows[i].Source), f.rows[i].Log.Name); ok {
-			logs, rows = append(logs, l), append(rows, i)
+	var places []int // of logs among all
+	for i, l := range known {
+		if l != nil {
+			logs, places = append(logs, l), append(places, i)
 		} else {
 			whole[i] = true
 		}
 	}
 	spans := make([][][]textSpan, len(queries))
 	for k := range spans {
-		spans[k] = make([][]textSpan, len(f.rows))
+		spans[k] = make([][]textSpan, len(all))
 	}
 	f.with = make([]int, queries[0].Terms())
 	unknown := f.s.opt.Index.EachChunk(logs, func(i int, c index.Chunk) {
@@ -109,21 +146,22 @@ func (f *finder) targets(queries []*index.Query) [][]target {
 		}
 		for k, q := range queries {
 			if q.May(c.Sig) {
-				at := rows[i]
+				at := places[i]
 				spans[k][at] = append(spans[k][at], textSpan{c.From, c.To, index.Odd(c.Sig)})
 			}
 		}
 	})
 	for _, i := range unknown {
-		whole[rows[i]] = true
+		whole[places[i]] = true
 	}
 	lists := make([][]target, len(queries))
 	for k := range lists {
-		for i := range f.rows {
-			if s := spans[k][i]; whole[i] {
-				lists[k] = append(lists[k], target{row: &f.rows[i]})
-			} else if len(s) > 0 {
-				lists[k] = append(lists[k], target{row: &f.rows[i], spans: s})
+		for i, t := range all {
+			if s := spans[k][i]; whole[i] || len(s) > 0 {
+				if !whole[i] {
+					t.spans = s
+				}
+				lists[k] = append(lists[k], t)
 			}
 		}
 	}
@@ -188,7 +226,8 @@ func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, lim
 				found, err := l.look(ctx, &targets[i], limit)
 				if err != nil && ctx.Err() == nil {
 					// One log that cannot be read does not hide the others.
-					f.problem(named(targets[i].row.Path, err))
+					_, path := targets[i].place()
+					f.problem(named(path, err))
 					err = nil
 				}
 				give(i, found, err)

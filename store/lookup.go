@@ -36,8 +36,12 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 	l.row, l.hits, l.onPath = t.row, nil, nil
 	defer l.release()
 	var err error
-	if l.b, err = l.f.backend(t.row.Source.Root.Sessions); err != nil {
+	dir, _ := t.place()
+	if l.b, err = l.f.backend(dir); err != nil {
 		return nil, err
+	}
+	if t.run != nil {
+		return l.run(ctx, t)
 	}
 	o, random := l.b.(backend.Opener)
 	_, state := l.b.(*companionLogs)
@@ -237,7 +241,7 @@ func (l *lookup) take(f index.Field, text string) {
 func (l *lookup) add(hit SearchHit, m index.Match) {
 	if l.f.opt.timed() {
 		at, ok := hit.Time.Time()
-		if !ok {
+		if !ok && l.row != nil {
 			at = l.row.When()
 		}
 		if !l.f.opt.passes(at) {

@@ -135,5 +135,5 @@ func (f *finder) list(ctx context.Context) error {
 		return err
 	}
 	f.rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Err != nil || !f.opt.mayPass(&r) })
-	return nil
+	return f.listRuns(ctx)
 }

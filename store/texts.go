@@ -92,19 +92,19 @@ func partTexts(p session.Part, own index.Field, raw []byte, take func(index.Fiel
 		if bytes.Contains(raw, rawjson.Quote(p.Name)) {
 			take(index.FieldTool, p.Name)
 		}
-		jsonTexts(p.Arguments, 0, func(s string) { take(index.FieldTool, s) })
+		jsonTexts(p.Arguments, true, 0, func(s string) { take(index.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
 			partTexts(inner, index.FieldTool, raw, take)
 		}
 	case session.OpaquePart:
-		jsonTexts(p.JSON, 0, func(s string) { take(own, s) })
+		jsonTexts(p.JSON, true, 0, func(s string) { take(own, s) })
 	}
 }
 
-// jsonTexts gives the strings in a value, keys and all: what people see when they look at it. Numbers are texts, too, as
-// they are spelled. What holds data and no words is left out.
-func jsonTexts(value []byte, depth int, take func(string)) {
+// jsonTexts gives the strings in a value, with its keys if they are wanted: what people see when they look at it. Numbers are
+// texts, too, as they are spelled. What holds data and no words is left out.
+func jsonTexts(value []byte, keys bool, depth int, take func(string)) {
 	const deepest = 64
 	switch {
 	case depth > deepest:
@@ -114,15 +114,17 @@ func jsonTexts(value []byte, depth int, take func(string)) {
 		}
 	case rawjson.IsArray(value):
 		for v := range rawjson.Elements(value) {
-			jsonTexts(v, depth+1, take)
+			jsonTexts(v, keys, depth+1, take)
 		}
 	case rawjson.IsObject(value):
 		for k, v := range rawjson.Fields(value) {
 			if isDataKey(k) {
 				continue
 			}
-			take(k)
-			jsonTexts(v, depth+1, take)
+			if keys {
+				take(k)
+			}
+			jsonTexts(v, keys, depth+1, take)
 		}
 	default:
 		take(string(bytes.TrimSpace(value)))

@@ -57,9 +57,9 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache := cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv))
+	cache, state := cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), treeline.StateDir(env.Home, a.getenv)
 	if len(roots) > 0 {
-		cache = "" // whoever looks somewhere once does not want to have it kept
+		cache, state = "", "" // whoever looks somewhere once does not want to have it kept, and means nothing else
 	}
 	return store.New(store.Options{
 		Dialects:      all.Dialects(),
@@ -70,6 +70,7 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 		Roots:         roots,
 		Index:         index.Open(index.Options{Dir: cache, Notice: a.notice}),
 		Extra:         config.Extra(),
+		State:         state,
 	}), nil
 }
 

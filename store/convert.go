@@ -211,7 +211,7 @@ func (v *conversion) addTitle() error {
 	if title == "" || !v.to.Habits().RenameByEntry || c.lastName() == title || leaf == "" || c.back != nil {
 		return nil
 	}
-	id, err := c.freshID()
+	id, err := c.freshID("title")
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
 	} else if want == "" {
 		return nil
 	}
-	id, err := c.freshID()
+	id, err := c.freshID("leaf")
 	if err != nil {
 		return err
 	}

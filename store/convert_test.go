@@ -41,8 +41,14 @@ func entries(t *testing.T, s *store.Session) (records [][]byte, list []session.E
 // thereAndBack converts a session to another dialect and back. All that the reports do not call dropped must be as it was.
 func (d *desk) thereAndBack(src *store.Session, to dialect.Dialect) (there *store.Session, report store.ConvertReport) {
 	d.Helper()
+	return d.partThereAndBack(src, to, nil)
+}
+
+// partThereAndBack is thereAndBack for the way to a leaf.
+func (d *desk) partThereAndBack(src *store.Session, to dialect.Dialect, leaf *session.EntryID) (there *store.Session, report store.ConvertReport) {
+	d.Helper()
 	ctx := d.Context()
-	there, report, err := d.ConvertSession(ctx, src, store.ConvertOptions{To: to, Dir: d.TempDir(), Write: d.options()})
+	there, report, err := d.ConvertSession(ctx, src, store.ConvertOptions{To: to, Leaf: leaf, Dir: d.TempDir(), Write: d.options()})
 	if errors.Is(err, store.ErrUnsupported) && strings.Contains(err.Error(), "it has no message") {
 		return nil, report
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -244,8 +245,13 @@ func TestConvertRandom(t *testing.T) {
 					}
 					src, err := d.Open(t.Context(), path, store.OpenOptions{Dialect: from})
 					d.must(err)
-					_, report := d.thereAndBack(src, to)
-					if report.Dropped > 0 && to.Name() != "wave-doc" { // it has no header to carry what stands alone
+					var leaf *session.EntryID
+					if n := src.Tree().Len(); n > 0 && r.IntN(4) == 0 {
+						id := src.Tree().At(r.IntN(n)).ID
+						leaf = &id
+					}
+					_, report := d.partThereAndBack(src, to, leaf)
+					if leaf == nil && report.Dropped > 0 && to.Name() != "wave-doc" { // it has no header to carry what stands alone
 						t.Errorf("seed %d: %s → %s drops %d entries", seed, name, to.Name(), report.Dropped)
 					}
 					d.must(src.Close())

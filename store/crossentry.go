@@ -149,8 +149,10 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		}
 		target := n.Parent
 		n.Parent = ""
-		if e.Index > 0 { // it hangs on the leaf that was left
-			n.Parent = c.lastOf(c.tree.At(e.Index - 1).ID)
+		for i := e.Index - 1; i >= 0 && n.Parent == ""; i-- { // it hangs on the leaf that was left
+			if c.leaf == nil || c.asked[i] {
+				n.Parent = c.lastOf(c.tree.At(i).ID)
+			}
 		}
 		return session.Leaf{Target: target}, nil
 	case session.Opaque:
@@ -159,15 +161,6 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		}
 	}
 	return body, nil
-}
-
-// partsOf gives what is inside an entry, images included.
-func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) {
-	resolved, err := c.resolve(raw)
-	if err != nil {
-		return nil, err
-	}
-	return c.from.Codec().Parts(e, resolved)
 }
 
 // repeats gives the records of what a compaction keeps, to be written again behind it.
@@ -220,10 +213,6 @@ func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*pass
 	return p, nil
 }
 
-func (c *crossing) messageID(e session.Entry) string {
-	return fmt.Sprintf("%s/%s/%d", c.tree.Header().ID, e.ID, e.Index)
-}
-
 // messagePassage converts a message, which may take several records, and an entry before it that names the model.
 func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message, n dialect.NewEntry, pos int) (*passage, error) {
 	message, err := c.resolve(m.JSON)
@@ -255,48 +244,6 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 		return c.stand(p, e, n)
 	}
 	return done, err
-}
-
-// parts takes a message apart.
-func (c *crossing) parts(message []byte) []session.Part {
-	d, ok := c.from.(interface {
-		MessageParts(m []byte) []session.Part
-	})
-	if !ok {
-		return nil
-	}
-	return d.MessageParts(message)
-}
-
-// neutral gives a message in words that are no agent's own. One of a role that only its agent knows is taken as the model
-// sees it; ok is false where the model does not.
-func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n dialect.NewEntry) (dialect.NewMessage, bool) {
-	out := dialect.NewMessage{
-		ID: c.messageID(e), Role: m.Role, Meta: m.Meta, Time: n.Time,
-		Provider: m.Provider, Model: m.Model, Stop: dialect.StopOf(m.Stop), Error: m.Error, Usage: m.Usage,
-	}
-	if at, ok := m.Time.Time(); ok {
-		out.Time = at.Round(1000)
-	}
-	if m.Role == session.RoleAssistant && m.Model == "" {
-		out.Provider, out.Model = c.models[e.Index].Provider, c.models[e.Index].Model
-	}
-	if m.Role == session.RoleOther || m.Role == session.RoleNone {
-		seen, err := c.from.Codec().LLM(message)
-		if err != nil || seen == nil {
-			return out, false
-		}
-		message, out.Role = seen, c.from.Codec().Role(seen)
-	}
-	out.Parts = c.parts(message)
-	c.noteTools(out.Parts)
-	for i, part := range out.Parts {
-		if r, ok := part.(session.ToolResult); ok && r.Name == "" {
-			r.Name = c.tools[r.CallID]
-			out.Parts[i] = r
-		}
-	}
-	return out, true
 }
 
 // gather adds the answers of tools that follow on the path to the message with their calls.
@@ -366,7 +313,7 @@ func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n di
 	for k, body := range bodies {
 		n.Body, n.ID = body, e.ID
 		if k < len(bodies)-1 {
-			if n.ID, err = c.freshID(); err != nil {
+			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
 				return nil, err
 			}
 		}

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -83,10 +86,10 @@ func (c *crossing) run() error {
 			c.back = &o
 		}
 	}
-	if err := c.begin(); err != nil {
+	if err := c.path(); err != nil {
 		return err
 	}
-	if err := c.path(); err != nil {
+	if err := c.begin(); err != nil {
 		return err
 	}
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
@@ -210,7 +213,7 @@ func (c *crossing) title() string {
 
 func (c *crossing) lastName() string {
 	for i := c.tree.Len() - 1; i >= 0; i-- {
-		if e := c.tree.At(i); e.Kind == session.KindSessionInfo {
+		if e := c.tree.At(i); e.Kind == session.KindSessionInfo && (c.leaf == nil || c.asked[i]) {
 			if body, err := e.Body(); err == nil {
 				if info, ok := body.(session.SessionInfo); ok {
 					return info.Name
@@ -314,9 +317,12 @@ func (c *crossing) lastOf(id session.EntryID) session.EntryID {
 	return id
 }
 
-func (c *crossing) freshID() (session.EntryID, error) {
-	for range 100 {
-		id, err := c.to.NewEntryID(c.random)
+// freshID makes an id for a record that stands for no entry alone. It is the same for the same seed, so that converting there
+// and back makes no difference.
+func (c *crossing) freshID(seed string) (session.EntryID, error) {
+	for k := range 100 {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", seed, k))
+		id, err := c.to.NewEntryID(bytes.NewReader(sum[:]))
 		if err != nil {
 			return "", err
 		}

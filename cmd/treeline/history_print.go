@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/session"
+	"golang.org/x/term"
 )
 
 // printPrompts shows prompts in the way that was asked for.
@@ -135,9 +138,7 @@ func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
 	for i := len(list) - 1; i >= 0; i-- { // the newest next to the question
 		fmt.Fprintf(a.stderr, "%*d  %s\n", digits, i+1, oneLine(list[i].Text, width-digits-2))
 	}
-	fmt.Fprintf(a.stderr, "1 to %d, or nothing: ", len(list))
-	line, _ := bufio.NewReader(a.stdin).ReadString('\n') // the end of the input is an answer too
-	line = strings.TrimSpace(line)
+	line := strings.TrimSpace(a.askLine(fmt.Sprintf("1 to %d, or nothing: ", len(list))))
 	if line == "" || ctx.Err() != nil {
 		return quietError{errors.New("nothing was picked")}
 	}
@@ -147,4 +148,23 @@ func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
 	}
 	_, err = fmt.Fprintln(a.stdout, strings.ReplaceAll(list[n-1].Text, "\x00", ""))
 	return err
+}
+
+// askLine asks for a line. A key binding runs us while the shell has the terminal in a state of its own, in which a line never
+// ends and nothing is seen: so we set it ourselves. The end of the input is an answer too, an empty one.
+func (a *app) askLine(question string) string {
+	f, ok := a.stdin.(*os.File)
+	if ok && term.IsTerminal(int(f.Fd())) {
+		if before, err := term.MakeRaw(int(f.Fd())); err == nil {
+			defer term.Restore(int(f.Fd()), before)
+			line, _ := term.NewTerminal(struct {
+				io.Reader
+				io.Writer
+			}{f, a.stderr}, question).ReadLine()
+			return line
+		}
+	}
+	fmt.Fprint(a.stderr, question)
+	line, _ := bufio.NewReader(a.stdin).ReadString('\n')
+	return line
 }

@@ -33,9 +33,6 @@ func (q *Query) CountTerms(sig []byte, counts []int) {
 	}
 }
 
-// Selective says whether signatures can tell anything about the query: one that is not makes a search read everything.
-func (q *Query) Selective() bool { return q.filter.selective() }
-
 func (f *filter) may(bitmap []byte) bool {
 	for _, k := range f.keys {
 		if !hasKey(bitmap, k.hash, k.probes) {
@@ -60,27 +57,6 @@ func (f *filter) may(bitmap []byte) bool {
 		}
 	}
 	return true
-}
-
-func (f *filter) selective() bool {
-	if len(f.keys) > 0 {
-		return true
-	}
-	for i := range f.subs {
-		if f.subs[i].selective() {
-			return true
-		}
-	}
-	for _, any := range f.anys {
-		all := len(any) > 0
-		for i := range any {
-			all = all && any[i].selective()
-		}
-		if all {
-			return true
-		}
-	}
-	return false
 }
 
 // filter gives the keys that a text must have in which the literal occurs.

@@ -20,6 +20,8 @@ type Match struct {
 	Text int
 	// Marks are the occurrences in it, [from, to) in bytes, in order and apart from each other.
 	Marks [][2]int
+	// Focus is the mark to begin with when only a piece of the text is shown: most terms are near it.
+	Focus int
 }
 
 // Match says whether an entry with these texts matches, and where.
@@ -52,7 +54,9 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 			break
 		}
 	}
-	return Match{Text: best, Marks: q.marks(texts[best].Text)}, true
+	m := Match{Text: best}
+	m.Marks, m.Focus = q.marks(texts[best].Text)
+	return m, true
 }
 
 func (q *Query) occurs(t *term, texts []Text) bool {
@@ -64,22 +68,41 @@ func (q *Query) occurs(t *term, texts []Text) bool {
 	return false
 }
 
-// marks gives where the terms occur in a text.
-func (q *Query) marks(text string) [][2]int {
-	var all [][2]int
-	for _, t := range q.terms {
-		t.each(text, func(start, end int) { all = append(all, [2]int{start, end}) })
+// occurrence is where a term is.
+type occurrence struct{ start, end, term int }
+
+// marks gives where the terms occur in a text, and the mark behind which most of them do at once.
+func (q *Query) marks(text string) (marks [][2]int, focus int) {
+	var all []occurrence
+	for i, t := range q.terms {
+		t.each(text, func(start, end int) { all = append(all, occurrence{start, end, i}) })
 	}
-	slices.SortFunc(all, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	out := all[:0]
-	for _, m := range all {
-		if n := len(out); n > 0 && m[0] <= out[n-1][1] {
-			out[n-1][1] = max(out[n-1][1], m[1])
-			continue
+	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	most := 0
+	for i, o := range all {
+		if n := len(marks); n > 0 && o.start <= marks[n-1][1] {
+			marks[n-1][1] = max(marks[n-1][1], o.end)
+		} else {
+			marks = append(marks, [2]int{o.start, o.end})
 		}
-		out = append(out, m)
+		if n := together(all[i:]); n > most {
+			focus, most = len(marks)-1, n
+		}
 	}
-	return out
+	return marks, focus
+}
+
+// together counts the different terms that begin near the first occurrence.
+func together(all []occurrence) int {
+	const near = 100 // bytes, about what is shown behind a mark
+	seen := map[int]bool{}
+	for _, o := range all {
+		if o.start > all[0].start+near {
+			break
+		}
+		seen[o.term] = true
+	}
+	return len(seen)
 }
 
 // each goes through the occurrences of a term that do not overlap, up to marksMost.

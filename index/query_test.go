@@ -207,14 +207,24 @@ func TestSubstrings(t *testing.T) {
 func TestSnippet(t *testing.T) {
 	long := strings.Repeat("before ", 40) + "the\n\n  match" + strings.Repeat(" after", 40)
 	at := strings.Index(long, "the\n")
-	piece, marks := index.Snippet(long, [][2]int{{at, at + len("the\n\n  match")}}, 60)
+	piece, marks := index.Snippet(long, index.Match{Marks: [][2]int{{at, at + len("the\n\n  match")}}}, 60)
 	if got := piece[marks[0][0]:marks[0][1]]; len(marks) != 1 || got != "the match" {
 		t.Errorf("marked %q in %q", got, piece)
 	}
 	if !strings.HasPrefix(piece, "…before") || !strings.HasSuffix(piece, "…") {
 		t.Errorf("%q does not say that something was left out", piece)
 	}
-	if piece, marks = index.Snippet("all of it", [][2]int{{0, 3}, {7, 9}}, 60); piece != "all of it" || len(marks) != 2 {
+	// Where several words are looked for, the place is shown where they are together.
+	q, err := index.ParseQuery("frog pond", index.QueryOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []index.Text{{Field: index.FieldUser, Text: "A frog" + strings.Repeat(" and so on", 60) + " until the pond: a frog!"}}
+	m, ok := q.Match(texts)
+	if piece, marks = index.Snippet(texts[0].Text, m, 60); !ok || len(marks) != 2 || !strings.HasSuffix(piece, "the pond: a frog!") {
+		t.Errorf("%q %v", piece, marks)
+	}
+	if piece, marks = index.Snippet("all of it", index.Match{Marks: [][2]int{{0, 3}, {7, 9}}}, 60); piece != "all of it" || len(marks) != 2 {
 		t.Errorf("%q %v", piece, marks)
 	}
 }

@@ -6,20 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Snippet gives a piece of a text around its first mark: one line of about width characters, in which each run of white
+// Snippet gives a piece of a text around where it matches: one line of about width characters, in which each run of white
 // space is one space, with … where something was left out. The marks are moved along, still counted in bytes; those that
 // are not in the piece are left out.
-func Snippet(text string, marks [][2]int, width int) (piece string, moved [][2]int) {
-	from, to := 0, len(text)
+func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
+	from, to, marks := 0, len(text), m.Marks
 	if len(marks) > 0 {
 		// A third of the room stands before the mark: what follows tells more.
-		from = back(text, marks[0][0], width/3)
+		from = back(text, marks[m.Focus][0], width/3)
+		for marks[0][1] <= from && len(marks) > 1 {
+			marks = marks[1:]
+		}
 	}
 	to = forward(text, from, width)
-	if len(marks) > 0 && to < marks[0][1] {
-		to = forward(text, marks[0][0], 2*width)
-		to = min(to, marks[0][1])
-	}
 	var b strings.Builder
 	if from > 0 {
 		b.WriteString("…")
@@ -56,11 +55,16 @@ func Snippet(text string, marks [][2]int, width int) (piece string, moved [][2]i
 	return b.String(), moved
 }
 
-// back goes n characters back from a place, and farther to the beginning of a word where that is near.
+// back goes n characters back from a place, and farther to the beginning of a word where that is near. A run of white space
+// counts as one.
 func back(text string, at, n int) int {
-	for ; n > 0 && at > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(text[:at])
+	for space := false; n > 0 && at > 0; {
+		r, size := utf8.DecodeLastRuneInString(text[:at])
 		at -= size
+		if !space || !unicode.IsSpace(r) {
+			n--
+		}
+		space = unicode.IsSpace(r)
 	}
 	for near := 12; near > 0 && at > 0; near-- {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
@@ -72,11 +76,15 @@ func back(text string, at, n int) int {
 	return at
 }
 
-// forward goes n characters forward.
+// forward goes n characters forward, counted in the same way.
 func forward(text string, at, n int) int {
-	for ; n > 0 && at < len(text); n-- {
-		_, size := utf8.DecodeRuneInString(text[at:])
+	for space := false; n > 0 && at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
 		at += size
+		if !space || !unicode.IsSpace(r) {
+			n--
+		}
+		space = unicode.IsSpace(r)
 	}
 	return at
 }

@@ -250,7 +250,7 @@ func (l *lookup) add(hit SearchHit, m index.Match) {
 	}
 	hit.Session = l.row
 	hit.Field = l.texts[m.Text].Field
-	hit.Snippet, hit.Marks = index.Snippet(l.texts[m.Text].Text, m.Marks, snippetWidth)
+	hit.Snippet, hit.Marks = index.Snippet(l.texts[m.Text].Text, m, snippetWidth)
 	if l.f.opt.Rank {
 		hit.found.terms, hit.found.length = l.q.Count(l.texts)
 	}

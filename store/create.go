@@ -105,7 +105,8 @@ func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
 			d.Name(), ErrUnsupported)
 	}
 	if !ok {
-		return nil, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
+		return nil, fmt.Errorf("writing sessions of %s is %w: no program of today reads them; 'treeline convert' makes one of today of what is there",
+			d.Name(), ErrUnsupported)
 	}
 	return w, nil
 }

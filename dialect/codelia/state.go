@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -146,12 +147,19 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 
 // isState tells a header from all other objects.
 func isState(object []byte) bool {
-	var f stateFields
-	var t rawjson.Text
+	t := texts.Get().(*rawjson.Text)
 	t.Reset(object)
-	_, err := f.scan(&t, 0)
+	defer func() {
+		t.Reset(nil) // it must not keep the record
+		texts.Put(t)
+	}()
+	var f stateFields
+	_, err := f.scan(t, 0)
 	return err == nil && f.isState()
 }
+
+// texts are for looking at one record.
+var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
 
 // Detect claims a log that begins with the header of a state.
 func (d *StateDialect) Detect(first []dialect.Record) bool {

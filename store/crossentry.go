@@ -185,6 +185,9 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 
 // asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
+	if _, ok := c.from.Codec().(session.Snapshots); ok {
+		return nil, nil // the model saw what its requests hold, and nothing else
+	}
 	var parts []session.Part
 	var err error
 	switch k, _ := n.Body.(session.Compaction); {
@@ -193,11 +196,10 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	case e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary:
 		parts, err = c.partsOf(e, raw)
 	}
-	if err != nil || len(parts) == 0 {
+	if parts = dialect.Prose(parts); err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	return c.write(p, e, dialect.NewMessage{
-		ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: dialect.Prose(parts)}, n)
+	return c.write(p, e, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts}, n)
 }
 
 // stand makes a custom entry in the place of one that the target has none for; nil where it has no custom entries.

@@ -17,13 +17,27 @@ var _ dialect.Composer = (*StateDialect)(nil)
 func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
 	case session.RoleUser, session.RoleSystem:
-		return [][]byte{message(m.Role.String(), content(dialect.Prose(m.Parts)))}, nil
+		said := dialect.Prose(m.Parts)
+		if !speaks(said) {
+			return nil, errSilent
+		}
+		return [][]byte{message(m.Role.String(), content(said))}, nil
 	case session.RoleAssistant:
 		return answer(m.Parts)
 	case session.RoleTool:
 		return outputs(m.Parts)
 	}
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
+}
+
+var errSilent = errors.New("the message says nothing, which no provider takes")
+
+// speaks says whether there is a text or a picture.
+func speaks(parts []session.Part) bool {
+	return slices.ContainsFunc(parts, func(p session.Part) bool {
+		t, ok := p.(session.Text)
+		return !ok || t.Text != ""
+	})
 }
 
 func message(role string, content []byte) []byte {
@@ -45,10 +59,13 @@ func answer(parts []session.Part) ([][]byte, error) {
 			calls = append(calls, call(p))
 		}
 	}
-	if said == nil && calls == nil && list == nil {
-		return nil, errors.New("the answer says nothing, which no provider takes back")
+	if !speaks(said) {
+		said = nil
 	}
 	if said == nil && calls == nil {
+		if list == nil {
+			return nil, errSilent
+		}
 		return list, nil
 	}
 	m := message("assistant", []byte("null"))

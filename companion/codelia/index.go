@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -148,10 +149,8 @@ func (c *Companion) readRows(ctx context.Context, s stamp) ([]row, error) {
 			return nil, err
 		}
 		defer os.RemoveAll(temp)
-		for _, suffix := range []string{"-wal", "-journal", ""} {
-			if err := copyFile(path+suffix, filepath.Join(temp, databaseName+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
-			}
+		if err := copyDatabase(path, filepath.Join(temp, databaseName)); err != nil {
+			return nil, err
 		}
 		path, query = filepath.Join(temp, databaseName), "mode=rw"
 	}
@@ -178,6 +177,22 @@ func (c *Companion) readRows(ctx context.Context, s stamp) ([]row, error) {
 		rows = append(rows, r)
 	}
 	return rows, found.Err()
+}
+
+// copying is held by who copies a database, and shared by those who write: when a process closes a file, the system takes
+// away all locks that the process has on it, also those of SQLite, which must not lose them in the middle of its work.
+var copying sync.RWMutex
+
+// copyDatabase copies a database with what was not written into it yet.
+func copyDatabase(from, to string) error {
+	copying.Lock()
+	defer copying.Unlock()
+	for _, suffix := range []string{"-wal", "-journal", ""} {
+		if err := copyFile(from+suffix, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func copyFile(from, to string) error {

@@ -57,6 +57,8 @@ func (c *Companion) Save(ctx context.Context, s store.State) error {
 	if err := durable.MkdirAll(c.opt.FS, filepath.Join(c.dir, messagesName), 0o700); err != nil {
 		return err
 	}
+	copying.RLock()
+	defer copying.RUnlock()
 	db, err := c.openWrite(ctx)
 	if err != nil {
 		return err
@@ -278,6 +280,8 @@ func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 	if _, err := c.opt.FS.Stat(c.database()); errors.Is(err, fs.ErrNotExist) {
 		return c.removed(found, c.removeMessages(id), id)
 	}
+	copying.RLock()
+	defer copying.RUnlock()
 	db, err := c.openWrite(ctx)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 	"unsafe"
 )
@@ -22,7 +23,9 @@ func (OS) ListDir(name string) (list []Listed, err error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer syscall.Close(fd)
-	buf := make([]byte, 32<<10)
+	kept := direntBuffers.Get().(*[32 << 10]byte)
+	defer direntBuffers.Put(kept)
+	buf := kept[:]
 	for {
 		n, err := 0, error(nil)
 		err = retry(func() (err error) { n, err = syscall.ReadDirent(fd, buf); return err })
@@ -35,6 +38,9 @@ func (OS) ListDir(name string) (list []Listed, err error) {
 		list = appendListed(list, name+"/", fd, buf[:n])
 	}
 }
+
+// direntBuffers are kept for the next folder.
+var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // The head of a dirent64, as the kernel writes it: inode, offset, length of the record, type; then the name and a zero.
 const (

@@ -27,6 +27,9 @@ const (
 	// chunkBytes is about how much of a log one signature covers.
 	chunkBytes = 64 << 10
 
+	// slabSize is how much room for signatures is made at once.
+	slabSize = 256 << 10
+
 	sigVersion = 2 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
 	flagAll  = 1 << 1
@@ -47,7 +50,7 @@ type Chunk struct {
 // next log and keeps its memory.
 type Signer struct {
 	chunks []Chunk
-	sigs   []byte // of all chunks, one behind the other
+	slab   []byte // where signatures go; a full one stays with its chunks, and another begins
 	from   int64
 	to     int64
 	open   bool // there is text since the last chunk
@@ -66,7 +69,8 @@ type Signer struct {
 // Reset forgets all chunks.
 func (s *Signer) Reset() {
 	s.clear()
-	s.chunks, s.sigs = s.chunks[:0], s.sigs[:0]
+	clear(s.chunks) // they hold on to slabs
+	s.chunks, s.slab = s.chunks[:0], s.slab[:0]
 }
 
 // clear forgets the chunk that is being made.
@@ -98,13 +102,6 @@ func (s *Signer) Finish() []Chunk {
 	if s.open {
 		s.cut()
 	}
-	// The signatures moved while they grew: now they stay where they are.
-	at := 0
-	for i := range s.chunks {
-		n := len(s.chunks[i].Sig)
-		s.chunks[i].Sig = s.sigs[at : at+n : at+n]
-		at += n
-	}
 	return s.chunks
 }
 
@@ -120,10 +117,15 @@ func (s *Signer) cut() {
 	}
 	// A Bloom filter tells most when half of its bits are set.
 	size := int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams) / math.Ln2 / 8))
-	begin := len(s.sigs)
-	s.sigs = append(s.sigs, sigVersion|s.flags)
-	s.sigs = append(s.sigs, make([]byte, size)...)
-	sig := s.sigs[begin:]
+	begin := len(s.slab)
+	if cap(s.slab)-begin < 1+size {
+		// A slab that grew would be copied, and be there twice: that is felt with a session of many megabytes.
+		begin, s.slab = 0, make([]byte, 0, max(slabSize, 1+size))
+	}
+	s.slab = s.slab[:begin+1+size]
+	sig := s.slab[begin : begin+1+size : begin+1+size]
+	clear(sig)
+	sig[0] = sigVersion | s.flags
 	for _, k := range s.words {
 		setKey(sig[1:], k, wordProbes)
 	}

@@ -65,20 +65,18 @@ func main() {
 	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes")
 	only := flag.String("run", "", "the groups whose name fits the `expression`")
 	data := flag.Bool("make", false, "make data and end, for ourselves: what, where, how many sessions, how many bytes")
+	walk := flag.String("walk", "", "walk over a `folder` and end, for ourselves")
 	flag.Parse()
-	if *data {
-		var sessions, bytes int64
-		_, err := fmt.Sscan(flag.Arg(2)+" "+flag.Arg(3), &sessions, &bytes)
-		if err == nil {
-			err = makeData(flag.Arg(0), flag.Arg(1), int(sessions), bytes)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
+	err := error(nil)
+	switch {
+	case *walk != "":
+		err = walkAll(*walk)
+	case *data:
+		err = makeData(flag.Args())
+	default:
+		err = run(*quick, *large, *only)
 	}
-	if err := run(*quick, *large, *only); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

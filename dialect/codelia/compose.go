@@ -23,9 +23,15 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		}
 		return [][]byte{message(m.Role.String(), content(said))}, nil
 	case session.RoleAssistant:
-		return answer(m.Parts)
+		parts, results := dialect.Results(m.Parts)
+		list, err := answer(parts)
+		return append(list, outputs(results)...), err
 	case session.RoleTool:
-		return outputs(m.Parts)
+		_, results := dialect.Results(m.Parts)
+		if results == nil {
+			return nil, errors.New("no tool answers in the message")
+		}
+		return outputs(results), nil
 	}
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
 }
@@ -94,12 +100,8 @@ func call(c session.ToolCall) []byte {
 	return rawjson.Set(o, "function", f)
 }
 
-func outputs(parts []session.Part) ([][]byte, error) {
-	_, results := dialect.Results(parts)
-	if results == nil {
-		return nil, errors.New("no tool answers in the message")
-	}
-	var list [][]byte
+// outputs gives a message for each answer of a tool.
+func outputs(results []session.ToolResult) (list [][]byte) {
 	for _, r := range results {
 		m := rawjson.Set([]byte(`{"role":"tool"}`), "tool_call_id", rawjson.Quote(r.CallID))
 		m = rawjson.Set(m, "tool_name", rawjson.Quote(r.Name))
@@ -109,7 +111,7 @@ func outputs(parts []session.Part) ([][]byte, error) {
 		}
 		list = append(list, m)
 	}
-	return list, nil
+	return list
 }
 
 // content gives text alone as a string, and all else as parts.

@@ -233,12 +233,18 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int
 	slices.SortStableFunc(places, func(a, b place) int { return int(min(max(a.at-b.at, -1), 1)) })
 	bad := map[int]bool{}
 	w := window{s: &x.sigs}
-	for _, p := range places {
-		if p.at < inMemory {
+	for i, p := range places {
+		if !w.has(p.piece) {
+			// Pieces that are not wanted are read along where they are few: one long read costs less than two.
+			const few = 64 << 10
 			w.end = p.at + p.size
+			for _, next := range places[i+1:] {
+				if next.at > w.end+few || next.at >= inMemory || w.end > p.at+windowSize {
+					break
+				}
+				w.end = max(w.end, next.at+next.size)
+			}
 		}
-	}
-	for _, p := range places {
 		data, err := w.read(p.piece)
 		if err == nil {
 			err = eachInPiece(logs[p.log].Name, data, p.chunks, func(c Chunk, _ []byte) { take(p.log, c) })
@@ -256,17 +262,22 @@ type window struct {
 	s    *signatures
 	data []byte
 	at   int64 // where data begins in the file
-	end  int64 // where the last piece ends that is wanted
+	end  int64 // where the last of the pieces ends that are to be read at once
 	big  []byte
 }
 
 const windowSize = 1 << 20
 
+// has says whether a piece was read along with an earlier one.
+func (w *window) has(p piece) bool {
+	return p.at >= w.at && p.at+p.size <= w.at+int64(len(w.data))
+}
+
 func (w *window) read(p piece) ([]byte, error) {
 	if p.at >= inMemory || p.size > windowSize || w.s.file == nil || p.at < 0 || p.at > w.s.size-p.size {
 		return w.s.read(p, &w.big)
 	}
-	if p.at < w.at || p.at+p.size > w.at+int64(len(w.data)) {
+	if !w.has(p) {
 		n := min(windowSize, w.end-p.at, w.s.size-p.at)
 		if int64(cap(w.data)) < n {
 			w.data = make([]byte, n)

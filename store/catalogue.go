@@ -268,7 +268,7 @@ func (s *Store) rowsOf(list []catalogued) []Row {
 func (s *Store) rowOf(c *catalogued, l *index.Log, below string) Row {
 	known := &l.Summary
 	r := Row{
-		Source: c.Source, Path: below + filepath.FromSlash(l.Name), Known: known, Dialect: c.Dialect,
+		Source: c.Source, Path: below + filepath.FromSlash(l.Name), Known: known, kept: l, Dialect: c.Dialect,
 		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
 	}
 	if known.Dialect != c.Dialect.Name() {

@@ -31,6 +31,8 @@ type Row struct {
 	Short string
 	// Err says why nothing is known of the log; the other fields are then empty.
 	Err error
+	// kept is what Known is a part of.
+	kept *index.Log
 }
 
 // When is the time that lists are ordered by. The agent's own list decides: it is that of the log's last change, that

@@ -64,14 +64,38 @@ type textSpan struct {
 	odd      bool // see index.Odd
 }
 
-// find runs one query. more says that it stopped at the limit.
-func (f *finder) find(ctx context.Context, q *index.Query, targets []target) (hits []SearchHit, more bool, err error) {
-	limit := f.opt.Limit
+// batch is how many logs are asked for at first; each time it is eight times as many. What is common is found in the newest
+// ones, and then nobody needs the signatures of the others.
+const batch = 16
+
+// find looks for what the first query means and, where nothing is found, for what the second means. more says that there are
+// more hits than wanted, which says which query has them.
+func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []SearchHit, more bool, which int, err error) {
+	all, known := f.logs()
+	limit, size := f.opt.Limit, batch
 	if f.opt.Rank || limit <= 0 {
-		limit = math.MaxInt
+		limit, size = math.MaxInt, len(all)
 	}
-	if hits, err = f.walk(ctx, q, targets, limit); err != nil {
-		return nil, false, err
+	f.with = make([]int, queries[0].Terms())
+	rest := make([][]target, len(queries))
+	for len(all) > 0 && len(hits) <= limit {
+		n := min(size, len(all))
+		lists := f.targets(queries, all[:n], known[:n])
+		found, err := f.walk(ctx, queries[0], lists[0], limit-len(hits))
+		if err != nil {
+			return nil, false, 0, err
+		}
+		hits = append(hits, found...)
+		for k := range queries {
+			rest[k] = append(rest[k], lists[k]...)
+		}
+		all, known, size = all[n:], known[n:], 8*size
+	}
+	if len(hits) == 0 && len(queries) > 1 {
+		which = 1
+		if hits, err = f.walk(ctx, queries[1], rest[1], limit); err != nil {
+			return nil, false, 0, err
+		}
 	}
 	if f.opt.Rank {
 		weights := f.weights()
@@ -83,7 +107,7 @@ func (f *finder) find(ctx context.Context, q *index.Query, targets []target) (hi
 	if n := f.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true
 	}
-	return hits, more, nil
+	return hits, more, which, nil
 }
 
 // place is where a log is: its folder, and its path for messages.
@@ -96,24 +120,21 @@ func (t *target) place() (dir, path string) {
 
 // logs gives all logs that are searched, newest first, and what the index has of each, nil where it has nothing.
 func (f *finder) logs() (all []target, known []*index.Log) {
+	n := len(f.rows) + len(f.runs)
+	all, known = make([]target, 0, n), make([]*index.Log, 0, n)
 	c := f.s.opt.Index.Catalogue()
-	find := func(key, name string) *index.Log {
-		l, _ := c.Log(key, name)
-		return l
-	}
 	slices.SortStableFunc(f.runs, func(a, b RunRow) int { return b.Log.Time.Compare(a.Log.Time) })
 	runs := f.runs
 	addRun := func() {
-		all = append(all, target{run: &runs[0]})
-		known = append(known, find(runsKey(runs[0].place), runs[0].Log.Name))
-		runs = runs[1:]
+		l, _ := c.Log(runsKey(runs[0].place), runs[0].Log.Name)
+		all, known, runs = append(all, target{run: &runs[0]}), append(known, l), runs[1:]
 	}
 	for i := range f.rows {
 		r := &f.rows[i]
 		for len(runs) > 0 && runs[0].Log.Time.After(r.When()) {
 			addRun()
 		}
-		all, known = append(all, target{row: r}), append(known, find(sourceKey(r.Source), r.Log.Name))
+		all, known = append(all, target{row: r}), append(known, r.kept)
 	}
 	for len(runs) > 0 {
 		addRun()
@@ -121,9 +142,8 @@ func (f *finder) logs() (all []target, known []*index.Log) {
 	return all, known
 }
 
-// targets gives, for each query, the logs that may match, newest first. The signatures are gone through once.
-func (f *finder) targets(queries []*index.Query) [][]target {
-	all, known := f.logs()
+// targets gives, for each query, those of the logs that may match. The signatures are gone through once.
+func (f *finder) targets(queries []*index.Query, all []target, known []*index.Log) [][]target {
 	whole := make([]bool, len(all))
 	var logs []*index.Log
 	var places []int // of logs among all
@@ -138,7 +158,6 @@ func (f *finder) targets(queries []*index.Query) [][]target {
 	for k := range spans {
 		spans[k] = make([][]textSpan, len(all))
 	}
-	f.with = make([]int, queries[0].Terms())
 	unknown := f.s.opt.Index.EachChunk(logs, func(i int, c index.Chunk) {
 		if f.opt.Rank {
 			f.pieces++

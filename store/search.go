@@ -92,15 +92,11 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 		queries = append(queries, sub)
 	}
 	res := new(SearchResult)
-	for i, targets := range f.targets(queries) {
-		if res.Hits, res.More, err = f.find(ctx, queries[i], targets); err != nil {
-			return nil, err
-		}
-		if len(res.Hits) > 0 {
-			res.Substring = i > 0
-			break
-		}
+	which := 0
+	if res.Hits, res.More, which, err = f.find(ctx, queries); err != nil {
+		return nil, err
 	}
+	res.Substring = which > 0 && len(res.Hits) > 0
 	return res, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -141,7 +142,10 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 		show.total = p.OfLogs
 		show.at(p.Logs)
 	}
+	// As in ls: what is made for a list nearly all stays, and looking for garbage in it is lost time.
+	ballast := make([]byte, 64<<20)
 	res, err := s.Search(cmd.Context(), query, opt)
+	runtime.KeepAlive(ballast)
 	show.clear()
 	var none *store.QueryError
 	switch {

@@ -33,6 +33,11 @@ type (
 	OpenOptions = store.OpenOptions
 	// ContextOptions ask for a context other than the agent's own.
 	ContextOptions = store.ContextOptions
+	// Row is a session in a list; Filter narrows one. Store.Catalogue lists all that is known, Store.Recent the newest of a
+	// folder, Store.Listings what the agent's own program lists.
+	Row            = store.Row
+	Filter         = store.Filter
+	RefreshOptions = store.RefreshOptions
 	// Appended says what became of an append.
 	Appended = store.Appended
 	// Event is what an Observer is told.

@@ -309,12 +309,26 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
+// The members of messages and of blocks that parts are made of, found in one pass: search reads them all.
+var (
+	messageKeys = []string{"role", "content", "errorMessage", "toolCallId", "toolName", "isError"}
+	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data"}
+)
+
+// str is the text of a value that is a string.
+func str(value []byte) string {
+	s, _ := rawjson.Unquote(value)
+	return s
+}
+
 func messageParts(m []byte) []session.Part {
-	switch rawjson.Str(m, "role") {
+	var v [6][]byte
+	rawjson.Pick(m, messageKeys, v[:])
+	role, content, failure := v[0], v[1], v[2]
+	switch str(role) {
 	case "toolResult":
 		return []session.Part{session.ToolResult{
-			CallID: rawjson.Str(m, "toolCallId"), Name: rawjson.Str(m, "toolName"),
-			Parts: contentParts(rawjson.Get(m, "content")), IsError: rawjson.Truthy(rawjson.Get(m, "isError")),
+			CallID: str(v[3]), Name: str(v[4]), Parts: contentParts(content), IsError: rawjson.Truthy(v[5]),
 		}}
 	case "bashExecution":
 		return execution("bash", "command", m)
@@ -329,9 +343,9 @@ func messageParts(m []byte) []session.Part {
 		}
 		return parts
 	}
-	parts := contentParts(rawjson.Get(m, "content"))
-	if msg := rawjson.Str(m, "errorMessage"); msg != "" {
-		parts = append(parts, session.OpaquePart{Type: "error", JSON: rawjson.Get(m, "errorMessage")})
+	parts := contentParts(content)
+	if str(failure) != "" {
+		parts = append(parts, session.OpaquePart{Type: "error", JSON: failure})
 	}
 	return parts
 }
@@ -358,16 +372,17 @@ func contentParts(content []byte) []session.Part {
 	}
 	var parts []session.Part
 	for block := range rawjson.Elements(content) {
-		switch kind := rawjson.Str(block, "type"); kind {
+		var v [9][]byte
+		rawjson.Pick(block, blockKeys, v[:])
+		switch kind := str(v[0]); kind {
 		case "text":
-			parts = append(parts, session.Text{Text: rawjson.Str(block, "text")})
+			parts = append(parts, session.Text{Text: str(v[1])})
 		case "thinking":
-			parts = append(parts, session.Thinking{Text: rawjson.Str(block, "thinking"), Signature: rawjson.Str(block, "thinkingSignature")})
+			parts = append(parts, session.Thinking{Text: str(v[2]), Signature: str(v[3])})
 		case "toolCall":
-			parts = append(parts, session.ToolCall{
-				ID: rawjson.Str(block, "id"), Name: rawjson.Str(block, "name"), Arguments: rawjson.Get(block, "arguments")})
+			parts = append(parts, session.ToolCall{ID: str(v[4]), Name: str(v[5]), Arguments: v[6]})
 		case "image":
-			parts = append(parts, session.Image{MIME: rawjson.Str(block, "mimeType"), Data: rawjson.Str(block, "data")})
+			parts = append(parts, session.Image{MIME: str(v[7]), Data: str(v[8])})
 		default:
 			parts = append(parts, session.OpaquePart{Type: kind, JSON: block})
 		}

@@ -200,6 +200,25 @@ func Get(object []byte, key string) []byte {
 	return found
 }
 
+// Pick is Get for several members in one pass: values[i] becomes that of keys[i], nil where there is none.
+func Pick(object []byte, keys []string, values [][]byte) {
+	clear(values)
+	t := borrow(object)
+	defer t.done()
+	o, ok := t.Object(0)
+	if !ok {
+		return
+	}
+	for o.Next() {
+		for i, key := range keys {
+			if string(o.Key) == key {
+				values[i] = o.Value()
+				break
+			}
+		}
+	}
+}
+
 // Str gives the text of a member that is a string, "" for all else.
 func Str(object []byte, key string) string {
 	s, _ := Unquote(Get(object, key))

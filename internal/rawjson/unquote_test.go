@@ -44,3 +44,21 @@ func BenchmarkUnquote(b *testing.B) {
 		}
 	}
 }
+
+// TestPick: each member is what Get finds, the last of several, and none behind what is no JSON.
+func TestPick(t *testing.T) {
+	keys := []string{"a", "b", "c", "é"}
+	for _, object := range []string{
+		`{"a":1,"b":"x","c":[1]}`, `{"b":1,"a":2,"a":{"a":3}}`, `{"\u0061":1,"x":{"b":2}}`, ` {"é":null, "d" : 4 , "b":5}`, `{}`, `[]`, `7`, ``,
+		`{"a":1,"b":tru,"c":2}`, `{"a":1`,
+	} {
+		got := make([][]byte, len(keys))
+		got[1] = []byte("left over")
+		Pick([]byte(object), keys, got)
+		for i, key := range keys {
+			if want := Get([]byte(object), key); string(want) != string(got[i]) {
+				t.Errorf("%s of %s: %q, not %q", key, object, got[i], want)
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/store"
+)
+
+// searchDesk is a desk with two sessions about frogs.
+func searchDesk(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t)
+	dir := filepath.Join(d.home, ".omp/agent/sessions/-garden")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, log := range map[string]string{
+		"old": `{"type":"session","version":3,"id":"old","timestamp":"2026-01-01T10:00:00.000Z","cwd":"/garden"}
+{"type":"message","id":"o1","parentId":null,"timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":"frog frog frog"}}
+{"type":"message","id":"o2","parentId":"o1","timestamp":"2026-01-02T10:00:00.000Z","message":{"role":"user","content":"a frog on a branch that was left"}}
+{"type":"message","id":"o3","parentId":"o1","timestamp":"2026-01-03T10:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"one frog"}]}}
+{"type":"label","id":"o4","parentId":"o3","timestamp":"2026-01-03T10:00:01.000Z","targetId":"o3","label":"Found"}
+`,
+		"new": `{"type":"session","version":3,"id":"new","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/pond"}
+{"type":"message","id":"n1","parentId":null,"timestamp":"2026-02-01T10:00:00.000Z","message":{"role":"user","content":"a frog among very many other words that say nothing about it at all"}}
+`,
+	} {
+		path := filepath.Join(dir, name+".jsonl")
+		if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
+		if name == "new" {
+			at = at.AddDate(0, 1, 0)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func TestSearchOptions(t *testing.T) {
+	d := searchDesk(t)
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	for name, c := range map[string]struct {
+		opt  store.SearchOptions
+		want []string
+	}{
+		"newest first":  {store.SearchOptions{}, []string{"new#n1", "old#o3", "old#o2", "old#o1"}},
+		"best first":    {store.SearchOptions{Rank: true}, []string{"old#o1", "old#o3", "old#o2", "new#n1"}},
+		"the best":      {store.SearchOptions{Rank: true, Limit: 1}, []string{"old#o1"}},
+		"since":         {store.SearchOptions{Since: day(3)}, []string{"new#n1", "old#o3"}},
+		"until":         {store.SearchOptions{Until: day(3)}, []string{"old#o2", "old#o1"}},
+		"a directory":   {store.SearchOptions{CWD: "/pond"}, []string{"new#n1"}},
+		"labelled":      {store.SearchOptions{Labelled: true}, []string{"old#o3"}},
+		"another label": {store.SearchOptions{Labelled: true, Label: "lost"}, nil},
+		"that label":    {store.SearchOptions{Labelled: true, Label: "found"}, []string{"old#o3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := d.Search(t.Context(), "frog", c.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, h := range res.Hits {
+				got = append(got, string(h.Session.ID)+"#"+string(h.Entry))
+				if h.OnPath != (h.Entry != "o2") {
+					t.Errorf("%s: on the path %v", h.Entry, h.OnPath)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -41,7 +41,7 @@ func searchTexts(c session.Codec, e session.Entry, raw []byte, takeAny func(inde
 		return err
 	}
 	for _, p := range parts {
-		partTexts(p, own, raw, take)
+		partTexts(p, own, e, raw, take)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Fie
 	return nil
 }
 
-func partTexts(p session.Part, own index.Field, raw []byte, take func(index.Field, string)) {
+func partTexts(p session.Part, own index.Field, e session.Entry, raw []byte, take func(index.Field, string)) {
 	switch p := p.(type) {
 	case session.Text:
 		take(own, p.Text)
@@ -95,10 +95,15 @@ func partTexts(p session.Part, own index.Field, raw []byte, take func(index.Fiel
 		jsonTexts(p.Arguments, true, 0, func(s string) { take(index.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
-			partTexts(inner, index.FieldTool, raw, take)
+			partTexts(inner, index.FieldTool, e, raw, take)
 		}
 	case session.OpaquePart:
-		jsonTexts(p.JSON, true, 0, func(s string) { take(own, s) })
+		// Of what nobody knows the keys say nothing, nor does what makes it an entry.
+		jsonTexts(p.JSON, false, 0, func(s string) {
+			if s != string(e.ID) && s != string(e.Parent) && s != e.Type {
+				take(own, s)
+			}
+		})
 	}
 }
 

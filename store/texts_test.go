@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -99,4 +100,79 @@ func checkTexts(t *testing.T, path string, c session.Codec, e session.Entry) (as
 		}
 	}
 	return asked
+}
+
+// TestSearchFindsEveryDialect puts the fixtures of each dialect where its agent would keep them, and looks for the first word
+// of every entry.
+func TestSearchFindsEveryDialect(t *testing.T) {
+	for _, d := range all.Dialects() {
+		t.Run(d.Name(), func(t *testing.T) {
+			home := t.TempDir()
+			env := dialect.Env{Home: home, TempDir: home, WorkDir: home, Zone: time.UTC,
+				Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks}
+			s := New(Options{Dialects: []dialect.Dialect{d}, Env: env,
+				OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) }})
+			if _, ok := d.(dialect.Runs); ok {
+				return // logs of runs are found as runs
+			}
+			roots := d.Layout().Roots(env)
+			fixtures, err := filepath.Glob("../dialect/*/testdata/" + d.Name() + "/*.json*")
+			if err != nil || len(fixtures) == 0 || len(roots) == 0 {
+				return // it has none, or no place of its own
+			}
+			want := map[string]string{} // hits, and the words to find them with
+			for i, path := range fixtures {
+				id := session.ID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))
+				rel := filepath.Join(d.Layout().Dir(env, "/garden"), d.Layout().File(time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), id))
+				if !d.Layout().Owns(filepath.ToSlash(rel)) {
+					continue
+				}
+				to := filepath.Join(roots[0].Sessions, rel)
+				copyFixture(t, path, to)
+				sess, err := s.Open(t.Context(), to, OpenOptions{})
+				if err != nil {
+					continue
+				}
+				for e := range sess.Tree().Entries() {
+					raw, err := e.Raw()
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = searchTexts(sess.dialect.Codec(), e, raw, func(_ index.Field, text string) {
+						if words := strings.Fields(text); len(words) > 0 && want[to+"#"+string(e.ID)] == "" {
+							want[to+"#"+string(e.ID)] = words[0]
+						}
+					})
+				}
+				sess.Close()
+			}
+			for hit, word := range want {
+				res, err := s.Search(t.Context(), `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word)+`"`, SearchOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := false
+				for _, h := range res.Hits {
+					found = found || h.Session != nil && h.Session.Path+"#"+string(h.Entry) == hit
+				}
+				if !found {
+					t.Errorf("%q does not find %s", word, hit)
+				}
+			}
+		})
+	}
+}
+
+func copyFixture(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -29,7 +29,7 @@ const crashDir = "/cache/treeline"
 
 // openOn opens the index on a file system, without waiting for anybody.
 func openOn(fsys durable.FS) *index.Index {
-	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 2000, Wait: func(context.Context, time.Duration) error { return nil }})
+	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 500, Wait: func(context.Context, time.Duration) error { return nil }})
 }
 
 // whole checks that each log that is known is one that was put, with its own signatures or with none that can be read.

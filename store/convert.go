@@ -9,7 +9,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -90,6 +89,8 @@ type conversion struct {
 	head     [][]byte // before the entries
 	carried  []bool   // by passage
 	all      bool     // all passages are: the source has no room for what the target's records need to be made again
+	eased    []bool   // by passage: it is carried for the way back alone; nil as long as nobody asked
+	inner    bool     // it is the way back of another conversion
 	header   bool     // what the session as a whole says is carried
 	loose    []int
 	slot     []byte
@@ -109,19 +110,22 @@ func (v *conversion) crossing(s *Session, to dialect.Composer) *crossing {
 	return c
 }
 
+// translate makes the records, each for itself.
+func (v *conversion) translate() (err error) {
+	v.cross = v.crossing(v.src, v.to)
+	v.cross.leaf = v.opt.Leaf
+	if err = v.cross.run(); err == nil {
+		v.head, err = v.cross.headRecords()
+	}
+	return err
+}
+
 // run makes the new session.
 func (v *conversion) run() (*Session, error) {
-	c := v.crossing(v.src, v.to)
-	c.leaf = v.opt.Leaf
-	v.cross = c
-	err := c.run()
-	if err == nil {
-		v.head, err = c.headRecords()
-	}
-	if err != nil {
+	if err := v.translate(); err != nil {
 		return nil, named(v.src.path, err)
 	}
-	n := c.newOf
+	n := v.cross.newOf
 	dir := v.opt.Dir
 	if dir == "" {
 		dir = v.store.sessionDir(v.to, v.store.absolute(n.CWD))
@@ -196,10 +200,9 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 		if wrong {
 			continue
 		}
-		if w, ok := v.src.dialect.(dialect.Writer); !ok || v.all || !w.Habits().SavedWhole {
-			return nil
+		if more, err := v.easeTheWayBack(sess); err != nil || !more {
+			return named(v.src.path, err)
 		}
-		v.all = true
 	}
 }
 
@@ -315,7 +318,7 @@ func (v *conversion) records() ([][]byte, error) {
 // carries says whether the records of a passage carry what they were made from.
 func (v *conversion) carries(k int) bool {
 	p := v.cross.passages[k]
-	return v.carried[k] || v.all && !p.restored && len(p.entries) > 0 && len(p.records) > 0
+	return v.carried[k] || v.eased != nil && v.eased[k] || v.all && !p.restored && len(p.entries) > 0 && len(p.records) > 0
 }
 
 func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
@@ -377,25 +380,4 @@ func (v *conversion) wholeOrigin() (origin, error) {
 		*o.Slot = carry(v.slot, 0)
 	}
 	return o, err
-}
-
-// sourceHeader is the source's header as it would be written today, nil where it stands in an entry. Of a document that
-// holds the entries it is the rest.
-func (v *conversion) sourceHeader() ([]byte, error) {
-	h := v.src.tree.Header()
-	if h.InEntry || h.Raw == nil {
-		return nil, nil
-	}
-	w, ok := v.src.dialect.(dialect.Writer)
-	if !ok {
-		raw := h.Raw
-		for key, value := range rawjson.Fields(h.Raw) {
-			if v.src.tree.Len() > 0 && rawjson.IsArray(value) {
-				raw = rawjson.Delete(raw, key)
-			}
-		}
-		return raw, nil
-	}
-	raw, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{})
-	return raw, err
 }

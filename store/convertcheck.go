@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -270,4 +271,59 @@ func (v *conversion) report(dst *Session) ConvertReport {
 	r.Losses = v.ledger.sorted()
 	r.Lossless = r.Dropped == 0 && len(v.loose) == 0
 	return r
+}
+
+// easeTheWayBack finds what says the same in both dialects and still could not be converted back without carrying something:
+// the agent would find that in a session that had nothing of the kind. Such passages carry their origin, too. It says
+// whether there are more of them than before.
+func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
+	from, ok := v.src.dialect.(dialect.Composer)
+	switch {
+	case !ok || v.inner || v.all || v.eased != nil:
+		return false, nil
+	case from.Habits().SavedWhole:
+		v.all = true
+		return true, nil
+	}
+	v.eased = make([]bool, len(v.carried))
+	back := &conversion{store: v.store, ctx: v.ctx, src: sess, to: from, opt: v.opt, inner: true}
+	back.opt.Leaf = nil
+	if err := back.translate(); err != nil {
+		return false, err
+	}
+	n := back.cross.newOf
+	again := v.store.waitingSession(memory.New(), memoryName, "", from, born(n), nil, v.opt.Write)
+	defer again.release()
+	if err := back.fill(again, n); err != nil {
+		return false, v.ctx.Err() // whoever converts it back will be told
+	}
+	for k, p := range back.cross.passages {
+		if !p.restored && len(p.entries) > 0 && back.carried[k] {
+			owner := v.owner[p.entries[0]]
+			v.eased[owner] = !v.cross.passages[owner].restored && len(v.cross.passages[owner].entries) > 0
+			more = more || v.eased[owner] && !v.carried[owner]
+		}
+	}
+	return more, nil
+}
+
+// sourceHeader is the source's header as it would be written today, nil where it stands in an entry. Of a document that
+// holds the entries it is the rest.
+func (v *conversion) sourceHeader() ([]byte, error) {
+	h := v.src.tree.Header()
+	if h.InEntry || h.Raw == nil {
+		return nil, nil
+	}
+	w, ok := v.src.dialect.(dialect.Writer)
+	if !ok {
+		raw := h.Raw
+		for key, value := range rawjson.Fields(h.Raw) {
+			if v.src.tree.Len() > 0 && rawjson.IsArray(value) {
+				raw = rawjson.Delete(raw, key)
+			}
+		}
+		return raw, nil
+	}
+	raw, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{})
+	return raw, err
 }

@@ -18,6 +18,8 @@ type finder struct {
 	opt  SearchOptions
 	rows []Row
 	runs []RunRow
+	// changed: the index knows more of runs than before.
+	changed bool
 	// pieces is how many pieces the logs have, with how many of them may have each term. They are counted for ranks alone.
 	pieces int
 	with   []int

@@ -22,6 +22,7 @@ type lookup struct {
 	row    *Row
 	b      backend.Backend
 	sess   *Session // nil until something may match
+	next   int      // the entry behind the last one that was looked at
 	onPath []bool   // nil until something matches
 	hits   []SearchHit
 	texts  []index.Text
@@ -33,7 +34,7 @@ const snippetWidth = 160
 
 // look gives the hits in a log, the last one first: all, or at least limit+1 of the last.
 func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, error) {
-	l.row, l.hits, l.onPath = t.row, nil, nil
+	l.row, l.hits, l.onPath, l.next = t.row, nil, nil, 0
 	defer l.release()
 	var err error
 	dir, _ := t.place()
@@ -155,9 +156,11 @@ func (l *lookup) record(ctx context.Context, data []byte, at int64) error {
 		l.header(h)
 	}
 	end := at + int64(len(data))
-	first := sort.Search(t.Len(), func(i int) bool { return t.At(i).Span.Offset >= at })
-	for i := first; i < t.Len(); i++ {
-		e := t.At(i)
+	if l.next >= t.Len() || t.At(l.next).Span.Offset != at { // it is not the record behind the last one
+		l.next = sort.Search(t.Len(), func(i int) bool { return t.At(i).Span.Offset >= at })
+	}
+	for ; l.next < t.Len(); l.next++ {
+		e := t.At(l.next)
 		if e.Span.End() > end {
 			break
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
@@ -127,9 +126,20 @@ func (f *finder) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {
-		return err
+	if f.opt.Source != "" || f.opt.CWD != "" {
+		if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {
+			return err
+		}
 	}
-	f.rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Err != nil || !f.opt.mayPass(&r) })
+	f.rows = rows[:0]
+	for i := range rows { // rows are large: most stay where they are
+		if r := &rows[i]; r.Err == nil && f.opt.mayPass(r) {
+			if n := len(f.rows); n == i {
+				f.rows = rows[:n+1]
+			} else {
+				f.rows = append(f.rows, *r)
+			}
+		}
+	}
 	return f.listRuns(ctx)
 }

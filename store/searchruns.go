@@ -74,6 +74,9 @@ func (f *finder) listRuns(ctx context.Context) error {
 			return err
 		}
 	}
+	if !f.changed {
+		return nil
+	}
 	return f.s.opt.Index.Commit(context.WithoutCancel(ctx))
 }
 
@@ -109,6 +112,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 		}
 		// At once: the next log takes the signer again.
 		f.s.opt.Index.Put(index.Update{Source: u.Source, Put: []index.Log{signed}})
+		f.changed = true
 	}
 	for _, l := range known.Logs(u.Source) {
 		if !names[l.Name] {
@@ -116,6 +120,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 		}
 	}
 	if len(u.Remove) > 0 {
+		f.changed = true
 		f.s.opt.Index.Put(u)
 	}
 	return nil

@@ -38,9 +38,9 @@ const (
 	top    = 1       // a word without a container
 	full   = 1 << 63 // a word without room
 
-	outermost = top<<1 | object              // an object
-	inner     = outermost<<1 | object        // an object in an object
-	listed    = (outermost<<1|0)<<1 | object // an object in a list in an object
+	outermost = top<<1 | object       // an object
+	inner     = outermost<<1 | object // an object in an object
+	listed    = outermost<<2 | object // an object in a list in an object
 )
 
 // outer has the words that are full.

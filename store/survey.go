@@ -82,13 +82,15 @@ func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, 
 }
 
 // racy says whether a log that was changed at that time may be changed again without another time. Clocks of file systems
-// move in steps: of some milliseconds, where the time has a fraction, and of up to two seconds otherwise.
+// move in steps: of some milliseconds, where the time has a fraction, and of up to two seconds otherwise. A clock may be
+// ahead of ours; a time far in the future was made up, and a change would give the log another one.
 func racy(changed, now time.Time) bool {
 	step := 50 * time.Millisecond
 	if changed.Nanosecond() == 0 {
 		step = 2 * time.Second
 	}
-	return now.Sub(changed) < step
+	age := now.Sub(changed)
+	return age < step && age > -time.Hour
 }
 
 // idsOf deals out the hashes of ids to the chunks. An entry without text belongs to the chunk before it.

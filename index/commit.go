@@ -169,6 +169,10 @@ func (x *Index) write(next *Catalogue) error {
 		}
 		_, err = f.Write(x.sigs.held[begin:end])
 	}
+	if err != nil {
+		// A disk that is full is not kept so by what is of no use.
+		_ = f.Truncate(next.signatures)
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 // space is one space, with … where something was left out. The marks are moved along, still counted in bytes; those that
 // are not in the piece are left out.
 func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
-	from, to, marks := 0, len(text), m.Marks
+	from, marks := 0, m.Marks
 	if len(marks) > 0 {
 		// A third of the room stands before the mark: what follows tells more.
 		from = back(text, marks[m.Focus][0], width/3)
@@ -18,7 +18,7 @@ func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 			marks = marks[1:]
 		}
 	}
-	to = forward(text, from, width)
+	to := forward(text, from, width)
 	var b strings.Builder
 	if from > 0 {
 		b.WriteString("…")

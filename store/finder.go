@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
@@ -56,6 +57,8 @@ func (f *finder) backend(dir string) (backend.Backend, error) {
 type target struct {
 	row *Row
 	run *RunRow
+	// last is when the log was last used: nothing in it is newer.
+	last time.Time
 	// spans are the pieces that may match, in order; nil is the whole log.
 	spans []textSpan
 }
@@ -80,14 +83,12 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	}
 	f.with = make([]int, queries[0].Terms())
 	rest := make([][]target, len(queries))
-	for len(all) > 0 && len(hits) <= limit {
+	for len(all) > 0 && !newest(hits, limit, all[0].last) {
 		n := min(size, len(all))
 		lists := f.targets(queries, all[:n], known[:n])
-		found, err := f.walk(ctx, queries[0], lists[0], limit-len(hits))
-		if err != nil {
+		if hits, err = f.walk(ctx, queries[0], lists[0], limit, hits); err != nil {
 			return nil, false, 0, err
 		}
-		hits = append(hits, found...)
 		for k := range queries {
 			rest[k] = append(rest[k], lists[k]...)
 		}
@@ -95,10 +96,11 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	}
 	if len(hits) == 0 && len(queries) > 1 {
 		which = 1
-		if hits, err = f.walk(ctx, queries[1], rest[1], limit); err != nil {
+		if hits, err = f.walk(ctx, queries[1], rest[1], limit, nil); err != nil {
 			return nil, false, 0, err
 		}
 	}
+	slices.SortStableFunc(hits, func(a, b SearchHit) int { return b.at.Compare(a.at) })
 	if f.opt.Rank {
 		weights := f.weights()
 		for i := range hits {
@@ -120,26 +122,44 @@ func (t *target) place() (dir, path string) {
 	return t.row.Source.Root.Sessions, t.row.Path
 }
 
-// logs gives all logs that are searched, newest first, and what the index has of each, nil where it has nothing.
+// newest says whether more hits than wanted are so new that a log that was last used at that time cannot have newer ones.
+func newest(hits []SearchHit, limit int, last time.Time) bool {
+	if len(hits) <= limit {
+		return false
+	}
+	n := 0
+	for i := range hits {
+		if !hits[i].at.Before(last) {
+			n++
+		}
+	}
+	return n > limit
+}
+
+// logs gives all logs that are searched, the one that was used last first, and what the index has of each, nil where it has
+// nothing.
 func (f *finder) logs() (all []target, known []*index.Log) {
 	n := len(f.rows) + len(f.runs)
 	all, known = make([]target, 0, n), make([]*index.Log, 0, n)
-	c := f.s.opt.Index.Catalogue()
-	slices.SortStableFunc(f.runs, func(a, b RunRow) int { return b.Log.Time.Compare(a.Log.Time) })
-	runs := f.runs
-	addRun := func() {
-		l, _ := c.Log(runsKey(runs[0].place), runs[0].Log.Name)
-		all, known, runs = append(all, target{run: &runs[0]}), append(known, l), runs[1:]
-	}
 	for i := range f.rows {
-		r := &f.rows[i]
-		for len(runs) > 0 && runs[0].Log.Time.After(r.When()) {
-			addRun()
+		t := target{row: &f.rows[i], last: f.rows[i].When()}
+		if at, ok := t.row.Active.Time(); ok {
+			t.last = at
 		}
-		all, known = append(all, target{row: r}), append(known, r.kept)
+		all = append(all, t)
 	}
-	for len(runs) > 0 {
-		addRun()
+	for i := range f.runs {
+		all = append(all, target{run: &f.runs[i], last: f.runs[i].Log.Time})
+	}
+	slices.SortStableFunc(all, func(a, b target) int { return b.last.Compare(a.last) })
+	c := f.s.opt.Index.Catalogue()
+	for i := range all {
+		if t := &all[i]; t.run != nil {
+			l, _ := c.Log(runsKey(t.run.place), t.run.Log.Name)
+			known = append(known, l)
+		} else {
+			known = append(known, t.row.kept)
+		}
 	}
 	return all, known
 }
@@ -198,21 +218,21 @@ func (f *finder) weights() []float64 {
 	return weights
 }
 
-// walk looks into logs, several at a time, until more hits are found than wanted. The hits are in the order of the targets.
-func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, limit int) ([]SearchHit, error) {
+// walk looks into logs, several at a time, and adds to the hits, in the order of the targets. It ends when there are more hits
+// than wanted and no newer ones can be in the logs that are left.
+func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, limit int, hits []SearchHit) ([]SearchHit, error) {
 	var (
 		mu      sync.Mutex
 		next    int // the first target that nobody has taken
 		head    int // the first whose hits are not in the list
 		results = map[int][]SearchHit{}
-		hits    []SearchHit
 		failed  error
 		wg      sync.WaitGroup
 	)
 	take := func() int {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(hits) > limit || failed != nil || next == len(targets) {
+		if failed != nil || next == len(targets) || newest(hits, limit, targets[next].last) {
 			return -1
 		}
 		next++

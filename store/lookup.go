@@ -242,14 +242,16 @@ func (l *lookup) take(f index.Field, text string) {
 
 // add keeps a hit, unless its time is not one that is asked for.
 func (l *lookup) add(hit SearchHit, m index.Match) {
-	if l.f.opt.timed() {
-		at, ok := hit.Time.Time()
-		if !ok && l.row != nil {
-			at = l.row.When()
-		}
-		if !l.f.opt.passes(at) {
-			return
-		}
+	var ok bool
+	switch hit.at, ok = hit.Time.Time(); {
+	case ok:
+	case hit.Run != nil:
+		hit.at = hit.Run.Log.Time
+	default:
+		hit.at = l.row.When()
+	}
+	if !l.f.opt.passes(hit.at) {
+		return
 	}
 	hit.Session = l.row
 	hit.Field = l.texts[m.Text].Field

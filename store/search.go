@@ -52,6 +52,8 @@ type SearchHit struct {
 	Marks   [][2]int
 	// Score is set where hits were ranked.
 	Score float64
+
+	at    time.Time // Time, or that of the session
 	found counted
 }
 
@@ -72,8 +74,8 @@ type SearchResult struct {
 	More bool
 }
 
-// Search finds what a query means: see package index. Hits come from the session that was used last to the one that was
-// not used for longest, and in each from its last entry to its first; or, ranked, from the best to the worst.
+// Search finds what a query means: see package index. Hits come from the newest to the oldest, and those of one moment from the
+// last in its log to the first; or, ranked, from the best to the worst.
 //
 // Where nothing is found the plain words of the query are looked for as parts of words.
 func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*SearchResult, error) {
@@ -103,9 +105,6 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 func (o *SearchOptions) passes(at time.Time) bool {
 	return (o.Since.IsZero() || !at.Before(o.Since)) && (o.Until.IsZero() || at.Before(o.Until))
 }
-
-// timed says whether times matter.
-func (o *SearchOptions) timed() bool { return !o.Since.IsZero() || !o.Until.IsZero() }
 
 // mayPass says whether a session may have entries of a time that is asked for.
 func (o *SearchOptions) mayPass(r *Row) bool {

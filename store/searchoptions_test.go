@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,5 +78,59 @@ func TestSearchOptions(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestSearchNewestFirst: sessions that are used by turns are searched by turns, whatever limit ends the search, and whichever of
+// their files was touched last.
+func TestSearchNewestFirst(t *testing.T) {
+	d := newDesk(t)
+	dir := filepath.Join(d.home, ".omp/agent/sessions/-garden")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const turns, sessions = 12, 3
+	begin := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+	at := func(turn, n int) time.Time { return begin.Add(time.Duration(turn*sessions+n) * time.Minute) }
+	var want []string
+	for n := range sessions {
+		log := fmt.Sprintf(`{"type":"session","version":3,"id":"s%d","timestamp":%q,"cwd":"/garden"}`+"\n", n, at(0, n).Format(time.RFC3339))
+		for turn := range turns {
+			parent := "null"
+			if turn > 0 {
+				parent = fmt.Sprintf(`"e%02d-%d"`, turn-1, n)
+			}
+			id := fmt.Sprintf("e%02d-%d", turn, n)
+			log += fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":%q,"message":{"role":"user","content":"a frog"}}`+"\n",
+				id, parent, at(turn, n).Format(time.RFC3339))
+			want = append(want, id)
+		}
+		path := filepath.Join(dir, fmt.Sprintf("s%d.jsonl", n))
+		if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		touched := begin.AddDate(0, 1, -n) // the session that was used first, last
+		if err := os.Chtimes(path, touched, touched); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	for _, limit := range []int{1, 2, 5, turns, turns*sessions - 1, 0} {
+		res, err := d.Search(t.Context(), "frog", store.SearchOptions{Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range res.Hits {
+			got = append(got, string(h.Entry))
+		}
+		expected := want
+		if limit > 0 {
+			expected = want[:limit]
+		}
+		if !slices.Equal(got, expected) || res.More != (limit > 0) {
+			t.Errorf("limit %d: found %q and more %v, want %q", limit, got, res.More, expected)
+		}
 	}
 }

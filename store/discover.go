@@ -142,15 +142,16 @@ func (s *Store) of(cwd string, rows []Row) []Row {
 func shorten(rows []Row) {
 	const least = 8
 	order := make([]int, len(rows))
+	ids := make([]string, len(rows)) // rows are large: to look at one after another is slow
 	for i := range order {
-		order[i] = i
+		order[i], ids[i] = i, string(rows[i].ID)
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(string(rows[a].ID), string(rows[b].ID)) })
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
 	alike := func(k, l int) int { // how many characters two neighbours share
 		if k < 0 || l >= len(order) {
 			return 0
 		}
-		a, b := rows[order[k]].ID, rows[order[l]].ID
+		a, b := ids[order[k]], ids[order[l]]
 		n := 0
 		for n < len(a) && n < len(b) && a[n] == b[n] {
 			n++
@@ -160,7 +161,7 @@ func shorten(rows []Row) {
 	before := 0
 	for k, i := range order {
 		after := alike(k, k+1)
-		id := string(rows[i].ID)
+		id := ids[i]
 		rows[i].Short = id[:min(max(before+1, after+1, least), len(id))]
 		before = after
 	}

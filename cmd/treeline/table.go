@@ -110,7 +110,8 @@ func (t table) cell(out *output, i int, c cell, mark func(string) string) {
 }
 
 func spaces(out *output, n int) {
-	for ; n > 0; n-- {
-		out.WriteByte(' ')
+	const some = "                                                                "
+	for ; n > 0; n -= len(some) {
+		out.WriteString(some[:min(n, len(some))])
 	}
 }

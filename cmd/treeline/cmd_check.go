@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -189,17 +190,17 @@ func printProblem(out *output, list *arrayWriter, p session.Problem, asJSON bool
 		return list.add(p)
 	}
 	st := out.style
-	where := clean(p.File)
+	where := screen.Clean(p.File)
 	if p.Line > 0 {
 		where += fmt.Sprintf(":%d", p.Line)
 	}
-	message := oneLine(p.Message, 0)
+	message := screen.OneLine(p.Message, 0)
 	if p.Line > 0 {
 		message += st.dim(fmt.Sprintf(" (byte %d)", p.Offset))
 	}
 	fmt.Fprintf(out, "%s: %s: %s\n", st.bold(where), st.red(string(p.Kind)), message)
 	if p.Advice != "" {
-		fmt.Fprintln(out, st.dim("    "+oneLine(p.Advice, 0)))
+		fmt.Fprintln(out, st.dim("    "+screen.OneLine(p.Advice, 0)))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -112,7 +113,7 @@ func printContext(ctx context.Context, out *output, s *store.Session, c *session
 func stateLines(st style, c *session.Context) []string {
 	var lines []string
 	add := func(name, value string) {
-		lines = append(lines, st.dim(pad(name, 9, false))+" "+oneLine(value, 0))
+		lines = append(lines, st.dim(screen.Pad(name, 9, false))+" "+screen.OneLine(value, 0))
 	}
 	add("thinking", orElse(c.ThinkingLevel, "off"))
 	if len(c.Models) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -49,7 +50,7 @@ func (a *app) convertCommand() *cobra.Command {
 			if why := outcome(r); why != "" {
 				fmt.Fprintf(a.stderr, "treeline: %s\n", why)
 			}
-			_, err = fmt.Fprintln(a.stdout, clean(r.Target.File))
+			_, err = fmt.Fprintln(a.stdout, screen.Clean(r.Target.File))
 			return err
 		},
 		ValidArgsFunction: a.completeSession,

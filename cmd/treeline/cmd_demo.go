@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -108,7 +109,7 @@ func (a *app) demo(ctx context.Context, out *output) (err error) {
 		{"treeline new --cwd .", "begin one: append, branch and label go on from there"},
 		{"treeline check ~/.omp ~/.pi", "is anything damaged? repair mends it"},
 	} {
-		fmt.Fprintf(out, "  %s  %s\n", st.cyan(pad("$ "+next[0], 29, false)), st.dim(next[1]))
+		fmt.Fprintf(out, "  %s  %s\n", st.cyan(screen.Pad("$ "+next[0], 29, false)), st.dim(next[1]))
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (d *demoPlay) say(what, command string) {
 	d.step++
 	st := d.out.style
 	fmt.Fprintln(d.out)
-	for i, line := range wrap(what, max(d.out.width-3, 0)) {
+	for i, line := range screen.Wrap(what, max(d.out.width-3, 0)) {
 		number := "  "
 		if i == 0 {
 			number = st.mark("1;36", fmt.Sprintf("%d.", d.step))
@@ -133,7 +134,7 @@ func (d *demoPlay) say(what, command string) {
 
 // note says something beside the scene.
 func (d *demoPlay) note(text string) {
-	for _, line := range wrap(text, max(d.out.width-3, 0)) {
+	for _, line := range screen.Wrap(text, max(d.out.width-3, 0)) {
 		fmt.Fprintln(d.out, "   "+d.out.style.dim(line))
 	}
 }
@@ -172,7 +173,7 @@ func (d *demoPlay) begin(ctx context.Context) (err error) {
 		return err
 	}
 	for line := range strings.Lines(string(log)) {
-		fmt.Fprintln(d.out, d.out.style.dim("   "+cut(strings.TrimSuffix(line, "\n"), columns)))
+		fmt.Fprintln(d.out, d.out.style.dim("   "+screen.Cut(strings.TrimSuffix(line, "\n"), columns)))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -84,7 +85,7 @@ func (a *app) printGC(ctx context.Context, r store.GCReport, opt store.GCOptions
 			return writeJSON(out, j)
 		}
 		for _, b := range r.Unused {
-			fmt.Fprintf(out, "%s  %s\n", pad(byteSize(b.Size), 8, true), clean(b.Path))
+			fmt.Fprintf(out, "%s  %s\n", screen.Pad(byteSize(b.Size), 8, true), screen.Clean(b.Path))
 		}
 		done := "would be removed"
 		if r.Applied {
@@ -100,7 +101,7 @@ func (a *app) printGC(ctx context.Context, r store.GCReport, opt store.GCOptions
 		return err
 	}
 	for _, o := range r.Obstacles {
-		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(o.Error()))
+		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(o.Error()))
 	}
 	switch {
 	case len(r.Missing) > 0 && !opt.ForgetMissing:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/screen"
 )
 
 func (a *app) historyAddCommand() *cobra.Command {
@@ -121,7 +122,7 @@ func (a *app) printImport(ctx context.Context, r treeline.HistoryImport, asJSON 
 	}
 	if len(r.Failed) > 0 {
 		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s\n",
-			counted(len(r.Failed), "file", "files"), clean(r.Failed[0]))
+			counted(len(r.Failed), "file", "files"), screen.Clean(r.Failed[0]))
 	}
 	return err
 }

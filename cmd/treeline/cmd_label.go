@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -84,7 +85,7 @@ func (a *app) printLabel(cmd *cobra.Command, ref, entry string, asJSON bool) err
 		return writeJSON(a.stdout, j)
 	}
 	if label != "" {
-		_, err = fmt.Fprintln(a.stdout, clean(label))
+		_, err = fmt.Fprintln(a.stdout, screen.Clean(label))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -184,7 +185,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 // lsRows gives the rows that filters choose from: those of the catalogue or, of a folder that is no source of this machine
 // or is to be read as something else than it is, those of a list that is made for the occasion.
 func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *store.Filter) ([]store.Row, *store.Store, error) {
-	problem := func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
+	problem := func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error())) }
 	var roots []string
 	if f.root != "" {
 		if err := mustBeDir(f.root); err != nil {
@@ -218,10 +219,10 @@ func (a *app) notListed(filter store.Filter, listed int, bad []string) {
 	if len(bad) > 0 {
 		more := ""
 		if len(bad) > 1 {
-			more = ", " + ellipsis
+			more = ", " + screen.Ellipsis
 		}
 		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s%s\n",
-			counted(len(bad), "file", "files"), clean(bad[0]), more)
+			counted(len(bad), "file", "files"), screen.Clean(bad[0]), more)
 	}
 	narrowed := filter
 	narrowed.CWD = ""
@@ -230,7 +231,7 @@ func (a *app) notListed(filter store.Filter, listed int, bad []string) {
 	case narrowed != store.Filter{}:
 		fmt.Fprintf(a.stderr, "treeline: no sessions fit\n")
 	case filter.CWD != "":
-		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", clean(filter.CWD))
+		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", screen.Clean(filter.CWD))
 	default:
 		fmt.Fprintf(a.stderr, "treeline: no sessions found\n")
 	}

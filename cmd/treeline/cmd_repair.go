@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -105,9 +106,9 @@ func (a *app) printPlan(ctx context.Context, p *store.RepairPlan, asJSON bool) e
 		n := p.Changes()
 		switch {
 		case p.Backup != "":
-			fmt.Fprintf(out, "%s done; the file as it was is %s\n", counted(n, "repair", "repairs"), clean(p.Backup))
+			fmt.Fprintf(out, "%s done; the file as it was is %s\n", counted(n, "repair", "repairs"), screen.Clean(p.Backup))
 			if p.Aside != "" {
-				fmt.Fprintf(out, "what was taken out is in %s\n", clean(p.Aside))
+				fmt.Fprintf(out, "what was taken out is in %s\n", screen.Clean(p.Aside))
 			}
 		case n > 0:
 			fmt.Fprintf(out, "%s to do; nothing was changed yet: --apply does it\n", counted(n, "repair", "repairs"))

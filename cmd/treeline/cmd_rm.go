@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 	"golang.org/x/term"
 )
@@ -125,7 +126,7 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 		if asJSON {
 			err = writeJSON(a.stdout, newTrashedJSON(t))
 		} else {
-			_, err = fmt.Fprintf(a.stdout, "%s is in the trash; 'treeline rm --undo %s' puts it back\n", clean(path), clean(t.ID))
+			_, err = fmt.Fprintf(a.stdout, "%s is in the trash; 'treeline rm --undo %s' puts it back\n", screen.Clean(path), screen.Clean(t.ID))
 		}
 		if err != nil {
 			return err
@@ -140,7 +141,7 @@ func (a *app) confirm(paths []string) bool {
 		return true
 	}
 	for _, path := range paths {
-		fmt.Fprintf(a.stderr, "%s\n", clean(path))
+		fmt.Fprintf(a.stderr, "%s\n", screen.Clean(path))
 	}
 	return a.ask(fmt.Sprintf("Move %s to the trash?", counted(len(paths), "session", "sessions")))
 }
@@ -170,7 +171,7 @@ func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) 
 	if asJSON {
 		return writeJSON(a.stdout, newTrashedJSON(t))
 	}
-	_, err = fmt.Fprintln(a.stdout, clean(t.From))
+	_, err = fmt.Fprintln(a.stdout, screen.Clean(t.From))
 	return err
 }
 
@@ -208,7 +209,7 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 	for _, t := range items {
 		size += t.Size
 		if !yes {
-			fmt.Fprintf(a.stderr, "%s  %s  %s\n", t.Time.Local().Format("2006-01-02 15:04"), clean(t.ID), oneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns))
+			fmt.Fprintf(a.stderr, "%s  %s  %s\n", t.Time.Local().Format("2006-01-02 15:04"), screen.Clean(t.ID), screen.OneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns))
 		}
 	}
 	what := fmt.Sprintf("%s, %s", counted(len(items), "session", "sessions"), byteSize(size))
@@ -259,8 +260,8 @@ func (a *app) listTrash(ctx context.Context, s *store.Store, asJSON bool) error 
 			{name: "SIZE", right: true, mark: same}, {name: "ID", mark: st.yellow},
 		}
 		for _, t := range items {
-			rows.add(t.Time.Local().Format("2006-01-02 15:04"), tilde(oneLine(t.CWD, 0), home),
-				oneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns), byteSize(t.Size), oneLine(t.ID, 60))
+			rows.add(t.Time.Local().Format("2006-01-02 15:04"), tilde(screen.OneLine(t.CWD, 0), home),
+				screen.OneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns), byteSize(t.Size), screen.OneLine(t.ID, 60))
 		}
 		if out.width > 0 {
 			rows.fit(out.width)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -76,10 +77,10 @@ func (a *app) openRun(ctx context.Context, ref string) (*store.Run, error) {
 	}
 	for i, p := range r.Problems() {
 		if i == mostProblems {
-			fmt.Fprintf(a.stderr, "treeline: and %d more problems; 'treeline check %s' lists them\n", len(r.Problems())-i, clean(path))
+			fmt.Fprintf(a.stderr, "treeline: and %d more problems; 'treeline check %s' lists them\n", len(r.Problems())-i, screen.Clean(path))
 			break
 		}
-		fmt.Fprintf(a.stderr, "treeline: %s: %s\n", clean(path), clean(p.String()))
+		fmt.Fprintf(a.stderr, "treeline: %s: %s\n", screen.Clean(path), screen.Clean(p.String()))
 	}
 	return r, nil
 }
@@ -109,7 +110,7 @@ func (a *app) completeRun(cmd *cobra.Command, given []string, _ string) ([]strin
 	list := []string{"@last\tthe newest"}
 	for _, r := range rows[:min(len(rows), 50)] {
 		if r.Err == nil {
-			list = append(list, r.Header.RunID+"\t"+oneLine(r.Prompt, 60))
+			list = append(list, r.Header.RunID+"\t"+screen.OneLine(r.Prompt, 60))
 		}
 	}
 	return list, cobra.ShellCompDirectiveDefault
@@ -199,14 +200,14 @@ func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (se
 }
 
 func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOptions, asJSON bool) error {
-	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
+	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error())) }
 	rows, err := s.Runs(ctx, opt)
 	if err != nil {
 		return err
 	}
 	good := slices.DeleteFunc(rows, func(r store.RunRow) bool {
 		if r.Err != nil {
-			fmt.Fprintf(a.stderr, "treeline: %s: %s\n", clean(r.Path), clean(r.Err.Error()))
+			fmt.Fprintf(a.stderr, "treeline: %s: %s\n", screen.Clean(r.Path), screen.Clean(r.Err.Error()))
 		}
 		return r.Err != nil
 	})
@@ -226,7 +227,7 @@ func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOption
 		case opt.CWD != "":
 			what = "no runs for " + opt.CWD + "; --all lists every directory"
 		}
-		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(what))
+		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(what))
 	}
 	return err
 }
@@ -286,8 +287,8 @@ func (a *app) runTable(out *output, rows []store.RunRow) {
 			}
 		}
 		id := r.Header.SessionID
-		t.add(when, orElse(tilde(oneLine(r.CWD(), 0), a.home()), "-"), orElse(oneLine(r.Prompt, titleColumns), "-"),
-			orElse(oneLine(r.Outcome, 20), "(open)"), byteSize(r.Log.Size), orElse(oneLine(id[:min(len(id), 8)], 0), "-"), oneLine(r.Short, 40))
+		t.add(when, orElse(tilde(screen.OneLine(r.CWD(), 0), a.home()), "-"), orElse(screen.OneLine(r.Prompt, titleColumns), "-"),
+			orElse(screen.OneLine(r.Outcome, 20), "(open)"), byteSize(r.Log.Size), orElse(screen.OneLine(id[:min(len(id), 8)], 0), "-"), screen.OneLine(r.Short, 40))
 	}
 	if out.width > 0 {
 		t.fit(out.width)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -79,7 +80,7 @@ func printReport(out *output, r *runlog.Report) error {
 		words = append(words, "session "+r.SessionID)
 	}
 	words = append(words, strconv.FormatFloat(r.Seconds, 'f', 1, 64)+" s")
-	fmt.Fprintln(out, st.bold(oneLine(strings.Join(words, " · "), 0)))
+	fmt.Fprintln(out, st.bold(screen.OneLine(strings.Join(words, " · "), 0)))
 	fmt.Fprintf(out, "%s, %s, %s, %s (%d failed), %s\n", counted(r.Requests, "request", "requests"), counted(r.Responses, "response", "responses"),
 		counted(r.ToolCalls, "tool call", "tool calls"), counted(r.ToolOutputs, "output", "outputs"), r.ToolErrors, counted(r.Events, "event", "events"))
 	for _, t := range append(r.Models, r.Tokens) {
@@ -90,11 +91,11 @@ func printReport(out *output, r *runlog.Report) error {
 		if t.Cached > 0 {
 			cached = " (" + grouped(t.Cached) + " cached)"
 		}
-		fmt.Fprintf(out, "tokens of %s: %s in%s, %s out, %s in all\n", orElse(oneLine(t.Model, 60), "all models"),
+		fmt.Fprintf(out, "tokens of %s: %s in%s, %s out, %s in all\n", orElse(screen.OneLine(t.Model, 60), "all models"),
 			grouped(t.Input), cached, grouped(t.Output), grouped(t.Total))
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintf(out, "%s %s: %s\n", st.red("fault"), p.Kind, oneLine(p.String(), 0))
+		fmt.Fprintf(out, "%s %s: %s\n", st.red("fault"), p.Kind, screen.OneLine(p.String(), 0))
 	}
 	notes := 0
 	for _, f := range r.Findings {
@@ -107,7 +108,7 @@ func printReport(out *output, r *runlog.Report) error {
 		if f.Line > 0 {
 			where = fmt.Sprintf("line %d: ", f.Line)
 		}
-		fmt.Fprintf(out, "%s %s: %s%s\n", what, f.Kind, where, oneLine(f.Message, 0))
+		fmt.Fprintf(out, "%s %s: %s%s\n", what, f.Kind, where, screen.OneLine(f.Message, 0))
 	}
 	_, err := fmt.Fprintf(out, "%s, %s\n", counted(r.Faults(), "fault", "faults"), counted(notes, "note", "notes"))
 	return err
@@ -175,13 +176,13 @@ func printSteps(out *output, steps []runlog.Step, first runlog.Step, differ bool
 			fmt.Fprintln(out, st.dim("= "+s.Name))
 			continue
 		}
-		fmt.Fprintln(out, st.red("≠ "+s.Name)+"  "+oneLine(stepText(s), 0))
+		fmt.Fprintln(out, st.red("≠ "+s.Name)+"  "+screen.OneLine(stepText(s), 0))
 	}
 	if !differ {
 		fmt.Fprintln(out, "the runs are equal")
 		return
 	}
-	fmt.Fprintln(out, oneLine(fmt.Sprintf("first difference: %s, %s", first.Name, stepText(first)), 0))
+	fmt.Fprintln(out, screen.OneLine(fmt.Sprintf("first difference: %s, %s", first.Name, stepText(first)), 0))
 }
 
 func stepText(s runlog.Step) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -175,7 +176,7 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 // begun tells which run it is.
 func (c *recording) begun() error {
 	if !c.f.json {
-		_, err := fmt.Fprintln(c.a.stdout, clean(c.r.Path()))
+		_, err := fmt.Fprintln(c.a.stdout, screen.Clean(c.r.Path()))
 		return err
 	}
 	return writeJSON(c.a.stdout, struct {
@@ -248,7 +249,7 @@ func (c *recording) acknowledge(w runlog.Written) error {
 	if c.f.json {
 		return writeJSON(c.a.stdout, j)
 	}
-	text := fmt.Sprintf("%d %s", j.Line, clean(j.Type))
+	text := fmt.Sprintf("%d %s", j.Line, screen.Clean(j.Type))
 	if j.Seq != nil {
 		text += fmt.Sprintf(" %d", *j.Seq)
 	}
@@ -261,7 +262,7 @@ func (c *recording) refuse(err error) error {
 	if c.f.json {
 		return writeJSON(c.a.stdout, ackJSON{Line: c.n, Error: err.Error()})
 	}
-	fmt.Fprintf(c.a.stderr, "treeline: line %d: %s\n", c.n, clean(err.Error()))
+	fmt.Fprintf(c.a.stderr, "treeline: line %d: %s\n", c.n, screen.Clean(err.Error()))
 	return nil
 }
 

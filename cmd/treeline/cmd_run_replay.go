@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -112,7 +113,7 @@ func (t *transcript) exchange(x runlog.Exchange, request, response []byte) error
 	}
 	model := orElse(rawjson.Str(rawjson.Get(request, "input"), "model"), rawjson.Str(rawjson.Get(request, "model"), "name"))
 	t.header(speech, st.mark("1;35", fmt.Sprintf("━━ request %d", x.Seq)),
-		st.dim("· "+counted(len(sent), "message", "messages")+" · "+oneLine(orElse(model, "?"), 60)))
+		st.dim("· "+counted(len(sent), "message", "messages")+" · "+screen.OneLine(orElse(model, "?"), 60)))
 	if at := runlog.Late(sent, received); at < len(sent) {
 		t.line(indent + st.yellow(fmt.Sprintf("from message %d on it holds what was only answered: it was written down too late", at)))
 	}
@@ -122,7 +123,7 @@ func (t *transcript) exchange(x runlog.Exchange, request, response []byte) error
 		return nil
 	}
 	stop := rawjson.Str(rawjson.Get(response, "output"), "stop_reason")
-	t.header(speech, st.mark("1;35", fmt.Sprintf("━━ response %d", x.Seq)), st.dim("· "+oneLine(orElse(stop, "?"), 40)))
+	t.header(speech, st.mark("1;35", fmt.Sprintf("━━ response %d", x.Seq)), st.dim("· "+screen.OneLine(orElse(stop, "?"), 40)))
 	t.messages(received)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 )
 
@@ -212,7 +213,7 @@ func (p *player) tell(line string, v any) error {
 	if p.json {
 		return writeJSON(p.a.stdout, v)
 	}
-	_, err := fmt.Fprintln(p.a.stdout, oneLine(line, 0))
+	_, err := fmt.Fprintln(p.a.stdout, screen.OneLine(line, 0))
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -93,9 +94,9 @@ func (a *app) play(ctx context.Context, out *output, r *store.Run, all bool) err
 		case *runlog.AgentEvent:
 			t.event(b, all)
 		case *runlog.RunError:
-			t.header(note, st.red("✗ "+oneLine(b.Error.Name+": "+b.Error.Message, 200)))
+			t.header(note, st.red("✗ "+screen.OneLine(b.Error.Name+": "+b.Error.Message, 200)))
 		case *runlog.RunEnd:
-			t.header(note, st.bold("■ "+oneLine(b.Outcome, 40)), st.dim(t.when(timeOf(b.Time))))
+			t.header(note, st.bold("■ "+screen.OneLine(b.Outcome, 40)), st.dim(t.when(timeOf(b.Time))))
 		}
 		if _, err := out.Write(nil); err != nil { // a reader that went away
 			return err
@@ -126,7 +127,7 @@ func runAbout(out *output, h runlog.Header) []string {
 	if h.Model != nil && h.Model.Name != "" {
 		words = append(words, h.Model.Name)
 	}
-	return []string{out.style.dim(oneLine(strings.Join(append(words, h.StartedAt), " · "), 0))}
+	return []string{out.style.dim(screen.OneLine(strings.Join(append(words, h.StartedAt), " · "), 0))}
 }
 
 // event prints one event, its number first.
@@ -155,16 +156,16 @@ func (t *transcript) event(b *runlog.AgentEvent, all bool) {
 			s = string(result)
 		}
 		list := lines(s)
-		head(st.dim("← " + oneLine(rawjson.Str(e, "tool"), 40)))
+		head(st.dim("← " + screen.OneLine(rawjson.Str(e, "tool"), 40)))
 		for i, line := range list {
 			if i == foldedLines && !all {
 				t.line("    " + indent + st.dim(counted(len(list)-i, "more line", "more lines")))
 				break
 			}
-			t.line("    " + indent + oneLine(line, foldedWidth))
+			t.line("    " + indent + screen.OneLine(line, foldedWidth))
 		}
 	default:
-		what := orElse(oneLine(kind, 40), "?")
+		what := orElse(screen.OneLine(kind, 40), "?")
 		if runlog.IsCompaction(e) {
 			what = "━━ " + what
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -132,7 +133,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 			return err
 		}
 	}
-	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error())) }
+	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error())) }
 	s, err := a.store()
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func printHits(out *output, hits []store.SearchHit, home string) {
 		h := &hits[i]
 		words := []string{st.yellow(hitRef(h, true)), st.cyan(hitWho(h)), hitWhen(h, out.width > 0, now)}
 		if h.Label != "" {
-			words = append(words, "["+oneLine(h.Label, 40)+"]")
+			words = append(words, "["+screen.OneLine(h.Label, 40)+"]")
 		}
 		if !h.OnPath {
 			words = append(words, st.red("abandoned branch"))
@@ -199,7 +200,7 @@ func hitRef(h *store.SearchHit, short bool) string {
 		if short {
 			id = h.Run.Short
 		}
-		return oneLine("run "+id, 0)
+		return screen.OneLine("run "+id, 0)
 	}
 	id := string(h.Session.ID)
 	if short {
@@ -208,7 +209,7 @@ func hitRef(h *store.SearchHit, short bool) string {
 	if h.Entry != "" {
 		id += "#" + string(h.Entry)
 	}
-	return oneLine(id, 0)
+	return screen.OneLine(id, 0)
 }
 
 // hitWho says whose words they are.
@@ -221,7 +222,7 @@ func hitWho(h *store.SearchHit) string {
 	case h.Role != session.RoleNone:
 		return h.Role.String()
 	}
-	return oneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
+	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
 }
 
 func hitWhen(h *store.SearchHit, relative bool, now time.Time) string {
@@ -238,9 +239,9 @@ func hitWhen(h *store.SearchHit, relative bool, now time.Time) string {
 // hitPlace says what session it is.
 func hitPlace(h *store.SearchHit, home string) string {
 	if h.Run != nil {
-		return tilde(oneLine(h.Run.CWD(), 60), home)
+		return tilde(screen.OneLine(h.Run.CWD(), 60), home)
 	}
-	words := []string{tilde(oneLine(h.Session.CWD, 60), home), oneLine(orElse(strings.TrimSpace(h.Session.Title), h.Session.Prompt), 60)}
+	words := []string{tilde(screen.OneLine(h.Session.CWD, 60), home), screen.OneLine(orElse(strings.TrimSpace(h.Session.Title), h.Session.Prompt), 60)}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 
@@ -249,15 +250,15 @@ func marked(st style, text string, marks [][2]int) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range marks {
-		b.WriteString(clean(text[at:m[0]]))
-		if word := clean(text[m[0]:m[1]]); st.on {
+		b.WriteString(screen.Clean(text[at:m[0]]))
+		if word := screen.Clean(text[m[0]:m[1]]); st.on {
 			b.WriteString(st.mark("1;31", word))
 		} else {
 			b.WriteString("«" + word + "»")
 		}
 		at = m[1]
 	}
-	b.WriteString(clean(text[at:]))
+	b.WriteString(screen.Clean(text[at:]))
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -120,7 +121,7 @@ func (a *app) about(s *store.Session, out *output) []string {
 	st := out.style
 	var lines []string
 	if title := titleOf(s); title != "" {
-		lines = append(lines, st.bold(cut(title, out.width)))
+		lines = append(lines, st.bold(screen.Cut(title, out.width)))
 	}
 	if h.ID == "" {
 		return append(lines, st.dim(s.Dialect().Name()+" · empty file"))
@@ -129,11 +130,11 @@ func (a *app) about(s *store.Session, out *output) []string {
 	if at, ok := h.Timestamp.Time(); ok {
 		when = at.In(time.Local).Format("2006-01-02 15:04")
 	}
-	name := oneLine(string(h.ID), 60)
-	cwd := tilde(oneLine(h.CWD, 0), a.home())
+	name := screen.OneLine(string(h.ID), 60)
+	cwd := tilde(screen.OneLine(h.CWD, 0), a.home())
 	const dots = len(" · ")
 	if out.width > 0 {
-		cwd = cutPath(cwd, max(out.width-displayWidth(s.Dialect().Name()+name+when)-3*dots, 12))
+		cwd = screen.CutPath(cwd, max(out.width-displayWidth(s.Dialect().Name()+name+when)-3*dots, 12))
 	}
 	words := slices.DeleteFunc([]string{s.Dialect().Name(), name, cwd, when}, func(w string) bool { return w == "" })
 	return append(lines, st.dim(strings.Join(words, " · ")))
@@ -155,7 +156,7 @@ func titleOf(s *store.Session) string {
 		}
 		break
 	}
-	return oneLine(title, 200)
+	return screen.OneLine(title, 200)
 }
 
 // blobSizes looks blobs up, each once, and keeps what is wrong with them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -51,7 +52,7 @@ func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON 
 	})
 	if hidden == len(list) && !asJSON {
 		fmt.Fprintf(a.stderr, "treeline: no agent has sessions here; --all shows where they would be, %s can name other places\n",
-			clean(treeline.ConfigPath(a.home(), a.getenv)))
+			screen.Clean(treeline.ConfigPath(a.home(), a.getenv)))
 	}
 	for _, s := range list {
 		if s.Err != nil {
@@ -83,7 +84,7 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 				newest = ago(s.Newest.Local(), now)
 			}
 		}
-		t.add(s.Dialect.Name(), tilde(oneLine(s.Root.Sessions, 0), home), sessions, size, newest, oneLine(string(s.Why), 0))
+		t.add(s.Dialect.Name(), tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
 	}
 	if hidden < len(list) {
 		t.write(out)

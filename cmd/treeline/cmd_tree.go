@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -173,8 +174,8 @@ func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 		b.WriteString(st.dim(strings.Repeat("│ ", depth)))
 	}
 	b.WriteString(d.sign(e, root) + " ")
-	id := pad(oneLine(string(e.ID), 40), 8, false)
-	word := pad(oneLine(v.word(), 24), 10, false)
+	id := screen.Pad(screen.OneLine(string(e.ID), 40), 8, false)
+	word := screen.Pad(screen.OneLine(v.word(), 24), 10, false)
 	if !d.active[e.Index] {
 		id, word = st.dim(id), st.dim(word)
 	} else {
@@ -186,13 +187,13 @@ func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 	if d.out.width > 0 {
 		most = max(d.out.width-displayWidth(b.String())-displayWidth(end), 10)
 	}
-	text := cut(fromHere(v.line(most+2*len(d.cwd)), d.cwd), most)
+	text := screen.Cut(fromHere(v.line(most+2*len(d.cwd)), d.cwd), most)
 	if root && e.Parent != "" {
-		why := "(parent " + oneLine(string(e.Parent), 40) + " is missing) "
+		why := "(parent " + screen.OneLine(string(e.Parent), 40) + " is missing) "
 		if _, ok := d.tree.Lookup(e.Parent); ok {
 			why = "(its parents run in a circle) "
 		}
-		text = cut(why+text, most)
+		text = screen.Cut(why+text, most)
 	}
 	if !d.active[e.Index] {
 		text = st.dim(text)
@@ -220,7 +221,7 @@ func (d *drawing) marks(e session.Entry) string {
 	st := d.out.style
 	s := ""
 	if l := d.tree.Label(e.ID); l != "" {
-		s += "  " + st.yellow("⚑ "+oneLine(l, 40))
+		s += "  " + st.yellow("⚑ "+screen.OneLine(l, 40))
 	}
 	if e.Index == d.leaf {
 		s += "  " + st.mark("1;32", "◀ leaf")

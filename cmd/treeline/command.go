@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -54,10 +55,10 @@ const mostProblems = 10
 func (a *app) problems(list []session.Problem) {
 	for i, p := range list {
 		if i == mostProblems {
-			fmt.Fprintf(a.stderr, "treeline: and %d more problems; 'treeline check %s' lists them\n", len(list)-i, clean(p.File))
+			fmt.Fprintf(a.stderr, "treeline: and %d more problems; 'treeline check %s' lists them\n", len(list)-i, screen.Clean(p.File))
 			return
 		}
-		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(p.String()))
+		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(p.String()))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -31,7 +32,7 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 			break
 		}
 		if r.OK {
-			list = append(list, string(r.ID)+"\t"+oneLine(orElse(r.Title, r.Prompt), 60))
+			list = append(list, string(r.ID)+"\t"+screen.OneLine(orElse(r.Title, r.Prompt), 60))
 		}
 	}
 	return list, cobra.ShellCompDirectiveDefault

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -84,31 +85,31 @@ func (v view) line(most int) string {
 	case session.Message:
 		return partsLine(v.parts, most)
 	case session.ThinkingLevelChange:
-		return orElse(oneLine(b.Level, most), "off")
+		return orElse(screen.OneLine(b.Level, most), "off")
 	case session.ModelChange:
-		return oneLine(modelText(b), most)
+		return screen.OneLine(modelText(b), most)
 	case session.Compaction:
-		return oneLine(orElse(b.ShortSummary, b.Summary), most)
+		return screen.OneLine(orElse(b.ShortSummary, b.Summary), most)
 	case session.BranchSummary:
-		return oneLine(b.Summary, most)
+		return screen.OneLine(b.Summary, most)
 	case session.Custom:
-		return oneLine(b.Type+" "+shortJSON(b.Data, most), most)
+		return screen.OneLine(b.Type+" "+shortJSON(b.Data, most), most)
 	case session.CustomMessage:
-		return oneLine(b.Type+": "+partsLine(v.parts, most), most)
+		return screen.OneLine(b.Type+": "+partsLine(v.parts, most), most)
 	case session.Label:
-		return oneLine(labelText(b), most)
+		return screen.OneLine(labelText(b), most)
 	case session.TTSRInjection:
-		return oneLine(strings.Join(b.Rules, ", "), most)
+		return screen.OneLine(strings.Join(b.Rules, ", "), most)
 	case session.SessionInit:
-		return oneLine(orElse(b.Task, b.SystemPrompt), most)
+		return screen.OneLine(orElse(b.Task, b.SystemPrompt), most)
 	case session.ModeChange:
-		return oneLine(b.Mode+" "+shortJSON(b.Data, most), most)
+		return screen.OneLine(b.Mode+" "+shortJSON(b.Data, most), most)
 	case session.SessionInfo:
-		return orElse(oneLine(b.Name, most), "(none)")
+		return orElse(screen.OneLine(b.Name, most), "(none)")
 	case session.Leaf:
-		return oneLine(orElse(string(b.Target), "before the first entry"), most)
+		return screen.OneLine(orElse(string(b.Target), "before the first entry"), most)
 	case session.ContextEdit:
-		return oneLine(editText(b), most)
+		return screen.OneLine(editText(b), most)
 	case session.Opaque:
 		return shortJSON(b.JSON, most)
 	}
@@ -150,9 +151,9 @@ func partsLine(parts []session.Part, most int) string {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Text:
-			words = append(words, oneLine(p.Text, most))
+			words = append(words, screen.OneLine(p.Text, most))
 		case session.Thinking:
-			thinking = orElse(thinking, oneLine(p.Text, most))
+			thinking = orElse(thinking, screen.OneLine(p.Text, most))
 		case session.ToolCall:
 			calls = append(calls, callLine(p, most))
 		case session.ToolResult:
@@ -170,7 +171,7 @@ func partsLine(parts []session.Part, most int) string {
 	if strings.TrimSpace(text) == "" && thinking != "" {
 		text = "(thinking) " + thinking
 	}
-	return oneLine(text, most)
+	return screen.OneLine(text, most)
 }
 
 func resultLine(r session.ToolResult, most int) string {
@@ -183,14 +184,14 @@ func resultLine(r session.ToolResult, most int) string {
 
 func opaqueLine(p session.OpaquePart, most int) string {
 	if s, ok := rawjson.Unquote(p.JSON); ok {
-		return p.Type + ": " + oneLine(s, most)
+		return p.Type + ": " + screen.OneLine(s, most)
 	}
 	return "[" + orElse(p.Type, "?") + "]"
 }
 
 // callLine is a tool call in short: its name, and what it is about.
 func callLine(c session.ToolCall, most int) string {
-	return oneLine(orElse(c.Name, "?")+" "+shortJSON(c.Arguments, most), most)
+	return screen.OneLine(orElse(c.Name, "?")+" "+shortJSON(c.Arguments, most), most)
 }
 
 // telling are the members that say what a call is about; the first of them that is there needs no name.
@@ -209,16 +210,16 @@ func shortJSON(value []byte, most int) string {
 		return ""
 	}
 	if s, ok := rawjson.Unquote(value); ok {
-		return oneLine(s, most)
+		return screen.OneLine(s, most)
 	}
 	if !rawjson.IsObject(value) {
-		return oneLine(string(value), most)
+		return screen.OneLine(string(value), most)
 	}
 	var words []string
 	first := ""
 	for _, key := range telling {
 		if s, ok := rawjson.Unquote(rawjson.Get(value, key)); ok && s != "" {
-			first, words = key, append(words, oneLine(s, most))
+			first, words = key, append(words, screen.OneLine(s, most))
 			break
 		}
 	}
@@ -228,14 +229,14 @@ func shortJSON(value []byte, most int) string {
 			continue
 		}
 		if len(words) == enough {
-			words = append(words, ellipsis)
+			words = append(words, screen.Ellipsis)
 			break
 		}
-		text := oneLine(string(member), short)
+		text := screen.OneLine(string(member), short)
 		if s, ok := rawjson.Unquote(member); ok {
-			text = oneLine(s, short)
+			text = screen.OneLine(s, short)
 		}
 		words = append(words, key+"="+text)
 	}
-	return oneLine(strings.Join(words, " "), most)
+	return screen.OneLine(strings.Join(words, " "), most)
 }

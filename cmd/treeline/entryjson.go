@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -128,13 +129,13 @@ func writeJSON(w io.Writer, v any) error {
 
 // harmless escapes characters that clean would too. In JSON they can stand in strings only.
 func harmless(b []byte) []byte {
-	if bytes.IndexFunc(b, dangerous) < 0 {
+	if bytes.IndexFunc(b, screen.Dangerous) < 0 {
 		return b
 	}
 	var out []byte
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
-		if dangerous(r) {
+		if screen.Dangerous(r) {
 			out = fmt.Appendf(out, `\u%04x`, r)
 		} else {
 			out = append(out, b[:n]...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"golang.org/x/term"
 )
@@ -25,7 +26,7 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 		for _, p := range list {
 			text := strings.ReplaceAll(p.Text, "\x00", "") // it would end the prompt
 			if out.width > 0 {
-				text = clean(text)
+				text = screen.Clean(text)
 			}
 			out.WriteString(text)
 			out.WriteByte(0)
@@ -46,7 +47,7 @@ func (a *app) promptTable(out *output, list []treeline.Prompt) {
 	t := table{{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "PROMPT", mark: same}}
 	t.grow(len(list))
 	for _, p := range list {
-		t.add(out.when(p.At), orElse(tilde(oneLine(p.CWD, 0), a.home()), "-"), oneLine(p.Text, out.width))
+		t.add(out.when(p.At), orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"), screen.OneLine(p.Text, out.width))
 	}
 	if out.width > 0 {
 		t.fit(out.width)
@@ -69,17 +70,17 @@ const mostPlaces = 100
 func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
 	st := out.style
 	for _, p := range list {
-		fmt.Fprintln(out, st.bold(oneLine(p.Text, out.width)))
+		fmt.Fprintln(out, st.bold(screen.OneLine(p.Text, out.width)))
 		uses, err := places.Of(ctx, p.Text, mostPlaces)
 		if err != nil {
 			return err
 		}
 		for _, u := range uses {
-			fmt.Fprintf(out, "    %s  %s  %s  %s\n", st.cyan(out.when(u.At)), st.dim(oneLine(u.Dialect, 0)),
-				st.yellow(oneLine(string(u.Session)+"#"+string(u.Entry), 0)), orElse(tilde(oneLine(u.CWD, 0), a.home()), "-"))
+			fmt.Fprintf(out, "    %s  %s  %s  %s\n", st.cyan(out.when(u.At)), st.dim(screen.OneLine(u.Dialect, 0)),
+				st.yellow(screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0)), orElse(tilde(screen.OneLine(u.CWD, 0), a.home()), "-"))
 		}
 		if len(uses) == 0 {
-			fmt.Fprintf(out, "    %s  %s\n", st.cyan(out.when(p.At)), orElse(tilde(oneLine(p.CWD, 0), a.home()), "-"))
+			fmt.Fprintf(out, "    %s  %s\n", st.cyan(out.when(p.At)), orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"))
 		}
 	}
 	return nil
@@ -136,7 +137,7 @@ func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
 	}
 	digits := len(strconv.Itoa(len(list)))
 	for i := len(list) - 1; i >= 0; i-- { // the newest next to the question
-		fmt.Fprintf(a.stderr, "%*d  %s\n", digits, i+1, oneLine(list[i].Text, width-digits-2))
+		fmt.Fprintf(a.stderr, "%*d  %s\n", digits, i+1, screen.OneLine(list[i].Text, width-digits-2))
 	}
 	line := strings.TrimSpace(a.askLine(fmt.Sprintf("1 to %d, or nothing: ", len(list))))
 	if line == "" || ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -55,5 +56,5 @@ func (i image) String() string {
 	if i.url != "" {
 		words = append(words, i.url)
 	}
-	return "[" + oneLine(strings.Join(words, ", "), 120) + "]"
+	return "[" + screen.OneLine(strings.Join(words, ", "), 120) + "]"
 }

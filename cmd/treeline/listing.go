@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -109,8 +110,8 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int) {
 		if depth != nil && depth[i] > 0 {
 			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title
 		}
-		t.add(when, orElse(tilde(oneLine(r.CWD, 0), home), "-"), title, messages, byteSize(r.Log.Size), r.Dialect.Name(),
-			orElse(oneLine(r.Short, 40), "-"))
+		t.add(when, orElse(tilde(screen.OneLine(r.CWD, 0), home), "-"), title, messages, byteSize(r.Log.Size), r.Dialect.Name(),
+			orElse(screen.OneLine(r.Short, 40), "-"))
 	}
 	if out.width > 0 {
 		t.fit(out.width)
@@ -125,9 +126,9 @@ const titleColumns = 120
 func rowTitle(r *store.Row) string {
 	switch {
 	case strings.TrimSpace(r.Title) != "":
-		return oneLine(r.Title, titleColumns)
+		return screen.OneLine(r.Title, titleColumns)
 	case strings.TrimSpace(r.Prompt) != "":
-		return oneLine(r.Prompt, titleColumns)
+		return screen.OneLine(r.Prompt, titleColumns)
 	case r.Log.Size == 0:
 		return "(empty file)"
 	case r.Messages == 0:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -40,7 +41,7 @@ func (l *live) tell(ctx context.Context, c store.Change) error {
 		// Its name stands before what is said in it. Who is told of a new title sees it there.
 		l.path = ""
 	case store.ChangeProblem:
-		fmt.Fprintf(l.a.stderr, "treeline: %s\n", clean(c.Err.Error()))
+		fmt.Fprintf(l.a.stderr, "treeline: %s\n", screen.Clean(c.Err.Error()))
 	default:
 		l.begin(c)
 		l.t.last = note
@@ -64,12 +65,12 @@ func (l *live) begin(c store.Change) {
 	}
 	l.path = c.Path
 	st := l.out.style
-	id := oneLine(l.short(c), 40)
-	name := oneLine(orElse(strings.TrimSpace(c.Title), c.Prompt), titleColumns)
-	cwd := tilde(oneLine(c.Header.CWD, 0), l.a.home())
+	id := screen.OneLine(l.short(c), 40)
+	name := screen.OneLine(orElse(strings.TrimSpace(c.Title), c.Prompt), titleColumns)
+	cwd := tilde(screen.OneLine(c.Header.CWD, 0), l.a.home())
 	if l.out.width > 0 {
-		name = cut(name, max(l.out.width-displayWidth("━━  "+id), 8))
-		cwd = cutPath(cwd, max(l.out.width-displayWidth("━━   · "+id+name), 12))
+		name = screen.Cut(name, max(l.out.width-displayWidth("━━  "+id), 8))
+		cwd = screen.CutPath(cwd, max(l.out.width-displayWidth("━━   · "+id+name), 12))
 	}
 	line := "━━ " + st.yellow(id)
 	if name != "" {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
 )
 
 // Exit codes: 0 fine, 1 a problem, 2 the command was used wrongly.
@@ -44,7 +45,7 @@ func run(ctx context.Context, a *app, args []string) int {
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted")
 		}
-		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(err.Error()))
+		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error()))
 	}
 	var usage usageError
 	if errors.As(err, &usage) {

@@ -20,6 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -75,7 +76,7 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 }
 
 // notice tells of something that does not fail the command.
-func (a *app) notice(text string) { fmt.Fprintf(a.stderr, "treeline: %s\n", clean(text)) }
+func (a *app) notice(text string) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text)) }
 
 // sessionFlags are the flags of commands that take a session.
 type sessionFlags struct {

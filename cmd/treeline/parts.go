@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -45,7 +46,7 @@ func (t *transcript) opaque(p session.OpaquePart, margin string) {
 		t.text("✗ "+s, margin, st.red)
 		return
 	}
-	t.line(margin + st.dim("["+oneLine(orElse(p.Type, "?"), 60)+"]"))
+	t.line(margin + st.dim("["+screen.OneLine(orElse(p.Type, "?"), 60)+"]"))
 	if t.all {
 		t.text(string(p.JSON), margin+indent, st.dim)
 	}
@@ -54,7 +55,7 @@ func (t *transcript) opaque(p session.OpaquePart, margin string) {
 // call writes a tool call: its name and what it is about on one line.
 func (t *transcript) call(c session.ToolCall, margin string) {
 	st := t.out.style
-	name := oneLine(orElse(c.Name, "?"), 60)
+	name := screen.OneLine(orElse(c.Name, "?"), 60)
 	if t.all {
 		t.line(margin + st.cyan("▸ ") + st.bold(name))
 		t.arguments(c.Arguments, margin+indent+indent)
@@ -65,7 +66,7 @@ func (t *transcript) call(c session.ToolCall, margin string) {
 		most = max(t.out.width-displayWidth(margin)-displayWidth(name)-4, 8)
 	}
 	about := fromHere(shortJSON(c.Arguments, most+2*len(t.cwd)), t.cwd)
-	t.line(margin + st.cyan("▸ ") + st.bold(name) + " " + cut(about, most))
+	t.line(margin + st.cyan("▸ ") + st.bold(name) + " " + screen.Cut(about, most))
 }
 
 // arguments writes all that a tool was told.
@@ -82,7 +83,7 @@ func (t *transcript) arguments(raw session.Raw, margin string) {
 		if !isString {
 			s = string(value)
 		}
-		key = oneLine(key, 60)
+		key = screen.OneLine(key, 60)
 		if !strings.Contains(strings.TrimRight(s, "\n"), "\n") {
 			t.text(key+": "+s, margin, same)
 			continue
@@ -95,7 +96,7 @@ func (t *transcript) arguments(raw session.Raw, margin string) {
 // result writes what a tool answered.
 func (t *transcript) result(r session.ToolResult, margin string) {
 	st := t.out.style
-	name := oneLine(orElse(r.Name, "result"), 60)
+	name := screen.OneLine(orElse(r.Name, "result"), 60)
 	head := st.dim("↳ " + name)
 	if r.IsError {
 		head = st.red("✗ " + name)
@@ -134,7 +135,7 @@ func (t *transcript) folded(s, margin string) {
 	}
 	shown := min(len(list), foldedLines)
 	for _, line := range list[:shown] {
-		t.line(margin + cut(strings.ReplaceAll(line, "\t", "    "), most))
+		t.line(margin + screen.Cut(strings.ReplaceAll(line, "\t", "    "), most))
 	}
 	if more := len(list) - shown; more > 0 {
 		t.line(margin + st.dim("… "+counted(more, "more line", "more lines")))

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/clipperhouse/displaywidth"
+import (
+	"github.com/clipperhouse/displaywidth"
+	"github.com/treeline-dev/treeline/internal/screen"
+)
 
 // column is one column of a table.
 type column struct {
@@ -63,19 +66,19 @@ func (t table) fit(columns int) {
 		project.width = len(project.name)
 		for i := range project.cells {
 			c := &project.cells[i]
-			c.shorten(most, cutPath)
+			c.shorten(most, screen.CutPath)
 			project.width = max(project.width, c.width)
 		}
 	}
 	title.width = max(min(title.width, both-project.width), leastTitle)
 	for i := range title.cells {
-		title.cells[i].shorten(title.width, cut)
+		title.cells[i].shorten(title.width, screen.Cut)
 	}
 }
 
 func (c *cell) shorten(width int, cut func(string, int) string) {
 	if c.width > width {
-		c.text = cut(c.text, width)
+		c.text = screen.Cut(c.text, width)
 		c.width = displaywidth.String(c.text)
 	}
 }

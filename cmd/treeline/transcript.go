@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -62,7 +63,7 @@ func (t *transcript) text(s, margin string, mark func(string) string) {
 		if t.out.width > 0 {
 			width = max(min(t.out.width, widest)-displayWidth(margin), 8)
 		}
-		for _, piece := range wrap(line, width) {
+		for _, piece := range screen.Wrap(line, width) {
 			t.line(margin + mark(piece))
 		}
 	}
@@ -71,7 +72,7 @@ func (t *transcript) text(s, margin string, mark func(string) string) {
 // lines gives the clean lines of a text, without the blank ones at its ends.
 func lines(s string) []string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	return strings.Split(strings.Trim(clean(s), "\n"), "\n")
+	return strings.Split(strings.Trim(screen.Clean(s), "\n"), "\n")
 }
 
 func same(s string) string { return s }
@@ -93,7 +94,7 @@ func (t *transcript) details(v view, more ...string) []string {
 	st := t.out.style
 	words := []string{t.when(v.time)}
 	words = append(words, more...)
-	words = append(words, clean(string(v.ID)))
+	words = append(words, screen.Clean(string(v.ID)))
 	var list []string
 	for _, w := range words {
 		if w != "" {
@@ -106,7 +107,7 @@ func (t *transcript) details(v view, more ...string) []string {
 // flag is the label of an entry.
 func (t *transcript) flag(id session.EntryID) string {
 	if l := t.label(id); l != "" {
-		return t.out.style.yellow("⚑ " + oneLine(l, 60))
+		return t.out.style.yellow("⚑ " + screen.OneLine(l, 60))
 	}
 	return ""
 }
@@ -129,7 +130,7 @@ func (t *transcript) when(at session.Time) string {
 // speaker marks who speaks. The sign in front makes turns easy to find without colours too.
 func (t *transcript) speaker(role string) string {
 	st := t.out.style
-	role = oneLine(role, 40)
+	role = screen.OneLine(role, 40)
 	switch role {
 	case "user":
 		return st.mark("1;36", "❯ user")
@@ -151,11 +152,11 @@ func (t *transcript) entry(v view) {
 			words = append(words, counted(int(n), "token", "tokens")+" before")
 		}
 		if b.FirstKept != "" && b.FirstKept != v.ID {
-			words = append(words, "keeps from "+clean(string(b.FirstKept)))
+			words = append(words, "keeps from "+screen.Clean(string(b.FirstKept)))
 		}
 		t.summary(v, strings.Join(words, " · "), b.Summary)
 	case session.BranchSummary:
-		t.summary(v, "back from a branch · "+clean(orElse(string(b.From), "?")), b.Summary)
+		t.summary(v, "back from a branch · "+screen.Clean(orElse(string(b.From), "?")), b.Summary)
 	case session.CustomMessage:
 		if !b.Display && !t.all {
 			return
@@ -164,7 +165,7 @@ func (t *transcript) entry(v view) {
 		if !b.Display {
 			hidden = "hidden"
 		}
-		t.header(speech, st.yellow("┃ "+oneLine(b.Type, 60)), t.details(v, hidden)...)
+		t.header(speech, st.yellow("┃ "+screen.OneLine(b.Type, 60)), t.details(v, hidden)...)
 		t.parts(v.parts, st.yellow("┃")+" ", true)
 	case session.Label, session.Custom:
 		if t.all {
@@ -192,7 +193,7 @@ func (t *transcript) note(v view) {
 	if t.out.width > 0 {
 		most = min(most, t.out.width-4)
 	}
-	t.header(note, st.dim("┄ "+oneLine(v.word()+" "+v.line(most), most)), t.flag(v.ID))
+	t.header(note, st.dim("┄ "+screen.OneLine(v.word()+" "+v.line(most), most)), t.flag(v.ID))
 }
 
 // summary writes what stands for entries that are not on the path, or that the model no longer sees.
@@ -218,7 +219,7 @@ func (t *transcript) message(v view, m session.Message) {
 	}
 	model := ""
 	if m.Model != "" {
-		model = oneLine(m.Model, 60)
+		model = screen.OneLine(m.Model, 60)
 	}
 	t.header(speech, t.speaker(v.role()), t.details(v, model)...)
 	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
@@ -241,7 +242,7 @@ func (t *transcript) contextMessage(role string, e session.Entry, parts []sessio
 			return
 		}
 	}
-	from := "· " + clean(string(e.ID))
+	from := "· " + screen.Clean(string(e.ID))
 	if e.ID == "" {
 		from = "· said when it goes on here"
 	}
@@ -256,7 +257,7 @@ func (t *transcript) ending(m session.Message) {
 	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse", m.Stop == "tool_calls":
 	case m.Error != "": // said already
 	default:
-		t.line(indent + st.red("✗ ended: "+oneLine(m.Stop, 40)))
+		t.line(indent + st.red("✗ ended: "+screen.OneLine(m.Stop, 40)))
 	}
 	if t.all && m.Usage != nil {
 		u := m.Usage

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -77,9 +78,9 @@ var outcomes = map[store.Policy]string{
 func (a *app) tell(e store.Event, outcome string) {
 	switch {
 	case e.Kind == store.EventForeign && outcome != "":
-		fmt.Fprintf(a.stderr, "treeline: %s: others wrote %s meanwhile; %s\n", clean(e.Path), counted(e.Count, "entry", "entries"), outcome)
+		fmt.Fprintf(a.stderr, "treeline: %s: others wrote %s meanwhile; %s\n", screen.Clean(e.Path), counted(e.Count, "entry", "entries"), outcome)
 	case e.Kind == store.EventRepaired:
-		fmt.Fprintf(a.stderr, "treeline: %s\n", clean(e.Problem.String()))
+		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(e.Problem.String()))
 	}
 }
 
@@ -128,7 +129,7 @@ type sessionJSON struct {
 // printSession tells where a session is now: its file for people, all for programs.
 func (a *app) printSession(s *store.Session, asJSON bool) error {
 	if !asJSON {
-		_, err := fmt.Fprintln(a.stdout, clean(s.Path()))
+		_, err := fmt.Fprintln(a.stdout, screen.Clean(s.Path()))
 		return err
 	}
 	h := s.Header()
@@ -155,7 +156,7 @@ type appendedJSON struct {
 // acknowledge tells that an entry is as durable as was asked.
 func (a *app) acknowledge(s *store.Session, done store.Appended, asJSON bool) error {
 	if !asJSON {
-		_, err := fmt.Fprintln(a.stdout, clean(string(done.ID)))
+		_, err := fmt.Fprintln(a.stdout, screen.Clean(string(done.ID)))
 		return err
 	}
 	j := appendedJSON{ID: done.ID, Foreign: done.Foreign, Outcome: done.Outcome}

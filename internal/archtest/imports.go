@@ -38,6 +38,13 @@ var importTable = []row{
 		why:      "a file system that fails on purpose stands beside the real one and knows nothing of what is stored in it",
 	},
 
+	{
+		packages: []string{"internal/screen"},
+		modules:  []string{"github.com/clipperhouse/displaywidth"},
+		pure:     true,
+		why:      "how text looks on a terminal is the same whatever it says, and for every face",
+	},
+
 	// The model.
 	{
 		packages: []string{"session", "run"},

@@ -1,0 +1,207 @@
+// Package screen makes text fit for a terminal: nothing in it can take the terminal over, and it takes the columns that
+// there are.
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Clean makes text from a session harmless on a terminal: control characters, and those that change the direction of
+// writing, are shown as escapes. Newlines and tabs stay.
+func Clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == utf8.RuneError: // also for each byte that is not UTF-8
+			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case Dangerous(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case Dangerous(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// plain says that there is nothing in s to look at twice: most text is ASCII.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		} else if c >= 0x80 {
+			return strings.IndexFunc(s[i:], func(r rune) bool { return r == utf8.RuneError || Dangerous(r) }) < 0
+		}
+	}
+	return true
+}
+
+// Dangerous says whether a character can do something to a terminal, or to the order in which others are read.
+func Dangerous(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20 || r >= 0x7f && r <= 0x9f:
+		return true
+	}
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c || r == 0xfeff
+}
+
+// isOneLine says that a text is a clean line already, of no more than so many columns (0: no limit).
+func isOneLine(s string, most int) bool {
+	if most > 0 && len(s) > most { // no character takes more columns than bytes
+		return false
+	}
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < ' ' || c == 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
+			return false
+		}
+		n := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError || Dangerous(r) || unicode.IsSpace(r) {
+				return false
+			}
+		}
+		i += n
+	}
+	return true
+}
+
+// OneLine gives the beginning of a text as one clean line: white space becomes single spaces, and it ends with an ellipsis
+// where it was longer than the given number of columns (0: no limit). A long text is not gone through to its end.
+func OneLine(s string, most int) string {
+	if isOneLine(s, most) {
+		return s
+	}
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+		// No character takes more than four bytes; combining ones do take none of the columns, so leave them some room.
+		if most > 0 && b.Len() > 8*most+64 {
+			break
+		}
+	}
+	return Cut(Clean(b.String()), most)
+}
+
+// Ellipsis stands for what was left out.
+const Ellipsis = "…"
+
+// Cut shortens a line to a number of columns (0: not at all).
+func Cut(s string, most int) string {
+	if most <= 0 || len(s) <= most {
+		return s
+	}
+	return displaywidth.TruncateString(s, most, Ellipsis)
+}
+
+// CutPath shortens a path and keeps its end, which matters, if possible from a separator on.
+func CutPath(s string, most int) string {
+	over := displaywidth.String(s) - most
+	if most <= 0 || over <= 0 {
+		return s
+	}
+	over++ // for the ellipsis
+	g := displaywidth.StringGraphemes(s)
+	rest := s
+	for over > 0 && g.Next() {
+		over -= g.Width()
+		rest = rest[len(g.Value()):]
+	}
+	if i := strings.IndexAny(rest, `/\`); i >= 0 && i < len(rest)-1 {
+		rest = rest[i:]
+	}
+	return Ellipsis + rest
+}
+
+// Pad fills a cell up with spaces, on the left for numbers.
+func Pad(s string, width int, right bool) string {
+	n := width - displaywidth.String(s)
+	if n <= 0 {
+		return s
+	}
+	if right {
+		return strings.Repeat(" ", n) + s
+	}
+	return s + strings.Repeat(" ", n)
+}
+
+// Wrap breaks a clean line into pieces of at most width columns (0: not at all), between words where it can. What goes on is indented as
+// the line was.
+func Wrap(line string, width int) []string {
+	if width <= 0 {
+		return []string{line}
+	}
+	if strings.IndexByte(line, '\t') >= 0 {
+		line = strings.ReplaceAll(line, "\t", "    ")
+	}
+	if len(line) <= width || displaywidth.String(line) <= width {
+		return []string{line}
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	if len(indent) > width/2 {
+		indent = ""
+	}
+	var lines []string
+	flush := func(piece string) {
+		if piece = strings.TrimRight(piece, " "); piece == "" {
+			return
+		}
+		if len(lines) > 0 {
+			piece = indent + piece
+		}
+		lines = append(lines, piece)
+	}
+	start, used := 0, 0 // where the piece begins, and its columns
+	breakAt := -1       // behind the last space
+	at := 0
+	for g := displaywidth.StringGraphemes(line); g.Next(); {
+		w, next := g.Width(), at+len(g.Value())
+		space := g.Value() == " "
+		switch {
+		case used+w <= width || at == start:
+			used += w
+		case space: // it goes where the line breaks
+			flush(line[start:at])
+			start, used = next, len(indent)
+		default:
+			end := at
+			if breakAt > start && strings.TrimSpace(line[start:breakAt]) != "" {
+				end = breakAt
+			}
+			flush(line[start:end])
+			start = end
+			used = len(indent) + displaywidth.String(line[start:next])
+		}
+		if at = next; space {
+			breakAt = at
+		}
+	}
+	flush(line[start:])
+	if lines == nil { // nothing but spaces
+		return []string{""}
+	}
+	return lines
+}

@@ -78,7 +78,7 @@ func (t table) fit(columns int) {
 
 func (c *cell) shorten(width int, cut func(string, int) string) {
 	if c.width > width {
-		c.text = screen.Cut(c.text, width)
+		c.text = cut(c.text, width)
 		c.width = displaywidth.String(c.text)
 	}
 }

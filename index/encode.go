@@ -25,9 +25,26 @@ var (
 	errDamaged = errors.New("its catalogue is damaged")
 )
 
-// encodeCatalogue gives the content of the file.
+// encodeCatalogue gives the content of the file. It is made in one piece of memory, which is what costs most: the strings
+// that are shared are numbered first, and with them it is known about how long it will be.
 func encodeCatalogue(c *Catalogue) []byte {
 	w := writer{numbers: map[string]uint64{}}
+	size := catalogueHead + 64
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		size += len(s.Key) + 32
+		for k := range s.Logs {
+			size += w.prepare(&s.Logs[k])
+		}
+	}
+	for _, s := range w.table {
+		size += len(s) + binary.MaxVarintLen32
+	}
+	w.data = make([]byte, catalogueHead, size)
+	w.uvarint(uint64(len(w.table)))
+	for _, s := range w.table {
+		w.string(s)
+	}
 	w.uvarint(c.generation)
 	w.varint(c.signatures)
 	w.uvarint(uint64(len(c.Sources)))
@@ -39,18 +56,11 @@ func encodeCatalogue(c *Catalogue) []byte {
 			w.log(&s.Logs[k])
 		}
 	}
-	body := w.data
-	w.data = append(make([]byte, catalogueHead, catalogueHead+len(body)+64*len(w.table)), 0)[:catalogueHead]
-	w.uvarint(uint64(len(w.table)))
-	for _, s := range w.table {
-		w.string(s)
-	}
-	file := append(w.data, body...)
-	at := copy(file, catalogueMagic)
-	binary.LittleEndian.PutUint32(file[at:], catalogueVersion)
-	binary.LittleEndian.PutUint64(file[at+4:], uint64(len(file)-catalogueHead))
-	binary.LittleEndian.PutUint32(file[at+12:], crc32.Checksum(file[catalogueHead:], castagnoli))
-	return file
+	at := copy(w.data, catalogueMagic)
+	binary.LittleEndian.PutUint32(w.data[at:], catalogueVersion)
+	binary.LittleEndian.PutUint64(w.data[at+4:], uint64(len(w.data)-catalogueHead))
+	binary.LittleEndian.PutUint32(w.data[at+12:], crc32.Checksum(w.data[catalogueHead:], castagnoli))
+	return w.data
 }
 
 // writer encodes.
@@ -65,14 +75,33 @@ func (w *writer) varint(v int64)   { w.data = binary.AppendVarint(w.data, v) }
 func (w *writer) string(s string)  { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
 
 // shared writes a string that is expected to occur again, by its number in the table.
-func (w *writer) shared(s string) {
+func (w *writer) shared(s string) { w.uvarint(w.number(s)) }
+
+// number gives the number of a string in the table.
+func (w *writer) number(s string) uint64 {
 	n, ok := w.numbers[s]
 	if !ok {
 		n = uint64(len(w.table))
 		w.table = append(w.table, s)
 		w.numbers[s] = n
 	}
-	w.uvarint(n)
+	return n
+}
+
+// prepare numbers the strings that a log shares with others, and says how many bytes it takes at most, mostly.
+func (w *writer) prepare(l *Log) (size int) {
+	const numbers, usage = 96, 2 * 32 // of a log, of what it used
+	s := &l.Summary
+	w.number(s.Dialect)
+	w.number(s.CWD)
+	for _, m := range s.Models {
+		w.number(m)
+	}
+	size = numbers + usage + 12*len(l.pieces) + 2*len(s.Models)
+	for _, text := range []string{l.Name, l.Stamp.Generation, string(s.ID), s.Title, s.Prompt, s.Created.Text, s.Active.Text, s.Parent} {
+		size += len(text)
+	}
+	return size
 }
 
 func (w *writer) log(l *Log) {

@@ -14,7 +14,7 @@ test:
 	go test $(PACKAGES)
 
 race:
-	CGO_ENABLED=1 go test -race $(PACKAGES)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race $(PACKAGES)
 
 # Formatting, vet, staticcheck and the architecture.
 lint:

@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			for key, value := range map[string]string{
 				"HOME": home, "USERPROFILE": home, "TZ": "UTC", "TERM": "xterm", "PAGER": "cat", "NO_COLOR": "",
 				"XDG_CACHE_HOME": filepath.Join(e.WorkDir, "cache"),
+				"GORACE":         os.Getenv("GORACE"), // what the race detector is told counts for the commands too
 			} {
 				e.Setenv(key, value)
 			}

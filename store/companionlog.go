@@ -181,12 +181,16 @@ func (b *companionLogs) List(ctx context.Context, prefix string) iter.Seq2[backe
 			yield(backend.Log{}, err)
 			return
 		}
-		slices.SortFunc(list, func(a, b StateInfo) int { return strings.Compare(string(a.ID), string(b.ID)) })
-		for _, i := range list {
-			if !strings.HasPrefix(string(i.ID), prefix) {
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = string(list[i].ID) + b.ext
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if !strings.HasPrefix(name, prefix) {
 				continue
 			}
-			at, err := b.Stat(ctx, string(i.ID)+b.ext)
+			at, err := b.Stat(ctx, name)
 			if errors.Is(err, backend.ErrNotExist) {
 				continue
 			}

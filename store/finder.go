@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // finder is one search.
@@ -19,6 +20,7 @@ type finder struct {
 	opt  SearchOptions
 	rows []Row
 	runs []RunRow
+	ids  []session.ID // of all sessions, also of those that are not searched
 	// changed: the index knows more of runs than before.
 	changed bool
 	// pieces is how many pieces the logs have, with how many of them may have each term. They are counted for ranks alone.
@@ -111,7 +113,24 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	if n := f.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true
 	}
+	f.markShared(hits)
 	return hits, more, which, nil
+}
+
+// markShared marks the hits in sessions whose id others have, too: a copy in another place, for one.
+func (f *finder) markShared(hits []SearchHit) {
+	if len(hits) == 0 {
+		return
+	}
+	times := make(map[session.ID]int, len(f.ids))
+	for _, id := range f.ids {
+		times[id]++
+	}
+	for i := range hits {
+		if s := hits[i].Session; s != nil {
+			hits[i].Shared = times[s.ID] > 1
+		}
+	}
 }
 
 // place is where a log is: its folder, and its path for messages.

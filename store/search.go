@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
@@ -44,6 +45,8 @@ type SearchHit struct {
 	Role  session.Role
 	Time  session.Time
 	Label string
+	// Shared: other sessions have the id of this one, and only its path tells which is meant.
+	Shared bool
 	// OnPath: it is on the path to the leaf, not on a branch that was left.
 	OnPath bool
 	// Field says whose text the snippet is from; Snippet is a piece of it in one line, Marks what matched, in bytes.
@@ -125,6 +128,10 @@ func (f *finder) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.ids = make([]session.ID, len(rows))
+	for i := range rows {
+		f.ids[i] = rows[i].ID
+	}
 	if f.opt.Source != "" || f.opt.CWD != "" {
 		if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {
 			return err
@@ -132,7 +139,11 @@ func (f *finder) list(ctx context.Context) error {
 	}
 	f.rows = rows[:0]
 	for i := range rows { // rows are large: most stay where they are
-		if r := &rows[i]; r.Err == nil && f.opt.mayPass(r) {
+		r := &rows[i]
+		if r.Err != nil && !errors.Is(r.Err, ErrNotSession) {
+			f.problem(named(r.Path, r.Err))
+		}
+		if r.Err == nil && f.opt.mayPass(r) {
 			if n := len(f.rows); n == i {
 				f.rows = rows[:n+1]
 			} else {

@@ -134,3 +134,28 @@ func TestSearchNewestFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchSharedID: a hit in a session whose id another one has, too, says so, whichever of the two is searched.
+func TestSearchSharedID(t *testing.T) {
+	d := searchDesk(t)
+	dir := filepath.Join(d.home, ".omp/agent/sessions")
+	log, err := os.ReadFile(filepath.Join(dir, "-garden", "new.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "-garden", "copy.jsonl"), log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	res, err := d.Search(t.Context(), "frog", store.SearchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Hits) != 5 {
+		t.Errorf("%d hits, want 5", len(res.Hits))
+	}
+	for _, h := range res.Hits {
+		if h.Shared != (h.Session.ID == "new") {
+			t.Errorf("%s: shared %v", h.Session.Path, h.Shared)
+		}
+	}
+}

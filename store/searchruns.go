@@ -62,10 +62,13 @@ func runsKey(p runPlace) string { return "runs\x00" + filepath.Clean(p.dir) }
 
 // listRuns finds the logs of runs, and brings their signatures up to date.
 func (f *finder) listRuns(ctx context.Context) error {
-	if f.opt.Source != "" || f.opt.Labelled {
-		return nil // no run is one of a source, or has labels
+	if f.opt.Labelled {
+		return nil // no run has labels
 	}
 	for _, p := range f.s.runPlaces() {
+		if src := f.opt.Source; src != "" && src != p.d.Name() && src != p.d.Family() && filepath.Clean(src) != filepath.Clean(p.dir) {
+			continue
+		}
 		b, err := f.backend(p.dir)
 		if err != nil {
 			return err

@@ -28,8 +28,8 @@ type searchFlags struct {
 	limit         int
 }
 
-// anyLabel is what --label means without a name: no label is a single newline.
-const anyLabel = "\n"
+// anyLabel is what --label takes for all labels.
+const anyLabel = "*"
 
 func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
@@ -66,8 +66,7 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
 	flags.StringVar(&f.since, "since", "", "only entries since `WHEN`: "+whenHelp)
 	flags.StringVar(&f.until, "until", "", "only entries up to `WHEN`; a date is included")
-	flags.StringVar(&f.label, "label", "", "only entries with a label, or with this one: --label=`NAME`")
-	flags.Lookup("label").NoOptDefVal = anyLabel
+	flags.StringVar(&f.label, "label", "", "only entries with the label `NAME`, whatever its case; '*' for any label")
 	flags.BoolVarP(&f.regexp, "regexp", "E", false, "the query is a regular expression (RE2)")
 	flags.BoolVar(&f.exact, "case", false, "upper and lower case are different")
 	flags.BoolVar(&f.rank, "rank", false, "best first, not newest: where the words are rare, and frequent in a short entry (BM25)")
@@ -98,7 +97,10 @@ func partField(word string) (index.Field, error) {
 func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error) {
 	opt = store.SearchOptions{
 		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
-		Labelled: f.label != "", Label: strings.TrimSuffix(f.label, anyLabel),
+		Labelled: f.label != "", Label: f.label,
+	}
+	if f.label == anyLabel {
+		opt.Label = ""
 	}
 	for _, word := range f.in {
 		field, err := partField(word)
@@ -125,6 +127,9 @@ func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error
 
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	opt, err := f.options(time.Now())
+	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
+		err = errors.New("--label is empty; '*' is any label")
+	}
 	if err != nil {
 		return usageError{err, cmd}
 	}
@@ -180,7 +185,11 @@ func printHits(out *output, hits []store.SearchHit, home string) {
 	now := time.Now()
 	for i := range hits {
 		h := &hits[i]
-		words := []string{st.yellow(hitRef(h, true)), st.cyan(hitWho(h)), hitWhen(h, out.width > 0, now)}
+		who := hitWho(h)
+		if h.Run != nil {
+			who = "run · " + who
+		}
+		words := []string{st.yellow(hitRef(h, true)), st.cyan(who), hitWhen(h, out.width > 0, now)}
 		if h.Label != "" {
 			words = append(words, "["+screen.OneLine(h.Label, 40)+"]")
 		}
@@ -200,10 +209,13 @@ func hitRef(h *store.SearchHit, short bool) string {
 		if short {
 			id = h.Run.Short
 		}
-		return screen.OneLine("run "+id, 0)
+		return screen.OneLine(id, 0)
 	}
 	id := string(h.Session.ID)
-	if short {
+	switch {
+	case h.Shared:
+		id = h.Session.Path
+	case short:
 		id = h.Session.Short
 	}
 	if h.Entry != "" {

@@ -128,7 +128,6 @@ type errand struct {
 func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, known []index.Log, opt RefreshOptions) ([]errand, error) {
 	var todo []errand
 	var gone []string
-	layout := c.Dialect.Layout()
 	for log, err := range b.List(ctx, "") {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -139,7 +138,7 @@ func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, k
 			}
 			continue
 		}
-		if !layout.Owns(log.Name) {
+		if !c.owns(log.Name) {
 			continue
 		}
 		for len(known) > 0 && known[0].Name < log.Name {

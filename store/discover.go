@@ -174,7 +174,6 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	}
 	defer b.Close()
 	var logs []backend.Log
-	layout := src.Dialect.Layout()
 	names, named := byNames(src.Dialect)
 	named = named && opt.Dialect == nil
 	list := b.List
@@ -191,7 +190,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 			}
 			continue
 		}
-		if layout.Owns(log.Name) {
+		if src.owns(log.Name) {
 			if len(logs) == cap(logs) {
 				logs = slices.Grow(logs, max(64, len(logs)))
 			}

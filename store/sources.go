@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -14,6 +15,8 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how we know of it.
 	Why Why
+	// claims are of sources whose folders lie inside this one, or around it: their logs are theirs.
+	claims []claim
 }
 
 // Why says how we know of a source: WhyDefault, WhyConfig, WhyAsked, or a variable of the environment with its dollar.
@@ -35,7 +38,7 @@ type ExtraRoot struct {
 }
 
 // Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder once.
-// Places of runs are none.
+// Where folders lie in each other, a log is listed for one of them. Places of runs are none.
 func (s *Store) Sources() []Source {
 	var list []Source
 	seen := map[string]bool{}
@@ -60,7 +63,7 @@ func (s *Store) Sources() []Source {
 		}
 	}
 	if len(s.opt.Roots) > 0 {
-		return list
+		return s.beside(nil, list)
 	}
 	for _, src := range s.places() {
 		if !isRuns(src.Dialect) {
@@ -98,13 +101,16 @@ func (s *Store) statesAt(dir string) (list []Source) {
 }
 
 // places are the roots of all dialects, in the order in which they are asked, and those that were added.
-func (s *Store) places() (list []Source) {
+func (s *Store) places() []Source { return append(s.agentPlaces(), s.extra()...) }
+
+// agentPlaces are the roots of all dialects.
+func (s *Store) agentPlaces() (list []Source) {
 	for _, d := range s.opt.Dialects {
 		for _, r := range d.Layout().Roots(s.opt.Env) {
 			list = append(list, Source{Dialect: d, Root: r, Why: s.why(d, r)})
 		}
 	}
-	return append(list, s.extra()...)
+	return list
 }
 
 // why finds out how an agent came to a root: by a variable of the environment, if it would be another one without it.
@@ -128,7 +134,7 @@ func (s *Store) why(d dialect.Dialect, r dialect.Root) Why {
 	return Why("$" + asked)
 }
 
-// extraSources makes sources of the roots that were added.
+// extraSources makes sources of the roots that were added, as far as they are not in others.
 func (s *Store) extraSources() (list []Source) {
 	for _, e := range s.opt.Extra {
 		d, err := s.Dialect(e.Dialect)
@@ -137,7 +143,11 @@ func (s *Store) extraSources() (list []Source) {
 		}
 		list = append(list, Source{Dialect: d, Root: s.rootOf(d.Layout(), e.Path), Why: WhyConfig})
 	}
-	return list
+	if len(list) == 0 {
+		return nil
+	}
+	known := slices.DeleteFunc(s.agentPlaces(), func(src Source) bool { return isRuns(src.Dialect) })
+	return s.beside(known, list)
 }
 
 // SourceInfo is a source and what is in it.
@@ -172,7 +182,7 @@ func (s *Store) LookAtSources(ctx context.Context) ([]SourceInfo, error) {
 				return nil, context.Cause(ctx)
 			case err != nil:
 				info.Err = err
-			case src.Dialect.Layout().Owns(log.Name):
+			case src.owns(log.Name):
 				info.Exists = true
 				info.Sessions++
 				info.Bytes += log.Size

@@ -131,7 +131,7 @@ func (w *watcher) open() error {
 		return w.openDir(filepath.Dir(abs), only, func(name string) bool { return name == only })
 	}
 	for _, src := range w.s.Sources() {
-		if err := w.openDir(src.Root.Sessions, "", src.Dialect.Layout().Owns); err != nil {
+		if err := w.openDir(src.Root.Sessions, "", src.owns); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ type (
 var (
 	ErrHistoryDamaged = history.ErrCorrupt
 	ErrHistoryForeign = history.ErrForeign
+	ErrNotHistory     = history.ErrNotHistory
 )
 
 // HistoryOptions say which history is meant, and of which machine.
@@ -186,6 +187,12 @@ func rebuildHistory(ctx context.Context, opt HistoryOptions, p historyPlaces, fo
 	}
 	if _, err := os.Stat(p.db); errors.Is(err, fs.ErrNotExist) {
 		return importHistory(ctx, opt, p)
+	}
+	// A mistyped path: nobody wants the database of something else moved. What is damaged shows as such, and goes on.
+	if h, err := history.OpenReader(ctx, p.db, history.Options{}); err == nil {
+		_ = h.Close() // nothing was read
+	} else if errors.Is(err, ErrNotHistory) {
+		return HistoryImport{}, err
 	}
 	// All that can be read is in the new one before the old one goes: nobody who gives up, or is killed, loses it.
 	saved, err := history.Salvage(ctx, p.db, history.Options{})

@@ -109,6 +109,81 @@ func TestImportForgets(t *testing.T) {
 	}
 }
 
+// TestPlacesCollectedAnew: the cache may be deleted or damaged at any time, and the answers stay the same. Nothing is added to
+// the history by that, and the next import still adds what is new.
+func TestPlacesCollectedAnew(t *testing.T) {
+	for name, spoil := range map[string]func(cache string) error{
+		"missing": os.RemoveAll,
+		"empty":   func(cache string) error { return os.WriteFile(filepath.Join(cache, "history-places.db"), nil, 0o600) },
+		"garbage": func(cache string) error {
+			return os.WriteFile(filepath.Join(cache, "history-places.db"), bytes.Repeat([]byte("garbage "), 100), 0o600)
+		},
+		"not a folder": func(cache string) error { return errors.Join(os.RemoveAll(cache), os.WriteFile(cache, nil, 0o600)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := desk(t, 3)
+			opt.Cache = filepath.Join(opt.Home, "cache")
+			var notices []string
+			opt.Notice = func(text string) { notices = append(notices, text) }
+			uses := func(prompt string) int {
+				t.Helper()
+				places, err := treeline.OpenHistoryPlaces(t.Context(), opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer places.Close()
+				list, err := places.Of(t.Context(), prompt, 9)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(list)
+			}
+			if n := uses("the same everywhere"); n != 0 {
+				t.Errorf("without a history: %d", n)
+			}
+			if _, err := treeline.ImportHistory(t.Context(), opt); err != nil {
+				t.Fatal(err)
+			}
+			first := filepath.Join(opt.Home, ".omp", "agent", "sessions", "-p0", "2026_s0.jsonl")
+			log, err := os.ReadFile(first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log = append(log, `{"type":"message","id":"e9","parentId":null,"timestamp":"2026-01-02T00:00:00.000Z","message":{"role":"user","content":"since then"}}`+"\n"...)
+			if err := errors.Join(os.WriteFile(first, log, 0o600), spoil(opt.Cache)); err != nil {
+				t.Fatal(err)
+			}
+
+			// Given up in the middle, nothing is kept: half would be taken for all.
+			ctx, cancel := context.WithCancel(t.Context())
+			opt.Progress = func(int, int) { cancel() }
+			if _, err := treeline.OpenHistoryPlaces(ctx, opt); !errors.Is(err, context.Canceled) {
+				t.Errorf("interrupted: %v", err)
+			}
+			read := 0
+			opt.Progress = func(int, int) { read++ }
+			for range 2 {
+				if n := uses("the same everywhere"); n != 3 {
+					t.Errorf("%d uses", n)
+				}
+			}
+			kept, said := name != "not a folder", name == "garbage" || name == "not a folder"
+			if kept && read != 3 || !kept && read != 6 {
+				t.Errorf("%d sessions were read", read)
+			}
+			if (len(notices) > 0) != said {
+				t.Errorf("notices: %q", notices)
+			}
+			if list := find(t, opt, "since"); len(list) != 0 {
+				t.Errorf("added: %+v", list)
+			}
+			if report, err := treeline.ImportHistory(t.Context(), opt); err != nil || report.Added != 1 {
+				t.Errorf("%+v, %v", report, err)
+			}
+		})
+	}
+}
+
 // TestOwnHistoryMendsItself: damage that shows at once, in a search and in a write. What was added by hand is saved where
 // it can be read, and nothing is deleted.
 func TestOwnHistoryMendsItself(t *testing.T) {

@@ -54,14 +54,10 @@ func ImportHistory(ctx context.Context, opt HistoryOptions) (HistoryImport, erro
 }
 
 func importHistory(ctx context.Context, opt HistoryOptions, p historyPlaces) (HistoryImport, error) {
-	i := importing{opt: opt, paths: p, store: opt.Store}
+	i := importing{opt: opt, paths: p}
 	var err error
-	if i.store == nil {
-		sources := opt.Options
-		sources.ReadOnly = true
-		if i.store, err = New(sources); err != nil {
-			return i.report, err
-		}
+	if i.store, err = opt.sessions(); err != nil {
+		return i.report, err
 	}
 	if i.history, err = history.Open(ctx, p.db, history.Options{}); err != nil {
 		return i.report, err
@@ -73,12 +69,22 @@ func importHistory(ctx context.Context, opt HistoryOptions, p historyPlaces) (Hi
 	return i.report, errors.Join(err, i.history.Close())
 }
 
+// sessions is the store to read them from.
+func (o HistoryOptions) sessions() (*Store, error) {
+	if o.Store != nil {
+		return o.Store, nil
+	}
+	sources := o.Options
+	sources.ReadOnly = true
+	return New(sources)
+}
+
 // importing is an import at work.
 type importing struct {
 	opt     HistoryOptions
 	paths   historyPlaces
 	store   *Store
-	history *History
+	history *History // nil: no prompt is added, and only the places are collected
 	places  *history.Places
 	report  HistoryImport
 
@@ -117,6 +123,9 @@ func (i *importing) placesAt(ctx context.Context, path string) (*history.Places,
 
 // bind says to which history the places belong, as it is now.
 func (i *importing) bind(ctx context.Context, p *history.Places) error {
+	if i.history == nil {
+		return nil
+	}
 	info, err := durable.OS{}.Stat(i.paths.db)
 	if err != nil {
 		return err
@@ -157,11 +166,14 @@ func (i *importing) run(ctx context.Context) error {
 		if i.opt.Progress != nil {
 			i.opt.Progress(n+1, len(rows))
 		}
-		if len(i.uses) >= importSessions || i.bytes >= importBytes {
+		if i.history != nil && (len(i.uses) >= importSessions || i.bytes >= importBytes) {
 			if err := i.write(ctx); err != nil {
 				return err
 			}
 		}
+	}
+	if i.history == nil && ctx.Err() != nil {
+		return context.Cause(ctx) // half of the places would be taken for all of them
 	}
 	if err := i.write(ctx); err != nil {
 		return err
@@ -218,6 +230,9 @@ func (i *importing) read(ctx context.Context, r *store.Row, stamp string) error 
 		u.List = append(u.List, history.Use{Key: history.KeyOf(p.Text), Entry: p.Entry, At: p.At})
 	}
 	i.report.Sessions++
+	if i.history == nil {
+		u.Stamp, prompts = "", nil // the next import has yet to add them
+	}
 	i.prompts, i.uses = append(i.prompts, prompts...), append(i.uses, u)
 	return nil
 }
@@ -229,12 +244,14 @@ func (i *importing) write(ctx context.Context) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	done, err := i.history.Import(ctx, i.prompts)
-	if err != nil {
-		return err
+	if i.history != nil {
+		done, err := i.history.Import(ctx, i.prompts)
+		if err != nil {
+			return err
+		}
+		i.report.Added += done.Added
+		i.report.Renewed += done.Renewed
 	}
-	i.report.Added += done.Added
-	i.report.Renewed += done.Renewed
 	uses := i.uses
 	i.prompts, i.uses, i.bytes = nil, nil, 0
 	if err := i.bind(ctx, i.places); err != nil {
@@ -249,7 +266,9 @@ type HistoryPlace = history.Place
 // HistoryPlaces knows where prompts were used, as of the last import.
 type HistoryPlaces struct{ p *history.Places }
 
-// OpenHistoryPlaces opens what ImportHistory wrote down. Where there is nothing, no prompt was used anywhere.
+// OpenHistoryPlaces opens what ImportHistory wrote down. It is a cache: where there is a history and this is missing or
+// damaged, the sessions are read again (see Progress), and the history stays as it is. What cannot be kept is in memory, and
+// Notice is told. Without a history no prompt was used anywhere.
 func OpenHistoryPlaces(ctx context.Context, opt HistoryOptions) (*HistoryPlaces, error) {
 	paths, err := opt.paths()
 	if err != nil {
@@ -259,7 +278,47 @@ func OpenHistoryPlaces(ctx context.Context, opt HistoryOptions) (*HistoryPlaces,
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(paths.db); err != nil || p.Anew() == "" {
+		return &HistoryPlaces{p}, nil
+	}
+	if err := p.Close(); err != nil {
+		return nil, err
+	}
+	if p, err = collectPlaces(ctx, opt, paths); err != nil {
+		return nil, err
+	}
 	return &HistoryPlaces{p}, nil
+}
+
+// collectPlaces reads where prompts were used from all sessions, and keeps it all at once or not at all.
+func collectPlaces(ctx context.Context, opt HistoryOptions, paths historyPlaces) (*history.Places, error) {
+	paths.own = true // whosever the history is, the cache is ours, and one for all
+	i := importing{opt: opt, paths: paths}
+	var err error
+	if i.store, err = opt.sessions(); err != nil {
+		return nil, err
+	}
+	if i.places, err = i.openPlaces(ctx); err != nil {
+		return nil, err
+	}
+	err = i.run(ctx)
+	if err == nil {
+		return i.places, nil
+	}
+	_ = i.places.Close() // the first error says more
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	// A disk that is full, or damage further inside: an answer needs neither.
+	opt.notice("where prompts were used is not kept: %v", err)
+	i.prompts, i.uses, i.bytes = nil, nil, 0
+	if i.places, err = i.placesAt(ctx, ""); err != nil {
+		return nil, err
+	}
+	if err = i.run(ctx); err != nil {
+		return nil, errors.Join(err, i.places.Close())
+	}
+	return i.places, nil
 }
 
 // Of gives the places where a prompt was used, the last one first, no more than limit.

@@ -121,11 +121,17 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	if err != nil {
 		return err
 	}
-	places, err := treeline.OpenHistoryPlaces(ctx, opt)
-	if err != nil {
-		return err
+	progress := a.newProgress("reading", 0)
+	opt.Progress = progress.of
+	var places *treeline.HistoryPlaces
+	if f.cwd != "" || f.where || f.json { // nobody else waits for them where they have to be collected
+		places, err = treeline.OpenHistoryPlaces(ctx, opt)
+		progress.clear()
+		if err != nil {
+			return err
+		}
+		defer places.Close()
 	}
-	defer places.Close()
 	q := treeline.HistoryQuery{Text: strings.Join(words, " "), Anywhere: f.anywhere, Limit: f.limit}
 	if f.cwd != "" {
 		if q.CWD, err = filepath.Abs(f.cwd); err != nil {
@@ -135,8 +141,6 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 			return err
 		}
 	}
-	progress := a.newProgress("reading", 0)
-	opt.Progress = progress.of
 	list, err := treeline.SearchHistory(ctx, opt, q)
 	progress.clear()
 	switch {

@@ -70,13 +70,15 @@ func (o *Options) fill() {
 	}
 }
 
-// Errors that can be told apart. ErrCorrupt and ErrForeign are wrapped by what Open, OpenReader and every later call
-// return.
+// Errors that can be told apart. ErrCorrupt, ErrForeign and ErrNotHistory are wrapped by what Open, OpenReader and every
+// later call return.
 var (
 	// ErrCorrupt: the file is no database, or parts of it cannot be read. MoveAside and Salvage are for it.
 	ErrCorrupt = errors.New("the history is damaged")
 	// ErrForeign: the database has another layout, of a newer program. It can be read where it has the same columns.
 	ErrForeign = errors.New("the history has the layout of another program or of a newer version")
+	// ErrNotHistory: the database is used for something else: it has tables, and none of them holds prompts.
+	ErrNotHistory = errors.New("not a history: the database has other tables, and none named history")
 	// ErrReadOnly: the history was opened by OpenReader.
 	ErrReadOnly = errors.New("the history was opened for reading")
 	// ErrClosed: the history was closed.
@@ -104,7 +106,8 @@ type History struct {
 }
 
 // Open opens a history for reading and writing and makes it, with its folders, where there is none. An older layout is
-// brought up to date as the program does it. The caller must Close it.
+// brought up to date as the program does it; a database of something else is left as it is (ErrNotHistory). The caller must
+// Close it.
 func Open(ctx context.Context, path string, opt Options) (*History, error) {
 	opt.fill()
 	if err := create(opt.FS, path); err != nil {

@@ -213,6 +213,53 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestNotHistory: a database of something else is neither read nor changed; what is left of a history, and nothing at all,
+// becomes one.
+func TestNotHistory(t *testing.T) {
+	for name, schema := range map[string]string{
+		"tables":         `CREATE TABLE sessions (id TEXT PRIMARY KEY, title TEXT); INSERT INTO sessions VALUES ('s', 't')`,
+		"a version":      `CREATE TABLE sessions (id TEXT); PRAGMA user_version = 3`,
+		"a journal":      `PRAGMA journal_mode = WAL; CREATE TABLE sessions (id TEXT)`,
+		"a similar name": `CREATE TABLE historyx (id TEXT)`,
+		"a view":         `CREATE VIEW history AS SELECT 1 AS id, 'p' AS prompt, 2 AS created_at, '' AS cwd`,
+		"and a leftover": `CREATE TABLE history_legacy (id TEXT); CREATE TABLE sessions (id TEXT)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "state.db")
+			db := raw(t, path)
+			do(t, db, schema)
+			db.Close()
+			before := listing(t, dir)
+			if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrNotHistory) {
+				t.Errorf("open: %v", err)
+			}
+			if _, err := OpenReader(t.Context(), path, Options{}); !errors.Is(err, ErrNotHistory) {
+				t.Errorf("read: %v", err)
+			}
+			if after := listing(t, dir); !reflect.DeepEqual(before, after) {
+				t.Errorf("before %v, after %v", before, after)
+			}
+		})
+	}
+	for name, schema := range map[string]string{
+		"empty":    `PRAGMA user_version = 0`,
+		"vacuumed": `CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE gone; VACUUM`,
+		"leftover": `CREATE TABLE history_legacy (id INTEGER PRIMARY KEY)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := newPath(t)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			do(t, raw(t, path), schema)
+			h := open(t, path)
+			add(t, h, "one")
+			want(t, "added", texts(t, h, Query{}), "one")
+		})
+	}
+}
+
 // TestAdd: trimmed as the program trims, empty ones and repetitions dropped, also after opening again and when another
 // wrote last.
 func TestAdd(t *testing.T) {

@@ -92,18 +92,29 @@ func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 	return p, err
 }
 
-// ReadPlaces opens the file for reading, and changes nothing. Where there is none, or none that can be read, no prompt was
-// used anywhere.
+// ReadPlaces opens the file for reading, and changes nothing. Where there is none, none that can be read, or nothing in it
+// yet, it gives places in memory, without any, and Anew says why.
 func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
 	opt.fill()
+	why := "nothing was collected yet"
 	if info, err := opt.FS.Stat(path); err == nil && info.Size > 0 {
 		db, err := openDB(path, "mode=ro&_pragma=busy_timeout("+strconv.FormatInt(opt.Busy.Milliseconds(), 10)+")", 1)
 		if err != nil {
 			return nil, err
 		}
-		var version int
-		err = db.QueryRowContext(ctx, `SELECT user_version FROM pragma_user_version WHERE EXISTS (SELECT 1 FROM uses LIMIT 1)`).Scan(&version)
-		if err == nil && version == placesVersion {
+		var (
+			version int
+			filled  bool
+		)
+		// Sessions in which nobody typed anything are something too. The other table is only looked at.
+		err = db.QueryRowContext(ctx, `SELECT user_version, EXISTS (SELECT 1 FROM files) AND EXISTS (SELECT 1 FROM uses) >= 0
+			FROM pragma_user_version`).Scan(&version, &filled)
+		switch {
+		case err != nil:
+			why = err.Error()
+		case version != placesVersion:
+			why = ErrForeign.Error()
+		case filled:
 			return &Places{path: path, db: db}, nil
 		}
 		_ = db.Close() // nothing was read
@@ -111,10 +122,14 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 			return nil, context.Cause(ctx)
 		}
 	}
-	return OpenPlaces(ctx, "", opt)
+	p, err := OpenPlaces(ctx, "", opt)
+	if err == nil {
+		p.anew = why
+	}
+	return p, err
 }
 
-// Anew says why the file had to be begun anew, "" where it had not.
+// Anew says why what the file had is not there: why it had to be begun anew, or could not be read; "" where neither is so.
 func (p *Places) Anew() string { return p.anew }
 
 func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) {

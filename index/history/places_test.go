@@ -78,7 +78,7 @@ func TestReadPlaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "places.db")
 	key := KeyOf("one")
-	read := func(what string, n int) {
+	read := func(what string, n int, anew bool) {
 		t.Helper()
 		before := listing(t, dir)
 		p, err := ReadPlaces(t.Context(), path, Options{})
@@ -86,24 +86,28 @@ func TestReadPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		if got, err := p.Of(t.Context(), key, 9); err != nil || len(got) != n {
-			t.Errorf("%s: %v, %v", what, got, err)
+		if got, err := p.Of(t.Context(), key, 9); err != nil || len(got) != n || (p.Anew() != "") != anew {
+			t.Errorf("%s: %v, %v, anew %q", what, got, err, p.Anew())
 		}
 		if after := listing(t, dir); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: before %v, after %v", what, before, after)
 		}
 	}
-	read("none", 0)
+	read("none", 0, true)
 	p := openPlacesAt(t, path)
-	read("an empty one", 0)
+	read("an empty one", 0, true)
+	if err := p.Put(t.Context(), []Uses{{Path: "/s"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	read("a session without prompts", 0, false)
 	if err := p.Put(t.Context(), []Uses{{Path: "/s", List: []Use{{Key: key, Entry: "e"}}}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	read("while it is open", 1)
+	read("while it is open", 1, false)
 	p.Close()
-	read("one", 1)
+	read("one", 1, false)
 	scratch(t, path, 0, []byte("garbage garbage garbage"))
-	read("garbage", 0)
+	read("garbage", 0, true)
 }
 
 // TestPlacesAnew: a file that is damaged, or of another version, is begun anew.

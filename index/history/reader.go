@@ -108,6 +108,8 @@ func openAt(ctx context.Context, path string, opt Options, s stamp) (*History, e
 	l, err := lookAt(ctx, h.db)
 	switch {
 	case err != nil:
+	case l.alien():
+		err = ErrNotHistory
 	case s.db.Size == 0 || l.table == "":
 		// Nothing was ever added. The questions are the same with an empty table, which is nobody's file.
 		return openEmpty(ctx, path, opt, h.Close())

@@ -32,20 +32,22 @@ const (
 
 // prepare makes a database what the program would make it.
 func (h *History) prepare(ctx context.Context) error {
-	if err := h.useWAL(ctx); err != nil {
+	// First of all: another journal is a change too, and not for us to make in what is not a history.
+	l, err := lookAt(ctx, h.db)
+	if err == nil {
+		err = l.refused()
+	}
+	if err != nil {
 		return err
 	}
-	l, err := lookAt(ctx, h.db)
-	switch {
-	case err != nil:
+	if err := h.useWAL(ctx); err != nil || l.complete() {
 		return err
-	case l.foreign():
-		return ErrForeign
-	case l.complete():
-		return nil
 	}
 	return h.transact(ctx, func(tx *sql.Tx) error {
 		l, err := lookAt(ctx, tx) // somebody else may have been faster
+		if err == nil {
+			err = l.refused()
+		}
 		if err != nil || l.complete() {
 			return err
 		}
@@ -77,6 +79,7 @@ func (h *History) useWAL(ctx context.Context) error {
 type layout struct {
 	table                string // its text, "" where there is none
 	index, text, trigger bool
+	others               bool // tables that no history has
 	version              int
 	columns              map[string]bool
 }
@@ -89,6 +92,11 @@ type querier interface {
 func lookAt(ctx context.Context, db querier) (layout, error) {
 	l := layout{columns: map[string]bool{}}
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&l.version); err != nil {
+		return l, err
+	}
+	// What begins like a table of the history is what is left of one: its text index, or the table of an older layout.
+	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'view' OR type = 'table'
+		AND name <> 'history' AND name NOT GLOB 'history_*' AND name NOT GLOB 'sqlite_*')`).Scan(&l.others); err != nil {
 		return l, err
 	}
 	rows, err := db.QueryContext(ctx, `SELECT name, ifnull(sql, '') FROM sqlite_master
@@ -140,6 +148,20 @@ func (l layout) readable() bool {
 // has more columns, with rules of their own.
 func (l layout) foreign() bool {
 	return l.version != 0 || l.table != "" && (!l.readable() || len(l.columns) != 4)
+}
+
+// alien says that the database belongs to something else: a path was mistyped.
+func (l layout) alien() bool { return l.table == "" && l.others }
+
+// refused is why the database may not be written to, nil where it may.
+func (l layout) refused() error {
+	switch {
+	case l.alien():
+		return ErrNotHistory
+	case l.foreign():
+		return ErrForeign
+	}
+	return nil
 }
 
 // old says that the table is one of the first ones, whose default needs a newer SQLite than some have.

@@ -141,6 +141,7 @@ func (s *Store) extraSources() (list []Source) {
 		if err != nil {
 			d = s.opt.Dialects[0]
 		}
+		d = Sessions(d) // who names an agent means its sessions
 		list = append(list, Source{Dialect: d, Root: s.rootOf(d.Layout(), e.Path), Why: WhyConfig})
 	}
 	if len(list) == 0 {

@@ -83,9 +83,13 @@ func sourceKey(src Source) string {
 // name): what is gone there is forgotten, and so is what changed. The catalogue holds no text that no file holds, and
 // whoever looks there next finds the rest.
 func (s *Store) prune(ctx context.Context, known *index.Catalogue, list []catalogued) {
+	var runs []string
+	for _, p := range s.runPlaces() {
+		runs = append(runs, runsKey(p)) // searching brings them up to date
+	}
 	for i := range known.Sources {
 		src := &known.Sources[i]
-		if slices.ContainsFunc(list, func(c catalogued) bool { return c.key == src.Key }) {
+		if slices.ContainsFunc(list, func(c catalogued) bool { return c.key == src.Key }) || slices.Contains(runs, src.Key) {
 			continue
 		}
 		dir, name, _ := strings.Cut(src.Key, "\x00")
@@ -252,7 +256,10 @@ func (s *Store) rowsOf(list []catalogued) []Row {
 		names, byName := byNames(c.Dialect)
 		for k := range c.logs {
 			rows = append(rows, s.rowOf(c, &c.logs[k], below))
-			if r := &rows[len(rows)-1]; byName && r.Err == nil {
+			switch r := &rows[len(rows)-1]; {
+			case isRuns(r.Dialect):
+				rows = rows[:len(rows)-1] // logs of runs belong to Runs, wherever they lie
+			case byName && r.Err == nil:
 				r.ID, r.Created = names.Named(r.Log.Name)
 			}
 		}

@@ -497,3 +497,38 @@ func TestCatalogueAndList(t *testing.T) {
 		}
 	}
 }
+
+// What a search found out about runs is still known after a list of sessions, which knows no runs, and is forgotten when
+// their place is no place of runs any more.
+func TestRunsStayKnown(t *testing.T) {
+	m := newMachine(t)
+	m.write("../../../.codelia/sessions/2026/02/03/8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl",
+		`{"type":"header","schema_version":1,"run_id":"8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","started_at":"2026-02-03T12:00:00.123Z"}`+"\n"+
+			`{"type":"run.start","run_id":"8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","ts":"2026-02-03T12:00:00.456Z","input":{"type":"text","text":"turnips"}}`+"\n")
+	cache := t.TempDir()
+	known := func() (n int) {
+		for _, src := range index.Open(index.Options{Dir: cache}).Catalogue().Sources {
+			if strings.HasPrefix(src.Key, "runs\x00") {
+				n += len(src.Logs)
+			}
+		}
+		return n
+	}
+	s := m.store(index.Open(index.Options{Dir: cache}))
+	if res, err := s.Search(t.Context(), "turnips", SearchOptions{}); err != nil || len(res.Hits) != 1 {
+		t.Fatalf("the run is not found: %v, %v", res, err)
+	}
+	if _, err := s.Catalogue(t.Context(), RefreshOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := known(); n != 1 {
+		t.Errorf("%d runs are known after a list of sessions, want 1", n)
+	}
+	m.home = t.TempDir()
+	if _, err := m.store(index.Open(index.Options{Dir: cache})).Catalogue(t.Context(), RefreshOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := known(); n != 0 {
+		t.Errorf("%d runs of a place that is none are known", n)
+	}
+}

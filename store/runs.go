@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type runPlace struct {
 	own bool // it is ours
 }
 
-// runPlaces gives the folders of run logs: the agents' own, then ours.
+// runPlaces gives the folders of run logs: the agents' own, those in roots that were added, then ours.
 func (s *Store) runPlaces() []runPlace {
 	var list []runPlace
 	seen := map[string]bool{}
@@ -40,7 +41,14 @@ func (s *Store) runPlaces() []runPlace {
 		if !ok {
 			continue
 		}
-		for _, root := range d.Layout().Roots(s.opt.Env) {
+		roots := d.Layout().Roots(s.opt.Env)
+		for _, e := range s.opt.Extra {
+			named, err := s.Dialect(e.Dialect)
+			if err == nil && Sessions(named) == r.Sessions() || err != nil && s.statesAt(e.Path) != nil {
+				roots = append(roots, s.rootOf(d.Layout(), e.Path))
+			}
+		}
+		for _, root := range roots {
 			if !seen[root.Sessions] {
 				seen[root.Sessions] = true
 				list = append(list, runPlace{d: r, dir: root.Sessions})
@@ -51,6 +59,26 @@ func (s *Store) runPlaces() []runPlace {
 		list = append(list, runPlace{d: list[0].d, dir: filepath.Join(s.opt.State, "runs"), own: true})
 	}
 	return list
+}
+
+// HoldsRuns says whether there is a log of a run in a folder, or below it.
+func (s *Store) HoldsRuns(ctx context.Context, dir string) bool {
+	b, err := s.opt.OpenDir(dir)
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	var buf peekBuffer
+	for log, err := range b.List(ctx, "") {
+		if err != nil || path.Ext(log.Name) != ".jsonl" {
+			continue
+		}
+		row := Row{Path: filepath.Join(dir, filepath.FromSlash(log.Name)), Log: log}
+		if s.peek(ctx, b, &row, ListOptions{}, &buf); row.Err == nil && isRuns(row.Dialect) {
+			return true
+		}
+	}
+	return false
 }
 
 // RunRow is a run as a list shows it. It comes from the two ends of the log alone.

@@ -4,14 +4,16 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 )
 
 // Source is a place where an agent keeps sessions.
 type Source struct {
+	// Dialect is that of the sessions there, as far as they do not say themselves what they are.
 	Dialect dialect.Dialect
+	// Assumed: nobody said whose place it is. Dialect is then the default one.
+	Assumed bool
 	Root    dialect.Root
 	// Why says how we know of it.
 	Why Why
@@ -33,7 +35,7 @@ const (
 type ExtraRoot struct {
 	// Path is an agent's folder, its folder of sessions, or any folder with logs.
 	Path string
-	// Dialect is that of sessions which do not say it themselves; "" is the default one.
+	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
 	Dialect string
 }
 
@@ -53,13 +55,9 @@ func (s *Store) Sources() []Source {
 		}
 	}
 	for _, dir := range s.opt.Roots {
-		states := s.statesAt(dir)
-		for _, src := range states {
+		for _, src := range s.sourcesAt(s.places(), dir) {
 			src.Why = WhyAsked
 			add(src)
-		}
-		if states == nil {
-			add(Source{Dialect: s.dialectOf(dir), Root: s.rootAt(dir), Why: WhyAsked})
 		}
 	}
 	if len(s.opt.Roots) > 0 {
@@ -78,21 +76,41 @@ func isRuns(d dialect.Dialect) bool {
 	return ok
 }
 
-// statesAt gives the places of an agent that keeps states, where that is whose folder, or folder of sessions, someone named.
-// All else that lies there is its own affair.
-func (s *Store) statesAt(dir string) (list []Source) {
+// sourcesAt takes a folder that someone named without saying whose it is: an agent's folder, its folder of sessions, or any
+// folder with logs. What lies in one of the places is theirs.
+func (s *Store) sourcesAt(places []Source, dir string) []Source {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = filepath.Clean(dir)
+	}
+	if states := s.statesAt(abs); states != nil {
+		return states
+	}
+	src, known := sourceIn(places, abs)
+	d := s.opt.Dialects[0]
+	if known {
+		d = src.Dialect
+	}
+	return []Source{{Dialect: d, Assumed: !known, Root: s.rootOf(d.Layout(), abs)}}
+}
+
+// statesAt gives the places of an agent that keeps states, where that is whose folder, or folder of sessions, someone named,
+// or one of the places themselves. All else that lies there is its own affair.
+func (s *Store) statesAt(abs string) (list []Source) {
 	if s.opt.OpenCompanion == nil {
 		return nil
 	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return nil
-	}
-	if filepath.Base(abs) == "sessions" {
-		abs = filepath.Dir(abs)
+	dir, here := abs, ""
+	if _, _, ok := s.opt.OpenCompanion(abs); ok {
+		dir, here = filepath.Dir(filepath.Dir(abs)), abs
+	} else if filepath.Base(abs) == "sessions" {
+		dir = filepath.Dir(abs)
 	}
 	for _, d := range s.opt.Dialects {
-		r := d.Layout().RootAt(abs)
+		r := d.Layout().RootAt(dir)
+		if here != "" && filepath.Clean(r.Sessions) != here {
+			continue
+		}
 		if _, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
 			list = append(list, Source{Dialect: d, Root: r})
 		}
@@ -136,79 +154,25 @@ func (s *Store) why(d dialect.Dialect, r dialect.Root) Why {
 
 // extraSources makes sources of the roots that were added, as far as they are not in others.
 func (s *Store) extraSources() (list []Source) {
-	for _, e := range s.opt.Extra {
-		d, err := s.Dialect(e.Dialect)
-		if err != nil {
-			d = s.opt.Dialects[0]
-		}
-		d = Sessions(d) // who names an agent means its sessions
-		list = append(list, Source{Dialect: d, Root: s.rootOf(d.Layout(), e.Path), Why: WhyConfig})
-	}
-	if len(list) == 0 {
+	if len(s.opt.Extra) == 0 {
 		return nil
 	}
-	known := slices.DeleteFunc(s.agentPlaces(), func(src Source) bool { return isRuns(src.Dialect) })
-	return s.beside(known, list)
-}
-
-// SourceInfo is a source and what is in it.
-type SourceInfo struct {
-	Source
-	// Exists says whether the folder is there.
-	Exists bool
-	// Sessions counts them, Bytes is how large they are together, Newest when one was last changed; zero where there is none.
-	Sessions int
-	Bytes    int64
-	Newest   time.Time
-	// Err says why it could not be read, or not all of it.
-	Err error
-}
-
-// LookAtSources says of each source what is in it. No session is opened: what is no session counts, if it is called so.
-func (s *Store) LookAtSources(ctx context.Context) ([]SourceInfo, error) {
-	var list []SourceInfo
-	for _, src := range s.Sources() {
-		info := SourceInfo{Source: src}
-		if s.opt.Env.Access != nil {
-			info.Exists, _, _ = s.opt.Env.Access(src.Root.Sessions)
+	agents := slices.DeleteFunc(s.agentPlaces(), func(src Source) bool { return isRuns(src.Dialect) })
+	for _, e := range s.opt.Extra {
+		at := s.sourcesAt(agents, e.Path)
+		if d, err := s.Dialect(e.Dialect); err == nil {
+			d = Sessions(d) // who names an agent means its sessions
+			at = []Source{{Dialect: d, Root: s.rootOf(d.Layout(), e.Path)}}
 		}
-		b, err := s.opt.OpenDir(src.Root.Sessions)
-		if err != nil {
-			return nil, err
+		for _, src := range at {
+			src.Why = WhyConfig
+			list = append(list, src)
 		}
-		for log, err := range b.List(ctx, "") {
-			switch {
-			case ctx.Err() != nil:
-				b.Close()
-				return nil, context.Cause(ctx)
-			case err != nil:
-				info.Err = err
-			case src.owns(log.Name):
-				info.Exists = true
-				info.Sessions++
-				info.Bytes += log.Size
-				if log.Time.After(info.Newest) {
-					info.Newest = log.Time
-				}
-			}
-		}
-		if err := b.Close(); err != nil {
-			return nil, err
-		}
-		list = append(list, info)
 	}
-	return list, nil
+	return s.beside(agents, list)
 }
 
-// rootAt takes a folder that someone named: an agent's folder, its folder of sessions, or any folder with logs.
-func (s *Store) rootAt(dir string) dialect.Root {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		abs = dir
-	}
-	return s.rootOf(s.dialectOf(abs).Layout(), abs)
-}
-
+// rootOf is the place of a layout in a folder that may be the agent's, its folder of sessions, or any folder with logs.
 func (s *Store) rootOf(layout dialect.Layout, abs string) dialect.Root {
 	if filepath.Base(abs) == "sessions" {
 		return layout.RootAt(filepath.Dir(abs))

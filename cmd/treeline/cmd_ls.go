@@ -179,6 +179,10 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return nil
 	})
 	a.notListed(filter, len(rows), bad)
+	if len(rows) == 0 && f.root != "" && s.HoldsRuns(ctx, f.root) {
+		fmt.Fprintf(a.stderr, "treeline: %s holds logs of runs, which are no sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one\n",
+			screen.Clean(f.root))
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,17 +88,7 @@ func (a *app) play(ctx context.Context, out *output, r *store.Run, all bool) err
 		if err != nil {
 			return err
 		}
-		switch b := body.(type) {
-		case *runlog.RunStart:
-			t.header(speech, t.speaker("user"), st.dim("· "+t.when(timeOf(b.Time))))
-			t.parts(inputParts(b), indent, true)
-		case *runlog.AgentEvent:
-			t.event(b, all)
-		case *runlog.RunError:
-			t.header(note, st.red("✗ "+screen.OneLine(b.Error.Name+": "+b.Error.Message, 200)))
-		case *runlog.RunEnd:
-			t.header(note, st.bold("■ "+screen.OneLine(b.Outcome, 40)), st.dim(t.when(timeOf(b.Time))))
-		}
+		t.record(body)
 		if _, err := out.Write(nil); err != nil { // a reader that went away
 			return err
 		}
@@ -106,6 +97,57 @@ func (a *app) play(ctx context.Context, out *output, r *store.Run, all bool) err
 		t.header(note, st.red("■ no end: the run crashed, or still goes on"))
 	}
 	return nil
+}
+
+// record prints a record of what the user saw. Of others it says that they are none of these.
+func (t *transcript) record(body runlog.Body) bool {
+	st := t.out.style
+	switch b := body.(type) {
+	case *runlog.RunStart:
+		t.header(speech, t.speaker("user"), st.dim("· "+t.when(timeOf(b.Time))))
+		t.parts(inputParts(b), indent, true)
+	case *runlog.AgentEvent:
+		t.event(b, t.all)
+	case *runlog.RunError:
+		t.header(note, st.red("✗ "+screen.OneLine(b.Error.Name+": "+b.Error.Message, 200)))
+	case *runlog.RunEnd:
+		t.header(note, st.bold("■ "+screen.OneLine(b.Outcome, 40)), st.dim(t.when(timeOf(b.Time))))
+	default:
+		return false
+	}
+	return true
+}
+
+// aside prints a record of what happened behind the scenes on one line: whoever follows a run wants to see that it goes on.
+func (t *transcript) aside(body runlog.Body) {
+	var words []string
+	switch b := body.(type) {
+	case *runlog.LLMRequest:
+		words = []string{"request", strconv.FormatInt(b.Seq, 10)}
+		if b.Model != nil {
+			words = append(words, "to", b.Model.Name)
+		}
+	case *runlog.LLMResponse:
+		words = []string{"response", strconv.FormatInt(b.Seq, 10)}
+		if u := b.Output.Usage; u != nil {
+			words = append(words, "of", counted(int(u.Output), "token", "tokens"))
+		}
+		if b.Output.StopReason != "" {
+			words = append(words, "("+b.Output.StopReason+")")
+		}
+	case *runlog.ToolOutput:
+		words = []string{"output of", b.Tool + ",", byteSize(int64(len(b.Result)))}
+	case *runlog.RunStatus:
+		words = []string{"status", b.Status}
+		if b.Message != "" {
+			words = append(words, "("+b.Message+")")
+		}
+	case *runlog.RunContext:
+		words = []string{strconv.FormatFloat(b.ContextLeftPercent, 'f', -1, 64) + "%", "of the context is left"}
+	case *runlog.Opaque:
+		words = []string{string(b.Name), shortJSON(b.JSON, 100)}
+	}
+	t.header(note, t.out.style.dim("  ┄ "+screen.OneLine(strings.Join(words, " "), 160)))
 }
 
 func timeOf(ts string) session.Time { return session.Time{Text: `"` + ts + `"`} }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +22,9 @@ func (a *app) sourcesCommand() *cobra.Command {
 		Long: "Show the places where sessions are looked for, and what is in them: the agents' own folders, where they are by default\n" +
 			"or where the environment puts them, and those that the settings add:\n\n" +
 			"  # ~/.config/treeline/config.toml\n  [[root]]\n  path = \"~/backup/omp\"\n  dialect = \"omp\"   # optional\n\n" +
-			"Places that do not exist are shown with --all.",
+			"What the sessions in a place are is found out from them; the settings need to say it only for those that do not say it\n" +
+			"themselves. Places that do not exist, and values of an agent's format that have no sessions beside others in the same\n" +
+			"folder, are shown with --all.",
 		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].root'",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,8 +73,9 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 		{name: "DIALECT", mark: st.cyan}, {name: "FOLDER", mark: same}, {name: "SESSIONS", right: true, mark: same},
 		{name: "SIZE", right: true, mark: same}, {name: "NEWEST", mark: same}, {name: "KNOWN BY", mark: st.dim},
 	}
-	for _, s := range list {
-		if !s.Exists && !all {
+	for i, s := range list {
+		beside := s.Sessions == 0 && slices.ContainsFunc(list[:i], func(o store.SourceInfo) bool { return o.Root.Sessions == s.Root.Sessions })
+		if (!s.Exists || beside) && !all {
 			hidden++
 			continue
 		}
@@ -84,7 +89,7 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 				newest = ago(s.Newest.Local(), now)
 			}
 		}
-		t.add(s.Dialect.Name(), tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
+		t.add(orElse(strings.Join(dialectsAt(s), ", "), "?"), tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
 	}
 	if hidden < len(list) {
 		t.write(out)
@@ -92,22 +97,46 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 	return hidden
 }
 
+// dialectsAt names what the sessions of a source are or, where there are none, what they would be; nothing where nobody
+// knows.
+func dialectsAt(s store.SourceInfo) []string {
+	var names []string
+	for _, d := range s.Dialects {
+		names = append(names, d.Name())
+	}
+	if len(names) == 0 && !s.Assumed {
+		names = append(names, s.Dialect.Name())
+	}
+	return names
+}
+
 // sourceJSON is a source for programs.
 type sourceJSON struct {
-	Dialect  string  `json:"dialect"`
-	Root     string  `json:"root"`
-	Why      string  `json:"why"`
-	Exists   bool    `json:"exists"`
-	Sessions int     `json:"sessions"`
-	Size     int64   `json:"size"`
-	Newest   *string `json:"newest"`
+	// Dialect is the agent's or, in a place that is nobody's, that of most of its sessions; null where there are none.
+	// Dialects are those of the sessions that are there.
+	Dialect  *string  `json:"dialect"`
+	Dialects []string `json:"dialects"`
+	Root     string   `json:"root"`
+	Why      string   `json:"why"`
+	Exists   bool     `json:"exists"`
+	Sessions int      `json:"sessions"`
+	Size     int64    `json:"size"`
+	Newest   *string  `json:"newest"`
 }
 
 func sourcesJSON(out *output, list []store.SourceInfo) error {
 	array := arrayWriter{w: out.Writer}
 	for _, s := range list {
 		j := sourceJSON{
-			Dialect: s.Dialect.Name(), Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
+			Dialects: []string{}, Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
+		}
+		if len(s.Dialects) > 0 {
+			j.Dialects = dialectsAt(s)
+		}
+		if name := s.Dialect.Name(); !s.Assumed {
+			j.Dialect = &name
+		} else if len(j.Dialects) > 0 {
+			j.Dialect = &j.Dialects[0]
 		}
 		if !s.Newest.IsZero() {
 			newest := s.Newest.UTC().Format("2006-01-02T15:04:05.000Z")

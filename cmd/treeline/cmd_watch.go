@@ -24,7 +24,7 @@ func (a *app) watchCommand() *cobra.Command {
 			"with --all. It begins with what is written from now on, goes on when a file is replaced, cut or removed, and ends with\n" +
 			"Ctrl-C. What tools were told and answered is folded.\n" +
 			"With --json each event is one object on a line of its own: start, session, entry, replaced, truncated, removed, problem.\n" +
-			"The log of a run is shown where it is named as the session; --all leaves them out." + sessionHelp,
+			"The log of a run is followed, all that happens in it, where it is named as the session; --all leaves them out." + sessionHelp,
 		Example: "  treeline watch\n  treeline watch @last -n 10\n" +
 			"  treeline watch --all --json | jq -r 'select(.event==\"entry\" and .entry.role==\"user\").entry.parts[].text'",
 		Args: func(cmd *cobra.Command, given []string) error {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/screen"
+	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -103,7 +105,7 @@ func (l *live) short(c store.Change) string {
 
 // entry prints an entry, if people see such entries.
 func (l *live) entry(ctx context.Context, c store.Change) error {
-	v, err := lookInto(c.Dialect.Codec(), c.Entry, c.Raw)
+	write, err := l.writer(c)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (l *live) entry(ctx context.Context, c store.Change) error {
 		l.t.last = nothing
 	}
 	l.text.Reset()
-	l.t.entry(v)
+	write()
 	if err := l.t.out.Flush(); err != nil {
 		return err
 	}
@@ -128,4 +130,20 @@ func (l *live) entry(ctx context.Context, c store.Change) error {
 	l.t.last = last
 	_, err = l.out.Write(l.text.Bytes())
 	return err
+}
+
+// writer gives what writes an entry. A record of a run is one that the user saw or one that says how far the run is: unlike
+// a session, whose records are there for its words, a run is followed for what happens.
+func (l *live) writer(c store.Change) (func(), error) {
+	if _, ok := c.Dialect.(dialect.Runs); ok {
+		if body, err := runlog.Decode(c.Raw); err == nil {
+			return func() {
+				if !l.t.record(body) {
+					l.t.aside(body)
+				}
+			}, nil
+		}
+	}
+	v, err := lookInto(c.Dialect.Codec(), c.Entry, c.Raw)
+	return func() { l.t.entry(v) }, err
 }

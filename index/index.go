@@ -48,18 +48,7 @@ func (o *Options) fill() {
 		o.FS = durable.OS{}
 	}
 	if o.Wait == nil {
-		o.Wait = wait
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		o.Wait = durable.Wait
 	}
 }
 

@@ -15,9 +15,8 @@
 //
 // # Reading
 //
-// SQLite makes files beside a database in WAL mode even for somebody who only reads. So a database without "-wal" is opened
-// as one that nobody changes (immutable), and of any other a copy is read. Row and messages are two files: if the database
-// changed while they were read, they are read again.
+// The database is read without a trace, the file itself or a copy of it (internal/litefile). Row and messages are two files:
+// if the database changed while they were read, they are read again.
 //
 // # Writing
 //
@@ -51,6 +50,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -172,9 +172,9 @@ func (c *Companion) load(ctx context.Context, id session.ID) (store.State, error
 		case now == snap.stamp && (err != nil || try >= settleTries || r.fits(&s) || !c.recent(id)):
 			return s, err
 		case try >= manyTries:
-			return s, fmt.Errorf("%s: %w", c.database(), errBusy)
+			return s, fmt.Errorf("%s: %w", c.database(), litefile.ErrRestless)
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := litefile.Pause(ctx, try); err != nil {
 			return s, err
 		}
 	}
@@ -186,18 +186,6 @@ const (
 	settleTries = 50
 	manyTries   = 1000
 )
-
-var errBusy = errors.New("others write to it without a pause")
-
-// pause waits a little, longer each time.
-func pause(ctx context.Context, try int) error {
-	select {
-	case <-time.After(time.Duration(min(try+1, 10)) * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // recent says whether the messages were written just now.
 func (c *Companion) recent(id session.ID) bool {
@@ -287,15 +275,6 @@ func newestFirst(list []store.StateInfo) {
 		}
 		return strings.Compare(string(a.ID), string(b.ID))
 	})
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // iso is the program's spelling of a time.

@@ -5,19 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
-	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 // row is a row of session_state.
@@ -63,12 +58,9 @@ func (r *row) info() store.StateInfo {
 	return i
 }
 
-// stamp tells whether the database changed.
-type stamp struct{ db, wal, journal durable.Info }
-
 // snapshot is the database at a moment.
 type snapshot struct {
-	stamp stamp
+	stamp litefile.Stamp
 	rows  []row
 }
 
@@ -83,78 +75,52 @@ func (s *snapshot) find(id session.ID) *row {
 
 func (c *Companion) database() string { return filepath.Join(c.dir, databaseName) }
 
-// stamp looks at the files of the database; one that is not there is a zero Info.
-func (c *Companion) stamp() (s stamp, err error) {
-	for suffix, info := range map[string]*durable.Info{"": &s.db, "-wal": &s.wal, "-journal": &s.journal} {
-		*info, err = c.opt.FS.Stat(c.database() + suffix)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return s, err
-		}
+// stamp looks at the files of the database; where there is none it is zero.
+func (c *Companion) stamp() (litefile.Stamp, error) {
+	s, err := litefile.StampOf(c.opt.FS, c.database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return litefile.Stamp{}, nil
 	}
-	return s, nil
+	return s, err
 }
 
 // snapshot reads all rows: they are small, and a list needs all of them. It is kept while the database stays the same.
 func (c *Companion) snapshot(ctx context.Context) (*snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for try := 0; try < manyTries; try++ {
-		before, err := c.stamp()
-		if err != nil {
-			return nil, err
+	var snap *snapshot
+	err := litefile.Steady(ctx, c.opt.FS, c.database(), func(s litefile.Stamp) (final bool, err error) {
+		if c.known != nil && c.known.stamp == s {
+			snap = c.known
+			return true, nil
 		}
-		if c.known != nil && c.known.stamp == before {
-			return c.known, nil
+		snap = &snapshot{stamp: s}
+		if s.DB.Size > 0 {
+			snap.rows, err = c.readRows(ctx, s)
 		}
-		s := &snapshot{stamp: before}
-		if before.db != (durable.Info{}) && before.db.Size > 0 {
-			s.rows, err = c.readRows(ctx, before)
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		after, stampErr := c.stamp()
-		if stampErr != nil {
-			return nil, stampErr
-		}
-		if after != before { // what was read may be of two moments
-			if err := pause(ctx, try); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.database(), err)
-		}
-		if c.settled(before) {
-			c.known = s
-		}
-		return s, nil
+		return false, c.explain(err)
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &snapshot{}, nil
+	case err != nil:
+		return nil, err
 	}
-	return nil, fmt.Errorf("%s: %w", c.database(), errBusy)
+	if c.settled(snap.stamp) {
+		c.known = snap
+	}
+	return snap, nil
 }
 
 // settled says whether a change after this one would show: the clock of files moves in steps.
-func (c *Companion) settled(s stamp) bool {
-	newest := max(s.db.Nanos, s.wal.Nanos, s.journal.Nanos)
+func (c *Companion) settled(s litefile.Stamp) bool {
+	newest := max(s.DB.Nanos, s.WAL.Nanos, s.Journal.Nanos)
 	return c.opt.Clock().UnixNano()-newest > int64(time.Second)
 }
 
-// readRows reads the database, or a copy of it, without a trace.
-func (c *Companion) readRows(ctx context.Context, s stamp) ([]row, error) {
-	path, query := c.database(), "mode=ro&immutable=1"
-	if s.wal != (durable.Info{}) || s.journal != (durable.Info{}) {
-		temp, err := os.MkdirTemp("", "treeline-state-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(temp)
-		if err := copyDatabase(path, filepath.Join(temp, databaseName)); err != nil {
-			return nil, err
-		}
-		path, query = filepath.Join(temp, databaseName), "mode=rw"
-	}
-	db, err := openDB(path, query)
+// readRows reads the database, or a copy of it, without a trace. It waits for who saves: that takes no longer than a copy.
+func (c *Companion) readRows(ctx context.Context, s litefile.Stamp) ([]row, error) {
+	db, err := litefile.Read(c.database(), s, litefile.Reading{Wait: true})
 	if err != nil {
 		return nil, err
 	}
@@ -179,43 +145,10 @@ func (c *Companion) readRows(ctx context.Context, s stamp) ([]row, error) {
 	return rows, found.Err()
 }
 
-// copying is held by who copies a database, and shared by those who write: when a process closes a file, the system takes
-// away all locks that the process has on it, also those of SQLite, which must not lose them in the middle of its work.
-var copying sync.RWMutex
-
-// copyDatabase copies a database with what was not written into it yet.
-func copyDatabase(from, to string) error {
-	copying.Lock()
-	defer copying.Unlock()
-	for _, suffix := range []string{"-wal", "-journal", ""} {
-		if err := copyFile(from+suffix, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// explain names the database in an error of SQLite's, which does not.
+func (c *Companion) explain(err error) error {
+	if litefile.IsSQLite(err) {
+		return fmt.Errorf("%s: %w", c.database(), err)
 	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return first(err, out.Close())
-}
-
-// openDB opens a database with one connection: pragmas and transactions belong to a connection.
-func openDB(path, query string) (*sql.DB, error) {
-	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query}
-	db, err := sql.Open("sqlite", u.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
+	return err
 }

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -57,8 +55,6 @@ func (c *Companion) Save(ctx context.Context, s store.State) error {
 	if err := durable.MkdirAll(c.opt.FS, filepath.Join(c.dir, messagesName), 0o700); err != nil {
 		return err
 	}
-	copying.RLock()
-	defer copying.RUnlock()
 	db, err := c.openWrite(ctx)
 	if err != nil {
 		return err
@@ -73,7 +69,7 @@ func (c *Companion) Save(ctx context.Context, s store.State) error {
 		_ = c.opt.FS.Remove(staged) // it has its own name only where all went well
 	}
 	c.forget()
-	return err
+	return c.explain(err)
 }
 
 // checkState says what cannot be saved.
@@ -95,9 +91,9 @@ func (c *Companion) forget() {
 	c.mu.Unlock()
 }
 
-func (c *Companion) save(ctx context.Context, db *sql.DB, s *store.State, staged string) error {
+func (c *Companion) save(ctx context.Context, db *litefile.DB, s *store.State, staged string) error {
 	want, fresh := s.Version, false
-	err := c.transact(ctx, db, func(tx *sql.Tx) error {
+	err := db.Transact(ctx, func(tx *sql.Tx) error {
 		now, r, err := c.current(ctx, tx, s.ID)
 		if err == nil {
 			err = check(want, now)
@@ -123,7 +119,7 @@ func (c *Companion) save(ctx context.Context, db *sql.DB, s *store.State, staged
 	if err != nil {
 		return err
 	}
-	err = c.transact(ctx, db, func(tx *sql.Tx) error {
+	err = db.Transact(ctx, func(tx *sql.Tx) error {
 		now, r, err := c.current(ctx, tx, s.ID)
 		if err == nil {
 			err = check(want, now)
@@ -165,8 +161,8 @@ func (c *Companion) current(ctx context.Context, tx *sql.Tx, id session.ID) (*st
 }
 
 // unmake takes away the row of a session that could not be saved for the first time, if nobody else did it meanwhile.
-func (c *Companion) unmake(db *sql.DB, s *store.State) error {
-	return c.transact(context.Background(), db, func(tx *sql.Tx) error {
+func (c *Companion) unmake(db *litefile.DB, s *store.State) error {
+	return db.Transact(context.Background(), func(tx *sql.Tx) error {
 		if _, err := c.opt.FS.Stat(c.messagesPath(s.ID)); !errors.Is(err, fs.ErrNotExist) {
 			return err // it has messages: it must have a row
 		}
@@ -203,64 +199,32 @@ func (c *Companion) stage(content []byte) (string, error) {
 	return "", fmt.Errorf("%s: too many left-over files %s*", filepath.Join(c.dir, messagesName), durable.TempPrefix)
 }
 
-// openWrite opens the database for writing and makes it where it is missing.
-func (c *Companion) openWrite(ctx context.Context) (*sql.DB, error) {
-	path := c.database()
-	// SQLite would let everybody read it; its other files get the mode of this one.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(c.opt.Busy.Milliseconds(), 10) + ")", "synchronous(FULL)",
-	}}
-	db, err := openDB(path, q.Encode())
+// openWrite opens the database for writing and makes it, as the program would, where it is missing.
+func (c *Companion) openWrite(ctx context.Context) (*litefile.DB, error) {
+	db, err := litefile.Write(c.opt.FS, c.database(), litefile.Writing{Busy: c.opt.Busy, Lasting: true})
 	if err != nil {
 		return nil, err
 	}
 	if err := c.prepare(ctx, db); err != nil {
-		_ = db.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		_ = db.Close() // the first error says more
+		return nil, c.explain(err)
 	}
 	return db, nil
 }
 
-// prepare makes a new database what the program would make it. Switching to WAL waits for nobody, so it is tried again.
-func (c *Companion) prepare(ctx context.Context, db *sql.DB) error {
-	deadline := time.Now().Add(c.opt.Busy)
-	for {
-		var mode string
-		err := db.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode)
-		if err == nil && mode != "wal" {
-			err = db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode)
-		}
-		if err == nil {
-			var n int
-			err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name IN ('session_state', 'idx_session_state_updated_at')`).Scan(&n)
-			if err == nil && n < 2 {
-				_, err = db.ExecContext(ctx, schema)
-			}
-		}
-		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(5 * time.Millisecond)
+func (c *Companion) prepare(ctx context.Context, db *litefile.DB) error {
+	if err := db.UseWAL(ctx, c.opt.Busy); err != nil {
+		return err
 	}
-}
-
-// transact does something alone: others who write wait, or we do.
-func (c *Companion) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.database(), err)
+	var n int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name IN ('session_state', 'idx_session_state_updated_at')`).Scan(&n)
+	if err != nil || n == 2 {
+		return err
 	}
-	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return db.Transact(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, schema)
+		return err
+	})
 }
 
 // Remove implements store.Companion.
@@ -280,15 +244,13 @@ func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 	if _, err := c.opt.FS.Stat(c.database()); errors.Is(err, fs.ErrNotExist) {
 		return c.removed(found, c.removeMessages(id), id)
 	}
-	copying.RLock()
-	defer copying.RUnlock()
 	db, err := c.openWrite(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	defer c.forget()
-	err = c.transact(ctx, db, func(tx *sql.Tx) error {
+	err = db.Transact(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, `DELETE FROM session_state WHERE session_id = ?`, string(id))
 		if err != nil {
 			return err
@@ -301,7 +263,7 @@ func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 		}
 		return err
 	})
-	return c.removed(found, err, id)
+	return c.removed(found, c.explain(err), id)
 }
 
 func (c *Companion) removed(found bool, err error, id session.ID) error {

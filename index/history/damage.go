@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
 // MoveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted. fresh, if
@@ -27,7 +28,7 @@ func MoveAside(path, fresh string, opt Options) (string, error) {
 	}
 	// A second name, then without the first: a crash in a rename may leave none.
 	var linked []string
-	for _, suffix := range append(journals, "-shm", "") {
+	for _, suffix := range litefile.Suffixes() {
 		switch err := opt.FS.Link(path+suffix, to+suffix); {
 		case err == nil:
 			linked = append(linked, path+suffix)
@@ -70,7 +71,7 @@ func MoveAside(path, fresh string, opt Options) (string, error) {
 // Remove deletes a database and the files that belong to it, where there are any. It is for what can be made again.
 func Remove(path string, opt Options) error {
 	opt.fill()
-	for _, suffix := range append(journals, "-shm", "") {
+	for _, suffix := range litefile.Suffixes() {
 		if err := opt.FS.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -86,7 +87,7 @@ func freeName(fsys durable.FS, name string) (string, error) {
 			try += "-" + strconv.Itoa(n)
 		}
 		taken := false
-		for _, suffix := range append(journals, "-shm", "") {
+		for _, suffix := range litefile.Suffixes() {
 			if _, err := fsys.Stat(try + suffix); err == nil {
 				taken = true
 			} else if !errors.Is(err, fs.ErrNotExist) {
@@ -104,11 +105,11 @@ func freeName(fsys durable.FS, name string) (string, error) {
 // in one go it is read in pieces, forwards and around what is broken. The database is not changed.
 func Salvage(ctx context.Context, path string, opt Options) ([]Prompt, error) {
 	opt.fill()
-	s, err := stampOf(opt.FS, path)
+	s, err := litefile.StampOf(opt.FS, path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := attach(path, opt, s, s.wal.Size > 0 || s.journal.Size > 0)
+	h, err := attach(path, opt, s, false)
 	if err != nil {
 		return nil, err
 	}

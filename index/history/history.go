@@ -11,9 +11,8 @@
 //
 // # Whose database it is
 //
-// Our own is opened, made and mended as needed. One of an agent is read without a trace (SQLite makes files beside a
-// database in WAL mode even for somebody who only reads: see OpenReader), written as the agent itself would, and never
-// mended unasked.
+// Our own is opened, made and mended as needed. One of an agent is read without a trace (OpenReader), written as the
+// agent itself would, and never mended unasked.
 //
 // # What survives
 //
@@ -26,15 +25,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
 // Prompt is something that was typed.
@@ -94,12 +89,9 @@ type History struct {
 
 	foreign bool // of another program, or a newer one: only read
 
-	mu     sync.RWMutex // a reader may have to look anew
-	db     *sql.DB
-	copied string // the folder of a copy that is read instead, removed by Close
-	seen   *stamp // of the agent's own file, where that is what is read
-
-	writes fileID // while it is among writers
+	mu   sync.RWMutex // a reader may have to look anew
+	db   *litefile.DB
+	seen *litefile.Stamp // of the agent's own file, where that is what is read
 
 	closing sync.Once
 	closed  error // what Close returned
@@ -110,14 +102,8 @@ type History struct {
 // Close it.
 func Open(ctx context.Context, path string, opt Options) (*History, error) {
 	opt.fill()
-	if err := create(opt.FS, path); err != nil {
-		return nil, err
-	}
-	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(opt.Busy.Milliseconds(), 10) + ")", "synchronous(NORMAL)", "trusted_schema(OFF)",
-	}}
 	// Two connections: one writes, and the other need not wait for it to read.
-	db, err := openDB(path, q.Encode(), 2)
+	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy, Connections: 2})
 	if err != nil {
 		return nil, err
 	}
@@ -126,47 +112,7 @@ func Open(ctx context.Context, path string, opt Options) (*History, error) {
 		return nil, errors.Join(h.explain(err), db.Close())
 	}
 	h.queue = newQueue(h.write)
-	h.writes = writers.add(opt.FS, path)
 	return h, nil
-}
-
-// create makes an empty database file that nobody else may read: SQLite would let everybody, and its other files get
-// the mode of this one.
-func create(fsys durable.FS, path string) error {
-	if err := durable.MkdirAll(fsys, filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := fsys.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return fsys.SyncDir(filepath.Dir(path))
-}
-
-// openDB opens a database file with so many connections at most.
-func openDB(path, query string, connections int) (*sql.DB, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	abs = filepath.ToSlash(abs)
-	if abs[0] != '/' {
-		abs = "/" + abs // a drive letter
-	}
-	u := url.URL{Scheme: "file", Path: abs, RawQuery: query}
-	db, err := sql.Open("sqlite", u.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
-	return db, nil
 }
 
 // Path is the database file.
@@ -204,11 +150,8 @@ func (h *History) Close() error {
 			errs = append(errs, h.queue.close())
 		}
 		h.mu.Lock()
-		errs = append(errs, h.release())
+		errs = append(errs, h.explain(h.db.Close()))
 		h.mu.Unlock()
-		if h.queue != nil {
-			writers.remove(h.writes)
-		}
 		for _, err := range errs {
 			if err != nil {
 				h.closed = err
@@ -219,19 +162,10 @@ func (h *History) Close() error {
 	return h.closed
 }
 
-// release closes what is read.
-func (h *History) release() error {
-	err := h.explain(h.db.Close())
-	if h.copied != "" {
-		err = errors.Join(err, os.RemoveAll(h.copied))
-	}
-	return err
-}
-
 // write puts one batch of the queue into the database, in one transaction. The last prompt is asked for in it, because
 // others write too.
 func (h *History) write(batch []Prompt) error {
-	err := h.transact(context.Background(), func(tx *sql.Tx) error {
+	err := h.db.Transact(context.Background(), func(tx *sql.Tx) error {
 		var last string
 		err := tx.QueryRow(`SELECT prompt FROM history ORDER BY id DESC LIMIT 1`).Scan(&last)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -258,27 +192,14 @@ func insert(ctx context.Context, tx *sql.Tx, p Prompt) error {
 
 func nullable(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// transact does something alone: others who write wait, or we do.
-func (h *History) transact(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := h.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error says more
-		return err
-	}
-	return tx.Commit()
-}
-
 // explain names the file, and tells damage from all else.
 func (h *History) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case isCorrupt(err):
+	case litefile.IsCorrupt(err):
 		return fmt.Errorf("%s: %w: %w", h.path, ErrCorrupt, err)
-	case isUnwritable(err):
+	case litefile.IsUnwritable(err):
 		return fmt.Errorf("%s: it, or the folder that it is in, cannot be written: %w", h.path, err)
 	}
 	return fmt.Errorf("%s: %w", h.path, err)

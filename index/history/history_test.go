@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
 // clock counts seconds from 2001 on.
@@ -80,7 +82,7 @@ func want(t testing.TB, what string, got []string, list ...string) {
 // raw opens the database beside the package.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db, err := openDB(path, "mode=rwc", 1)
+	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +464,7 @@ func TestErrorStays(t *testing.T) {
 	}
 	first := h.Flush(t.Context())
 	do(t, db, `COMMIT`)
-	if first == nil || !isBusy(first) || !strings.Contains(first.Error(), path) {
+	if first == nil || !litefile.IsBusy(first) || !strings.Contains(first.Error(), path) {
 		t.Fatalf("flush: %v", first)
 	}
 	for what, err := range map[string]error{"add": h.Add("two", ""), "flush": h.Flush(t.Context()), "close": h.Close(), "close again": h.Close()} {

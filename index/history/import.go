@@ -32,7 +32,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 	}
 	list := lastUses(prompts)
 	var done Imported
-	err := h.transact(ctx, func(tx *sql.Tx) error {
+	err := h.db.Transact(ctx, func(tx *sql.Tx) error {
 		known, err := rowsByKey(ctx, tx)
 		if err != nil {
 			return err

@@ -4,10 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/url"
-	"strconv"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -16,7 +15,7 @@ import (
 // their keys.
 type Places struct {
 	path string
-	db   *sql.DB
+	db   *litefile.DB
 	anew string
 }
 
@@ -66,24 +65,18 @@ PRAGMA user_version = 1;`
 func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
 	opt.fill()
 	if path == "" {
-		db, err := openDB("places", "mode=memory", 1)
+		db, err := litefile.Memory()
 		if err != nil {
 			return nil, err
 		}
 		return preparePlaces(ctx, &Places{db: db})
 	}
-	if err := create(opt.FS, path); err != nil {
-		return nil, err
-	}
 	p, err := openPlaces(ctx, path, opt)
-	if err == nil || !isCorrupt(err) && !errors.Is(err, ErrForeign) {
+	if err == nil || !litefile.IsCorrupt(err) && !errors.Is(err, ErrForeign) {
 		return p, err
 	}
 	anew := err.Error()
 	if err := Remove(path, opt); err != nil {
-		return nil, err
-	}
-	if err := create(opt.FS, path); err != nil {
 		return nil, err
 	}
 	if p, err = openPlaces(ctx, path, opt); err == nil {
@@ -98,7 +91,7 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 	opt.fill()
 	why := "nothing was collected yet"
 	if info, err := opt.FS.Stat(path); err == nil && info.Size > 0 {
-		db, err := openDB(path, "mode=ro&_pragma=busy_timeout("+strconv.FormatInt(opt.Busy.Milliseconds(), 10)+")", 1)
+		db, err := litefile.Share(path, opt.Busy)
 		if err != nil {
 			return nil, err
 		}
@@ -133,10 +126,7 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 func (p *Places) Anew() string { return p.anew }
 
 func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
-	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(opt.Busy.Milliseconds(), 10) + ")", "synchronous(NORMAL)",
-	}}
-	db, err := openDB(path, q.Encode(), 1)
+	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +134,7 @@ func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 }
 
 func preparePlaces(ctx context.Context, p *Places) (*Places, error) {
-	err := p.transact(ctx, func(tx *sql.Tx) error {
+	err := p.db.Transact(ctx, func(tx *sql.Tx) error {
 		var version, tables int
 		err := tx.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)`).Scan(&version, &tables)
 		switch {
@@ -163,18 +153,6 @@ func preparePlaces(ctx context.Context, p *Places) (*Places, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-func (p *Places) transact(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := p.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error says more
-		return err
-	}
-	return tx.Commit()
 }
 
 // Close closes the file.
@@ -202,7 +180,7 @@ func (p *Places) Stamps(ctx context.Context) (map[string]string, error) {
 // before, no stamp is known any more: what was taken down for that one is not in this one. A file that is made anew may
 // be taken for the one before it, but it has had fewer rows.
 func (p *Places) Bind(ctx context.Context, file string, last int64) error {
-	return p.transact(ctx, func(tx *sql.Tx) error {
+	return p.db.Transact(ctx, func(tx *sql.Tx) error {
 		var (
 			before string
 			had    int64
@@ -223,7 +201,7 @@ func (p *Places) Bind(ctx context.Context, file string, last int64) error {
 
 // Put takes down what is used in sessions, in the place of what was known of them, and forgets others. All or nothing.
 func (p *Places) Put(ctx context.Context, list []Uses, forget []string) error {
-	return p.transact(ctx, func(tx *sql.Tx) error {
+	return p.db.Transact(ctx, func(tx *sql.Tx) error {
 		for _, path := range forget {
 			if err := forgetFile(ctx, tx, path); err != nil {
 				return err

@@ -3,12 +3,8 @@ package history
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"modernc.org/sqlite" // the driver "sqlite"
 )
 
 // The program's schema, space for space: SQLite keeps the text, and the text is compared.
@@ -40,10 +36,10 @@ func (h *History) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.useWAL(ctx); err != nil || l.complete() {
+	if err := h.db.UseWAL(ctx, h.opt.Busy); err != nil || l.complete() {
 		return err
 	}
-	return h.transact(ctx, func(tx *sql.Tx) error {
+	return h.db.Transact(ctx, func(tx *sql.Tx) error {
 		l, err := lookAt(ctx, tx) // somebody else may have been faster
 		if err == nil {
 			err = l.refused()
@@ -54,25 +50,6 @@ func (h *History) prepare(ctx context.Context) error {
 		_, err = tx.ExecContext(ctx, l.missing())
 		return err
 	})
-}
-
-// useWAL switches a new database to the journal that the program uses. SQLite waits for nobody there, so we do.
-func (h *History) useWAL(ctx context.Context) error {
-	for deadline := time.Now().Add(h.opt.Busy); ; {
-		var mode string
-		err := h.db.QueryRowContext(ctx, `PRAGMA journal_mode`).Scan(&mode)
-		if err == nil && mode != "wal" {
-			err = h.db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode)
-		}
-		if err == nil || !isBusy(err) || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // layout is what a database consists of, as far as we know it.
@@ -203,38 +180,4 @@ func (h *History) Check(ctx context.Context) error {
 	// 1: also against the table, not only against itself.
 	_, err := h.db.ExecContext(ctx, `INSERT INTO history_fts(history_fts, rank) VALUES('integrity-check', 1)`)
 	return h.explain(err)
-}
-
-// The result codes of SQLite that mean something to us.
-const (
-	codeBusy     = 5
-	codeLocked   = 6
-	codeReadOnly = 8
-	codeCorrupt  = 11
-	codeCantOpen = 14
-	codeNotADB   = 26
-)
-
-// resultCode is SQLite's code in an error, 0 where it is of another kind.
-func resultCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff // the rest says more precisely what
-	}
-	return 0
-}
-
-func isCorrupt(err error) bool {
-	code := resultCode(err)
-	return code == codeCorrupt || code == codeNotADB
-}
-
-func isUnwritable(err error) bool {
-	code := resultCode(err)
-	return code == codeReadOnly || code == codeCantOpen
-}
-
-func isBusy(err error) bool {
-	code := resultCode(err)
-	return code == codeBusy || code == codeLocked
 }

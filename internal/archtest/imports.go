@@ -39,6 +39,12 @@ var importTable = []row{
 	},
 
 	{
+		packages: []string{"internal/litefile"},
+		may:      []string{"internal/durable"},
+		modules:  []string{"modernc.org/sqlite"},
+		why:      "how a database is opened without harm is the same for all that is kept in one; it knows no table",
+	},
+	{
 		packages: []string{"internal/screen"},
 		modules:  []string{"github.com/clipperhouse/displaywidth"},
 		pure:     true,
@@ -131,7 +137,7 @@ var importTable = []row{
 	},
 	{
 		packages: []string{"index/*"},
-		may:      []string{"session", "run", "index", "internal/rawjson", "internal/durable"},
+		may:      []string{"session", "run", "index", "internal/rawjson", "internal/durable", "internal/litefile"},
 		modules:  []string{"*"},
 		why:      "an index is derived from the model and can be thrown away; what it knew of formats or places could not be rebuilt",
 	},

@@ -81,6 +81,9 @@ func (x *Index) commit() error {
 	if err := x.write(next); err != nil {
 		return err
 	}
+	if err := x.makeRoom(); err != nil {
+		return err
+	}
 	data := encodeCatalogue(next)
 	info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, bytes.NewReader(data))
 	if err != nil {
@@ -95,6 +98,29 @@ func (x *Index) commit() error {
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // sweep finds it, otherwise
 	}
+	return nil
+}
+
+// makeRoom removes the folder that somebody left in the catalogue's place, or gives it another name where there is something
+// in it. All else is replaced with the catalogue.
+func (x *Index) makeRoom() error {
+	if x.odd == nil {
+		return nil
+	}
+	path := x.path(catalogueName)
+	if x.seen.Mode.IsDir() && x.fs.Remove(path) != nil {
+		aside, err := path, x.odd
+		for n := 1; err != nil && n < 10; n++ { // the names before may be taken
+			aside = fmt.Sprintf("%s.aside-%d", path, n)
+			err = x.fs.Rename(path, aside)
+		}
+		if err != nil {
+			return x.odd
+		}
+		x.odd = fmt.Errorf("%w, and called %s now", x.odd, aside)
+	}
+	x.opt.Notice(fmt.Sprintf("the index in %s is made anew: %v", x.opt.Dir, x.odd))
+	x.odd = nil
 	return nil
 }
 

@@ -196,6 +196,66 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
+// TestFolderInTheWay: a folder in the catalogue's place makes room for it, whatever is in it, and that is said once.
+func TestFolderInTheWay(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		make  []string // below the folder of the index
+		left  string   // what is there afterwards
+		said  string
+		keeps bool
+	}{
+		{"empty", []string{"catalogue/"}, "", "is made anew", true},
+		{"full", []string{"catalogue/mine"}, "catalogue.aside-1/mine", "catalogue.aside-1 now", true},
+		{"full again", []string{"catalogue/mine", "catalogue.aside-1/old"}, "catalogue.aside-2/mine", "is made anew", true},
+		{"the lock", []string{"lock/"}, "lock", "cannot be kept", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range tt.make {
+				path := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasSuffix(name, "/") {
+					if err := os.MkdirAll(path, 0o700); err != nil {
+						t.Fatal(err)
+					}
+				} else if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var said []string
+			open := func() *index.Index {
+				return index.Open(index.Options{Dir: dir, Notice: func(text string) { said = append(said, text) }})
+			}
+			x := open()
+			if err := script(x); err != nil {
+				t.Fatal(err)
+			}
+			if len(messages(x)) != 4 {
+				t.Error("known now:", messages(x))
+			}
+			if len(said) != 1 || !strings.Contains(said[0], tt.said) {
+				t.Errorf("said: %q", said)
+			}
+			if _, err := os.Stat(filepath.Join(dir, tt.left)); err != nil {
+				t.Error(err)
+			}
+			want := 0
+			if tt.keeps {
+				want = 4
+			}
+			if got := messages(open()); len(got) != want {
+				t.Error("known later:", got)
+			}
+			if len(said) != 1 {
+				t.Errorf("said: %q", said)
+			}
+		})
+	}
+}
+
 // TestTogether: several who work at once lose nothing of one another.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()

@@ -65,7 +65,8 @@ type Index struct {
 	staged []Update
 	fresh  int // updates at the end of staged that are not in now yet
 	sigs   signatures
-	lost   bool // it cannot be kept: said, and not tried again
+	odd    error // something that is no file stands in the catalogue's place; Commit says what became of it
+	lost   bool  // it cannot be kept: said, and not tried again
 }
 
 // Open gives the index in a folder. Nothing is read or made yet.
@@ -144,16 +145,20 @@ func (x *Index) path(name string) string { return filepath.Join(x.opt.Dir, name)
 
 // read reads the catalogue that is kept. What cannot be read is none.
 func (x *Index) read() {
-	x.kept, x.seen = new(Catalogue), durable.Info{}
+	x.kept, x.seen, x.odd = new(Catalogue), durable.Info{}, nil
 	x.sigs.close()
 	data, info, err := x.readFile(x.path(catalogueName))
+	x.seen = info
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		x.kept.generation = x.unused()
 		return
 	}
+	if errors.Is(err, errNotFile) {
+		x.odd, x.kept.generation = err, x.unused()
+		return
+	}
 	var c *Catalogue
 	if err == nil {
-		x.seen = info
 		c, err = decodeCatalogue(data)
 	}
 	if err == nil {
@@ -182,6 +187,8 @@ func (x *Index) unused() (next uint64) {
 	return next
 }
 
+var errNotFile = errors.New("not a file")
+
 // readFile reads a file whole, and says which one it was.
 func (x *Index) readFile(path string) ([]byte, durable.Info, error) {
 	f, err := x.fs.Open(path, os.O_RDONLY, 0)
@@ -194,7 +201,7 @@ func (x *Index) readFile(path string) ([]byte, durable.Info, error) {
 		return nil, info, err
 	}
 	if !info.Mode.IsRegular() {
-		return nil, info, fmt.Errorf("%s is not a file", path)
+		return nil, info, fmt.Errorf("%s is %w", path, errNotFile)
 	}
 	data := make([]byte, info.Size)
 	if _, err = f.ReadAt(data, 0); err != nil {

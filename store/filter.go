@@ -183,8 +183,37 @@ func Sort(rows []Row, by Order) []Row {
 }
 
 // Forks puts the sessions that were forked under the one that they come from, as far as that is in the list, and gives for
-// each row how deep it stands. A fork is under its parent wherever its own time would put it.
+// each row how deep it stands. A fork is under its parent wherever its own time would put it. Where parents run in a circle,
+// the first of them in the list stands for itself.
 func Forks(rows []Row) (ordered []Row, depth []int) {
+	parent := parents(rows)
+	children := make([][]int, len(rows))
+	for i, p := range parent {
+		if p >= 0 {
+			children[p] = append(children[p], i)
+		}
+	}
+	ordered, depth = make([]Row, 0, len(rows)), make([]int, 0, len(rows))
+	type place struct{ row, level int }
+	var stack []place // forks of forks may be as deep as the list is long
+	for i := range rows {
+		if parent[i] < 0 {
+			stack = append(stack, place{i, 0})
+		}
+		for len(stack) > 0 {
+			at := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			ordered, depth = append(ordered, rows[at.row]), append(depth, at.level)
+			for _, c := range slices.Backward(children[at.row]) {
+				stack = append(stack, place{c, at.level + 1})
+			}
+		}
+	}
+	return ordered, depth
+}
+
+// parents gives for each row the one that it comes from, -1 for none: each leads to a row without one.
+func parents(rows []Row) []int {
 	byID, byPath := map[session.ID]int{}, map[string]int{}
 	for i := range rows {
 		if r := &rows[i]; r.Err == nil && r.ID != "" {
@@ -192,37 +221,32 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 		}
 		byPath[rows[i].Path] = i
 	}
-	children := make([][]int, len(rows))
-	isChild := make([]bool, len(rows))
+	parent := make([]int, len(rows))
 	for i := range rows {
 		p, ok := byID[session.ID(rows[i].Parent)]
 		if !ok {
 			p, ok = byPath[rows[i].Parent]
 		}
-		if ok && p != i && rows[i].Parent != "" {
-			children[p] = append(children[p], i)
-			isChild[i] = true
+		if !ok || p == i || rows[i].Parent == "" {
+			p = -1
 		}
+		parent[i] = p
 	}
-	seen := make([]bool, len(rows))
-	var add func(i, level int)
-	add = func(i, level int) {
-		if seen[i] {
-			return
-		}
-		seen[i] = true
-		ordered, depth = append(ordered, rows[i]), append(depth, level)
-		for _, c := range children[i] {
-			add(c, level+1)
-		}
-	}
+	walk := make([]int, len(rows)) // the walk that came by, counted from 1
 	for i := range rows {
-		if !isChild[i] {
-			add(i, 0)
+		k := i
+		for k >= 0 && walk[k] == 0 {
+			walk[k] = i + 1
+			k = parent[k]
 		}
+		if k < 0 || walk[k] != i+1 {
+			continue
+		}
+		first := k // the walk met itself: k is in a circle
+		for m := parent[k]; m != k; m = parent[m] {
+			first = min(first, m)
+		}
+		parent[first] = -1
 	}
-	for i := range rows { // parents that run in a circle
-		add(i, 0)
-	}
-	return ordered, depth
+	return parent
 }

@@ -218,7 +218,7 @@ func (d *demoPlay) second(ctx context.Context) error {
 	fmt.Fprintln(d.out)
 	return d.open(ctx, func(s *store.Session) error {
 		out := d.indented()
-		if err := drawTree(ctx, out, s); err != nil {
+		if err := drawTree(ctx, out, s, atLeaf(s.Tree())); err != nil {
 			return err
 		}
 		return out.Flush()

@@ -45,8 +45,8 @@ func (a *app) searchCommand() *cobra.Command {
 			"Words may hold anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) are found\n" +
 			"anywhere. Where nothing is found, the words are looked for inside of others, and that is said.\n" +
 			"Put the query into quotes, or behind --, where the shell or a minus is in the way.\n\n" +
-			"A hit is printed as session#entry, which 'show', 'context', 'fork', 'branch' and 'label' take. The exit code is 0 where\n" +
-			"something was found, 1 where nothing was, 2 for a query that is none.",
+			"A hit is printed as session#entry, which 'show', 'tree', 'context', 'fork', 'branch' and 'label' take. The exit code is\n" +
+			"0 where something was found, 1 where nothing was, 2 for a query that is none.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
 		Args: func(cmd *cobra.Command, given []string) error {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,38 +13,122 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// treeFlags are the flags of tree.
+type treeFlags struct {
+	sessionFlags
+	leaf string
+	near int
+}
+
 func (a *app) treeCommand() *cobra.Command {
-	var f sessionFlags
+	var f treeFlags
 	cmd := &cobra.Command{
 		Use:   "tree <session>",
 		Short: "Draw all branches of a session",
 		Long: "Draw every entry of a session, one per line: those on the way to the leaf as ●, those of abandoned branches as ○,\n" +
-			"entries without a parent as ◆ and ◇. A branch is indented; the newest branch goes on in its parent's column." + sessionHelp,
-		Example: "  treeline tree @last\n  treeline tree session.jsonl --json | jq -r '.[] | select(.leaf).id'",
-		Args:    args("<session>"),
+			"entries without a parent as ◆ and ◇. A branch is indented; the newest branch goes on in its parent's column.\n" +
+			"Where an entry is named, it is drawn as if that was the leaf, with ◀ here behind it; --near leaves out what is drawn\n" +
+			"further away." + sessionHelp + entryHelp,
+		Example: "  treeline tree @last\n  treeline tree 01a1dcc8#5a60be28 --near 5\n" +
+			"  treeline tree session.jsonl --json | jq -r '.[] | select(.leaf).id'",
+		Args: args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.open(cmd.Context(), cmd, args[0], f)
+			ref, leaf, err := oneLeaf(cmd, args[0], "leaf", f.leaf)
+			if err == nil {
+				err = f.check(cmd, leaf)
+			}
+			if err != nil {
+				return err
+			}
+			s, err := a.open(cmd.Context(), cmd, ref, f.sessionFlags)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			return a.tree(cmd.Context(), s, f.json)
+			at, err := treeAt(s, leaf)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("near") {
+				at.near = f.near
+			}
+			return a.tree(cmd.Context(), s, at, f.json)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
+	addLeaf(cmd, &f.leaf)
+	cmd.Flags().IntVarP(&f.near, "near", "n", 0, "draw no more than `N` entries before and after the one that is named")
 	return cmd
 }
 
-func (a *app) tree(ctx context.Context, s *store.Session, asJSON bool) error {
+// check refuses what contradicts itself.
+func (f *treeFlags) check(cmd *cobra.Command, leaf string) error {
+	wrong := ""
+	switch {
+	case !cmd.Flags().Changed("near"):
+		return nil
+	case f.near < 0:
+		wrong = "--near is less than nothing"
+	case leaf == "" || leaf == "none":
+		wrong = "--near needs an entry to be near to: session#entry, or --leaf"
+	case f.json:
+		wrong = "--near is for the drawing; --json prints all entries"
+	default:
+		return nil
+	}
+	return usageError{errors.New(wrong), cmd}
+}
+
+// standpoint is where a tree is looked at from.
+type standpoint struct {
+	active []bool // by index: on the way there
+	leaf   int    // index of the session's own leaf, -1 for none
+	here   int    // index of the entry that was named, -1 for none
+	near   int    // how many entries before and after it are drawn, -1 for all
+}
+
+// atLeaf looks from the session's own leaf.
+func atLeaf(t *session.Tree) standpoint {
+	at := standpoint{active: t.OnActivePath(), leaf: -1, here: -1, near: -1}
+	if leaf, ok := t.Leaf(); ok {
+		at.leaf = leaf.Index
+	}
+	return at
+}
+
+// treeAt looks from the place that someone named; "" is the session's own leaf.
+func treeAt(s *store.Session, name string) (standpoint, error) {
+	t := s.Tree()
+	at := atLeaf(t)
+	if name == "" {
+		return at, nil
+	}
+	id, err := leafOf(s, name)
+	if err != nil {
+		return at, err
+	}
+	path, err := t.Path(id)
+	if err != nil {
+		return at, err
+	}
+	clear(at.active)
+	for _, e := range path.Entries() {
+		at.active[e.Index] = true
+		at.here = e.Index // the last one is it
+	}
+	return at, nil
+}
+
+func (a *app) tree(ctx context.Context, s *store.Session, at standpoint, asJSON bool) error {
 	err := a.page(ctx, func(ctx context.Context, out *output) error {
 		if asJSON {
-			return treeJSON(ctx, out, s)
+			return treeJSON(ctx, out, s, at)
 		}
 		for _, line := range a.about(s, out) {
 			fmt.Fprintln(out, line)
 		}
-		return drawTree(ctx, out, s)
+		return drawTree(ctx, out, s, at)
 	})
 	a.problems(s.Tree().Problems())
 	return err
@@ -51,10 +137,8 @@ func (a *app) tree(ctx context.Context, s *store.Session, asJSON bool) error {
 // treeText is how much of an entry a tree shows where no terminal limits it.
 const treeText = 100
 
-func treeJSON(ctx context.Context, out *output, s *store.Session) error {
+func treeJSON(ctx context.Context, out *output, s *store.Session, at standpoint) error {
 	t := s.Tree()
-	active := t.OnActivePath()
-	leaf, hasLeaf := t.Leaf()
 	list := arrayWriter{w: out}
 	for e := range t.Entries() {
 		if ctx.Err() != nil {
@@ -65,7 +149,7 @@ func treeJSON(ctx context.Context, out *output, s *store.Session) error {
 			return err
 		}
 		j := newEntryJSON(t, v)
-		j.Active, j.Leaf = active[e.Index], hasLeaf && leaf.Index == e.Index
+		j.Active, j.Leaf, j.Here = at.active[e.Index], e.Index == at.leaf, e.Index == at.here
 		text := v.line(treeText)
 		j.Text = &text
 		if err := list.add(j); err != nil {
@@ -77,58 +161,90 @@ func treeJSON(ctx context.Context, out *output, s *store.Session) error {
 
 // drawing is the state of drawing a tree.
 type drawing struct {
-	out    *output
-	tree   *session.Tree
-	codec  session.Codec
-	active []bool
-	leaf   int // index, -1 for none
-	cwd    string
+	standpoint
+	out   *output
+	tree  *session.Tree
+	codec session.Codec
+	cwd   string
 	// first and next link the children of each entry, by index: two entries may share an id.
 	first, next []int32
 	root        int32
 }
 
-// drawTree draws all entries. It keeps its own stack: a session may be a million entries deep.
-//
-// The last child goes on in its parent's column; all children before it begin a branch, one level further in. So a
-// conversation that was tried again a hundred times stays on the left.
-func drawTree(ctx context.Context, out *output, s *store.Session) error {
-	d := &drawing{out: out, tree: s.Tree(), codec: s.Dialect().Codec(), active: s.Tree().OnActivePath(), leaf: -1, cwd: s.Header().CWD}
-	if leaf, ok := s.Tree().Leaf(); ok {
-		d.leaf = leaf.Index
-	}
+// drawTree draws all entries, or those near to the one that was named.
+func drawTree(ctx context.Context, out *output, s *store.Session, at standpoint) error {
+	d := &drawing{standpoint: at, out: out, tree: s.Tree(), codec: s.Dialect().Codec(), cwd: s.Header().CWD}
 	d.link()
-	type sibling struct {
-		index int32
-		depth int
-		root  bool
+	from, to := 0, d.tree.Len()
+	if d.near >= 0 && d.here >= 0 {
+		line := 0
+		for p := range d.places() {
+			if int(p.index) == d.here {
+				break
+			}
+			line++
+		}
+		from, to = max(line-d.near, 0), min(line+d.near+1, to)
 	}
-	stack := []sibling{{index: d.root, root: true}}
-	for len(stack) > 0 {
+	d.leftOut(from)
+	line := 0
+	for p := range d.places() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		now := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if now.index < 0 {
-			continue
-		}
-		depth, branch := now.depth, false
-		if after := d.next[now.index]; after >= 0 {
-			stack = append(stack, sibling{after, now.depth, now.root})
-			if !now.root {
-				depth, branch = depth+1, true
+		if line >= from && line < to {
+			if err := d.entry(d.tree.At(int(p.index)), p.depth, p.branch, p.root); err != nil {
+				return err
 			}
 		}
-		if err := d.entry(d.tree.At(int(now.index)), depth, branch, now.root); err != nil {
-			return err
-		}
-		stack = append(stack, sibling{index: d.first[now.index], depth: depth})
+		line++
 	}
+	d.leftOut(line - to)
 	if d.tree.Len() == 0 {
 		fmt.Fprintln(out, out.style.dim("(no entries)"))
 	}
 	return nil
+}
+
+// leftOut says that entries are not drawn.
+func (d *drawing) leftOut(n int) {
+	if n > 0 {
+		fmt.Fprintln(d.out, d.out.style.dim("⋮ "+counted(n, "entry", "entries")))
+	}
+}
+
+// placed is an entry and where it is drawn.
+type placed struct {
+	index        int32
+	depth        int
+	branch, root bool // it begins a branch; it has no parent
+}
+
+// places gives all entries in the order of the drawing. It keeps its own stack: a session may be a million entries deep.
+//
+// The last child goes on in its parent's column; all children before it begin a branch, one level further in. So a
+// conversation that was tried again a hundred times stays on the left.
+func (d *drawing) places() iter.Seq[placed] {
+	return func(yield func(placed) bool) {
+		stack := []placed{{index: d.root, root: true}}
+		for len(stack) > 0 {
+			now := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if now.index < 0 {
+				continue
+			}
+			if after := d.next[now.index]; after >= 0 {
+				stack = append(stack, placed{index: after, depth: now.depth, root: now.root})
+				if !now.root {
+					now.depth, now.branch = now.depth+1, true
+				}
+			}
+			if !yield(now) {
+				return
+			}
+			stack = append(stack, placed{index: d.first[now.index], depth: now.depth})
+		}
+	}
 }
 
 // link finds the children of all entries, in file order.
@@ -216,7 +332,7 @@ func (d *drawing) sign(e session.Entry, root bool) string {
 	return st.dim("○")
 }
 
-// marks are what stands behind an entry: its label, and whether it is the leaf.
+// marks are what stands behind an entry: its label, and whether it is the leaf, or the one that was named.
 func (d *drawing) marks(e session.Entry) string {
 	st := d.out.style
 	s := ""
@@ -225,6 +341,9 @@ func (d *drawing) marks(e session.Entry) string {
 	}
 	if e.Index == d.leaf {
 		s += "  " + st.mark("1;32", "◀ leaf")
+	}
+	if e.Index == d.here {
+		s += "  " + st.mark("1;31", "◀ here")
 	}
 	return s
 }

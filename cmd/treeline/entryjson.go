@@ -25,6 +25,8 @@ type entryJSON struct {
 	Label  string  `json:"label,omitempty"`
 	Leaf   bool    `json:"leaf,omitempty"`
 	Active bool    `json:"active,omitempty"`
+	// Here: it is the entry that 'tree' was asked to look from.
+	Here bool `json:"here,omitempty"`
 	// Display is there for messages of extensions: whether people see them.
 	Display *bool       `json:"display,omitempty"`
 	Text    *string     `json:"text,omitempty"`

@@ -15,7 +15,7 @@ import (
 // strings that occur often, and the sources with their logs. Numbers are varints, strings have their length before them.
 const (
 	catalogueMagic   = "treeline catalogue\n"
-	catalogueVersion = 1
+	catalogueVersion = 2
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 

@@ -65,15 +65,15 @@ func (l *literal) filter() (f filter) {
 		// White space is a boundary.
 		f.piece(piece, l.left || i > 0, l.right || i < len(l.pieces)-1)
 		if i > 0 {
-			f.phrase(l.pieces[i-1], piece, i > 1, i < len(l.pieces)-1)
+			f.phrase(l.pieces[i-1], piece, l.left || i > 1, l.right || i < len(l.pieces)-1)
 		}
 	}
 	return f
 }
 
 // phrase adds the key of the two runs at a white space, if it is known what they end and begin with: runs that are shorter
-// than what the key is made of must be whole. Those at the ends of the phrase (not inside) may be parts of longer ones.
-func (f *filter) phrase(before, behind []rune, insideLeft, insideRight bool) {
+// than what the key is made of must be rows of whole humps: where there is a boundary before, or behind, the two pieces.
+func (f *filter) phrase(before, behind []rune, boundLeft, boundRight bool) {
 	i := len(before)
 	for i > 0 && isWord(before[i-1]) {
 		i--
@@ -84,7 +84,7 @@ func (f *filter) phrase(before, behind []rune, insideLeft, insideRight bool) {
 	}
 	left, right := foldAll(before[i:]), foldAll(behind[:j])
 	if len(left) == 0 || len(right) == 0 ||
-		len(left) < 3 && i == 0 && !insideLeft || len(right) < 3 && j == len(behind) && !insideRight {
+		len(left) < 3 && i == 0 && !boundLeft || len(right) < 3 && j == len(behind) && !boundRight {
 		return
 	}
 	f.keys = append(f.keys, filterKey{phraseKey(tailOf(left), headOf(right)), gramProbes})
@@ -131,6 +131,11 @@ func (f *filter) piece(piece []rune, left, right bool) {
 		} else {
 			for k := 2; k < len(run); k++ {
 				f.keys = append(f.keys, filterKey{anyGramKey(run[k-2], run[k-1], run[k]), gramProbes})
+			}
+			if len(run) == 2 {
+				if g, ok := asciiTwo(run[0], run[1]); ok {
+					f.keys = append(f.keys, filterKey{asciiKey(g), gramProbes})
+				}
 			}
 		}
 		i = j

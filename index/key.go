@@ -8,39 +8,6 @@ import (
 
 // Keys are hashes of what signatures know. They are the same on every machine.
 
-// headOf and tailOf give the first and the last three characters of a folded run as a number, which is not 0.
-func headOf(run []rune) (n uint64) {
-	for _, r := range run[:min(3, len(run))] {
-		n = n<<21 | uint64(r)
-	}
-	return n
-}
-
-func tailOf(run []rune) (n uint64) {
-	for _, r := range run[max(0, len(run)-3):] {
-		n = n<<21 | uint64(r)
-	}
-	return n
-}
-
-// asciiHead and asciiTail are the same for a run of ASCII that is not folded: digits have the bit of small letters already.
-func asciiHead(run []byte) uint64 {
-	switch len(run) {
-	case 1:
-		return uint64(run[0] | 0x20)
-	case 2:
-		return uint64(run[0]|0x20)<<21 | uint64(run[1]|0x20)
-	}
-	return uint64(run[0]|0x20)<<42 | uint64(run[1]|0x20)<<21 | uint64(run[2]|0x20)
-}
-
-func asciiTail(run []byte) uint64 {
-	if n := len(run); n > 3 {
-		run = run[n-3:]
-	}
-	return asciiHead(run)
-}
-
 // Seeds keep apart the kinds of hashes.
 const (
 	spelled uint64 = 0x9e3779b97f4a7c15 // a run as it is spelled; never in a signature
@@ -75,6 +42,15 @@ func asciiGram(a, b, c rune) (g int, ok bool) {
 		return 0, false
 	}
 	return (int(asciiRank[a])*37+int(asciiRank[b]))*37 + int(asciiRank[c]), true
+}
+
+// asciiTwo numbers the bigrams of folded ASCII letters and digits; ok is false for others. The numbers are those of trigrams
+// whose first character is none.
+func asciiTwo(a, b rune) (g int, ok bool) {
+	if a|b >= utf8.RuneSelf {
+		return 0, false
+	}
+	return int(asciiRank[a])*37 + int(asciiRank[b]), true
 }
 
 // anyGramKey is the key of a trigram of folded characters.

@@ -26,10 +26,8 @@ type Match struct {
 
 // Match says whether an entry with these texts matches, and where.
 func (q *Query) Match(texts []Text) (Match, bool) {
-	for _, t := range q.terms {
-		if !q.occurs(t, texts) {
-			return Match{}, false
-		}
+	if !q.Occurs(texts) {
+		return Match{}, false
 	}
 	for _, t := range q.nots {
 		if q.occurs(t, texts) {
@@ -57,6 +55,16 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 	m := Match{Text: best}
 	m.Marks, m.Focus = q.marks(texts[best].Text)
 	return m, true
+}
+
+// Occurs says whether every term that must occur does, whatever else does: more texts never make it false.
+func (q *Query) Occurs(texts []Text) bool {
+	for _, t := range q.terms {
+		if !q.occurs(t, texts) {
+			return false
+		}
+	}
+	return true
 }
 
 func (q *Query) occurs(t *term, texts []Text) bool {

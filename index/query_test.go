@@ -119,6 +119,56 @@ func checkQuery(t *testing.T, r *rand.Rand, texts []index.Text, o indextest.Quer
 	return true
 }
 
+// TestPhrasesOfShortWords: the signature and the undecoded record tell a phrase from the same words in another order, also where
+// the words are common, short, and humps of others.
+func TestPhrasesOfShortWords(t *testing.T) {
+	for _, c := range []struct {
+		query, text string
+		want        bool
+	}{
+		{`"in or on"`, "it is in or on it", true},
+		{`"in or on"`, "checkIn or onTop", true},
+		{`"in or on"`, "in\n\u2003or \t on", true},
+		{`"in on"`, "checkIn onTop", true},
+		{`"a b"`, "isA bC", true},
+		{`"in or on"`, "or in, on or in; in on or", false},
+		{`"in or on"`, "in or — on", false},
+		{`"in or on"`, "contain or on", false},
+		{`"in or on"`, "in or once", false},
+		{`"in or on"`, "\u001bin\u001bor\u001bon", false},
+		{`*"in or on"*`, "contain or once", true},
+		{"zq", "za aq qz", false},
+		{"*zq*", "pizzqueen", true},
+		{"*ka*", "\u212aa", true},
+	} {
+		q, texts := query(t, c.query), []index.Text{{Field: index.FieldUser, Text: c.text}}
+		if _, ok := q.Match(texts); ok != c.want {
+			t.Errorf("%s in %q: %v", c.query, c.text, ok)
+		}
+		var s index.Signer
+		s.Add([]byte(c.text), 0, 1)
+		sig := s.Finish()[0].Sig
+		rec, err := json.Marshal(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw := q.MayRecord(rec); raw != c.want {
+			t.Errorf("%s in the record %s: %v", c.query, rec, raw)
+		}
+		if may := q.May(sig); c.want && !may {
+			t.Errorf("%s: held back by the signature of %q", c.query, c.text)
+		}
+	}
+	var s index.Signer
+	s.Add([]byte(strings.Repeat("or in, on or in; in on or. ", 3)+strings.Repeat("some other words, too; ", 40)), 0, 1)
+	sig := s.Finish()[0].Sig
+	for _, text := range []string{`"on in or"`, `"in or on or"`, "*zq*"} {
+		if query(t, text).May(sig) {
+			t.Errorf("%s passes a signature without it", text)
+		}
+	}
+}
+
 func TestParseQuery(t *testing.T) {
 	for text, want := range map[string]string{
 		"":           index.ErrEmptyQuery.Error(),

@@ -1,6 +1,10 @@
 package index
 
-import "unicode/utf8"
+import (
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // rawPhrase is a phrase as it stands in a record: its pieces one behind the other, with white space as JSON spells it
 // between them. One of them, the anchor, is looked for; the others must stand beside it.
@@ -42,7 +46,9 @@ func (p *rawPhrase) around(b []byte, from, to int) bool {
 		if at == to || at+len(piece.low) > len(b) || !piece.stands(b, at) {
 			return false
 		}
-		to = at + len(piece.low)
+		if to = at + len(piece.low); piece.right && !mayEnd(b, to) {
+			return false
+		}
 	}
 	for i := p.anchor - 1; i >= 0; i-- {
 		at, sure := spaceBefore(b, from)
@@ -51,7 +57,7 @@ func (p *rawPhrase) around(b []byte, from, to int) bool {
 		}
 		piece := &p.pieces[i]
 		start := at - len(piece.low)
-		if at == from || start < 0 || !piece.stands(b, start) {
+		if at == from || start < 0 || !piece.stands(b, start) || piece.left && !mayBegin(b, start) {
 			return false
 		}
 		from = start
@@ -60,14 +66,18 @@ func (p *rawPhrase) around(b []byte, from, to int) bool {
 }
 
 // spaceBehind gives the end of the white space that begins at a place. sure is false where there may be more of it than is
-// seen: beside characters beyond ASCII, and escapes with digits.
+// seen: beside an escape with digits that may be white space, or a part of another escape.
 func spaceBehind(b []byte, at int) (end int, sure bool) {
 	for at < len(b) {
 		switch c := b[at]; {
 		case c == ' ':
 			at++
 		case c >= utf8.RuneSelf:
-			return at, false
+			r, n := utf8.DecodeRune(b[at:])
+			if !unicode.IsSpace(r) {
+				return at, true
+			}
+			at += n
 		case c == '\\':
 			// JSON inside of a string has its backslashes doubled.
 			letter := at + 1
@@ -75,8 +85,10 @@ func spaceBehind(b []byte, at int) (end int, sure bool) {
 				letter++
 			}
 			switch {
-			case letter == len(b) || b[letter] == 'u':
+			case letter == len(b):
 				return at, false
+			case b[letter] == 'u':
+				return at, isSolid(b[letter+1:])
 			case !isSpaceLetter(b[letter]):
 				return at, true
 			}
@@ -96,9 +108,13 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 		case c == ' ':
 			at--
 		case c >= utf8.RuneSelf:
-			return at, false
+			r, n := utf8.DecodeLastRune(b[:at])
+			if !unicode.IsSpace(r) {
+				return at, true
+			}
+			at -= n
 		case at >= escape && b[at-escape] == '\\' && b[at-escape+1] == 'u':
-			return at, false
+			return at, isSolid(b[at-escape+2:])
 		case isSpaceLetter(c) && at >= 2 && b[at-2] == '\\':
 			at -= 2
 			for at > 0 && b[at-1] == '\\' {
@@ -109,6 +125,16 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 		}
 	}
 	return at, true
+}
+
+// isSolid says whether the four digits of an escape stand for a character that is certainly no white space. A backslash or a
+// letter might be a part of another escape, in JSON inside of a string.
+func isSolid(digits []byte) bool {
+	if len(digits) < 4 {
+		return false
+	}
+	r, ok := hex4(digits[:4])
+	return ok && (r < ' ' || r >= utf8.RuneSelf) && !utf16.IsSurrogate(r) && !unicode.IsSpace(r)
 }
 
 // isSpaceLetter says whether a letter behind a backslash makes white space.

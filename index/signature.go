@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,9 +12,10 @@ import (
 // are
 //
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
-//   - the trigrams of each run, folded, for prefixes, substrings and regular expressions;
+//   - the trigrams and the bigrams of each run, folded, for prefixes, substrings and regular expressions; bigrams of ASCII
+//     alone, for two characters of it are soon typed;
 //   - for phrases, each pair of runs with only white space between them: the last three characters of the one and the
-//     first three of the other, or all where there are fewer;
+//     first three of the other, or all where there are fewer; and in their place the humps at these ends that are shorter;
 //   - each character of a script without spaces and each symbol beyond ASCII, alone and in pairs of neighbours.
 //
 // Words are rarer and worth more bits than trigrams, of which a query has several. Which keys a query needs is said in
@@ -30,7 +30,7 @@ const (
 	// slabSize is how much room for signatures is made at once.
 	slabSize = 256 << 10
 
-	sigVersion = 2 << 4
+	sigVersion = 3 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
 	flagAll  = 1 << 1
 	keysMost = 1 << 18
@@ -59,6 +59,7 @@ type Signer struct {
 	words []uint64                // keys with wordProbes
 	grams []uint64                // keys with gramProbes
 	ascii [37*37*37/64 + 1]uint64 // which trigrams of ASCII letters and digits there were
+	two   [37*37/64 + 1]uint64    // and which bigrams, but for those in such trigrams
 	flags byte
 
 	folded []byte
@@ -78,6 +79,7 @@ func (s *Signer) clear() {
 	s.seen.clear()
 	s.words, s.grams = s.words[:0], s.grams[:0]
 	clear(s.ascii[:])
+	clear(s.two[:])
 	s.flags, s.open = 0, false
 }
 
@@ -110,8 +112,9 @@ func (s *Signer) cut() {
 	if s.flags&flagAll != 0 {
 		s.words, s.grams = s.words[:0], s.grams[:0]
 		clear(s.ascii[:])
+		clear(s.two[:])
 	}
-	grams := len(s.grams)
+	grams := len(s.grams) + s.bigrams()
 	for _, w := range s.ascii {
 		grams += bits.OnesCount64(w)
 	}
@@ -137,14 +140,35 @@ func (s *Signer) cut() {
 			setKey(sig[1:], asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
 		}
 	}
+	for i, w := range s.two {
+		for ; w != 0; w &= w - 1 {
+			setKey(sig[1:], asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
+		}
+	}
 	s.chunks = append(s.chunks, Chunk{From: s.from, To: s.to, Sig: sig})
 	s.clear()
 }
 
+// bigrams completes the bigrams by those in trigrams, and counts them.
+func (s *Signer) bigrams() (n int) {
+	for i, w := range s.ascii {
+		for ; w != 0; w &= w - 1 {
+			g := i*64 + bits.TrailingZeros64(w)
+			for _, two := range [2]int{g / 37, g % (37 * 37)} {
+				s.two[two>>6] |= 1 << (two & 63)
+			}
+		}
+	}
+	for _, w := range s.two {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // sign adds the keys of a text.
 func (s *Signer) sign(text []byte) {
-	last := rune(-1)          // the character before, where it stands for itself
-	tail, end := uint64(0), 0 // what the run before ended with, and where
+	last := rune(-1)       // the character before, where it stands for itself
+	tail, end := ends{}, 0 // what the run before ended with, and where
 	for i := 0; i < len(text); {
 		if s.seen.n > keysMost {
 			s.flags |= flagAll | flagOdd
@@ -177,20 +201,20 @@ func (s *Signer) sign(text []byte) {
 				if !s.seen.has(h) && s.seen.add(h) {
 					s.addASCII(text[i:j], kinds)
 				}
-				if tail != 0 && (i == end+1 && text[end] == ' ' || isGap(text[end:i])) {
-					s.addPhrase(tail, asciiHead(text[i:j]))
+				if tail.all != 0 && (i == end+1 && text[end] == ' ' || isGap(text[end:i])) {
+					s.addPhrase(&tail, asciiHeads(text[i:j], kinds))
 				}
-				tail, end = asciiTail(text[i:j]), j
+				tail, end = asciiTails(text[i:j], kinds), j
 				i, last = j, -1
 				continue
 			}
 		}
 		n, r := s.wide(text[i:], last)
 		if r < 0 { // it was a run, and is still in s.runes
-			if tail != 0 && isGap(text[end:i]) {
-				s.addPhrase(tail, headOf(s.runes))
+			if tail.all != 0 && isGap(text[end:i]) {
+				s.addPhrase(&tail, headsOf(s.runes, s.starts))
 			}
-			tail, end = tailOf(s.runes), i+n
+			tail, end = tailsOf(s.runes, s.starts), i+n
 		}
 		i, last = i+n, r
 	}
@@ -210,6 +234,9 @@ func (s *Signer) addASCII(run []byte, kinds class) {
 	s.starts = asciiHumps(s.starts[:0], run, kinds)
 	s.addWords(low, s.starts)
 	if len(low) < 3 {
+		if len(low) == 2 {
+			s.addTwo(rune(low[0]), rune(low[1]))
+		}
 		return
 	}
 	a, b := asciiRank[low[0]], asciiRank[low[1]]
@@ -258,7 +285,8 @@ func (s *Signer) addWords(low []byte, starts []int) {
 }
 
 // wide adds the keys of a run with characters beyond ASCII, or of one such character that belongs to no run. It gives how
-// many bytes that were, and the character where it stands for itself, otherwise -1. The run is then in s.runes, folded.
+// many bytes that were, and the character where it stands for itself, otherwise -1. The run is then in s.runes, folded, and
+// where its humps begin, counted in characters, in s.starts.
 func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	s.runes = s.runes[:0]
 	for n < len(text) {
@@ -275,6 +303,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	}
 	s.starts = humps(s.starts[:0], s.runes)
 	low, hump := s.folded[:0], 0
+	var starts [humpsMost]int // as s.starts, counted in bytes
 	for i, r := range s.runes {
 		f := fold(r)
 		if r >= utf8.RuneSelf && f < utf8.RuneSelf {
@@ -282,7 +311,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		}
 		s.runes[i] = f
 		if hump < len(s.starts) && s.starts[hump] == i {
-			s.starts[hump] = len(low) // from now on counted in bytes
+			starts[hump] = len(low)
 			hump++
 		}
 		low = utf8.AppendRune(low, f)
@@ -291,37 +320,21 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	if !s.seen.add(hashBytes(text[:n], spelled)) {
 		return n, -1
 	}
-	s.addWords(low, s.starts)
-	for i := 2; i < len(s.runes); i++ {
-		s.addGram(s.runes[i-2], s.runes[i-1], s.runes[i])
+	s.addWords(low, starts[:hump])
+	for i := 1; i < len(s.runes); i++ {
+		if i > 1 {
+			s.addGram(s.runes[i-2], s.runes[i-1], s.runes[i])
+		}
+		s.addTwo(s.runes[i-1], s.runes[i])
 	}
 	return n, -1
 }
 
-// addPhrase adds a pair of runs.
-func (s *Signer) addPhrase(tail, head uint64) {
-	if k := phraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
-		s.grams = append(s.grams, k)
+// addTwo adds a bigram, if it is one of ASCII.
+func (s *Signer) addTwo(a, b rune) {
+	if g, ok := asciiTwo(a, b); ok {
+		s.two[g>>6] |= 1 << (g & 63)
 	}
-}
-
-// isGap says whether there is white space and nothing else between two runs.
-func isGap(b []byte) bool {
-	for len(b) > 0 {
-		if c := b[0]; c < utf8.RuneSelf {
-			if c != ' ' && (c < '\t' || c > '\r') {
-				return false
-			}
-			b = b[1:]
-			continue
-		}
-		r, n := utf8.DecodeRune(b)
-		if !unicode.IsSpace(r) {
-			return false
-		}
-		b = b[n:]
-	}
-	return true // two runs never touch
 }
 
 // addGram adds a trigram.

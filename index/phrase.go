@@ -1,0 +1,147 @@
+package index
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Phrases in signatures: of two runs with white space between them, how the one ends beside how the other begins.
+
+// headOf and tailOf give the first and the last three characters of a folded run as a number, which is not 0.
+func headOf(run []rune) (n uint64) {
+	for _, r := range run[:min(3, len(run))] {
+		n = n<<21 | uint64(r)
+	}
+	return n
+}
+
+func tailOf(run []rune) (n uint64) {
+	for _, r := range run[max(0, len(run)-3):] {
+		n = n<<21 | uint64(r)
+	}
+	return n
+}
+
+// asciiHead and asciiTail are the same for a run of ASCII that is not folded: digits have the bit of small letters already.
+func asciiHead(run []byte) uint64 {
+	switch len(run) {
+	case 1:
+		return uint64(run[0] | 0x20)
+	case 2:
+		return uint64(run[0]|0x20)<<21 | uint64(run[1]|0x20)
+	}
+	return uint64(run[0]|0x20)<<42 | uint64(run[1]|0x20)<<21 | uint64(run[2]|0x20)
+}
+
+func asciiTail(run []byte) uint64 {
+	if n := len(run); n > 3 {
+		run = run[n-3:]
+	}
+	return asciiHead(run)
+}
+
+// ends is what a run ends with, or begins with, as phrases see it: three characters, or all where there are fewer; and those
+// rows of humps at that end that have fewer, because a word of a phrase may be one.
+type ends struct {
+	all   uint64
+	short [2]uint64
+	n     int
+}
+
+func (e *ends) add(n uint64) {
+	e.short[e.n] = n
+	e.n++
+}
+
+// headsOf and tailsOf give the ends of a folded run whose humps begin at these characters.
+func headsOf(run []rune, starts []int) (e ends) {
+	e.all = headOf(run)
+	for _, at := range starts[1:] {
+		if at > 2 {
+			break
+		}
+		e.add(headOf(run[:at]))
+	}
+	return e
+}
+
+func tailsOf(run []rune, starts []int) (e ends) {
+	e.all = tailOf(run)
+	for i := len(starts) - 1; i > 0 && len(run)-starts[i] <= 2; i-- {
+		e.add(tailOf(run[starts[i]:]))
+	}
+	return e
+}
+
+// asciiHeads and asciiTails are the same for a run of ASCII that is not folded. Its humps are counted only where one may be so
+// short: where there is a capital so near to the end.
+func asciiHeads(run []byte, kinds class) (e ends) {
+	e.all = asciiHead(run)
+	if kinds&(classLower|classUpper) != classLower|classUpper || (classes[run[1]]|classes[run[min(2, len(run)-1)]])&classUpper == 0 {
+		return e
+	}
+	var room [humpsMost]int
+	for _, at := range asciiHumps(room[:0], run, kinds)[1:] {
+		if at > 2 {
+			break
+		}
+		e.add(asciiHead(run[:at]))
+	}
+	return e
+}
+
+func asciiTails(run []byte, kinds class) (e ends) {
+	e.all = asciiTail(run)
+	n := len(run)
+	if kinds&(classLower|classUpper) != classLower|classUpper || (classes[run[n-1]]|classes[run[n-2]])&classUpper == 0 {
+		return e
+	}
+	var room [humpsMost]int
+	starts := asciiHumps(room[:0], run, kinds)
+	for i := len(starts) - 1; i > 0 && n-starts[i] <= 2; i-- {
+		e.add(asciiTail(run[starts[i]:]))
+	}
+	return e
+}
+
+// addPhrase adds a pair of runs: what the one ends with beside what the other begins with.
+func (s *Signer) addPhrase(tail *ends, head ends) {
+	s.addPair(tail.all, head.all)
+	if tail.n|head.n == 0 {
+		return // most runs are single words
+	}
+	for _, t := range tail.short[:tail.n] {
+		s.addPair(t, head.all)
+		for _, h := range head.short[:head.n] {
+			s.addPair(t, h)
+		}
+	}
+	for _, h := range head.short[:head.n] {
+		s.addPair(tail.all, h)
+	}
+}
+
+func (s *Signer) addPair(tail, head uint64) {
+	if k := phraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
+		s.grams = append(s.grams, k)
+	}
+}
+
+// isGap says whether there is white space and nothing else between two runs.
+func isGap(b []byte) bool {
+	for len(b) > 0 {
+		if c := b[0]; c < utf8.RuneSelf {
+			if c != ' ' && (c < '\t' || c > '\r') {
+				return false
+			}
+			b = b[1:]
+			continue
+		}
+		r, n := utf8.DecodeRune(b)
+		if !unicode.IsSpace(r) {
+			return false
+		}
+		b = b[n:]
+	}
+	return true // two runs never touch
+}

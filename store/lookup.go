@@ -21,7 +21,8 @@ type lookup struct {
 
 	row    *Row
 	b      backend.Backend
-	sess   *Session // nil until something may match
+	glance glance
+	sess   *Session // nil until something matches
 	next   int      // the entry behind the last one that was looked at
 	onPath []bool   // nil until something matches
 	hits   []SearchHit
@@ -57,6 +58,7 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 		return nil, err
 	}
 	defer r.Close()
+	l.glance.reset(r)
 	spans := t.spans
 	if spans == nil {
 		return l.stream(ctx, r)
@@ -145,6 +147,9 @@ func (l *lookup) scan(ctx context.Context, data []byte, base int64, odd bool) (e
 
 // record decodes the entries in a record that may match.
 func (l *lookup) record(ctx context.Context, data []byte, at int64) error {
+	if l.sess == nil && !l.f.opt.Labelled && !l.glance.may(l, data, at) {
+		return nil
+	}
 	if err := l.open(ctx); err != nil {
 		return err
 	}
@@ -218,6 +223,14 @@ func (l *lookup) header(h session.Header) {
 
 // entry looks at one entry.
 func (l *lookup) entry(e session.Entry, raw []byte) {
+	o := &l.f.opt
+	if !mayHold(e, o.Fields) {
+		return
+	}
+	label := l.sess.tree.Label(e.ID)
+	if o.Labelled && (label == "" || o.Label != "" && !strings.EqualFold(label, o.Label)) {
+		return
+	}
 	l.texts = l.texts[:0]
 	codec := l.sess.dialect.Codec()
 	if searchTexts(codec, e, raw, l.take) != nil {
@@ -225,10 +238,6 @@ func (l *lookup) entry(e session.Entry, raw []byte) {
 	}
 	m, ok := l.q.Match(l.texts)
 	if !ok {
-		return
-	}
-	label := l.sess.tree.Label(e.ID)
-	if o := &l.f.opt; o.Labelled && (label == "" || o.Label != "" && !strings.EqualFold(label, o.Label)) {
 		return
 	}
 	l.add(SearchHit{

@@ -109,13 +109,16 @@ func (o *SearchOptions) passes(at time.Time) bool {
 	return (o.Since.IsZero() || !at.Before(o.Since)) && (o.Until.IsZero() || at.Before(o.Until))
 }
 
-// mayPass says whether a session may have entries of a time that is asked for.
+// mayPass says whether a session may have entries of a time, and with a label, that is asked for.
 func (o *SearchOptions) mayPass(r *Row) bool {
 	last := r.Log.Time
 	if when := r.When(); when.After(last) {
 		last = when
 	}
 	if !o.Since.IsZero() && last.Before(o.Since) {
+		return false
+	}
+	if o.Labelled && r.Known != nil && r.Known.Has&index.HasLabel == 0 {
 		return false
 	}
 	created, ok := r.Created.Time()

@@ -35,7 +35,7 @@ func (l *library) entryLine(parent string) (line, id string) {
 	text := func() string { return l.spell(indextest.RandomText(l.r, 6)) }
 	head := fmt.Sprintf(`"id":%q,"parentId":%s,"timestamp":"2026-02-16T10:00:00.000Z"`, id, parent)
 	message := func(m string) string { return `{"type":"message",` + head + `,"message":` + m + `}` }
-	switch l.r.IntN(10) {
+	switch l.r.IntN(11) {
 	case 0:
 		return message(`{"role":"user","content":` + text() + `}`), id
 	case 1:
@@ -56,6 +56,8 @@ func (l *library) entryLine(parent string) (line, id string) {
 		return `{"type":"label",` + head + `,"targetId":"00000001","label":` + text() + `}`, id
 	case 8:
 		return `{"type":"session_info",` + head + `,"name":` + text() + `}`, id
+	case 9: // of a newer program; it names itself and its parent, which is no text, and the entry before that, which is
+		return `{"type":"parse",` + head + `,"of":["parse",` + parent + `,"` + fmt.Sprintf("%08x", l.made-2) + `"],"body":{"text":` + text() + `}}`, id
 	}
 	return `{"type":"custom_message",` + head + `,"customType":"x","content":` + text() + `,"display":true}`, id
 }
@@ -164,9 +166,12 @@ func (l *library) write(name string) {
 
 // oracleRecord is all that a record may say, for encoding/json.
 type oracleRecord struct {
-	Type, ID, Title, Summary, ShortSummary, Label, Name string
-	Content                                             json.RawMessage
-	Message                                             struct {
+	Type, ID, ParentID, Title, Summary, ShortSummary, Label, Name, Timestamp string
+
+	Of      []string
+	Body    struct{ Text string }
+	Content json.RawMessage
+	Message struct {
 		Role    string
 		Content json.RawMessage
 	}
@@ -197,8 +202,15 @@ func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
 	if r.Type == "custom_message" {
 		own, content = index.FieldOther, r.Content
 	}
-	if r.Type == "session" {
+	switch r.Type {
+	case "session":
 		r.ID = ""
+	case "parse":
+		for _, s := range append(r.Of, r.Timestamp, r.Body.Text) {
+			if s != r.ID && s != r.ParentID && s != r.Type {
+				add(index.FieldOther, s)
+			}
+		}
 	}
 	var plain string
 	if json.Unmarshal(content, &plain) == nil {
@@ -293,6 +305,10 @@ func (l *library) compare(s *store.Store) int {
 		}
 	}
 	q := indextest.Random(l.r, texts)
+	if len(q.Terms) > 0 && l.r.IntN(8) == 0 {
+		// Ids are words of the entries that nobody knows, but not their own.
+		q.Terms = append(q.Terms, indextest.Term{Body: fmt.Sprintf("%08x", 1+l.r.IntN(l.made)), Left: true, Right: true, Not: l.r.IntN(2) == 0})
+	}
 	if q.Regexp == nil && (len(q.Terms) == 0 || q.Terms[0].Not) {
 		return 0
 	}

@@ -159,3 +159,26 @@ func TestSearchSharedID(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchNamesAreNoText: what makes an unknown record an entry (its id, that of its parent, its type) is no text of it, whether
+// it is looked for or excluded; the id of any other entry is.
+func TestSearchNamesAreNoText(t *testing.T) {
+	d := newDesk(t)
+	d.put(".omp/agent/sessions/-garden/names.jsonl", `{"type":"session","version":3,"id":"names","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/garden"}
+{"type":"message","id":"0000aaaa","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":"hello"}}
+{"type":"message","id":"0000bbbb","parentId":"0000aaaa","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"user","content":"hello"}}
+{"type":"novel","id":"0000cccc","parentId":"0000bbbb","timestamp":"2026-02-16T10:00:03.000Z","about":["0000aaaa","lantern"]}
+`)
+	for query, want := range map[string]int{
+		"lantern": 1, "lantern -0000cccc": 1, "lantern -0000bbbb": 1, "lantern -novel": 1, "lantern -0000aaaa": 0,
+		"lantern 0000aaaa": 1, "lantern 0000bbbb": 0, "0000cccc": 0, "novel": 0,
+	} {
+		res, err := d.Search(t.Context(), query, store.SearchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Hits) != want {
+			t.Errorf("%q: %d hits, want %d", query, len(res.Hits), want)
+		}
+	}
+}

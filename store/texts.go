@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/index"
@@ -23,13 +24,20 @@ func headerTexts(h session.Header, take func(index.Field, string)) {
 }
 
 // searchTexts gives what search looks at in an entry, in order. raw is the entry's record. Empty texts are none.
-func searchTexts(c session.Codec, e session.Entry, raw []byte, takeAny func(index.Field, string)) error {
+func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+	return textsWithout(c, e, raw, names{string(e.ID), string(e.Parent), e.Type}, take)
+}
+
+// names are what makes a record an entry. They are no text of one that nobody understands.
+type names [3]string
+
+// textsWithout is searchTexts for those who know of other names. With none there are more texts and never fewer.
+func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeAny func(index.Field, string)) error {
 	take := func(f index.Field, text string) {
 		if text != "" {
 			takeAny(f, text)
 		}
 	}
-	own := fieldOf(e.Role)
 	switch e.Kind {
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:
 		if err := bodyTexts(c, e, raw, take); err != nil {
@@ -41,9 +49,16 @@ func searchTexts(c session.Codec, e session.Entry, raw []byte, takeAny func(inde
 		return err
 	}
 	for _, p := range parts {
-		partTexts(p, own, e, raw, take)
+		partTexts(p, fieldOf(e.Role), own, raw, take)
 	}
 	return nil
+}
+
+// mayHold says whether an entry may have texts of some of these fields. What users and assistants say is in their own entries
+// alone; the rest may be in any.
+func mayHold(e session.Entry, fields index.Field) bool {
+	const own = index.FieldUser | index.FieldAssistant
+	return fields == 0 || fields&^own != 0 || fields&fieldOf(e.Role) != 0
 }
 
 // fieldOf says which field the words of a role are.
@@ -82,10 +97,10 @@ func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Fie
 	return nil
 }
 
-func partTexts(p session.Part, own index.Field, e session.Entry, raw []byte, take func(index.Field, string)) {
+func partTexts(p session.Part, field index.Field, own names, raw []byte, take func(index.Field, string)) {
 	switch p := p.(type) {
 	case session.Text:
-		take(own, p.Text)
+		take(field, p.Text)
 	case session.Thinking:
 		take(index.FieldThinking, p.Text)
 	case session.ToolCall:
@@ -95,13 +110,13 @@ func partTexts(p session.Part, own index.Field, e session.Entry, raw []byte, tak
 		jsonTexts(p.Arguments, true, 0, func(s string) { take(index.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
-			partTexts(inner, index.FieldTool, e, raw, take)
+			partTexts(inner, index.FieldTool, own, raw, take)
 		}
 	case session.OpaquePart:
 		// Of what nobody knows the keys say nothing, nor does what makes it an entry.
 		jsonTexts(p.JSON, false, 0, func(s string) {
-			if s != string(e.ID) && s != string(e.Parent) && s != e.Type {
-				take(own, s)
+			if !slices.Contains(own[:], s) {
+				take(field, s)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func (c *Context) findDangling() error {
 }
 
 // apply gives the message without what does not stay; nil where nothing of it does.
-func (s *stripping) apply(codec Codec, m []byte) ([]byte, error) {
+func (s *stripping) apply(codec MessageCodec, m []byte) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (s *stripping) apply(codec Codec, m []byte) ([]byte, error) {
 
 // toolResults gives the ids of the calls that a message answers. A codec of an agent that puts several results into one
 // message has a method for it; its Strip then removes results too.
-func toolResults(codec Codec, m []byte) []string {
+func toolResults(codec MessageCodec, m []byte) []string {
 	if c, ok := codec.(interface{ ToolResults(message []byte) []string }); ok {
 		return c.ToolResults(m)
 	}

@@ -78,6 +78,14 @@ type Codec interface {
 	// Messages gives what an entry contributes to a context, as the agent's own JSON: the exact bytes of its message
 	// member where it has one, otherwise what the agent makes of a summary or a custom message.
 	Messages(e Entry, raw []byte) ([][]byte, error)
+	// Rules says in which points the context of this dialect differs from others.
+	Rules() Rules
+	MessageCodec
+}
+
+// MessageCodec looks inside the messages of a context, as Messages of a Codec gives them. Formats of one agent may keep
+// the same messages in other entries.
+type MessageCodec interface {
 	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil where the
 	// message is not sent.
 	LLM(message []byte) ([]byte, error)
@@ -96,8 +104,6 @@ type Codec interface {
 	// Strip removes the tool calls for which drop says so, together with what is only valid beside them. It gives nil where
 	// nothing is left worth sending.
 	Strip(message []byte, drop func(id string) bool) ([]byte, error)
-	// Rules says in which points the context of this dialect differs from others.
-	Rules() Rules
 }
 
 // Entry is one entry of a tree: its envelope, and the way to the rest.

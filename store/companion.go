@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -79,4 +82,79 @@ type Environment struct {
 	// Sandbox, Approval, Provider and Model are for agents that tell the model of them.
 	Sandbox, Approval string
 	Provider, Model   string
+}
+
+// Companion gives the second place of an agent, by the name of the dialect that its states are read with; "" is the first
+// that there is.
+func (s *Store) Companion(name string) (Companion, error) {
+	if name != "" {
+		d, err := s.Dialect(name)
+		if err != nil {
+			return nil, err
+		}
+		name = Sessions(d).Name()
+	}
+	for _, d := range s.opt.Dialects {
+		if c, ok := s.companion(d); ok && (name == "" || d.Name() == name) {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("states of %q are %w: the agent keeps none", name, ErrUnsupported)
+}
+
+func (s *Store) companion(d dialect.Dialect) (Companion, bool) {
+	if s.opt.OpenCompanion == nil {
+		return nil, false
+	}
+	for _, r := range d.Layout().Roots(s.opt.Env) {
+		if c, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+// LoadState finds the state of a session, in all places where there are some or, with a name, in that of one dialect.
+func (s *Store) LoadState(ctx context.Context, name string, id session.ID) (State, Companion, dialect.Dialect, error) {
+	if _, err := s.Companion(name); err != nil {
+		return State{}, nil, nil, err
+	}
+	if d, err := s.Dialect(name); err == nil {
+		name = Sessions(d).Name()
+	}
+	for _, d := range s.opt.Dialects {
+		c, ok := s.companion(d)
+		if !ok || name != "" && d.Name() != name {
+			continue
+		}
+		state, err := c.Load(ctx, id)
+		if err == nil || !errors.Is(err, ErrNoSession) {
+			return state, c, d, err
+		}
+	}
+	return State{}, nil, nil, fmt.Errorf("%s: %w", id, ErrNoSession)
+}
+
+// goingOn gives what the agent of a session that is a state says first where it goes on.
+func (s *Session) goingOn(now Environment) ([]session.Raw, error) {
+	abs, err := filepath.Abs(s.path)
+	if err != nil || s.path == "" || s.store.opt.OpenCompanion == nil {
+		return nil, err
+	}
+	c, _, ok := s.store.opt.OpenCompanion(filepath.Dir(abs))
+	r, resumes := c.(Resumer)
+	if !ok || !resumes {
+		return nil, nil
+	}
+	state, err := stateOf([][]byte{s.tree.Header().Raw})
+	if err != nil {
+		return nil, err
+	}
+	if now.Root == "" {
+		now.Root = now.WorkDir
+		if root := s.tree.Header().CWD; root != "" && within(root, now.WorkDir) {
+			now.Root = root
+		}
+	}
+	return r.Resume(state, now) // the messages are not in it: what was said is not what is asked for
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -185,7 +186,7 @@ func (d *demoPlay) talk(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t := &transcript{out: d.indented(), label: s.Tree().Label, blobSize: func(string) int64 { return -1 }}
+		t := &transcript{out: d.out.indented(), label: s.Tree().Label, blobSize: func(string) int64 { return -1 }}
 		for _, e := range path.Entries() {
 			v, err := look(s.Dialect().Codec(), e)
 			if err != nil {
@@ -217,7 +218,7 @@ func (d *demoPlay) second(ctx context.Context) error {
 		counted(done.Foreign, "entry", "entries"), done.Outcome))
 	fmt.Fprintln(d.out)
 	return d.open(ctx, func(s *store.Session) error {
-		out := d.indented()
+		out := d.out.indented()
 		if err := drawTree(ctx, out, s, atLeaf(s.Tree())); err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func (d *demoPlay) compact(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out := d.indented()
+		out := d.out.indented()
 		if err := printContext(ctx, out, s, c, newBlobSizes(ctx, s)); err != nil {
 			return err
 		}
@@ -323,7 +324,7 @@ func (d *demoPlay) torn(ctx context.Context) error {
 	}
 	d.say("The power fails in the middle of a line. All before it is still there, and you are told where it broke:", "treeline check "+demoName)
 	err = d.open(ctx, func(s *store.Session) error {
-		out := d.indented()
+		out := d.out.indented()
 		for _, p := range s.Tree().Problems() {
 			p.File = demoName
 			if err := printProblem(out, nil, p, false); err != nil {
@@ -369,34 +370,4 @@ func (d *demoPlay) open(ctx context.Context, use func(*store.Session) error) err
 	}
 	defer s.Close()
 	return use(s)
-}
-
-// indented gives an output that writes three columns further in.
-func (d *demoPlay) indented() *output {
-	width := d.out.width
-	if width > 0 {
-		width = max(width-3, 20)
-	}
-	return &output{Writer: bufio.NewWriter(&indenter{w: d.out, lineStart: true}), style: d.out.style, width: width}
-}
-
-// indenter puts spaces before each line that is not blank.
-type indenter struct {
-	w         io.Writer
-	lineStart bool
-}
-
-func (i *indenter) Write(p []byte) (int, error) {
-	var b bytes.Buffer
-	for _, c := range p {
-		if i.lineStart && c != '\n' {
-			b.WriteString("   ")
-		}
-		i.lineStart = c == '\n'
-		b.WriteByte(c)
-	}
-	if _, err := i.w.Write(b.Bytes()); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

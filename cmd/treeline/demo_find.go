@@ -64,7 +64,7 @@ func (d *demoPlay) find(ctx context.Context) error {
 	if len(res.Hits) == 0 {
 		return errors.New("the demo's own session is not found")
 	}
-	out := d.indented()
+	out := d.out.indented()
 	printHits(out, res.Hits, d.dir)
 	return out.Flush()
 }

@@ -32,7 +32,7 @@ var (
 
 var (
 	_ dialect.Dialect = (*StateDialect)(nil)
-	_ session.Codec   = stateCodec{}
+	_ session.Codec   = ofStates
 )
 
 // Name is how people call the value.
@@ -45,7 +45,7 @@ func (d *StateDialect) Family() string { return "codelia-state" }
 func (d *StateDialect) Layout() dialect.Layout { return d.layout }
 
 // Codec looks inside messages.
-func (d *StateDialect) Codec() session.Codec { return stateCodec{} }
+func (d *StateDialect) Codec() session.Codec { return ofStates }
 
 // Encode gives the record of an entry: its own bytes.
 func (d *StateDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
@@ -104,7 +104,12 @@ func (l stateLayout) Shares() bool { return true }
 func (l stateLayout) Order() dialect.Order { return dialect.OrderActive }
 
 // stateCodec looks inside messages. They are those of the run logs, but what is put together of them is not.
-type stateCodec struct{}
+type stateCodec struct{ session.MessageCodec }
+
+var ofStates = stateCodec{Codelia}
+
+// Failed: a turn that failed is not kept.
+func (stateCodec) Failed([]byte) bool { return false }
 
 // Rules: a conversation is healed before it goes on.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
@@ -185,7 +190,7 @@ type stateDecoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *StateDialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	b.SetCodec(stateCodec{})
+	b.SetCodec(ofStates)
 	return &stateDecoder{b: b, lines: dialect.Lines{Builder: b, Starts: []string{`{"role":`, `{"schema_version":`}}}
 }
 

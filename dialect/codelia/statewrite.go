@@ -133,33 +133,3 @@ func (d *StateDialect) Say(role session.Role, text string, _ time.Time, _ sessio
 	m = append(append(m, `,"content":`...), rawjson.Quote(text)...)
 	return append(m, '}'), nil
 }
-
-// What is inside a message is the same in a run log.
-
-// LLM gives the message as it is.
-func (stateCodec) LLM(m []byte) ([]byte, error) { return Codelia.LLM(m) }
-
-// ResolveBlobs has nothing to do.
-func (stateCodec) ResolveBlobs(m []byte, get func(string) ([]byte, error)) ([]byte, error) {
-	return Codelia.ResolveBlobs(m, get)
-}
-
-// Edit puts another content in the place of a message's.
-func (stateCodec) Edit(m, content []byte) ([]byte, error) { return Codelia.Edit(m, content) }
-
-// Role says who speaks in a message.
-func (stateCodec) Role(m []byte) session.Role { return Codelia.Role(m) }
-
-// ToolCalls gives the ids of the calls in a message.
-func (stateCodec) ToolCalls(m []byte) []string { return Codelia.ToolCalls(m) }
-
-// ToolResult gives the id of the call that the message answers.
-func (stateCodec) ToolResult(m []byte) string { return Codelia.ToolResult(m) }
-
-// Failed: a turn that failed is not kept.
-func (stateCodec) Failed([]byte) bool { return false }
-
-// Strip removes tool calls.
-func (stateCodec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	return Codelia.Strip(m, drop)
-}

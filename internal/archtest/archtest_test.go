@@ -149,6 +149,11 @@ func TestRules(t *testing.T) {
 			"internal/rawjson/a.go": src("rawjson", "var m map[string]any"),
 			"store/a_test.go":       src("store", "var n map[string]any"),
 		}, []string{"store/a.go:4: map[string]any", "store/a.go:5: map[string]any"}},
+		{"eight methods make a full interface", map[string]string{
+			"store/a.go":      src("store", "type Full interface { A(); B(); C(); D(); E(); F(); G(); H() }\ntype Two interface { Full; I() }"),
+			"store/b.go":      src("store", "type Fat interface { A(); B(); C(); D(); E(); F(); G(); H(); I() }"),
+			"store/a_test.go": src("store", "type fake interface { A(); B(); C(); D(); E(); F(); G(); H(); I() }"),
+		}, []string{"store/b.go:4: an interface of 9 methods"}},
 		{"nothing happens by being imported", map[string]string{
 			"store/a.go":      src("store", "type T int\nfunc (T) init() {}\nfunc init() {}"),
 			"store/a_test.go": src("store", "func init() {}"),

@@ -9,6 +9,8 @@ import (
 const (
 	longFile = 400 // worth a note
 	wall     = 800 // no further
+
+	fullInterface = 8 // methods, without those of the interfaces in it
 )
 
 // freeMaps is the package in which objects without a type are allowed: it is where they are avoided for all others.
@@ -18,6 +20,7 @@ const (
 	whyWall    = "a file beyond 800 lines holds more than one thing; split it by what its parts are about"
 	whyMap     = "nothing is decoded into a map: it loses key order, number spellings and repeated keys, and it is slow; use internal/rawjson or a type"
 	whyInit    = "nothing happens by being imported: lists are explicit and ordered, and starting the program costs nothing"
+	whyMethods = "an interface of more than eight methods is two: who implements it, or takes it, should not need all of it; what only some can do is an optional interface"
 	whyComment = "a package opens with what it is for, what it promises and what it does not do"
 )
 
@@ -54,7 +57,7 @@ func checkComment(p *Package) []Violation {
 	return []Violation{{p.Dir, fmt.Sprintf("no package comment (beginning with %q)", strings.TrimSpace("Package "+name)), whyComment}}
 }
 
-// checkHabits looks for init functions and maps of anything.
+// checkHabits looks for init functions, maps of anything and interfaces of everything.
 func checkHabits(m *Module, p *Package) []Violation {
 	var found []Violation
 	for _, f := range p.Production() {
@@ -63,6 +66,10 @@ func checkHabits(m *Module, p *Package) []Violation {
 			case *ast.FuncDecl:
 				if n.Recv == nil && n.Name.Name == "init" {
 					found = append(found, Violation{m.where(n), "func init", whyInit})
+				}
+			case *ast.InterfaceType:
+				if count := methods(n); count > fullInterface {
+					found = append(found, Violation{m.where(n), fmt.Sprintf("an interface of %d methods", count), whyMethods})
 				}
 			case *ast.MapType:
 				if p.Dir != freeMaps && isName(n.Key, "string") && isAny(n.Value) {
@@ -73,6 +80,14 @@ func checkHabits(m *Module, p *Package) []Violation {
 		})
 	}
 	return found
+}
+
+// methods counts those that an interface has of its own.
+func methods(i *ast.InterfaceType) (n int) {
+	for _, f := range i.Methods.List {
+		n += len(f.Names)
+	}
+	return n
 }
 
 func isName(e ast.Expr, name string) bool {

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. When
+// entries were added since, it may be called again and gives the same tree.
+func (b *Builder) Finish() *Tree {
+	b.index()
+	b.resolveLate()
+	b.cutCycles()
+	b.moveLeaf()
+	for _, l := range b.targets {
+		if b.t.ids.find(b.t.nodes, l.id) < 0 {
+			b.problemAt(l.node, ProblemLabelTarget, fmt.Sprintf("the label is for entry %q, which does not exist", l.id),
+				"the label is kept and shows nowhere")
+		}
+	}
+	b.targets = nil
+	if !b.finished {
+		b.trim()
+	}
+	b.finished = true
+	return b.t
+}
+
+func (b *Builder) resolveLate() {
+	t := b.t
+	if b.finished && (b.duplicates || len(b.unresolved) > 0) {
+		// Parents change, and circles are marked; contexts may be reading the old ones.
+		t.nodes, t.links = slices.Clone(t.nodes), slices.Clone(t.links)
+	}
+	if b.duplicates {
+		t.linked = 0
+		// The last entry of an id is meant, also by children that stood before it.
+		for i := range t.nodes {
+			l := &t.links[i]
+			if l.parent >= 0 && t.nodes[i].flags&inOrder == 0 {
+				l.parent = t.ids.find(t.nodes, t.nodes[l.parent].id)
+				b.forward = b.forward || l.parent >= int32(i)
+			}
+		}
+		b.duplicates = false
+	}
+	if len(b.unresolved) == 0 {
+		return
+	}
+	t.linked = 0
+	for i := range t.nodes { // in file order, so that Problems are too
+		parent, ok := b.unresolved[int32(i)]
+		if !ok {
+			continue
+		}
+		if p := t.ids.find(t.nodes, parent); p >= 0 {
+			t.links[i].parent = p
+			b.forward = b.forward || p >= int32(i)
+			continue
+		}
+		if t.orphans == nil {
+			t.orphans = map[int32]EntryID{}
+		}
+		t.orphans[int32(i)] = parent
+		b.problemAt(int32(i), ProblemOrphan, fmt.Sprintf("the parent %q of entry %q does not exist", parent, t.nodes[i].id),
+			"the entry is kept as a root; what came before it may be lost")
+	}
+	b.unresolved = nil
+}
+
+// cutCycles finds parents that run in a circle. Each entry is visited once.
+func (b *Builder) cutCycles() {
+	t := b.t
+	if !b.forward {
+		return
+	}
+	b.forward = false
+	const unseen, walking, done = 0, 1, 2
+	state := make([]uint8, len(t.nodes))
+	for i := range t.nodes {
+		var trail []int32
+		k := int32(i)
+		for k >= 0 && state[k] == unseen {
+			state[k] = walking
+			trail = append(trail, k)
+			k = t.links[k].parent
+		}
+		if k >= 0 && state[k] == walking {
+			t.cyclic = true
+			t.nodes[k].flags |= cutCycle
+			b.problemAt(k, ProblemCycle, fmt.Sprintf("the parents of entry %q run in a circle", t.nodes[k].id),
+				"all entries are kept; paths end at the first repeat")
+		}
+		for _, k := range trail {
+			state[k] = done
+		}
+	}
+}
+
+// moveLeaf replays durable leaves: the last one that names an entry counts, unless entries follow it.
+func (b *Builder) moveLeaf() {
+	t := b.t
+	for _, m := range b.leafMoves[b.moved:] {
+		last := int(m.after) == len(t.nodes)-1
+		at := t.ids.find(t.nodes, m.to)
+		switch {
+		case m.none:
+			at = noParent
+		case at < 0:
+			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf is to be entry %q, which does not exist", m.to),
+				"the leaf before it is used")
+			at = b.leafBefore(m.after)
+		}
+		if last {
+			t.leaf = at
+		}
+	}
+	b.moved = len(b.leafMoves)
+}
+
+// leafBefore gives the leaf that stood before the entry at i: what the last good leaf move before says, or the entry
+// before it.
+func (b *Builder) leafBefore(i int32) int32 {
+	t := b.t
+	for k := i - 1; k >= 0; k-- {
+		if t.links[k].kind != KindLeaf {
+			return k
+		}
+		for _, m := range b.leafMoves {
+			if m.after == k {
+				if m.none {
+					return noParent
+				}
+				if at := t.ids.find(t.nodes, m.to); at >= 0 {
+					return at
+				}
+			}
+		}
+	}
+	return noParent
+}

@@ -3,12 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -257,131 +255,6 @@ func TestIDsTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// Two sessions, many appenders each, now and then a rewrite: nobody loses anything.
-func TestTwoWritersAtOnce(t *testing.T) {
-	for _, policy := range []store.Policy{store.PolicyBranch, store.PolicyFollow} {
-		d := newDesk(t)
-		a, b, _ := d.two(policy)
-		var group sync.WaitGroup
-		var mu sync.Mutex
-		acknowledged := map[session.EntryID]bool{}
-		for _, s := range []*store.Session{a, b} {
-			for k := range 4 {
-				group.Go(func() {
-					for i := range 15 {
-						got, err := s.AppendMessage(t.Context(), message("user", "x"))
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						mu.Lock()
-						acknowledged[got.ID] = true
-						mu.Unlock()
-						if k == 0 && i%5 == 0 {
-							if err := s.Rename(t.Context(), "x"); err != nil {
-								t.Error(err)
-							}
-						}
-					}
-				})
-			}
-		}
-		group.Wait()
-		r, err := d.Open(t.Context(), a.Path(), store.OpenOptions{})
-		d.must(err)
-		for id := range acknowledged {
-			if !r.Tree().Has(id) {
-				t.Errorf("%s: entry %s is lost", policy, id)
-			}
-		}
-		if r.Tree().Len() != len(acknowledged)+1 || len(r.Tree().Problems()) > 0 {
-			t.Errorf("%s: %d entries of %d, %v", policy, r.Tree().Len(), len(acknowledged)+1, r.Tree().Problems())
-		}
-		d.must(r.Close())
-		d.user(a, "last")
-		d.memoryEqualsDisk(a)
-	}
-}
-
-// interleaving lets a program that takes no lock write between our look and our write.
-type interleaving struct {
-	backend.Backend
-	before, after func()
-}
-
-func (b *interleaving) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	if b.before == nil {
-		return b.Backend.Append(ctx, at, records...)
-	}
-	b.before()
-	b.before = nil
-	now, err := b.Stat(ctx, at.Name)
-	if err != nil {
-		return now, err
-	}
-	if _, err = b.Backend.Append(ctx, now, records...); err != nil {
-		return now, err
-	}
-	b.after()
-	return backend.Log{}, backend.ErrInterleaved
-}
-
-// In the very moment of our write somebody else wrote before and behind it: it is there, and it is there once.
-func TestInterleaved(t *testing.T) {
-	d := newDesk(t)
-	path := d.put("x/a.jsonl", log("s", "/w", said("a", "", "one")))
-	var inner *interleaving
-	st := d.wrapping(func(b backend.Backend) backend.Backend {
-		inner = &interleaving{Backend: b}
-		return inner
-	})
-	s := d.closing(st.OpenWrite(t.Context(), path, d.fill(store.CreateOptions{})))
-	inner.before = func() { d.appendPlain(path, said("b", "a", "theirs")+"\n") }
-	inner.after = func() { d.appendPlain(path, said("c", "b", "theirs too")+"\n") }
-	got := d.say(s, "user", "ours")
-	if got.Foreign != 2 || got.Outcome != store.PolicyBranch || s.Leaf() != got.ID || d.parent(s, got.ID) != "a" {
-		t.Errorf("%+v, leaf %s", got, s.Leaf())
-	}
-	d.memoryEqualsDisk(s)
-	if n := strings.Count(strings.Join(d.read(path), "\n"), "ours"); n != 1 {
-		t.Errorf("it is there %d times", n)
-	}
-	d.user(s, "next")
-	d.same(d.seen(path), []string{"one", "ours", "next"})
-	d.memoryEqualsDisk(s)
-}
-
-// Who opens a session while others rewrite it sees the old one or the new one.
-func TestOpenAmongRewrites(t *testing.T) {
-	d := newDesk(t)
-	a, _, _ := d.two("")
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if err := a.Rename(context.Background(), "x"); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		}
-	})
-	for range 100 {
-		r, err := d.Open(t.Context(), a.Path(), store.OpenOptions{})
-		d.must(err)
-		d.must(r.Close())
-		w, err := d.OpenWrite(t.Context(), a.Path(), d.fill(store.CreateOptions{}))
-		d.must(err)
-		d.must(w.Close())
-	}
-	close(stop)
-	group.Wait()
-}
-
 // What changes more than the end of a log is refused too, and then goes through: who tries again has seen what they wrote.
 func TestPolicyRefuseRewrites(t *testing.T) {
 	for name, change := range map[string]func(context.Context, *store.Session, string) error{
@@ -404,60 +277,4 @@ func TestPolicyRefuseRewrites(t *testing.T) {
 			}
 		})
 	}
-}
-
-// locked is a backend whose log somebody else holds for a while.
-type locked struct {
-	backend.Backend
-	times *int
-}
-
-func (b locked) busy() error {
-	if *b.times == 0 {
-		return nil
-	}
-	*b.times--
-	return fmt.Errorf("%w: by a test", backend.ErrLocked)
-}
-
-func (b locked) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	if err := b.busy(); err != nil {
-		return backend.Log{}, err
-	}
-	return b.Backend.Append(ctx, at, records...)
-}
-
-func (b locked) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	if err := b.busy(); err != nil {
-		return backend.Log{}, err
-	}
-	return b.Backend.Replace(ctx, at, records...)
-}
-
-// A log that somebody holds for too long is not written, and the session goes on when it is free again.
-func TestLockedIsNotForever(t *testing.T) {
-	d := newDesk(t)
-	times := 0
-	d.Store = d.wrapping(func(b backend.Backend) backend.Backend { return locked{b, &times} })
-	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-	root := d.user(s, "root")
-	before := d.read(s.Path())
-	for range 2 {
-		times = 1
-		if _, err := s.AppendMessage(t.Context(), message("user", "later")); !errors.Is(err, backend.ErrLocked) {
-			t.Errorf("append: %v", err)
-		}
-		times = 1
-		if err := s.Rename(t.Context(), "later"); !errors.Is(err, backend.ErrLocked) {
-			t.Errorf("rename: %v", err)
-		}
-	}
-	d.same(d.read(s.Path()), before)
-	if s.Leaf() != root || s.Tree().Len() != 1 {
-		t.Errorf("leaf %s, %d entries", s.Leaf(), s.Tree().Len())
-	}
-	d.user(s, "now")
-	d.must(s.Rename(t.Context(), "now"))
-	d.same(d.texts(s), []string{"root", "now"})
-	d.memoryEqualsDisk(s)
 }

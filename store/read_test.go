@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,98 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
-
-// house is a home directory with agents' folders in it, and a store that reads them.
-type house struct {
-	*testing.T
-	home string
-	*store.Store
-	clock time.Time // of the next file
-}
-
-func newHouse(t *testing.T, roots ...string) *house {
-	t.Helper()
-	home := t.TempDir()
-	h := &house{T: t, home: home, clock: time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)}
-	for i, r := range roots {
-		roots[i] = filepath.Join(home, r)
-	}
-	h.Store = store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{
-			Home: home, TempDir: filepath.Join(home, "tmp"), WorkDir: filepath.Join(home, "garden"), Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
-		},
-		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
-		Roots:     roots,
-	})
-	return h
-}
-
-// put writes a file, each a minute newer than the one before, and gives its path.
-func (h *house) put(name, content string) string {
-	h.Helper()
-	path := filepath.Join(h.home, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		h.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		h.Fatal(err)
-	}
-	h.clock = h.clock.Add(time.Minute)
-	if err := os.Chtimes(path, h.clock, h.clock); err != nil {
-		h.Fatal(err)
-	}
-	return path
-}
-
-func (h *house) open(path string, opt store.OpenOptions) *store.Session {
-	h.Helper()
-	s, err := h.Open(h.Context(), path, opt)
-	if err != nil {
-		h.Fatal(err)
-	}
-	h.Cleanup(func() { s.Close() })
-	return s
-}
-
-func (h *house) messages(s *store.Session, opt store.ContextOptions) []string {
-	h.Helper()
-	c, err := s.Context(h.Context(), s.Tree().LeafID(), opt)
-	if err != nil {
-		h.Fatal(err)
-	}
-	var list []string
-	for m, err := range c.Messages() {
-		if err != nil {
-			h.Fatal(err)
-		}
-		list = append(list, string(m.JSON))
-	}
-	return list
-}
-
-func log(id, cwd string, lines ...string) string {
-	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:20:00.000Z","cwd":%q}`+"\n", id, cwd) +
-		strings.Join(lines, "\n") + "\n"
-}
-
-func said(id, parent, text string) string {
-	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":%q}}`, id, parent, text)
-}
 
 // TestValueByRoot: the content says which family a log is of, the folder which value, and --dialect overrules both.
 func TestValueByRoot(t *testing.T) {
@@ -260,120 +176,6 @@ func TestBlobs(t *testing.T) {
 	problems, err := s.Check(t.Context())
 	if err != nil || len(problems) != 3 || problems[0].Line != 3 || problems[0].Offset != s.Tree().At(1).Span.Offset {
 		t.Errorf("Check: %v, %v", problems, err)
-	}
-}
-
-func TestList(t *testing.T) {
-	h := newHouse(t)
-	garden, shed := filepath.Join(h.home, "garden"), filepath.Join(h.home, "shed")
-	for _, dir := range []string{garden, shed} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(garden, filepath.Join(h.home, "link")); err != nil {
-		t.Skip(err)
-	}
-	h.put(".omp/agent/sessions/-garden/1_aaaa1111.jsonl", log("aaaa1111", garden, said("u", "", "Where do the tulips go?")))
-	h.put(".omp/agent/sessions/-garden/2_aaaa2222.jsonl", log("aaaa2222", shed, said("u", "", "in the folder of another")))
-	h.put(".pi/agent/sessions/--garden--/3_BBBB3333.jsonl", log("BBBB3333", filepath.Join(h.home, "link")))
-	h.put(".omp/agent/sessions/-garden/4_junk.jsonl", "nonsense\n")
-	h.put(".omp/agent/sessions/-garden/5_note.txt", "not a log\n")
-	h.put(".omp/agent/sessions/-garden/6_big.jsonl", log("big", garden, said("u", "", "first"), strings.Repeat(said("v", "u", strings.Repeat("x", 1000))+"\n", 30)+said("w", "v", "last")))
-
-	list := func(opt store.ListOptions) string {
-		t.Helper()
-		rows, err := h.List(t.Context(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ids []string
-		for _, r := range rows {
-			id := string(r.ID)
-			if r.Err != nil {
-				id = "?" + filepath.Base(r.Path)
-			}
-			ids = append(ids, id)
-		}
-		return strings.Join(ids, " ")
-	}
-	if got, want := list(store.ListOptions{}), "big ?4_junk.jsonl BBBB3333 aaaa2222 aaaa1111"; got != want {
-		t.Errorf("all: %s, not %s", got, want)
-	}
-	if got, want := list(store.ListOptions{CWD: garden}), "big ?4_junk.jsonl BBBB3333 aaaa1111"; got != want {
-		t.Errorf("by the header's directory, links resolved: %s, not %s", got, want)
-	}
-	if got, want := list(store.ListOptions{CWD: shed}), "?4_junk.jsonl aaaa2222"; got != want {
-		t.Errorf("shed: %s, not %s", got, want)
-	}
-
-	rows, err := h.List(t.Context(), store.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	big, small, foreign := rows[0], rows[4], rows[2]
-	if small.Prompt != "Where do the tulips go?" || small.Messages != 1 || small.Dialect != pi.Omp || small.CWD != garden || small.Short != "aaaa1111" {
-		t.Errorf("a small one: %+v", small)
-	}
-	if big.Messages != -1 || big.Prompt != "first" || big.Log.Size < 30_000 {
-		t.Errorf("a big one: %+v", big)
-	}
-	if foreign.Dialect != pi.Pi || foreign.Source.Dialect != pi.Pi {
-		t.Errorf("pi's: %+v", foreign)
-	}
-	if !errors.Is(rows[1].Err, store.ErrNotSession) {
-		t.Errorf("junk: %v", rows[1].Err)
-	}
-
-	for ref, want := range map[string]string{
-		"aaaa1111": "aaaa1111", "aaaa1": "aaaa1111", "AAAA2": "aaaa2222", "bbbb": "BBBB3333", "big": "big", "2_aaaa": "aaaa2222",
-	} {
-		row, err := h.Find(t.Context(), ref)
-		if err != nil || string(row.ID) != want {
-			t.Errorf("Find(%q): %s, %v", ref, row.ID, err)
-		}
-	}
-	var many *store.AmbiguousError
-	if _, err := h.Find(t.Context(), "aaaa"); !errors.As(err, &many) || len(many.Rows) != 2 {
-		t.Errorf("an ambiguous beginning: %v", err)
-	}
-	for _, ref := range []string{"", "nobody"} {
-		if _, err := h.Find(t.Context(), ref); !errors.Is(err, store.ErrNoSession) {
-			t.Errorf("Find(%q): %v", ref, err)
-		}
-	}
-	if row, err := h.Find(t.Context(), "@last"); err != nil || row.ID != "big" {
-		t.Errorf("@last: %s, %v", row.ID, err)
-	}
-}
-
-// TestListOfRoots: a folder that someone names holds "sessions", is one, or holds logs itself.
-func TestListOfRoots(t *testing.T) {
-	for name, root := range map[string]string{"agent's folder": "agent", "sessions": "agent/sessions", "one project": "agent/sessions/-x", "missing": "nowhere"} {
-		h := newHouse(t, root)
-		h.put("agent/sessions/-x/a.jsonl", log("a", "/x"))
-		h.put(".omp/agent/sessions/-x/b.jsonl", log("b", "/x"))
-		rows, err := h.List(t.Context(), store.ListOptions{})
-		want := 1
-		if name == "missing" {
-			want = 0
-		}
-		if err != nil || len(rows) != want || want == 1 && rows[0].ID != "a" {
-			t.Errorf("%s: %+v, %v", name, rows, err)
-		}
-	}
-}
-
-func TestListCancelled(t *testing.T) {
-	h := newHouse(t)
-	for i := range 100 {
-		h.put(fmt.Sprintf(".omp/agent/sessions/-x/%d.jsonl", i), log(fmt.Sprint(i), "/x"))
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	enough := errors.New("enough")
-	cancel(enough)
-	if _, err := h.List(ctx, store.ListOptions{}); !errors.Is(err, enough) {
-		t.Errorf("List: %v", err)
 	}
 }
 

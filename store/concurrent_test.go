@@ -1,0 +1,147 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Many appenders at once: each goes on from the one before, nothing is lost, memory is what the log says.
+func TestAppendConcurrently(t *testing.T) {
+	for _, level := range []store.Durability{store.DurabilityNone, store.DurabilityAlways} {
+		d := newDesk(t)
+		s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: level}})
+		const appenders, each = 16, 20
+		var group sync.WaitGroup
+		for range appenders {
+			group.Go(func() {
+				for i := range each {
+					a, err := s.AppendMessage(t.Context(), message("user", strings.Repeat("x", i)))
+					if err != nil || !a.Durable {
+						t.Errorf("%+v: %v", a, err)
+					}
+					if i%5 == 0 {
+						c, err := s.Context(t.Context(), a.ID, store.ContextOptions{})
+						if err != nil {
+							t.Error(err)
+							continue
+						}
+						for _, err := range c.Messages() {
+							if err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				}
+			})
+		}
+		group.Wait()
+		if got := len(d.texts(s)); got != appenders*each {
+			t.Errorf("%s: the model sees %d of %d: they are not one chain", level, got, appenders*each)
+		}
+		d.memoryEqualsDisk(s)
+	}
+}
+
+// Rewrites, forks, branches and names between appends: all wait for one another, and nothing is lost.
+func TestEverythingConcurrently(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	root := d.user(s, "root")
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged := map[session.EntryID]bool{}
+	for range 6 {
+		group.Go(func() {
+			for range 20 {
+				a, err := s.AppendMessage(t.Context(), message("user", "x"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				acknowledged[a.ID] = true
+				mu.Unlock()
+			}
+		})
+	}
+	for _, do := range []func() error{
+		func() error { return s.Rename(t.Context(), "name") },
+		func() error { return s.Fork(t.Context()) },
+		func() error { _, err := s.Branch(t.Context(), root, true); return err },
+		func() error { _, err := s.Label(t.Context(), root, "l"); return err },
+		func() error { return s.Flush(t.Context()) },
+		func() error { return s.Move(t.Context(), "/other") },
+		func() error {
+			_, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: root})
+			return err
+		},
+	} {
+		group.Go(func() {
+			for range 4 {
+				if err := do(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	d.memoryEqualsDisk(s)
+	for id := range acknowledged {
+		if !s.Tree().Has(id) {
+			t.Errorf("entry %s is lost", id)
+		}
+	}
+}
+
+// Close lets those finish who are at it; who comes later hears that it is closed.
+func TestCloseDuringAppends(t *testing.T) {
+	d := newDesk(t)
+	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: store.DurabilityAlways}})
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var ids []session.EntryID
+	begun := make(chan struct{}, 100)
+	for range 8 {
+		group.Go(func() {
+			for {
+				a, err := s.AppendMessage(t.Context(), message("user", "x"))
+				if err != nil {
+					if !errors.Is(err, store.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				mu.Lock()
+				ids = append(ids, a.ID)
+				mu.Unlock()
+				select {
+				case begun <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	for range 20 {
+		<-begun
+	}
+	d.must(s.Close())
+	group.Wait()
+	d.must(s.Close())
+	r, err := d.Open(t.Context(), s.Path(), store.OpenOptions{})
+	d.must(err)
+	defer r.Close()
+	for _, id := range ids {
+		if !r.Tree().Has(id) {
+			t.Errorf("entry %s was acknowledged and is lost", id)
+		}
+	}
+	if r.Tree().Len() != len(ids) {
+		t.Errorf("%d entries, %d acknowledged", r.Tree().Len(), len(ids))
+	}
+}

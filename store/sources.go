@@ -71,6 +71,23 @@ func (s *Store) Sources() []Source {
 	return list
 }
 
+// Familiar says whether the roots that were asked for are all sources of this machine anyway. What is found out about them
+// may then be kept; about any other it should not: see the notes on lists in ARCHITECTURE.md.
+func (s *Store) Familiar() bool {
+	known := map[string]bool{}
+	for _, src := range s.places() {
+		if !isRuns(src.Dialect) && src.claims == nil { // the logs of one with claims are not all that lies there
+			known[sourceKey(src)] = true
+		}
+	}
+	for _, src := range s.Sources() {
+		if !known[sourceKey(src)] {
+			return false
+		}
+	}
+	return true
+}
+
 func isRuns(d dialect.Dialect) bool {
 	_, ok := d.(dialect.Runs)
 	return ok

@@ -36,8 +36,9 @@ func (a *app) lsCommand() *cobra.Command {
 		Aliases: []string{"list"},
 		Short:   "List sessions",
 		Long: "List the sessions of this directory, or of all with --all, newest first. What is shown comes from a catalogue that is\n" +
-			"brought up to date first: only what changed is read. Of folders that are named with --root only the two ends of each\n" +
-			"file are read, unless a filter asks for more: the number of messages is ? where that is not enough.",
+			"brought up to date first: only what changed is read. It has the places that 'treeline sources' lists. Of other folders,\n" +
+			"named with --root, only the two ends of each file are read, unless a filter asks for more: the number of messages is\n" +
+			"? where that is not enough.",
 		Example: "  treeline ls\n  treeline ls --all --since 7d --model opus\n  treeline ls --all --has problem --sort size --limit 10\n" +
 			"  treeline ls --cwd ~/src/app --title '*login*'\n  treeline ls --all --json | jq -r '.[].path'\n  treeline ls --all --root /backup/.omp/agent",
 		Args: args(),
@@ -205,7 +206,7 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	if err != nil {
 		return nil, nil, err
 	}
-	if opt.Dialect == nil && (f.root == "" || filter.Needs()) {
+	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
 		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: func(p store.Progress) {
 			show.total = p.OfLogs

@@ -58,21 +58,26 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	cache, state := cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), treeline.StateDir(env.Home, a.getenv)
-	if len(roots) > 0 {
-		cache, state = "", "" // whoever looks somewhere once does not want to have it kept, and means nothing else
-	}
-	return store.New(store.Options{
+	opt := store.Options{
 		Dialects:      all.Dialects(),
 		Env:           env,
 		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
 		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
 		OpenCompanion: codelia.At,
 		Roots:         roots,
-		Index:         index.Open(index.Options{Dir: cache, Notice: a.notice}),
+		Index:         index.Open(index.Options{Dir: cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), Notice: a.notice}),
 		Extra:         config.Extra(),
-		State:         state,
-	}), nil
+		State:         treeline.StateDir(env.Home, a.getenv),
+	}
+	if len(roots) > 0 {
+		opt.State = "" // whoever looks somewhere means nothing else
+	}
+	s := store.New(opt)
+	if len(roots) > 0 && !s.Familiar() {
+		opt.Index = nil // and does not want to have it kept, if it is none of the places where everybody looks
+		s = store.New(opt)
+	}
+	return s, nil
 }
 
 // notice tells of something that does not fail the command.

@@ -38,6 +38,8 @@
 //     "a phr"* and *"part of a phrase"* work like the same with words.
 //   - -word, -"phrase" and so on: excluded.
 //
+// A quote that begins a term must be closed, and there may be no more than 100 different terms.
+//
 // Word characters are letters, digits and marks; a boundary is every place that does not lie between two of them. Inside a
 // run of word characters there are boundaries between humps: between a small letter and a capital (parse|Header), and
 // before the last of several capitals that a small letter follows (HTTP|Header). A run with more than 8 humps or of more

@@ -40,8 +40,12 @@ type term struct {
 // ErrEmptyQuery is wrapped by the error for a query that looks for nothing.
 var ErrEmptyQuery = errors.New("nothing to search for")
 
+// mostTerms is how many different terms a query may have. Each is looked for in each text: one with very many was pasted by
+// accident, and would go on for minutes.
+const mostTerms = 100
+
 // ParseQuery reads a query: words and "phrases", all of which must occur; word* for what begins so, *part* for what occurs
-// anywhere; -word and -"phrase" for what must not occur.
+// anywhere; -word and -"phrase" for what must not occur. A term that is repeated counts once.
 func ParseQuery(text string, opt QueryOptions) (*Query, error) {
 	if opt.Fields == 0 {
 		opt.Fields = FieldAll
@@ -56,17 +60,25 @@ func ParseQuery(text string, opt QueryOptions) (*Query, error) {
 		q.compile()
 		return q, nil
 	}
+	seen := map[string]bool{}
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
-		var not bool
-		var t *term
-		not, t, rest = nextTerm(rest, opt.Case)
+		not, t, after, err := nextTerm(rest, opt.Case)
+		if err != nil {
+			return nil, err
+		}
+		spelled := rest[:len(rest)-len(after)]
+		again := seen[spelled]
+		seen[spelled], rest = true, after
 		switch {
-		case t == nil:
+		case t == nil || again:
 		case not:
 			q.nots = append(q.nots, t)
 		default:
 			q.terms = append(q.terms, t)
 		}
+	}
+	if n := len(q.terms) + len(q.nots); n > mostTerms {
+		return nil, fmt.Errorf("%d different terms are too many: a query has %d at most", n, mostTerms)
 	}
 	if len(q.terms) == 0 {
 		if len(q.nots) > 0 {
@@ -79,7 +91,7 @@ func ParseQuery(text string, opt QueryOptions) (*Query, error) {
 }
 
 // nextTerm takes a term off a query that does not begin with a space. The term is nil where nothing is in it.
-func nextTerm(s string, exact bool) (not bool, t *term, rest string) {
+func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) {
 	body := s
 	if len(body) > 1 && body[0] == '-' {
 		if r, _ := utf8.DecodeRuneInString(body[1:]); !unicode.IsSpace(r) {
@@ -93,8 +105,11 @@ func nextTerm(s string, exact bool) (not bool, t *term, rest string) {
 	t = &term{}
 	right := true
 	if body[0] == '"' {
-		var phrase string
-		phrase, rest = cutPhrase(body[1:])
+		phrase, after, closed := cutPhrase(body[1:])
+		if !closed {
+			return false, nil, "", fmt.Errorf("the quote before %.40q is not closed", phrase)
+		}
+		rest = after
 		if strings.HasPrefix(rest, "*") {
 			right, rest = false, rest[1:]
 		}
@@ -113,9 +128,9 @@ func nextTerm(s string, exact bool) (not bool, t *term, rest string) {
 		t.plain = left && right
 	}
 	if t.lit == nil {
-		return not, nil, rest
+		t = nil
 	}
-	return not, t, rest
+	return not, t, rest, nil
 }
 
 func startsWithSpace(s string) bool {
@@ -124,19 +139,19 @@ func startsWithSpace(s string) bool {
 }
 
 // cutPhrase takes what stands before the closing quote. In a phrase \" is a quote and \\ a backslash; any other backslash
-// stands for itself. A phrase that is not closed ends with the query.
-func cutPhrase(s string) (phrase, rest string) {
+// stands for itself. closed is false where there is no such quote.
+func cutPhrase(s string) (phrase, rest string, closed bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == '"':
-			return b.String(), s[i+1:]
+			return b.String(), s[i+1:], true
 		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
 			i++
 		}
 		b.WriteByte(s[i])
 	}
-	return b.String(), ""
+	return b.String(), "", false
 }
 
 // Substrings gives the query in which the plain words match anywhere, for one that finds nothing as words. ok is false

@@ -178,7 +178,9 @@ func TestParseQuery(t *testing.T) {
 		"foo -bar":   "",
 		"-":          "",
 		"*":          "",
-		`"open`:      "",
+		`"open`:      `the quote before "open" is not closed`,
+		`a -"open b`: `the quote before "open b" is not closed`,
+		`5" disk`:    "",
 		`"a \" b" c`: "",
 		"foo*":       "",
 		"*foo*":      "",
@@ -192,8 +194,25 @@ func TestParseQuery(t *testing.T) {
 			t.Errorf("%q: error %q, want %q", text, got, want)
 		}
 	}
-	if _, err := index.ParseQuery("a)(b", index.QueryOptions{Regexp: true}); err == nil {
-		t.Error("an expression that is none was taken")
+	_, err := index.ParseQuery("a)(b", index.QueryOptions{Regexp: true})
+	if want := `not a regular expression (RE2): unexpected ): "a)(b"`; err == nil || err.Error() != want {
+		t.Errorf("an expression that is none: error %v, want %s", err, want)
+	}
+}
+
+// A query that was pasted by accident is refused, unless it says the same again and again.
+func TestManyTerms(t *testing.T) {
+	q, err := index.ParseQuery(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, index.QueryOptions{})
+	if err != nil || q.Terms() != 2 {
+		t.Fatalf("%v, %v", q, err)
+	}
+	var many strings.Builder
+	for i := range 10_000 {
+		fmt.Fprint(&many, "w", i, " ")
+	}
+	_, err = index.ParseQuery(many.String(), index.QueryOptions{})
+	if want := "10000 different terms are too many: a query has 100 at most"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

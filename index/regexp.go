@@ -1,6 +1,8 @@
 package index
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"regexp/syntax"
 )
@@ -11,20 +13,29 @@ func regexpTerm(text string, exact bool) (*term, error) {
 		return nil, ErrEmptyQuery
 	}
 	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone: a parenthesis must not close ours
-		return nil, err // it says that it is about a regular expression
+		return nil, badRegexp(err)
 	}
 	if !exact {
 		text = "(?i:" + text + ")"
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, err
+		return nil, badRegexp(err)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, err
+		return nil, badRegexp(err)
 	}
 	return &term{re: re, tree: tree.Simplify()}, nil
+}
+
+// badRegexp says what is wrong with an expression.
+func badRegexp(err error) error {
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("not a regular expression (RE2): %s: %.60q", wrong.Code, wrong.Expr)
+	}
+	return err
 }
 
 // regexpFilter gives the keys that a text must have in which the expression matches: those of the literals without which

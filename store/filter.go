@@ -74,6 +74,15 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 	}), nil
 }
 
+// CheckSource says whether there is a source of that name, for those who want to know it before they read anything.
+func (s *Store) CheckSource(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := s.ofSource(name)
+	return err
+}
+
 // ofSource finds the rows of a source by its name or its folder.
 func (s *Store) ofSource(name string) (func(*Row) bool, error) {
 	if d, err := s.Dialect(name); err == nil {

@@ -86,6 +86,9 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 	if err != nil {
 		return nil, &QueryError{err}
 	}
+	if err := s.CheckSource(opt.Source); err != nil {
+		return nil, err
+	}
 	f := &finder{s: s, opt: opt}
 	defer f.close()
 	if err := f.list(ctx); err != nil {

@@ -53,7 +53,7 @@ func (a *app) lsCommand() *cobra.Command {
 	flags.StringVar(&f.since, "since", "", "only those used since `WHEN`: "+whenHelp)
 	flags.StringVar(&f.until, "until", "", "only those last used up to `WHEN`; a date is included")
 	flags.StringVar(&f.model, "model", "", "only those that `MODEL` answered in: a part of its name, or a pattern with * and ?")
-	flags.StringVar(&f.title, "title", "", "only those whose title, or first prompt, fits the pattern `GLOB`, whatever the case")
+	flags.StringVar(&f.title, "title", "", "only those whose title, or first prompt, fits the pattern `GLOB`: * is anything, ? a character, all else itself, whatever the case")
 	flags.StringSliceVar(&f.has, "has", nil, "only those with all of `WHAT`: "+strings.Join(hasWords, ", "))
 	flags.StringVar(&f.sort, "sort", string(store.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
 	flags.IntVarP(&f.limit, "limit", "n", 0, "list no more than `N`")
@@ -98,17 +98,8 @@ func (f *lsFlags) filter(a *app, now time.Time) (filter store.Filter, err error)
 		}
 		filter.Has |= h
 	}
-	if f.since != "" {
-		if filter.Since, err = parseWhen(f.since, now, false); err != nil {
-			return filter, fmt.Errorf("--since: %w", err)
-		}
-	}
-	if f.until != "" {
-		if filter.Until, err = parseWhen(f.until, now, true); err != nil {
-			return filter, fmt.Errorf("--until: %w", err)
-		}
-	}
-	return filter, nil
+	filter.Since, filter.Until, err = parseSpan(f.since, f.until, now)
+	return filter, err
 }
 
 // listDir is the directory whose sessions are wanted, "" for all. It need not exist any more.
@@ -136,6 +127,9 @@ func mustBeDir(path string) error {
 
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	filter, err := f.filter(a, time.Now())
+	if err == nil {
+		err = noneEmpty(cmd)
+	}
 	if err != nil {
 		return usageError{err, cmd}
 	}
@@ -149,9 +143,6 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return err
 	}
 	if rows, err = s.Filter(ctx, rows, filter); err != nil {
-		if errors.Is(err, store.ErrUnknownSource) {
-			return usageError{err, cmd}
-		}
 		return err
 	}
 	var bad []string
@@ -201,6 +192,9 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	s, err := a.store(roots...)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := s.CheckSource(f.source); err != nil {
+		return nil, nil, usageError{err, cmd}
 	}
 	opt, err := openOptions(s, cmd, f.sessionFlags)
 	if err != nil {

@@ -72,6 +72,9 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.BoolVar(&f.rank, "rank", false, "best first, not newest: where the words are rare, and frequent in a short entry (BM25)")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "print no more than `N` hits; 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; a query that begins with a minus goes behind --", flagError(err)), cmd}
+	})
 	// They fail only where there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(partWords, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("source", completeDialect)
@@ -112,23 +115,17 @@ func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error
 	if f.limit < 0 {
 		return opt, errors.New("--limit is less than nothing")
 	}
-	if f.since != "" {
-		if opt.Since, err = parseWhen(f.since, now, false); err != nil {
-			return opt, fmt.Errorf("--since: %w", err)
-		}
-	}
-	if f.until != "" {
-		if opt.Until, err = parseWhen(f.until, now, true); err != nil {
-			return opt, fmt.Errorf("--until: %w", err)
-		}
-	}
-	return opt, nil
+	opt.Since, opt.Until, err = parseSpan(f.since, f.until, now)
+	return opt, err
 }
 
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	opt, err := f.options(time.Now())
 	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
 		err = errors.New("--label is empty; '*' is any label")
+	}
+	if err == nil {
+		err = noneEmpty(cmd)
 	}
 	if err != nil {
 		return usageError{err, cmd}

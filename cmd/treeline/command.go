@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -46,6 +47,31 @@ func args(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// noneEmpty refuses flags that were given and say nothing: mostly a variable of the shell that is not set, and the answer
+// would be one to another question.
+func noneEmpty(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if value := f.Value.String(); err == nil && (value == "" || value == "[]") {
+			err = fmt.Errorf("--%s is empty", f.Name)
+		}
+	})
+	return err
+}
+
+// flagError says what is wrong with a flag in words that do not come from the parser's depths.
+func flagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	takes := map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a time like 90s or 1h30m"}[wrong.GetFlag().Value.Type()]
+	if takes == "" {
+		return err
+	}
+	return fmt.Errorf("--%s takes %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
 }
 
 // mostProblems is how many problems a reading command tells of before it points to 'treeline check'.

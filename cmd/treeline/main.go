@@ -78,7 +78,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{flagError(err), cmd} })
 	root.AddGroup(
 		&cobra.Group{ID: "read", Title: "Reading sessions:"},
 		&cobra.Group{ID: "write", Title: "Writing sessions:"},

@@ -29,6 +29,24 @@ func parseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time: it takes %s", text, whenHelp)
 }
 
+// parseSpan reads --since and --until, each of which may be missing.
+func parseSpan(from, to string, now time.Time) (since, until time.Time, err error) {
+	if from != "" {
+		if since, err = parseWhen(from, now, false); err != nil {
+			return since, until, fmt.Errorf("--since: %w", err)
+		}
+	}
+	if to != "" {
+		if until, err = parseWhen(to, now, true); err != nil {
+			return since, until, fmt.Errorf("--until: %w", err)
+		}
+	}
+	if from != "" && to != "" && !since.Before(until) {
+		return since, until, fmt.Errorf("--until %s is not after --since %s: there is nothing between them", to, from)
+	}
+	return since, until, nil
+}
+
 // parseAge reads a duration that may be given in days or weeks, too.
 func parseAge(text string) (time.Duration, bool) {
 	for _, unit := range []struct {

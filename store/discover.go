@@ -35,6 +35,11 @@ type Row struct {
 	kept *index.Log
 }
 
+// Heading is what lists call the session: its title, or what the user asked first. It is "" where there is neither.
+func (r *Row) Heading() string {
+	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt))
+}
+
 // When is the time that lists are ordered by. The agent's own list decides: it is that of the log's last change, that
 // of what was last said in it, or that in its name.
 func (r *Row) When() time.Time {

@@ -67,7 +67,7 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 			return true
 		case model != nil && !slices.ContainsFunc(r.Known.Models, model.MatchString):
 			return true
-		case title != nil && !title.MatchString(cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt))):
+		case title != nil && !title.MatchString(r.Heading()):
 			return true
 		}
 		return f.Run && !runs[r.ID]
@@ -172,7 +172,7 @@ func Sort(rows []Row, by Order) []Row {
 		compare = func(a, b *Row) int { return cmp.Compare(known(b).Cost, known(a).Cost) }
 	case OrderTitle:
 		compare = func(a, b *Row) int {
-			return strings.Compare(strings.ToLower(cmp.Or(a.Title, a.Prompt)), strings.ToLower(cmp.Or(b.Title, b.Prompt)))
+			return strings.Compare(strings.ToLower(a.Heading()), strings.ToLower(b.Heading()))
 		}
 	case OrderProject:
 		compare = func(a, b *Row) int { return strings.Compare(a.CWD, b.CWD) }
@@ -221,22 +221,36 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 	return ordered, depth
 }
 
-// parents gives for each row the one that it comes from, -1 for none: each leads to a row without one.
+// parents gives for each row the one that it comes from, -1 for none: each leads to a row without one. A parent is named by
+// its path or its id. Folders are moved to other machines and homes with the paths in them as they were: a path that is not
+// in the list means the only file there is of that name.
 func parents(rows []Row) []int {
-	byID, byPath := map[session.ID]int{}, map[string]int{}
+	const several = -2
+	byID, byPath, byName := map[session.ID]int{}, map[string]int{}, map[string]int{}
 	for i := range rows {
-		if r := &rows[i]; r.Err == nil && r.ID != "" {
+		r := &rows[i]
+		if r.Err == nil && r.ID != "" {
 			byID[r.ID] = i
 		}
-		byPath[rows[i].Path] = i
+		byPath[r.Path] = i
+		name := lastName(r.Path)
+		if _, again := byName[name]; again {
+			byName[name] = several
+			continue
+		}
+		byName[name] = i
 	}
 	parent := make([]int, len(rows))
 	for i := range rows {
-		p, ok := byID[session.ID(rows[i].Parent)]
+		named := rows[i].Parent
+		p, ok := byPath[named]
 		if !ok {
-			p, ok = byPath[rows[i].Parent]
+			p, ok = byID[session.ID(named)]
 		}
-		if !ok || p == i || rows[i].Parent == "" {
+		if !ok && named != lastName(named) {
+			p, ok = byName[lastName(named)]
+		}
+		if !ok || p == i || p == several || named == "" {
 			p = -1
 		}
 		parent[i] = p
@@ -259,3 +273,6 @@ func parents(rows []Row) []int {
 	}
 	return parent
 }
+
+// lastName is the last name of a path, of whichever system it was written on.
+func lastName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

@@ -30,6 +30,8 @@ func TestForks(t *testing.T) {
 		{"none", []string{"", "", ""}, "a b c"},
 		{"before its parent", []string{"c", "", ""}, "b c .a"},
 		{"by path", []string{"", "/s/a.jsonl", "/s/b.jsonl"}, "a .b ..c"},
+		{"by a path of another home", []string{"", "/home/other/a.jsonl", `C:\s\b.jsonl`}, "a .b ..c"},
+		{"by a name without a folder", []string{"", "a.jsonl"}, "a b"},
 		{"a parent that is not listed", []string{"z", "a"}, "a .b"},
 		{"its own parent", []string{"", "b", ""}, "a b c"},
 		{"a circle", []string{"", "c", "b", ""}, "a b .c d"},
@@ -46,6 +48,15 @@ func TestForks(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Of several files of one name none is taken for the parent.
+func TestForksSameName(t *testing.T) {
+	rows := forkRows("", "", "/elsewhere/a.jsonl")
+	rows[1].Path = "/copy/a.jsonl"
+	if _, depth := Forks(rows); !cmp.Equal(depth, []int{0, 0, 0}) {
+		t.Errorf("depths are %v, want all 0", depth)
 	}
 }
 

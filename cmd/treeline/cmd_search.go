@@ -250,7 +250,7 @@ func hitPlace(h *store.SearchHit, home string) string {
 	if h.Run != nil {
 		return tilde(screen.OneLine(h.Run.CWD(), 60), home)
 	}
-	words := []string{tilde(screen.OneLine(h.Session.CWD, 60), home), screen.OneLine(orElse(strings.TrimSpace(h.Session.Title), h.Session.Prompt), 60)}
+	words := []string{tilde(screen.OneLine(h.Session.CWD, 60), home), screen.OneLine(h.Session.Heading(), 60)}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 
@@ -338,7 +338,7 @@ func newHitJSON(h *store.SearchHit) hitJSON {
 		return j
 	}
 	r := h.Session
-	j.Session, j.Path, j.Dialect, j.CWD, j.Title = &r.ID, r.Path, r.Dialect.Name(), r.CWD, r.Title
+	j.Session, j.Path, j.Dialect, j.CWD, j.Title = &r.ID, r.Path, r.Dialect.Name(), r.CWD, r.Heading()
 	if h.Entry == "" {
 		j.Kind = "session"
 	} else {

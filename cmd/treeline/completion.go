@@ -32,7 +32,7 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 			break
 		}
 		if r.OK {
-			list = append(list, string(r.ID)+"\t"+screen.OneLine(orElse(r.Title, r.Prompt), 60))
+			list = append(list, string(r.ID)+"\t"+screen.OneLine(r.Heading(), 60))
 		}
 	}
 	return list, cobra.ShellCompDirectiveDefault

@@ -53,7 +53,7 @@ func listJSON(w *bufio.Writer, rows []store.Row, depth []int) error {
 	for i := range rows {
 		r := &rows[i]
 		j := rowJSON{
-			ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Title, FirstPrompt: r.Prompt, Size: r.Log.Size,
+			ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Heading(), FirstPrompt: r.Prompt, Size: r.Log.Size,
 			Modified: r.Log.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Created: utc(r.Created), Parent: r.Parent,
 		}
 		if r.Messages >= 0 {
@@ -122,13 +122,11 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int) {
 // titleColumns is how much of a prompt a list shows at most: it may be a whole file.
 const titleColumns = 120
 
-// rowTitle is what a session is called: its title, or what was asked first.
+// rowTitle is what a session is called, or why it is called nothing.
 func rowTitle(r *store.Row) string {
 	switch {
-	case strings.TrimSpace(r.Title) != "":
-		return screen.OneLine(r.Title, titleColumns)
-	case strings.TrimSpace(r.Prompt) != "":
-		return screen.OneLine(r.Prompt, titleColumns)
+	case r.Heading() != "":
+		return screen.OneLine(r.Heading(), titleColumns)
 	case r.Log.Size == 0:
 		return "(empty file)"
 	case r.Messages == 0:

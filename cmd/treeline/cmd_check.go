@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
@@ -203,44 +202,4 @@ func printProblem(out *output, list *arrayWriter, p session.Problem, asJSON bool
 		fmt.Fprintln(out, st.dim("    "+screen.OneLine(p.Advice, 0)))
 	}
 	return nil
-}
-
-// progress tells on a terminal how far a long run is.
-type progress struct {
-	a     *app
-	what  string
-	total int
-	on    bool
-	next  time.Time
-	shown bool
-}
-
-const progressEvery = 100 * time.Millisecond
-
-func (a *app) newProgress(what string, total int) *progress {
-	_, isTerminal := terminalWidth(a.stderr)
-	return &progress{a: a, what: what, total: total, on: isTerminal && a.getenv("TERM") != "dumb", next: time.Now().Add(3 * progressEvery)}
-}
-
-func (p *progress) at(n int) {
-	if !p.on {
-		return
-	}
-	if now := time.Now(); now.After(p.next) {
-		p.next, p.shown = now.Add(progressEvery), true
-		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s %s of %s", p.what, grouped(int64(n)), counted(p.total, "file", "files"))
-	}
-}
-
-// of is at for a run that learns only later how long it is.
-func (p *progress) of(n, total int) {
-	p.total = total
-	p.at(n)
-}
-
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.a.stderr, "\r\x1b[K")
-		p.shown = false
-	}
 }

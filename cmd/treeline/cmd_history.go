@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/internal/screen"
 )
 
 // shells are the key bindings, by the shell's name.
@@ -111,7 +110,7 @@ func (a *app) historyOptions(db string) (treeline.HistoryOptions, error) {
 	s, err := a.store()
 	return treeline.HistoryOptions{
 		Options: treeline.Options{Home: a.home(), Getenv: a.getenv}, DB: db, Store: s,
-		Notice: func(text string) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text)) },
+		Notice: a.notice,
 	}, err
 }
 

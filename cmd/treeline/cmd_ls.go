@@ -181,7 +181,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 // lsRows gives the rows that filters choose from: those of the catalogue or, of a folder that is no source of this machine
 // or is to be read as something else than it is, those of a list that is made for the occasion.
 func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *store.Filter) ([]store.Row, *store.Store, error) {
-	problem := func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error())) }
+	problem := func(err error) { a.notice(err.Error()) }
 	var roots []string
 	if f.root != "" {
 		if err := mustBeDir(f.root); err != nil {
@@ -202,10 +202,7 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	}
 	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
-		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: func(p store.Progress) {
-			show.total = p.OfLogs
-			show.at(p.Logs)
-		}})
+		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: func(p store.Progress) { show.of(p.Logs, p.OfLogs) }})
 		show.clear()
 		return rows, s, err
 	}

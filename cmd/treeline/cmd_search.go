@@ -135,16 +135,13 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 			return err
 		}
 	}
-	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error())) }
+	opt.Problem = func(err error) { a.notice(err.Error()) }
 	s, err := a.store()
 	if err != nil {
 		return err
 	}
 	show := a.newProgress("reading sessions", 0)
-	opt.Progress = func(p store.Progress) {
-		show.total = p.OfLogs
-		show.at(p.Logs)
-	}
+	opt.Progress = func(p store.Progress) { show.of(p.Logs, p.OfLogs) }
 	// As in ls: what is made for a list nearly all stays, and looking for garbage in it is lost time.
 	ballast := make([]byte, 64<<20)
 	res, err := s.Search(cmd.Context(), query, opt)

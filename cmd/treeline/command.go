@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,10 +20,17 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	self           string // the program's own file; "" where it must not be started
+
+	// How long work goes on before it is told how far it is, and how often that is told.
+	progressAfter, progressEvery time.Duration
+	showing                      *progress // what stands on the terminal's last line, if anything does
 }
 
 func newApp() *app {
-	return &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	return &app{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
+		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond,
+	}
 }
 
 // usageError is a command used wrongly: exit code 2.

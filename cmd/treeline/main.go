@@ -21,14 +21,15 @@ const (
 	exitUsage
 )
 
-func main() {
+func main() { os.Exit(command(newApp())) }
+
+// command executes the command line of the process.
+func command(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that does not listen
-	a := newApp()
-	a.self, _ = os.Executable() // nothing but the demo starts it
-	code := run(ctx, a, os.Args[1:])
-	stop()
-	os.Exit(code)
+	a.self, _ = os.Executable()  // nothing but the demo starts it
+	return run(ctx, a, os.Args[1:])
 }
 
 // run executes one command line and gives its exit code.

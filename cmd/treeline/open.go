@@ -81,7 +81,12 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 }
 
 // notice tells of something that does not fail the command.
-func (a *app) notice(text string) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text)) }
+func (a *app) notice(text string) {
+	if a.showing != nil {
+		a.showing.clear() // it is shown again when there is more to tell
+	}
+	fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text))
+}
 
 // sessionFlags are the flags of commands that take a session.
 type sessionFlags struct {

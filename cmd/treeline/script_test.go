@@ -22,7 +22,14 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"treeline": main})
+	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager})
+}
+
+// eager is the command with progress that is shown from the first file on, and for each.
+func eager() {
+	a := newApp()
+	a.progressAfter, a.progressEvery = 0, 0
+	os.Exit(command(a))
 }
 
 // TestScripts runs testdata/script/*.txtar. Each begins with the problem that it settles.

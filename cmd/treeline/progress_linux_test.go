@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/gen"
+)
+
+// manySessions is how many files there are to read. What is told of them is much more than a terminal holds that nobody
+// looks at (4 KB): a command that tells it stands still until somebody does.
+const manySessions = 300
+
+// sessionsHome is a home with sessions that nobody has read yet.
+func sessionsHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 3, Sessions: manySessions, Bytes: 1_500_000}); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// eagerly gives a command that tells of its progress from the first file on.
+func eagerly(home string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command("treeline-eager", args...)
+	cmd.Env = append(append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "TZ=UTC", "TERM=xterm",
+		"NO_COLOR=", "PAGER=cat"), env...)
+	cmd.Dir = home
+	return cmd
+}
+
+// rest reads what the terminal shows until the command ends, and gives its exit code.
+func (s *shell) rest(cmd *exec.Cmd) (text string, code int) {
+	s.t.Helper()
+	if err := s.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		s.t.Fatal(err)
+	}
+	for {
+		b := make([]byte, 4096)
+		n, err := s.master.Read(b)
+		s.seen.Write(b[:n])
+		if errors.Is(err, syscall.EIO) || errors.Is(err, io.EOF) {
+			break // the last one has closed the terminal
+		}
+		if err != nil {
+			s.t.Fatalf("waiting for the end: %v; the terminal shows:\n%s", err, s.seen.String())
+		}
+	}
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	return s.seen.String(), cmd.ProcessState.ExitCode()
+}
+
+// screenAfter gives the lines that a terminal shows in the end: \r goes back to where the line begins, ESC[K wipes the rest
+// of it. Colours are nothing.
+func screenAfter(text string) []string {
+	text = regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(text, "")
+	lines, at := []string{""}, 0
+	for len(text) > 0 {
+		line := &lines[len(lines)-1]
+		switch {
+		case strings.HasPrefix(text, "\x1b[K"):
+			*line, text = (*line)[:at], text[3:]
+		case text[0] == '\r':
+			at, text = 0, text[1:]
+		case text[0] == '\n':
+			lines, at, text = append(lines, ""), 0, text[1:]
+		default:
+			*line = (*line)[:at] + text[:1] + (*line)[min(at+1, len(*line)):]
+			at, text = at+1, text[1:]
+		}
+	}
+	return lines
+}
+
+var told = regexp.MustCompile(`reading(?: sessions)? [0-9,]+ of ([0-9,]+) files?`)
+
+// filesTold gives how many files a command said that there are to be read.
+func filesTold(t *testing.T, text string) int {
+	t.Helper()
+	m := told.FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no progress is shown in\n%q", text)
+	}
+	n, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Long work tells on a terminal how far it is and leaves no trace of that there. Where there is no terminal, or one that
+// cannot wipe a line, it tells nothing.
+func TestProgress(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		shows string // in the end
+	}{
+		{"ls", []string{"ls", "--all", "--limit", "3"}, "^WHEN +PROJECT"},
+		{"search", []string{"search", "the", "--limit", "3"}, "^treeline: there are more"},
+		{"import", []string{"history", "import"}, "^[0-9,]+ prompts in 300 sessions"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			home := sessionsHome(t)
+			cmd := eagerly(home, nil, tt.args...)
+			text, code := startShell(t, cmd).rest(cmd)
+			if of := filesTold(t, text); of != manySessions || code != 0 {
+				t.Errorf("progress of %d files, exit code %d", of, code)
+			}
+			end := strings.Join(screenAfter(text), "\n")
+			if told.MatchString(end) || !regexp.MustCompile("(?m)"+tt.shows).MatchString(end) {
+				t.Errorf("the terminal shows in the end\n%s", end)
+			}
+
+			// In a pipe.
+			if err := os.RemoveAll(filepath.Join(home, ".cache")); err != nil {
+				t.Fatal(err)
+			}
+			cmd = eagerly(home, nil, tt.args...)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if all := stdout.String() + stderr.String(); strings.ContainsAny(all, "\x1b\r") || told.MatchString(all) {
+				t.Errorf("in a pipe: %q", all)
+			}
+
+			// On a terminal that can do nothing.
+			if err := os.RemoveAll(filepath.Join(home, ".cache")); err != nil {
+				t.Fatal(err)
+			}
+			cmd = eagerly(home, []string{"TERM=dumb"}, tt.args...)
+			if text, _ := startShell(t, cmd).rest(cmd); strings.Contains(text, "\x1b") || told.MatchString(text) {
+				t.Errorf("with TERM=dumb: %q", text)
+			}
+		})
+	}
+}
+
+// A notice in the middle of the work has a line of its own, and colours are left out where nobody wants them; the line can
+// be wiped all the same.
+func TestProgressAndNotice(t *testing.T) {
+	home := sessionsHome(t)
+	if err := os.WriteFile(filepath.Join(home, ".cache"), nil, 0o600); err != nil { // where a folder should be
+		t.Fatal(err)
+	}
+	cmd := eagerly(home, []string{"NO_COLOR=1"}, "ls", "--all", "--limit", "3")
+	text, code := startShell(t, cmd).rest(cmd)
+	filesTold(t, text)
+	if regexp.MustCompile("\x1b\\[[0-9;]*m").MatchString(text) {
+		t.Errorf("with NO_COLOR: %q", text)
+	}
+	lines := screenAfter(text)
+	if code != 0 || !strings.HasPrefix(lines[0], "treeline: the index in ") || !strings.HasPrefix(lines[1], "WHEN") {
+		t.Errorf("exit code %d, the terminal shows\n%s", code, strings.Join(lines, "\n"))
+	}
+}
+
+// Ctrl-C in the middle of the work ends it at once. What was read is kept: the next one reads the rest alone.
+func TestProgressInterrupted(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		kept func(t *testing.T, home string) int
+	}{
+		{"ls", []string{"ls", "--all"}, inCatalogue},
+		{"search", []string{"search", "the"}, inCatalogue},
+		{"import", []string{"history", "import"}, imported},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			home := sessionsHome(t)
+			cmd := eagerly(home, nil, tt.args...)
+			s := startShell(t, cmd)
+			s.glance() // it is at work and stands still, because nobody reads what else it tells
+			s.press("\x03")
+			text, code := s.rest(cmd)
+			end := strings.TrimRight(strings.Join(screenAfter(text), "\n"), "\n")
+			if code != 1 || !strings.HasSuffix(end, "treeline: interrupted") || told.MatchString(end) {
+				t.Fatalf("exit code %d, the terminal shows\n%s", code, end)
+			}
+			kept := tt.kept(t, home)
+			if kept == 0 || kept >= manySessions {
+				t.Fatalf("%d sessions are kept", kept)
+			}
+			if tt.name == "import" {
+				return // that is what its report says: so many were not read again
+			}
+			cmd = eagerly(home, nil, tt.args...)
+			text, _ = startShell(t, cmd).rest(cmd)
+			if of, left := filesTold(t, text), manySessions-kept; of != left {
+				t.Errorf("%d files are read, and not the %d that were left", of, left)
+			}
+		})
+	}
+}
+
+// inCatalogue counts the sessions that the catalogue knows.
+func inCatalogue(_ *testing.T, home string) (n int) {
+	for _, src := range index.Open(index.Options{Dir: filepath.Join(home, ".cache", "treeline")}).Catalogue().Sources {
+		n += len(src.Logs)
+	}
+	return n
+}
+
+// imported counts the sessions that an import need not read again.
+func imported(t *testing.T, home string) int {
+	t.Helper()
+	out, err := eagerly(home, nil, "history", "import", "--json").Output()
+	var report importJSON
+	if err == nil {
+		err = json.Unmarshal(out, &report)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Unchanged
+}
+
+// glance reads the beginning of what the terminal shows.
+func (s *shell) glance() {
+	s.t.Helper()
+	if err := s.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		s.t.Fatal(err)
+	}
+	b := make([]byte, 16)
+	n, err := s.master.Read(b)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.seen.Write(b[:n])
+}

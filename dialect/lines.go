@@ -37,6 +37,18 @@ var bom = []byte("\xef\xbb\xbf")
 // TrimBOM takes away a byte order mark.
 func TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, bom) }
 
+// DecodeLog gives a decoder all records of a log in memory, and returns what Finish says of them.
+func DecodeLog(dec Decoder, log []byte) error {
+	line, offset := 0, int64(0)
+	for data := range bytes.Lines(log) {
+		line++
+		record, whole := bytes.CutSuffix(data, []byte{'\n'})
+		dec.Decode(Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !whole})
+		offset += int64(len(data))
+	}
+	return dec.Finish()
+}
+
 // Started says whether a line with anything on it was seen.
 func (l *Lines) Started() bool { return l.started }
 

@@ -217,9 +217,9 @@ func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 		typ = Type(s.Type)
 		d.types[string(typ)] = typ
 	}
-	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(text(s.Time)), source: d.source}
+	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(rawjson.Inside(s.Time)), source: d.source}
 	r.Seq, r.HasSeq = number(s.Seq)
-	r.Stray = s.RunID != nil && string(text(s.RunID)) != d.log.Header.RunID
+	r.Stray = s.RunID != nil && string(rawjson.Inside(s.RunID)) != d.log.Header.RunID
 	d.log.records = append(d.log.records, r)
 }
 

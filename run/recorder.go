@@ -272,7 +272,7 @@ func (r *Recorder) check(record []byte) (Written, error) {
 	if r.ended {
 		return w, fmt.Errorf("%w: %w", ErrRefused, ErrEnded)
 	}
-	if id := string(text(s.RunID)); id != r.header.RunID {
+	if id := string(rawjson.Inside(s.RunID)); id != r.header.RunID {
 		return w, refuse("it is of run %.60q, not of %s", id, r.header.RunID)
 	}
 	if err := required(w, record); err != nil {

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -20,7 +19,7 @@ func (s *Scanned) Scan(t *rawjson.Text, pos int) (end int, err error) {
 	for o.Next() {
 		switch string(o.Key) {
 		case "type":
-			s.Type = text(o.Value())
+			s.Type = rawjson.Inside(o.Value())
 		case "run_id":
 			s.RunID = o.Value()
 		case "session_id":
@@ -44,19 +43,6 @@ func (s *Scanned) IsHeader() bool {
 // IsRecord tells a record from the other objects that a torn record has inside: messages and events have types, but no
 // run.
 func (s *Scanned) IsRecord() bool { return s.Type != nil && rawjson.IsString(s.RunID) }
-
-// text gives what is between the quotes of a string, nil for all else.
-func text(value []byte) []byte {
-	if len(value) < 2 || value[0] != '"' {
-		return nil
-	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') >= 0 {
-		s, _ := rawjson.Unquote(value)
-		return []byte(s)
-	}
-	return inside
-}
 
 // number gives a seq; ok is false where there is none.
 func number(value []byte) (n int64, ok bool) {

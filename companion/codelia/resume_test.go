@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/companion/codelia"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -89,11 +90,7 @@ func TestResume(t *testing.T) {
 
 // The agent's own files load completely, and reading them changes nothing.
 func TestCorpus(t *testing.T) {
-	corpus := os.Getenv("TREELINE_CORPUS")
-	if corpus == "" {
-		t.Skip("TREELINE_CORPUS names no folder with an agent's own files")
-	}
-	dir := filepath.Join(corpus, "codelia", "sessions")
+	dir := filepath.Join(dialecttest.Corpus(t, "codelia"), "sessions")
 	before := traces(t, dir)
 	c := codelia.New(dir, codelia.Options{})
 	list, err := c.List(t.Context())

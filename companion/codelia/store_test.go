@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/companion/codelia"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -112,15 +113,12 @@ func TestStore(t *testing.T) {
 
 // The corpus, through the store.
 func TestCorpusStore(t *testing.T) {
-	corpus := os.Getenv("TREELINE_CORPUS")
-	if corpus == "" {
-		t.Skip("TREELINE_CORPUS names no folder with an agent's own files")
-	}
+	corpus := dialecttest.Corpus(t, "codelia")
 	dir, s := home(t)
-	if err := os.Symlink(filepath.Join(corpus, "codelia"), filepath.Join(dir, ".codelia")); err != nil {
-		t.Skip(err)
+	if err := os.Symlink(corpus, filepath.Join(dir, ".codelia")); err != nil {
+		t.Fatal(err)
 	}
-	before := traces(t, filepath.Join(corpus, "codelia"))
+	before := traces(t, corpus)
 	rows, err := s.List(t.Context(), store.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +142,7 @@ func TestCorpusStore(t *testing.T) {
 	if found == 0 {
 		t.Error("no session was found")
 	}
-	if after := traces(t, filepath.Join(corpus, "codelia")); after != before {
+	if after := traces(t, corpus); after != before {
 		t.Errorf("reading changed the folder:\n%s\nwas\n%s", after, before)
 	}
 }

@@ -172,13 +172,9 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// The program's own files load whole and without a word, and are written as they are. TREELINE_CORPUS names the folder.
+// The program's own files load whole and without a word, and are written as they are.
 func TestCorpus(t *testing.T) {
-	corpus := os.Getenv("TREELINE_CORPUS")
-	if corpus == "" {
-		t.Skip("TREELINE_CORPUS is not set")
-	}
-	root := filepath.Join(corpus, "codelia", "sessions")
+	root := filepath.Join(dialecttest.Corpus(t, "codelia"), "sessions")
 	files := 0
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !codelia.Codelia.Layout().Owns(name) {

@@ -75,18 +75,16 @@ func (d *Dialect) Failed([]byte) bool { return false }
 
 // Strip removes tool calls.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	list := []byte("[")
-	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+	left := false
+	calls := rawjson.MapElements(rawjson.Get(m, "tool_calls"), func(call []byte) []byte {
 		if drop(rawjson.Str(call, "id")) {
-			continue
+			return nil
 		}
-		if len(list) > 1 {
-			list = append(list, ',')
-		}
-		list = append(list, call...)
-	}
-	if len(list) > 1 {
-		return rawjson.Set(m, "tool_calls", append(list, ']')), nil
+		left = true
+		return call
+	})
+	if left {
+		return rawjson.Set(m, "tool_calls", calls), nil
 	}
 	if !rawjson.Truthy(rawjson.Get(m, "content")) {
 		return nil, nil

@@ -29,15 +29,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 func (d *Dialect) count(log []byte) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}}
 	b := session.NewBuilder("", nil)
-	dec := d.NewDecoder(b)
-	line, offset := 0, int64(0)
-	for data := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
-		line++
-		record, ended := bytes.CutSuffix(data, []byte{'\n'})
-		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !ended})
-		offset += int64(len(data))
-	}
-	if dec.Finish() != nil || b.Header().Raw == nil {
+	if dialect.DecodeLog(d.NewDecoder(b), log) != nil || b.Header().Raw == nil {
 		return p.s
 	}
 	p.header(b.Header())

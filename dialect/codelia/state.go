@@ -108,9 +108,6 @@ type stateCodec struct{ session.MessageCodec }
 
 var ofStates = stateCodec{Codelia}
 
-// Failed: a turn that failed is not kept.
-func (stateCodec) Failed([]byte) bool { return false }
-
 // Rules: a conversation is healed before it goes on.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 

@@ -14,24 +14,6 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// corpus gives a folder of real sessions and of what the program makes of them: operator/sessions/NAME.jsonl,
-// operator/expected/NAME.jsonl.{context,tree}.json. It lies beside some checkouts and in no repository.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("TREELINE_CORPUS")
-	if dir == "" {
-		t.Skip("TREELINE_CORPUS names no folder of real sessions")
-	}
-	dir = filepath.Join(dir, "operator")
-	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("TREELINE_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	return dir
-}
-
 // asProgram gives a log as the program sees it: it loses the lines with a line break of Unicode in them.
 func asProgram(log []byte) []byte {
 	var seen []byte
@@ -43,8 +25,9 @@ func asProgram(log []byte) []byte {
 	return seen
 }
 
+// TestCorpus compares sessions/NAME.jsonl with what the program makes of it: expected/NAME.jsonl.{context,tree}.json.
 func TestCorpus(t *testing.T) {
-	dir := corpus(t)
+	dir := dialecttest.Corpus(t, "operator")
 	files, err := filepath.Glob(filepath.Join(dir, "sessions", "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -157,18 +157,10 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 
 // text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else.
 func text(value []byte) []byte {
-	if len(value) < 2 || value[0] != '"' {
-		if isNumber(value) {
-			return value
-		}
-		return nil
+	if isNumber(value) {
+		return value
 	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') >= 0 {
-		s, _ := rawjson.Unquote(value)
-		return []byte(s)
-	}
-	return inside
+	return rawjson.Inside(value)
 }
 
 // first takes the record that must be the header.

@@ -53,21 +53,17 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 		return nil, false, errors.New("the arguments are not JSON")
 	}
 	message := rawjson.Get(record, "message")
-	changed := false
-	out := []byte{'['}
-	for block := range rawjson.Elements(rawjson.Get(message, "contents")) {
+	found := false
+	contents := rawjson.MapElements(rawjson.Get(message, "contents"), func(block []byte) []byte {
 		if rawjson.Str(block, "type") == "tool_call" && rawjson.Str(block, "id") == callID {
 			block = rawjson.Set(block, "args", rawjson.Compact(arguments))
-			changed = true
+			found = true
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, block...)
-	}
-	if !changed {
+		return block
+	})
+	if !found {
 		return record, false, nil
 	}
-	message = rawjson.Set(message, "contents", append(out, ']'))
+	message = rawjson.Set(message, "contents", contents)
 	return escape(rawjson.Set(record, "message", message)), true, nil
 }

@@ -156,29 +156,23 @@ func (d *Dialect) Failed(m []byte) bool {
 // Strip removes tool calls from an assistant's message, and results from others. The signatures of thinking were made
 // for the message as it was and are rejected without the calls, so they go too.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	contents := []byte("[")
 	useful := false
-	for block := range rawjson.Elements(rawjson.Get(m, "contents")) {
+	contents := rawjson.MapElements(rawjson.Get(m, "contents"), func(block []byte) []byte {
 		switch rawjson.Str(block, "type") {
 		case "tool_call", "tool_result":
 			if drop(rawjson.Str(block, "id")) {
-				continue
+				return nil
 			}
-			useful = true
 		case "thinking":
-			block = rawjson.Delete(block, "signature")
-		default:
-			useful = true
+			return rawjson.Delete(block, "signature")
 		}
-		if len(contents) > 1 {
-			contents = append(contents, ',')
-		}
-		contents = append(contents, block...)
-	}
+		useful = true
+		return block
+	})
 	if !useful {
 		return nil, nil
 	}
-	return rawjson.Set(m, "contents", append(contents, ']')), nil
+	return rawjson.Set(m, "contents", contents), nil
 }
 
 // Parts gives what is inside an entry in neutral form.

@@ -60,15 +60,7 @@ type peek struct {
 // count reads a damaged log as a decoder does, which knows what is still good in it.
 func (p *peek) count(d *Dialect, log []byte) {
 	b := session.NewBuilder("", nil)
-	dec := d.NewDecoder(b)
-	line, offset := 0, int64(0)
-	for data := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
-		line++
-		record, whole := bytes.CutSuffix(data, []byte{'\n'})
-		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !whole})
-		offset += int64(len(data))
-	}
-	if dec.Finish() != nil {
+	if dialect.DecodeLog(d.NewDecoder(b), log) != nil {
 		return
 	}
 	tree := b.Finish()

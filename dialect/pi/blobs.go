@@ -25,19 +25,7 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool, dep
 	}
 	switch {
 	case rawjson.IsArray(value):
-		out, changed := []byte{'['}, false
-		for e := range rawjson.Elements(value) {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			now := resolve(e, get, inContent, depth+1)
-			changed = changed || !bytes.Equal(now, e)
-			out = append(out, now...)
-		}
-		if !changed {
-			return value // with the spaces that it has
-		}
-		return append(out, ']')
+		return rawjson.MapElements(value, func(e []byte) []byte { return resolve(e, get, inContent, depth+1) })
 	case rawjson.IsObject(value):
 		out := value
 		image := inContent && rawjson.Str(value, "type") == "image"

@@ -15,22 +15,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// corpus gives a folder of real sessions and of what the real programs make of them: pi/NAME.jsonl,
-// pi/NAME.context.PROGRAM.json. It lies beside some checkouts and in no repository.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("TREELINE_CORPUS")
-	if dir == "" {
-		t.Skip("TREELINE_CORPUS names no folder of real sessions")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "pi")); err != nil {
-		if os.Getenv("TREELINE_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	return dir
-}
+// corpus has sessions NAME.jsonl and what a program made of them, NAME.context.PROGRAM.json, in this folder and in others
+// beside it.
+func corpus(t *testing.T) string { return dialecttest.Corpus(t, "pi") + "*" }
 
 // TestCorpusContexts compares contexts with those that the programs built.
 func TestCorpusContexts(t *testing.T) {
@@ -44,7 +31,7 @@ func TestCorpusContexts(t *testing.T) {
 		{pi.Pi, "pi", []string{"messages", "thinkingLevel", "model"}},
 		{pi.Omp, "omp13", []string{"messages", "thinkingLevel", "models", "injectedTtsrRules", "mode", "modeData"}},
 	} {
-		answers, err := filepath.Glob(filepath.Join(dir, "pi*", "*.context."+p.program+".json"))
+		answers, err := filepath.Glob(filepath.Join(dir, "*.context."+p.program+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +98,7 @@ func contextJSON(t *testing.T, c *session.Context) []byte {
 // TestCorpusBytes reads and writes every entry of every session: what was not changed is written as it was. A record of
 // an old version keeps all members but those that the migration changes.
 func TestCorpusBytes(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus(t), "pi*", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(corpus(t), "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d sessions, %v", len(files), err)
 	}

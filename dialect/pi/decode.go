@@ -183,7 +183,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 	return end, nil
 }
 
-// text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else.
+// text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else. It is
+// rawjson.Inside written out: a second call for each member would be a thirtieth of the time that opening a log takes.
 func text(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		if len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && string(value) != "0" {

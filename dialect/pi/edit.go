@@ -37,22 +37,17 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 		return nil, false, errors.New("the arguments are not JSON")
 	}
 	message := rawjson.Get(record, "message")
-	content := rawjson.Get(message, "content")
-	changed := false
-	out := []byte{'['}
-	for block := range rawjson.Elements(content) {
+	found := false
+	content := rawjson.MapElements(rawjson.Get(message, "content"), func(block []byte) []byte {
 		if rawjson.Str(block, "type") == "toolCall" && rawjson.Str(block, "id") == callID {
 			block = rawjson.Set(block, "arguments", rawjson.Compact(arguments))
-			changed = true
+			found = true
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, block...)
-	}
-	if !changed {
+		return block
+	})
+	if !found {
 		return record, false, nil
 	}
-	message = rawjson.Set(message, "content", append(out, ']'))
+	message = rawjson.Set(message, "content", content)
 	return rawjson.Set(record, "message", message), true, nil
 }

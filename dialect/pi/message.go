@@ -218,25 +218,21 @@ func (d *Dialect) Failed(m []byte) bool {
 // Strip removes tool calls from an assistant's message. The signatures of its thinking were made for the message as it
 // was and are rejected without the calls, so they go too.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	content := []byte("[")
 	useful := false
-	for block := range rawjson.Elements(rawjson.Get(m, "content")) {
-		kind := rawjson.Str(block, "type")
-		if kind == "toolCall" && drop(rawjson.Str(block, "id")) {
-			continue
+	content := rawjson.MapElements(rawjson.Get(m, "content"), func(block []byte) []byte {
+		switch rawjson.Str(block, "type") {
+		case "toolCall":
+			if drop(rawjson.Str(block, "id")) {
+				return nil
+			}
+		case "thinking":
+			return rawjson.Delete(block, "thinkingSignature")
 		}
-		if kind == "thinking" {
-			block = rawjson.Delete(block, "thinkingSignature")
-		} else {
-			useful = true
-		}
-		if len(content) > 1 {
-			content = append(content, ',')
-		}
-		content = append(content, block...)
-	}
+		useful = true
+		return block
+	})
 	if !useful {
 		return nil, nil
 	}
-	return rawjson.Set(m, "content", append(content, ']')), nil
+	return rawjson.Set(m, "content", content), nil
 }

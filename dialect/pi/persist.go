@@ -119,20 +119,11 @@ func (p *persister) array(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
 	}
-	out, changed, i := []byte{'['}, false, 0
-	for e := range rawjson.Elements(v) {
-		now := p.value(e, at.index(i))
-		changed = changed || !bytes.Equal(now, e)
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, now...)
+	i := -1
+	return rawjson.MapElements(v, func(e []byte) []byte {
 		i++
-	}
-	if !changed {
-		return v
-	}
-	return append(out, ']')
+		return p.value(e, at.index(i))
+	})
 }
 
 func (p *persister) object(v []byte, at place) []byte {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/dialect/wave"
-	"github.com/treeline-dev/treeline/session"
 )
 
 // BenchmarkDecode reads logs of one size whose messages say the same, as Wave and, for comparison, as omp.
@@ -27,22 +27,6 @@ func BenchmarkDecode(b *testing.B) {
 		d   dialect.Dialect
 		log []byte
 	}{{wave.Wave, w.Bytes()}, {wave.Doc, w.Bytes()}, {pi.Omp, p.Bytes()}} {
-		b.Run(test.d.Name(), func(b *testing.B) {
-			b.SetBytes(int64(len(test.log)))
-			for b.Loop() {
-				builder := session.NewBuilder("", nil)
-				builder.Expect(int64(len(test.log)))
-				dec := test.d.NewDecoder(builder)
-				line, offset := 0, 0
-				for data := range bytes.Lines(test.log) {
-					line++
-					dec.Decode(dialect.Record{Data: data[:len(data)-1], Offset: int64(offset), Line: line})
-					offset += len(data)
-				}
-				if tree := builder.Finish(); tree.Len() != entries || dec.Finish() != nil {
-					b.Fatalf("%d entries", tree.Len())
-				}
-			}
-		})
+		b.Run(test.d.Name(), func(b *testing.B) { dialecttest.BenchmarkDecode(b, test.d, test.log, entries) })
 	}
 }

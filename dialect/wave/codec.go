@@ -154,23 +154,19 @@ func (codec) Failed(m []byte) bool {
 
 // Strip removes calls that nothing has answered.
 func (codec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	out := []byte("[")
 	useful := false
-	for b := range rawjson.Elements(rawjson.Get(m, "blocks")) {
+	blocks := rawjson.MapElements(rawjson.Get(m, "blocks"), func(b []byte) []byte {
 		block := decodeBlock(b)
 		if t, ok := block.(ToolBlock); ok && !t.answered() && drop(t.ID) {
-			continue
+			return nil
 		}
 		if _, ok := block.(ReasoningBlock); !ok {
 			useful = true
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, b...)
-	}
+		return b
+	})
 	if !useful {
 		return nil, nil
 	}
-	return rawjson.Set(m, "blocks", append(out, ']')), nil
+	return rawjson.Set(m, "blocks", blocks), nil
 }

@@ -13,13 +13,10 @@ import (
 )
 
 // TestCorpus reads files that the program wrote: every line is an entry or the header, nothing is wrong with any, and what
-// would be written is what was read. TREELINE_CORPUS names the folder above "wave".
+// would be written is what was read.
 func TestCorpus(t *testing.T) {
-	corpus := os.Getenv("TREELINE_CORPUS")
-	if corpus == "" {
-		t.Skip("TREELINE_CORPUS is not set")
-	}
-	files, err := filepath.Glob(filepath.Join(corpus, "wave", "projects", "*", "*.jsonl"))
+	corpus := dialecttest.Corpus(t, "wave")
+	files, err := filepath.Glob(filepath.Join(corpus, "projects", "*", "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files in %s: %v", corpus, err)
 	}

@@ -98,7 +98,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		m := &members[k]
 		key := t.Key(m)
 		if m.Inner {
-			if inBlocks && string(key) == "type" && string(text(t.Value(m))) == "compact" {
+			if inBlocks && string(key) == "type" && string(rawjson.Inside(t.Value(m))) == "compact" {
 				f.compact = true
 			}
 			continue
@@ -106,11 +106,11 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		inBlocks = false
 		switch string(key) {
 		case "type":
-			f.typ = text(t.Value(m))
+			f.typ = rawjson.Inside(t.Value(m))
 		case "id":
-			f.id = text(t.Value(m))
+			f.id = rawjson.Inside(t.Value(m))
 		case "role":
-			f.role = text(t.Value(m))
+			f.role = rawjson.Inside(t.Value(m))
 		case "blocks":
 			inBlocks, f.compact = true, false
 			if f.blocks = t.From(m); !rawjson.IsArray(f.blocks) {
@@ -128,19 +128,6 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 }
 
 func (f *fields) isMetadata() bool { return string(f.typ) == "metadata" }
-
-// text gives what is between the quotes of a string, nil for all else.
-func text(value []byte) []byte {
-	if len(value) < 2 || value[0] != '"' {
-		return nil
-	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') >= 0 {
-		s, _ := rawjson.Unquote(value)
-		return []byte(s)
-	}
-	return inside
-}
 
 // Object takes a record.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
@@ -172,7 +159,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	dec.header = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line = version, bytes.Clone(record), span, r.Line
-	h.CWD = string(text(f.workdir))
+	h.CWD = string(rawjson.Inside(f.workdir))
 	h.Timestamp = session.Time{Text: string(f.createdAt)}
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
 	dec.b.SetHeader(h)

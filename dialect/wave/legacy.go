@@ -193,7 +193,7 @@ func (dec *legacyDecoder) other(records []dialect.Record) {
 func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *document) {
 	started := rawjson.Get(doc.metadata, "startedAt")
 	h := session.Header{
-		ID: session.ID(text(doc.id)), Version: version, CWD: rawjson.Str(doc.metadata, "workdir"),
+		ID: session.ID(rawjson.Inside(doc.id)), Version: version, CWD: rawjson.Str(doc.metadata, "workdir"),
 		Timestamp: session.Time{Text: string(started)}, Raw: bytes.Clone(data), Line: r.Line,
 		Span: session.Span{Offset: at, Length: int64(len(data))},
 	}
@@ -227,9 +227,9 @@ func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report 
 		report(span.Offset, fmt.Sprintf("the message is %s, not an object", dialect.Shorten(m)))
 		return
 	}
-	role, blocks := text(rawjson.Get(m, "role")), rawjson.Get(m, "blocks")
+	role, blocks := rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks")
 	env := &session.Envelope{
-		ID: text(rawjson.Get(m, "id")), InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(role),
+		ID: rawjson.Inside(rawjson.Get(m, "id")), InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(role),
 		Type: messageType, Span: span, Line: line, Record: m,
 	}
 	if len(env.ID) == 0 {
@@ -291,7 +291,7 @@ func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 			return s
 		}
 	}
-	s.OK, s.ID, s.Version = true, session.ID(text(doc.id)), version
+	s.OK, s.ID, s.Version = true, session.ID(rawjson.Inside(doc.id)), version
 	s.CWD = rawjson.Str(doc.metadata, "workdir")
 	s.Created = session.Time{Text: string(rawjson.Get(doc.metadata, "startedAt"))}
 	s.Active = session.Time{Text: string(rawjson.Get(doc.metadata, "lastActiveAt"))}

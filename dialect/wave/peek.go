@@ -36,15 +36,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 func (d *Dialect) count(log []byte) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	b := session.NewBuilder("", bytesSource(log))
-	dec := d.NewDecoder(b)
-	line, offset := 0, int64(0)
-	for data := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
-		line++
-		record, ended := bytes.CutSuffix(data, []byte{'\n'})
-		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !ended})
-		offset += int64(len(data))
-	}
-	if dec.Finish() != nil || b.Header().Raw == nil {
+	if dialect.DecodeLog(d.NewDecoder(b), log) != nil || b.Header().Raw == nil {
 		return s
 	}
 	h := b.Header()
@@ -108,7 +100,7 @@ func (p *peek) record(line []byte, f *fields) {
 			return
 		}
 		p.s.OK, p.s.Version = true, version
-		p.s.CWD, p.s.Created = string(text(f.workdir)), session.Time{Text: string(f.createdAt)}
+		p.s.CWD, p.s.Created = string(rawjson.Inside(f.workdir)), session.Time{Text: string(f.createdAt)}
 		p.s.Parent = rawjson.Str(rawjson.Get(line, ours), "parent")
 		return
 	case f.role == nil && f.blocks == nil:

@@ -160,7 +160,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, errors.New("the message must be a JSON object")
 	}
 	at := iso(n.Time)
-	if wrong := violations(text(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
+	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
 	}
 	if t := rawjson.Get(m, "type"); t != nil {

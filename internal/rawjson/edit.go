@@ -89,6 +89,26 @@ func Delete(object []byte, key string) []byte {
 	return out
 }
 
+// MapElements gives an array with what f makes of each element in its place; nil takes the element away. Where nothing
+// changes it gives the array itself, with the spaces that it has.
+func MapElements(array []byte, f func(element []byte) []byte) []byte {
+	out, changed := []byte{'['}, false
+	for e := range Elements(array) {
+		now := f(e)
+		if changed = changed || !bytes.Equal(now, e); now == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, now...)
+	}
+	if !changed {
+		return array
+	}
+	return append(out, ']')
+}
+
 // AppendString appends s as a JSON string, escaped as JavaScript does it: only what must be.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"

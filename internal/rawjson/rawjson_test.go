@@ -223,3 +223,47 @@ func TestSyntaxErrorTellsShortFromWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestMapElements(t *testing.T) {
+	double := func(e []byte) []byte { return append(append([]byte("["), e...), ']') }
+	onlyStrings := func(e []byte) []byte {
+		if IsString(e) {
+			return e
+		}
+		return nil
+	}
+	same := func(e []byte) []byte { return e }
+	for _, c := range []struct {
+		array string
+		f     func([]byte) []byte
+		want  string
+	}{
+		{`[ 1 , "a" ]`, same, `[ 1 , "a" ]`}, // not a byte of it
+		{`[ 1 , "a" ]`, double, `[[1],["a"]]`},
+		{`[ 1 , "a" , {} , "b" ]`, onlyStrings, `["a","b"]`},
+		{`[1]`, onlyStrings, `[]`},
+		{`[]`, double, `[]`},
+		{`{"no":"array"}`, double, `{"no":"array"}`},
+		{``, double, ``},
+	} {
+		if got := string(MapElements([]byte(c.array), c.f)); got != c.want {
+			t.Errorf("%s became %s, not %s", c.array, got, c.want)
+		}
+	}
+}
+
+func TestInside(t *testing.T) {
+	for value, want := range map[string]string{
+		`"plain"`: "plain", `""`: "", `"a\n\u00e4"`: "a\nä", `"\\"`: `\`, // of the text, or decoded
+		`12`: "nil", `null`: "nil", `{}`: "nil", ``: "nil", `"`: "nil",
+	} {
+		got := Inside([]byte(value))
+		if string(got) != want && !(got == nil && want == "nil") {
+			t.Errorf("%s has %q inside, not %q", value, got, want)
+		}
+	}
+	value := []byte(`"plain"`)
+	if allocs := testing.AllocsPerRun(10, func() { Inside(value) }); allocs != 0 {
+		t.Errorf("%v allocations for a string without escapes", allocs)
+	}
+}

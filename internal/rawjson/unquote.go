@@ -28,6 +28,20 @@ func Unquote(value []byte) (s string, ok bool) {
 	return unsafe.String(unsafe.SliceData(out), len(out)), true // nobody else has it
 }
 
+// Inside gives what is between the quotes of a string, decoded only where it has escapes: then it is a copy, otherwise a
+// piece of value. It is nil for all that is no string.
+func Inside(value []byte) []byte {
+	if len(value) < 2 || value[0] != '"' {
+		return nil
+	}
+	inside := value[1 : len(value)-1]
+	if bytes.IndexByte(inside, '\\') >= 0 {
+		s, _ := Unquote(value)
+		return []byte(s)
+	}
+	return inside
+}
+
 // unescaped appends to dst, which has room for it, the text of the inside of a string, whose first backslash stands at i. It
 // gives false for what is no string.
 func unescaped(dst, inside []byte, i int) ([]byte, bool) {

@@ -34,6 +34,7 @@ type term struct {
 	lit   *literal
 	re    *regexp.Regexp // instead of lit
 	tree  *syntax.Regexp // of re
+	auto  *automatons    // the same
 	plain bool           // a word without quotes and stars
 }
 
@@ -192,7 +193,7 @@ func (q *Query) Terms() int { return len(q.terms) }
 
 func (t *term) in(text string) bool {
 	if t.re != nil {
-		return t.re.MatchString(text)
+		return t.auto.match(text)
 	}
 	start, _ := t.lit.find(text, 0)
 	return start >= 0

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -295,5 +296,73 @@ func TestSnippet(t *testing.T) {
 	}
 	if piece, marks = index.Snippet("all of it", index.Match{Marks: [][2]int{{0, 3}, {7, 9}}}, 60); piece != "all of it" || len(marks) != 2 {
 		t.Errorf("%q %v", piece, marks)
+	}
+}
+
+// TestExpressionsSayWhatRegexpSays compares the automaton with package regexp: on expressions of all kinds, on texts that are not
+// UTF-8, and on one that needs more states than it may have.
+func TestExpressionsSayWhatRegexpSays(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 3))
+	atoms := []string{"a", "b", ".", `\d`, `\w`, `[a-c]`, `[^a]`, "k", "ſ", "é", `[α-ω]`, "你", `\pL`, `\b`, `\B`, "^", "$", `(?m:^a$)`, `(?s:.)`, "(?i:K)",
+		`\x{fffd}`, "(?:)", `[^\x00-\x{10ffff}]`}
+	var expression func(depth int) string
+	expression = func(depth int) string {
+		if depth == 0 {
+			return atoms[r.IntN(len(atoms))]
+		}
+		a, b := expression(depth-1), expression(depth-1)
+		switch r.IntN(6) {
+		case 0:
+			return "(?:" + a + "|" + b + ")"
+		case 1:
+			return "(" + a + ")*" + b
+		case 2:
+			return "(?:" + a + "){1,3}" + b
+		case 3:
+			return "(?:" + a + ")?" + b
+		}
+		return a + b
+	}
+	letters := []string{"a", "b", "c", "k", "K", "\u212a", "ſ", "é", "É", "ω", "你", "1", " ", "\n", "\xff", "\xe4\xbd", "_"}
+	found := 0
+	for range 3_000 {
+		text := expression(1 + r.IntN(3))
+		q, err := index.ParseQuery(text, index.QueryOptions{Regexp: true, Case: true})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		re := regexp.MustCompile(text)
+		for range 10 {
+			var b strings.Builder
+			for range r.IntN(12) {
+				b.WriteString(letters[r.IntN(len(letters))])
+			}
+			got, want := q.Occurs([]index.Text{{Field: index.FieldUser, Text: b.String()}}), re.MatchString(b.String())
+			if got != want {
+				t.Fatalf("%q in %q: %v, want %v", text, b.String(), got, want)
+			}
+			if got {
+				found++
+			}
+		}
+	}
+	if found < 5_000 {
+		t.Errorf("only %d matches: the test is too weak", found)
+	}
+	q, err := index.ParseQuery(`a.{14}b.{14}c`, index.QueryOptions{Regexp: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		long := make([]byte, 20_000)
+		for i := range long {
+			long[i] = "ab"[r.IntN(2)]
+		}
+		if got := q.Occurs([]index.Text{{Field: index.FieldUser, Text: string(long)}}); got {
+			t.Error("there is no c")
+		}
+		if got := q.Occurs([]index.Text{{Field: index.FieldUser, Text: string(long) + strings.Repeat("a", 15) + strings.Repeat("b", 15) + "c"}}); !got {
+			t.Error("there is a c")
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 // rawQuery is what a record must have.
 type rawQuery struct {
 	terms []rawTerm
+	autos []*automatons // of the terms that are expressions
 	// driver is the rarest of what must occur; nil where nothing must.
 	driver *needle
 	// wide: there are needles beyond ASCII, so that escapes of such characters matter.
@@ -35,6 +36,7 @@ func newRawQuery(terms []*term, exact bool) (q rawQuery) {
 			q.terms = append(q.terms, q.literal(t.lit, exact))
 		} else {
 			q.terms = append(q.terms, q.regexp(t.tree))
+			q.autos = append(q.autos, t.auto)
 		}
 	}
 	for i := range q.terms {
@@ -296,7 +298,15 @@ func hasOdd(b []byte) bool {
 func (q *rawQuery) may(record []byte) bool {
 	for i := range q.terms {
 		if !q.terms[i].in(record) {
-			return q.escape(record, 0) < len(record)
+			if q.escape(record, 0) == len(record) {
+				return false
+			}
+			break
+		}
+	}
+	for _, a := range q.autos {
+		if !a.mayRecord(record) {
+			return false
 		}
 	}
 	return true

@@ -26,7 +26,12 @@ func regexpTerm(text string, exact bool) (*term, error) {
 	if err != nil {
 		return nil, badRegexp(err)
 	}
-	return &term{re: re, tree: tree.Simplify()}, nil
+	tree = tree.Simplify()
+	auto, err := newAutomatons(re, tree)
+	if err != nil {
+		return nil, err
+	}
+	return &term{re: re, tree: tree, auto: auto}, nil
 }
 
 // badRegexp says what is wrong with an expression.

@@ -28,8 +28,13 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 		g.begun = true
 		g.begin(l)
 	}
-	if g.dec == nil || at < g.header {
+	if g.dec == nil {
 		return true
+	}
+	if at < g.header {
+		l.texts = l.texts[:0]
+		headerTexts(g.builder.Header(), l.take)
+		return l.q.Occurs(l.texts)
 	}
 	first := g.builder.Len()
 	g.dec.Decode(dialect.Record{Data: data, Offset: at})

@@ -68,8 +68,9 @@ func Random(r *rand.Rand, texts []index.Text) Query {
 
 func randomRegexp(r *rand.Rand, q Query) *regexp.Regexp {
 	part := func() string {
-		s := regexp.QuoteMeta(q.Terms[r.IntN(len(q.Terms))].Body)
-		switch r.IntN(6) {
+		body := q.Terms[r.IntN(len(q.Terms))].Body
+		s := regexp.QuoteMeta(body)
+		switch r.IntN(7) {
 		case 0:
 			return s + "?"
 		case 1:
@@ -80,6 +81,8 @@ func randomRegexp(r *rand.Rand, q Query) *regexp.Regexp {
 			return s + `\w*`
 		case 4:
 			return `\b` + s
+		case 5:
+			return classesOf(body)
 		}
 		return s
 	}
@@ -91,4 +94,22 @@ func randomRegexp(r *rand.Rand, q Query) *regexp.Regexp {
 		text = "(?i:" + text + ")"
 	}
 	return regexp.MustCompile(text)
+}
+
+// classesOf makes an expression without a literal that matches a text.
+func classesOf(body string) string {
+	var b strings.Builder
+	for _, r := range body {
+		switch {
+		case unicode.IsLetter(r):
+			b.WriteString(`\pL`)
+		case unicode.IsNumber(r):
+			b.WriteString(`\pN`)
+		case unicode.IsSpace(r):
+			b.WriteString(`[\pZ\s]`)
+		default:
+			b.WriteString(`(?s:.)`)
+		}
+	}
+	return b.String()
 }

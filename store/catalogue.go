@@ -244,6 +244,20 @@ func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error
 	return s.rowsOf(list), nil
 }
 
+// Models gives the models that answered in the sessions of the catalogue as it was kept, by name. Nothing is brought up to
+// date: it is for those who cannot wait.
+func (s *Store) Models() []string {
+	var list []string
+	known := s.opt.Index.Catalogue()
+	for i := range known.Sources {
+		for k := range known.Sources[i].Logs {
+			list = append(list, known.Sources[i].Logs[k].Summary.Models...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // rowsOf makes rows of what is known.
 func (s *Store) rowsOf(list []catalogued) []Row {
 	n := 0

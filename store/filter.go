@@ -86,6 +86,9 @@ func (s *Store) CheckSource(name string) error {
 // ofSource finds the rows of a source by its name or its folder.
 func (s *Store) ofSource(name string) (func(*Row) bool, error) {
 	if d, err := s.Dialect(name); err == nil {
+		if isRuns(d) { // who names an agent means its sessions
+			return func(r *Row) bool { return r.Dialect != nil && r.Dialect.Family() == Sessions(d).Family() }, nil
+		}
 		return func(r *Row) bool { return r.Dialect == d }, nil
 	}
 	dir := s.absolute(name)

@@ -58,10 +58,6 @@ func (a *app) lsCommand() *cobra.Command {
 	flags.StringVar(&f.sort, "sort", string(store.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
 	flags.IntVarP(&f.limit, "limit", "n", 0, "list no more than `N`")
 	flags.BoolVar(&f.tree, "tree", false, "show forks under the session that they come from")
-	// They fail only where there is no such flag.
-	_ = cmd.RegisterFlagCompletionFunc("has", cobra.FixedCompletions(hasWords, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orderWords(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("source", completeDialect)
 	return cmd
 }
 

@@ -62,7 +62,7 @@ func (a *app) searchCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.in, "in", nil, "look only at what these `PARTS` of entries say: "+strings.Join(partWords, ", "))
-	flags.StringVar(&f.source, "source", "", "only sessions of the agent, dialect or folder `NAME`")
+	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
 	flags.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
 	flags.StringVar(&f.since, "since", "", "only entries since `WHEN`: "+whenHelp)
 	flags.StringVar(&f.until, "until", "", "only entries up to `WHEN`; a date is included")
@@ -75,9 +75,6 @@ func (a *app) searchCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; a query that begins with a minus goes behind --", flagError(err)), cmd}
 	})
-	// They fail only where there is no such flag.
-	_ = cmd.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(partWords, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("source", completeDialect)
 	return cmd
 }
 

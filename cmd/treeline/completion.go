@@ -1,17 +1,123 @@
 package main
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// completeSession offers, to the shell, the sessions of this directory beside files.
-func (a *app) completeSession(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(given) > 0 {
+// completion offers words to the shell.
+type completion = func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective)
+
+// complete lets the shell complete what commands and flags take, where the command does not say it itself: a flag of one
+// name takes the same everywhere.
+func (a *app) complete(root *cobra.Command) {
+	byFlag := map[string]completion{
+		"cwd": completeFolder, "root": completeFolder,
+		"since": completeWhen, "until": completeWhen,
+		"source": a.completeSource, "model": a.completeModel, "leaf": a.completeEntry,
+		"in": completeSome(partWords), "has": completeSome(hasWords),
+		"sort":  cobra.FixedCompletions(orderWords(), cobra.ShellCompDirectiveNoFileComp),
+		"from":  cobra.FixedCompletions([]string{"now\twith what is written from now on", "start\tat the start of the sessions"}, cobra.ShellCompDirectiveNoFileComp),
+		"label": cobra.FixedCompletions([]string{"*\tany label"}, cobra.ShellCompDirectiveNoFileComp),
+		"title": cobra.NoFileCompletions, "limit": cobra.NoFileCompletions, "lines": cobra.NoFileCompletions, "near": cobra.NoFileCompletions,
+	}
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if offer, ok := byFlag[f.Name]; ok && f.Value.Type() != "bool" {
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // the command's own stays
+			}
+		})
+		if cmd.ValidArgsFunction == nil && !strings.ContainsAny(cmd.Use, " ") {
+			cmd.ValidArgsFunction = cobra.NoFileCompletions // it takes nothing
+		}
+		a.complete(cmd)
+	}
+}
+
+func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeWhen offers moments that are asked for often.
+func completeWhen(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"1h\tan hour ago", "1d\ta day ago", "7d\ta week ago", "30d\ta month ago", time.Now().Format("2006-01-02") + "\ttoday"},
+		cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSome offers words of which a flag takes several, with commas between them.
+func completeSome(words []string) completion {
+	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		before := word[:strings.LastIndexByte(word, ',')+1]
+		var list []string
+		for _, w := range words {
+			if !slices.Contains(strings.Split(before, ","), w) {
+				list = append(list, before+w)
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeSource offers what there are sessions of here, and the folders that the settings name.
+func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	s, err := a.store()
+	if err != nil {
+		return dialectNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+	infos, err := s.LookAtSources(cmd.Context())
+	if err != nil {
+		return dialectNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+	var names, folders []string
+	for _, info := range infos {
+		for _, d := range info.Dialects {
+			if !slices.Contains(names, d.Name()) {
+				names = append(names, d.Name())
+			}
+		}
+		if info.Why == store.WhyConfig && info.Sessions > 0 {
+			folders = append(folders, info.Root.Sessions+"\t"+counted(info.Sessions, "session", "sessions"))
+		}
+	}
+	if len(names) == 0 {
+		names = dialectNames()
+	}
+	return append(names, folders...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeModel offers the models that the catalogue knows.
+func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	s, err := a.store()
+	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return s.Models(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSession offers the sessions of this directory beside files, those of others where the beginning of an id leaves no
+// choice, the entries of one behind session#, and as a second argument the entries of the first.
+func (a *app) completeSession(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 && !strings.HasSuffix(cmd.Use, "…") {
+		if len(given) == 1 && strings.Contains(cmd.Use, "<entry>") {
+			return a.completeEntry(cmd, given, word)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if i := strings.LastIndexByte(word, '#'); i > 0 {
+		list := a.entriesOf(cmd, word[:i], word[i+1:])
+		for k := range list {
+			list[k] = word[:i+1] + list[k]
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
 	}
 	s, err := a.store()
 	if err != nil {
@@ -21,21 +127,59 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	rows, err := s.List(cmd.Context(), store.ListOptions{CWD: env.WorkDir})
-	if err != nil || len(rows) == 0 {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	list := []string{"@last\tthe newest of this directory"}
-	const most = 50
-	for i, r := range rows {
-		if i == most {
+	var list []string
+	for _, cwd := range []string{env.WorkDir, ""} {
+		rows, err := s.List(cmd.Context(), store.ListOptions{CWD: cwd})
+		if err != nil {
 			break
 		}
-		if r.OK {
-			list = append(list, string(r.ID)+"\t"+screen.OneLine(r.Heading(), 60))
+		if cwd != "" && len(rows) > 0 && strings.HasPrefix("@last", word) {
+			list = append(list, "@last\tthe newest of this directory")
+		}
+		for _, r := range rows {
+			if len(list) <= mostOffered && r.OK && strings.HasPrefix(string(r.ID), word) {
+				list = append(list, screen.OneLine(string(r.ID), 0)+"\t"+screen.OneLine(orElse(r.Title, r.Prompt), 60))
+			}
+		}
+		if len(list) > 0 || word == "" {
+			break
 		}
 	}
 	return list, cobra.ShellCompDirectiveDefault
+}
+
+// mostOffered is how many sessions or entries are offered: nobody looks through more.
+const mostOffered = 50
+
+// completeEntry offers the entries of the session that was named before.
+func (a *app) completeEntry(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(given) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.entriesOf(cmd, given[0], word), cobra.ShellCompDirectiveNoFileComp
+}
+
+// entriesOf gives the newest entries of a session whose ids begin so.
+func (a *app) entriesOf(cmd *cobra.Command, ref, begin string) []string {
+	s, err := a.open(cmd.Context(), cmd, ref, sessionFlags{})
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	var list []string
+	t := s.Tree()
+	for i := t.Len() - 1; i >= 0 && len(list) < mostOffered; i-- {
+		e := t.At(i)
+		if !strings.HasPrefix(string(e.ID), begin) {
+			continue
+		}
+		about := strconv.Itoa(e.Line)
+		if v, err := look(s.Dialect().Codec(), e); err == nil {
+			about = v.word() + ": " + v.line(60)
+		}
+		list = append(list, screen.OneLine(string(e.ID), 0)+"\t"+screen.OneLine(about, 70))
+	}
+	return list
 }
 
 func completeDialect(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

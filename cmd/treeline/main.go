@@ -121,6 +121,7 @@ func (a *app) root() *cobra.Command {
 		a.helpCommand(root),
 	)
 	root.SetCompletionCommandGroupID("more")
+	a.complete(root)
 	return root
 }
 

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 func testApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
@@ -98,6 +101,21 @@ func TestOutputFails(t *testing.T) {
 		if code := run(t.Context(), a, []string{"demo"}); code != c.code {
 			t.Errorf("%v: exit code %d, %s", c.err, code, stderr)
 		}
+	}
+}
+
+// TestFlagsOfFindingComplete: whoever looks for something is offered what each flag takes, or nothing, and no files.
+func TestFlagsOfFindingComplete(t *testing.T) {
+	a, _, _ := testApp(t)
+	for _, c := range a.root().Commands() {
+		if !slices.Contains([]string{"ls", "search", "sources", "watch", "tree", "show"}, c.Name()) {
+			continue
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, ok := c.GetFlagCompletionFunc(f.Name); !ok && f.Value.Type() != "bool" {
+				t.Errorf("%s --%s completes nothing", c.Name(), f.Name)
+			}
+		})
 	}
 }
 

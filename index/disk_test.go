@@ -23,6 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
 const crashDir = "/cache/treeline"
@@ -285,20 +286,9 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// childEnv makes the test binary one that works on an index until it is killed: "dir seed".
-const childEnv = "TREELINE_TEST_INDEXER"
+func TestMain(m *testing.M) { killtest.Main(m, child) }
 
-func TestMain(m *testing.M) {
-	if args := os.Getenv(childEnv); args != "" {
-		if err := child(args); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
+// child is "dir seed". It works on an index until it is killed.
 func child(args string) error {
 	var dir string
 	var seed uint64
@@ -330,8 +320,7 @@ func TestKill(t *testing.T) {
 	for round := range rounds {
 		var children []*exec.Cmd
 		for k := range 2 {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", childEnv, dir, 2*round+k))
+			cmd := killtest.Command(dir, 2*round+k)
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
 			if err != nil {

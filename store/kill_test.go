@@ -1,15 +1,11 @@
 package store_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,23 +18,12 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// writerEnv makes the test binary a writer that appends until it is killed: "home seed path".
-const writerEnv = "TREELINE_TEST_STORE_WRITER"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(writerEnv); args != "" {
-		if err := childWriter(args); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
 
 func childStore(home string) *store.Store {
 	return store.New(store.Options{
@@ -58,7 +43,7 @@ func childStore(home string) *store.Store {
 	})
 }
 
-// childWriter opens the session, or begins it, and does everything that writes. It prints the id of each entry when the
+// childWriter is "home seed path". It opens the session, or begins it, and does everything that writes. It prints the id of each entry when the
 // store has acknowledged that it is in the log.
 func childWriter(args string) error {
 	var home, path string
@@ -154,14 +139,14 @@ func (k *killer) round(writers int) (acknowledged int) {
 		seed := k.rnd.Uint64() >> 1
 		after, patience := k.rnd.IntN(15), time.Duration(k.rnd.IntN(8_000))*time.Microsecond
 		group.Go(func() {
-			ids, err := k.runAndKill(seed, after, patience)
+			ids, err := killtest.Run(killtest.Command(k.home, seed, k.path), after+1, patience)
 			if err != nil {
 				k.Error(err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, id := range ids {
-				k.ids[id] = true
+				k.ids[session.EntryID(id)] = true
 			}
 			acknowledged += len(ids)
 		})
@@ -169,38 +154,6 @@ func (k *killer) round(writers int) (acknowledged int) {
 	group.Wait()
 	k.check()
 	return acknowledged
-}
-
-// runAndKill kills a writer some time after some acknowledgements, and gives all that it acknowledged.
-func (k *killer) runAndKill(seed uint64, after int, patience time.Duration) (ids []session.EntryID, err error) {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", writerEnv, k.home, seed, k.path), "GORACE=atexit_sleep_ms=0")
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil { // half a line is no acknowledgement
-			break
-		}
-		ids = append(ids, session.EntryID(strings.TrimSpace(line)))
-		if len(ids) == after+1 {
-			time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-		}
-	}
-	_, _ = io.Copy(io.Discard, lines)
-	_ = cmd.Wait()
-	if complaints.Len() > 0 {
-		return ids, fmt.Errorf("the writer said: %s", complaints.String())
-	}
-	return ids, nil
 }
 
 // check reads the log: all that was acknowledged is there, each once, and nothing is wrong but the end.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -253,8 +254,6 @@ func TestWatchKilledWriters(t *testing.T) {
 	h.must(os.MkdirAll(filepath.Dir(path), 0o700))
 	v := view(h, store.WatchOptions{}, false)
 	v.want("start 0")
-	self, err := os.Executable()
-	h.must(err)
 	times := map[session.EntryID]int{}
 	take := func(c store.Change) {
 		if c.Kind == store.ChangeEntry {
@@ -266,8 +265,7 @@ func TestWatchKilledWriters(t *testing.T) {
 		var children []*exec.Cmd
 		lines := make(chan string)
 		for i := range 2 {
-			cmd := exec.Command(self)
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", writerEnv, h.home, 2*round+i, path))
+			cmd := killtest.Command(h.home, 2*round+i, path)
 			out, err := cmd.StdoutPipe()
 			h.must(err)
 			h.must(cmd.Start())

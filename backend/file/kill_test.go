@@ -1,16 +1,13 @@
 package file_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,21 +17,10 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
-// childEnv makes the test binary a writer that appends until it is killed: "root seed name-of-the-log".
-const childEnv = "TREELINE_TEST_WRITER"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(childEnv); args != "" {
-		if err := childWriter(args); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
 
 // mark is what a writer writes: who it is and how many it wrote before.
 type mark struct {
@@ -43,7 +29,7 @@ type mark struct {
 	Pad    string `json:"pad"`
 }
 
-// childWriter appends records of all sizes, now and then rewrites the whole log, and prints the number of each record
+// childWriter is "root seed name-of-the-log". It appends records of all sizes, now and then rewrites the whole log, and prints the number of each record
 // after it was acknowledged.
 func childWriter(args string) error {
 	var root, name string
@@ -183,36 +169,13 @@ func (k *killer) round(writers int) (acks int) {
 
 // runAndKill kills a writer some time after some acknowledgements, and returns how many there were in the end.
 func (k *killer) runAndKill(seed uint64, after int, patience time.Duration) (n int, err error) {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", childEnv, k.root, seed, k.name), "GORACE=atexit_sleep_ms=0")
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil { // half a line is no acknowledgement
-			break
-		}
-		if got, err := strconv.Atoi(strings.TrimSpace(line)); err != nil || got != n {
+	lines, err := killtest.Run(killtest.Command(k.root, seed, k.name), after+1, patience)
+	for n, line := range lines {
+		if line != strconv.Itoa(n) {
 			return n, fmt.Errorf("acknowledged %q, expected %d", line, n)
 		}
-		if n++; n == after+1 {
-			time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-		}
 	}
-	_, _ = io.Copy(io.Discard, lines)
-	_ = cmd.Wait()
-	if complaints.Len() > 0 {
-		return n, fmt.Errorf("the writer said: %s", complaints.String())
-	}
-	return n, nil
+	return len(lines), err
 }
 
 // check reads the log: of each writer all that it acknowledged is there, in order, once; besides at most one more.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,17 +16,13 @@ import (
 	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
 // TestMain is also the child of the tests with several processes.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv("CODELIA_TEST_DIR"); dir != "" {
-		os.Exit(child(dir))
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { killtest.Main(m, child) }
 
 // writer is what one of several writers saves: row and messages tell who it was.
 func writer(id session.ID, who, round int) store.State {
@@ -53,32 +48,30 @@ func whole(s store.State) error {
 	return nil
 }
 
-// child saves a session again and again, or until it is cut off in the middle of a save.
-func child(dir string) int {
-	number := func(name string) int { n, _ := strconv.Atoi(os.Getenv(name)); return n }
+// child is "dir form id who rounds exit". It saves a session again and again, or until it is cut off in the middle of a save.
+func child(args string) error {
+	var (
+		dir, form         string
+		id                session.ID
+		who, rounds, exit int
+	)
+	if _, err := fmt.Sscan(args, &dir, &form, &id, &who, &rounds, &exit); err != nil {
+		return err
+	}
 	opt := codelia.Options{}
-	if at := number("CODELIA_TEST_EXIT"); at > 0 {
-		opt.FS = &exitFS{FS: durable.OS{}, at: at}
+	if exit > 0 {
+		opt.FS = &exitFS{FS: durable.OS{}, at: exit}
 	}
 	var c store.Companion = codelia.New(dir, opt)
-	if os.Getenv("CODELIA_TEST_FORM") == "document" {
+	if form == "document" {
 		c = codelia.NewDocument(dir, opt)
 	}
-	for round := range number("CODELIA_TEST_ROUNDS") {
-		err := c.Save(context.Background(), writer(session.ID(os.Getenv("CODELIA_TEST_ID")), number("CODELIA_TEST_WHO"), round))
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+	for round := range rounds {
+		if err := c.Save(context.Background(), writer(id, who, round)); err != nil {
+			return err
 		}
 	}
-	return 0
-}
-
-func start(dir, form string, id session.ID, who, rounds, exit int) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "CODELIA_TEST_DIR="+dir, "CODELIA_TEST_ID="+string(id), "CODELIA_TEST_FORM="+form,
-		fmt.Sprint("CODELIA_TEST_WHO=", who), fmt.Sprint("CODELIA_TEST_ROUNDS=", rounds), fmt.Sprint("CODELIA_TEST_EXIT=", exit))
-	return cmd
+	return nil
 }
 
 // Processes save at once, each its own session and several the same one: nothing fails, nothing is orphaned, no row stands
@@ -92,7 +85,7 @@ func TestProcesses(t *testing.T) {
 			var wg sync.WaitGroup
 			run := func(id session.ID, who int) {
 				wg.Go(func() {
-					if out, err := start(dir, form, id, who, rounds, 0).CombinedOutput(); err != nil {
+					if out, err := killtest.Command(dir, form, id, who, rounds, 0).CombinedOutput(); err != nil {
 						t.Errorf("%s: %v: %s", id, err, out)
 					}
 				})
@@ -194,7 +187,7 @@ func TestCutOff(t *testing.T) {
 				if before {
 					mustSave(t, c, writer(one, 1, 0))
 				}
-				err := start(dir, form, one, 2, 1, at).Run()
+				err := killtest.Command(dir, form, one, 2, 1, at).Run()
 				var exit *exec.ExitError
 				if ended = err == nil; !ended && (!errors.As(err, &exit) || exit.ExitCode() != 7) {
 					t.Fatal(err)

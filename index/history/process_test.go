@@ -1,34 +1,25 @@
 package history
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
-// TestMain is also the process that others kill: it adds prompts and acknowledges each that was flushed.
-func TestMain(m *testing.M) {
-	if path := os.Getenv("TREELINE_TEST_HISTORY"); path != "" {
-		if err := writeAndTell(path, os.Getenv("TREELINE_TEST_NAME"), os.Getenv("TREELINE_TEST_COUNT")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { killtest.Main(m, writeAndTell) }
 
-func writeAndTell(path, name, count string) error {
-	n, err := strconv.Atoi(count)
-	if err != nil {
+// writeAndTell is "path name count". It adds so many prompts and acknowledges those that were flushed.
+func writeAndTell(args string) error {
+	var path, name string
+	var n int
+	if _, err := fmt.Sscan(args, &path, &name, &n); err != nil {
 		return err
 	}
 	h, err := Open(context.Background(), path, Options{})
@@ -49,42 +40,20 @@ func writeAndTell(path, name, count string) error {
 	return h.Close()
 }
 
-// writer starts a process that writes to a history.
-func writer(t *testing.T, path, name string, count int) (*exec.Cmd, io.Reader) {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "TREELINE_TEST_HISTORY="+path, "TREELINE_TEST_NAME="+name, fmt.Sprint("TREELINE_TEST_COUNT=", count))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return cmd, out
-}
-
 // TestTwoProcesses: what two write at once is all there, each one's in its order.
 func TestTwoProcesses(t *testing.T) {
 	path := newPath(t)
 	const n = 150
 	names := []string{"anna", "boris"}
-	var running []*exec.Cmd
+	var running sync.WaitGroup
 	for _, name := range names {
-		cmd, out := writer(t, path, name, n)
-		go io.Copy(io.Discard, out)
-		running = append(running, cmd)
+		running.Go(func() {
+			if out, err := killtest.Command(path, name, n).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
 	}
-	for _, cmd := range running {
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
+	running.Wait()
 	h := open(t, path)
 	for _, name := range names {
 		list := texts(t, h, Query{Text: name})
@@ -114,22 +83,14 @@ func TestKill(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for round := range rounds {
 		name := fmt.Sprint("round", round)
-		cmd, out := writer(t, path, name, 100_000)
-		acknowledged := -1
-		lines := bufio.NewScanner(out)
-		for left := rnd.IntN(30); left >= 0 && lines.Scan(); left-- {
-			n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			acknowledged = n
+		lines, err := killtest.Run(killtest.Command(path, name, 100_000), 1+rnd.IntN(30), 0)
+		if err != nil || len(lines) == 0 {
+			t.Fatalf("%d were acknowledged, %v", len(lines), err)
 		}
-		if err := cmd.Process.Kill(); err != nil {
+		acknowledged, err := strconv.Atoi(lines[len(lines)-1])
+		if err != nil {
 			t.Fatal(err)
 		}
-		go io.Copy(io.Discard, out)
-		_ = cmd.Wait() // it was killed
-
 		h := open(t, path)
 		list := texts(t, h, Query{Text: name})
 		slices.Reverse(list)

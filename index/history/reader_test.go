@@ -3,12 +3,13 @@ package history
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
 // TestReader: reading leaves no trace, with a journal and without, and sees what is in the journal.
@@ -68,10 +69,8 @@ func TestReaderBesideWriter(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cmd, out := writer(t, path, "other", 3)
-	go io.Copy(io.Discard, out)
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
+	if out, err := killtest.Command(path, "other", 3).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	if _, err := os.Stat(path + "-wal"); err != nil {
 		t.Errorf("the journal of an open database: %v", err)

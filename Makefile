@@ -38,7 +38,8 @@ soak:
 	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak' $(PACKAGES)
 	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
-# The real pi, installed from npm in a temporary folder, reads what we write, and we read what it writes: random trees.
+# The real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB; -installed DIR keeps them), beside this library on
+# the same files: random trees, lists and recent sessions of random folders.
 interop:
 	go run ./internal/interop
 

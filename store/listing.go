@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -50,7 +52,7 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 	w, _ := d.(dialect.Writer)
 	shared := d.Layout().Dir(s.opt.Env, opt.CWD) == "" // one folder for all working directories
 	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || s.canonical(own) != s.canonical(dirs[0]))
-	var rows []*dialect.Listing
+	var rows []*listed
 	for _, dir := range dirs {
 		part, err := s.listingsIn(ctx, d, dir, deep)
 		if err != nil {
@@ -58,10 +60,17 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 		}
 		rows = append(rows, part...)
 	}
-	rows = slices.DeleteFunc(rows, func(l *dialect.Listing) bool {
+	rows = slices.DeleteFunc(rows, func(l *listed) bool {
 		return l == nil || filter && (l.CWD == "" || s.canonical(l.CWD) != s.canonical(opt.CWD))
 	})
-	slices.SortStableFunc(rows, func(a, b *dialect.Listing) int { return b.Modified.Compare(a.Modified) })
+	slices.SortFunc(rows, func(a, b *listed) int {
+		order := b.Modified.Compare(a.Modified)
+		if order == 0 && deep {
+			order = b.log.Time.Compare(a.log.Time)
+		}
+		// What is left, a session and its fork above all, is ordered by the names, which begin with when it was made.
+		return cmp.Or(order, strings.Compare(path.Base(b.log.Name), path.Base(a.log.Name)), strings.Compare(b.log.Name, a.log.Name))
+	})
 	list := make([][]byte, len(rows))
 	for i, l := range rows {
 		list[i] = l.JSON
@@ -69,20 +78,28 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 	return list, nil
 }
 
+// listed is a row and where it comes from.
+type listed struct {
+	*dialect.Listing
+	log backend.Log
+}
+
 // listingsIn gives the rows of a folder, nil for what is no session.
-func (s *Store) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*dialect.Listing, error) {
+func (s *Store) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*listed, error) {
 	b, logs, err := s.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	rows := make([]*dialect.Listing, len(logs))
+	rows := make([]*listed, len(logs))
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range min(2*runtime.GOMAXPROCS(0), len(logs)) {
 		wg.Go(func() {
 			for i := range next {
-				rows[i] = s.listing(ctx, b, logs[i], dir, d)
+				if row := s.listing(ctx, b, logs[i], dir, d); row != nil {
+					rows[i] = &listed{row, logs[i]}
+				}
 			}
 		})
 	}
@@ -97,16 +114,20 @@ func (s *Store) listingsIn(ctx context.Context, d dialect.Dialect, dir string, d
 	return rows, nil
 }
 
-// logsIn gives the logs of a folder that may be sessions of a dialect, by name; with deep set also those below it.
+// logsIn gives the logs of a folder that the dialect's agent may list, by name; with deep set it is the folder of all of them.
 func (s *Store) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (backend.Backend, []backend.Log, error) {
 	b, err := s.opt.OpenDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
+	shows := func(name string) bool { return deep || !strings.Contains(name, "/") }
+	if l, ok := d.(dialect.Lister); ok {
+		shows = func(name string) bool { return l.Shows(name, deep) }
+	}
 	var logs []backend.Log
 	for log, err := range b.List(ctx, "") {
 		// A folder that cannot be read hides its own sessions and no others.
-		if err == nil && d.Layout().Owns(log.Name) && (deep || !strings.Contains(log.Name, "/")) {
+		if err == nil && d.Layout().Owns(log.Name) && shows(log.Name) {
 			logs = append(logs, log)
 		}
 	}

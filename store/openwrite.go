@@ -241,9 +241,10 @@ func (s *Store) recent(ctx context.Context, d dialect.Dialect, dir, cwd string) 
 		}
 		// What lies deeper than the agent puts its sessions are those of subagents: nobody wants to go on with one.
 		depth := strings.Count(usual, "/")
+		shown, lists := d.(dialect.Lister)
 		part = slices.DeleteFunc(part, func(r Row) bool {
 			p, ok := placer(r.Dialect)
-			return strings.Count(r.Log.Name, "/") > depth || ok && !p.Main(r.Log.Name)
+			return strings.Count(r.Log.Name, "/") > depth || ok && !p.Main(r.Log.Name) || lists && !shown.Shows(r.Log.Name, dir == "")
 		})
 		rows = append(rows, part...)
 	}

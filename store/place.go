@@ -191,8 +191,14 @@ func placer(d dialect.Dialect) (dialect.Placer, bool) {
 
 // placed says whether a session whose working directory nobody names lies where those of cwd do.
 func (s *Store) placed(r *Row, cwd string) bool {
-	p, ok := placer(r.Dialect)
-	return ok && s.encodes(p, r.Dialect, cwd, filepath.Base(filepath.Dir(r.Path)))
+	if p, ok := placer(r.Dialect); ok {
+		return s.encodes(p, r.Dialect, cwd, filepath.Base(filepath.Dir(r.Path)))
+	}
+	if r.Dialect == nil {
+		return false
+	}
+	dir := filepath.ToSlash(r.Dialect.Layout().Dir(s.opt.Env, cwd))
+	return dir != "" && dir == path.Dir(r.Log.Name)
 }
 
 // byNames gives the layout of a dialect whose sessions are listed by their names alone.

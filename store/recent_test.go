@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -122,5 +123,32 @@ func TestBreadcrumbs(t *testing.T) {
 	d.user(pi, "x")
 	if d.exists(filepath.Join(d.home, ".pi", "agent", "terminal-sessions")) {
 		t.Error("pi leaves no breadcrumbs")
+	}
+}
+
+// A session that does not say of which directory it is, is of the one in whose folder it lies. What the agent does not list it
+// does not go on with.
+func TestContinueRecentWithoutCWD(t *testing.T) {
+	for _, name := range []string{"pi", "omp"} {
+		d := newDesk(t)
+		opt := d.fill(store.CreateOptions{CWD: "/a"})
+		opt.Dialect = d.dialect(name)
+		made := d.closing(d.ContinueRecent(t.Context(), opt))
+		dir := filepath.Dir(made.Path())
+		d.must(os.MkdirAll(dir, 0o700))
+		d.must(os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(`{"type":"session","version":3,"id":"silent"}`+"\n"), 0o600))
+		d.age(filepath.Join(dir, "a.jsonl"), time.Hour)
+		d.must(os.WriteFile(filepath.Join(filepath.Dir(dir), "z.jsonl"), []byte(`{"type":"session","version":3,"id":"elsewhere"}`+"\n"), 0o600))
+		if got := d.closing(d.ContinueRecent(t.Context(), opt)); got.ID() != "silent" {
+			t.Errorf("%s: %s", name, got.ID())
+		}
+		d.must(os.WriteFile(filepath.Join(dir, ".b.jsonl"), []byte(`{"type":"session","version":3,"id":"hidden"}`+"\n"), 0o600))
+		want := session.ID("silent")
+		if name == "pi" {
+			want = "hidden" // pi lists them
+		}
+		if got := d.closing(d.ContinueRecent(t.Context(), opt)); got.ID() != want {
+			t.Errorf("%s with a hidden one: %s, want %s", name, got.ID(), want)
+		}
 	}
 }

@@ -15,6 +15,9 @@ import (
 
 var _ dialect.Lister = (*Dialect)(nil)
 
+// Shows takes every log of a folder.
+func (d *Dialect) Shows(name string, all bool) bool { return all || !strings.Contains(name, "/") }
+
 // List gives a session's row in the program's words. Its time of last use is that of the last message, or of the header;
 // the document goes by the file.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {

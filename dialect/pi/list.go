@@ -32,6 +32,15 @@ type listing struct {
 	active   float64  // when something was last said, in milliseconds
 }
 
+// Shows: pi lists what lies directly in the folder of a working directory. omp lists what lies anywhere below the folder of
+// sessions, those of subagents too, but nothing hidden.
+func (d *Dialect) Shows(name string, all bool) bool {
+	if d.omp {
+		return (all || !strings.Contains(name, "/")) && name[0] != '.' && !strings.Contains(name, "/.")
+	}
+	return all == strings.Contains(name, "/") && strings.Count(name, "/") <= 1
+}
+
 // List gives a session's row as the programs do. omp's is called by its title and ordered by the time of its file; pi's by
 // the name that it was given and the time of what was last said in it.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
@@ -49,9 +58,12 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 		l.take(d, e.Kind, raw)
 	}
 	h := t.Header()
-	modified, known := changed.UTC(), true
+	if d.omp && h.ID == "" {
+		return dialect.Listing{}, dialect.ErrNotShown
+	}
+	modified, known := changed.UTC().Truncate(time.Millisecond), true
 	if !d.omp {
-		modified, known = l.modified(h, modified)
+		modified, known = l.modified(h, changed.UTC().Round(time.Millisecond))
 	}
 	w := writer(`{"path":`)
 	w = append(w, rawjson.Quote(path)...)
@@ -172,7 +184,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	head = bytes.TrimPrefix(head[:min(len(head), dialect.RecentHead)], bom)
 	var header []byte
 	var title, prompt string
-	slot := false
+	slot, prompted := false, false
 	for line := range bytes.SplitSeq(head, []byte{'\n'}) {
 		line = bytes.TrimSpace(line)
 		if !rawjson.IsObject(line) || !rawjson.Valid(line) {
@@ -189,8 +201,8 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 			if !slot {
 				title = rawjson.Str(line, "title")
 			}
-		case kind == "message" && prompt == "" && title == "":
-			prompt = firstText(rawjson.Get(line, "message"))
+		case kind == "message" && !prompted && title == "":
+			prompt, prompted = firstText(rawjson.Get(line, "message"))
 		}
 	}
 	if header == nil {
@@ -210,22 +222,21 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	return r, true
 }
 
-// firstText is what a user's message begins with.
-func firstText(message []byte) string {
+// firstText is what a user's message begins with, be it nothing; ok is false for another message, or one without text.
+func firstText(message []byte) (text string, ok bool) {
 	if rawjson.Str(message, "role") != "user" {
-		return ""
+		return "", false
 	}
 	content := rawjson.Get(message, "content")
 	if s, ok := rawjson.Unquote(content); ok {
-		return s
+		return s, true
 	}
 	for block := range rawjson.Elements(content) {
-		if text := rawjson.Get(block, "text"); rawjson.IsString(text) {
-			s, _ := rawjson.Unquote(text)
-			return s
+		if s, ok := rawjson.Unquote(rawjson.Get(block, "text")); ok {
+			return s, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // firstLine takes the control characters out of the first line of a text.

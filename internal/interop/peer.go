@@ -8,49 +8,34 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 )
 
-// peer is the real agent's session manager in a process of its own.
+// peer is a real agent's code in a process of its own: one JSON command per line, one JSON answer per line.
 type peer struct {
+	name  string
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
 	asked int
 }
 
-// view is what somebody sees of a session.
-type view struct {
-	Leaf    *string
-	Entries []any
-	Context struct {
-		Messages      []any
-		ThinkingLevel any
-		Model         any
-	}
-	Name   string
-	Labels map[string]string
-	Error  string
-}
-
-// step is something that the agent is asked to do.
-type step struct {
-	Do      string          `json:"do"`
-	Target  int             `json:"target"`
-	Text    string          `json:"text"`
-	More    string          `json:"more"`
-	Message json.RawMessage `json:"message,omitempty"`
-}
-
-func startPeer(installed, work string) (*peer, error) {
-	// The script stands beside node_modules, where the package is looked for.
-	script := filepath.Join(installed, "treeline-peer.mjs")
-	if err := os.WriteFile(script, peerScript, 0o600); err != nil {
+// start runs the program with a home of its own, and without what would tell it of our terminal.
+func (p program) start(opt options, home string, env ...string) (*peer, error) {
+	cmd, err := p.install(opt)
+	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("node", script)
-	cmd.Dir = installed
-	cmd.Env = append(os.Environ(), "HOME="+work, "PI_CODING_AGENT_DIR="+filepath.Join(work, "agent"))
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		switch name {
+		case "HOME", "TMUX_PANE", "ZELLIJ_PANE_ID", "CMUX_SURFACE_ID", "KITTY_WINDOW_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "WT_SESSION":
+		case "PI_CODING_AGENT_DIR", "PI_CONFIG_DIR", "PI_CODING_AGENT_SESSION_DIR":
+		default:
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(append(cmd.Env, "HOME="+home, "PI_OFFLINE=1"), env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -61,44 +46,50 @@ func startPeer(installed, work string) (*peer, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the real agent cannot be run, so nothing was compared: %w", err)
+		return nil, fmt.Errorf("%s cannot be run, so nothing was compared: %w", p.name, err)
 	}
-	return &peer{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}, nil
+	return &peer{name: p.name, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}, nil
 }
 
 func (p *peer) stop() {
 	p.in.Close()
-	_ = p.cmd.Wait()
+	_ = p.cmd.Wait() // it has answered everything that was asked
 }
 
-// ask has the agent open a session, do the steps, and tell what it sees.
-func (p *peer) ask(path string, steps []step) (view, error) {
-	p.asked++
-	command := struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Steps []step `json:"steps"`
-	}{"read", path, steps}
-	if steps != nil {
-		command.Op = "write"
+// ask has the agent do something. What it answers is decoded into answer.
+func (p *peer) ask(command, answer any) error {
+	if err := p.send(command); err != nil {
+		return err
 	}
+	return p.receive(answer)
+}
+
+func (p *peer) send(command any) error {
+	p.asked++
 	line, err := json.Marshal(command)
 	if err != nil {
-		return view{}, err
+		return err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return view{}, fmt.Errorf("the agent is gone: %w", err)
+		return fmt.Errorf("%s is gone: %w", p.name, err)
 	}
-	answer, err := p.out.ReadBytes('\n')
+	return nil
+}
+
+func (p *peer) receive(answer any) error {
+	line, err := p.out.ReadBytes('\n')
 	if err != nil {
-		return view{}, fmt.Errorf("the agent is gone: %w", err)
+		return fmt.Errorf("%s is gone: %w", p.name, err)
 	}
-	var v view
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return view{}, err
+	var a struct {
+		Error  string
+		Answer json.RawMessage
 	}
-	if v.Error != "" {
-		return view{}, errors.New("the agent failed: " + v.Error)
+	if err := json.Unmarshal(line, &a); err != nil {
+		return err
 	}
-	return v, nil
+	if a.Error != "" {
+		return errors.New(p.name + ": " + a.Error)
+	}
+	return json.Unmarshal(a.Answer, answer)
 }

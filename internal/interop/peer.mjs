@@ -38,7 +38,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 		const { op, path, steps } = JSON.parse(line);
 		const m = SessionManager.open(path);
 		if (op === "write") for (const s of steps) step(m, s);
-		answer = look(m);
+		answer = { answer: look(m) };
 	} catch (e) {
 		answer = { error: String(e?.stack ?? e) };
 	}

@@ -5,15 +5,64 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/session"
 )
+
+// view is what somebody sees of a session.
+type view struct {
+	Leaf    *string
+	Entries []any
+	Context struct {
+		Messages      []any
+		ThinkingLevel any
+		Model         any
+	}
+	Name   string
+	Labels map[string]string
+}
+
+// step is something that the agent is asked to do.
+type step struct {
+	Do      string          `json:"do"`
+	Target  int             `json:"target"`
+	Text    string          `json:"text"`
+	More    string          `json:"more"`
+	Message json.RawMessage `json:"message,omitempty"`
+}
+
+// compareTrees makes the comparison "trees".
+func compareTrees(ctx context.Context, opt options) error {
+	home := filepath.Join(opt.work, "trees")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	p, err := pi073.start(opt, home)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	began, entries := time.Now(), 0
+	for i := range opt.trees {
+		seed := opt.seed + uint64(i)
+		t := newTrial(home, p, seed)
+		if err := t.run(ctx); err != nil {
+			return fmt.Errorf("tree %d of seed %d: %w", i, seed, err)
+		}
+		entries += t.entries
+	}
+	fmt.Printf("interop: %d trees with %d entries: %s and this library see the same leaf, entries, labels, name and context (%d comparisons, %.1f s)\n",
+		opt.trees, entries, p.name, p.asked, time.Since(began).Seconds())
+	return nil
+}
 
 // trial is one random tree, to which both sides append by turns.
 type trial struct {
@@ -63,7 +112,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if err := s.Close(); err != nil {
 			return err
 		}
-		theirs, err := t.peer.ask(path, nil)
+		theirs, err := t.ask(path, nil)
 		if err != nil {
 			return err
 		}
@@ -73,7 +122,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if theirs.Leaf != nil && *theirs.Leaf == string(leaf) && !reflect.DeepEqual(live, theirs) {
 			return fmt.Errorf("turn %d: what the open session saw is not what the agent sees", turn)
 		}
-		if theirs, err = t.peer.ask(path, t.theirs()); err != nil {
+		if theirs, err = t.ask(path, t.theirs()); err != nil {
 			return err
 		}
 		if err := t.compareWritten(ctx, path, theirs); err != nil {
@@ -81,6 +130,20 @@ func (t *trial) run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// ask has the agent open a session, do the steps, and tell what it sees.
+func (t *trial) ask(path string, steps []step) (v view, err error) {
+	command := struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Steps []step `json:"steps"`
+	}{"read", path, steps}
+	if steps != nil {
+		command.Op = "write"
+	}
+	err = t.peer.ask(command, &v)
+	return v, err
 }
 
 // look gives what we see of an open session.
@@ -157,7 +220,7 @@ func (t *trial) compare(ctx context.Context, path string, theirs view) error {
 // compareWritten is compare after the agent wrote. Its own leaf may be one that the file does not tell: then the last entry
 // counts, for both.
 func (t *trial) compareWritten(ctx context.Context, path string, theirs view) error {
-	again, err := t.peer.ask(path, nil)
+	again, err := t.ask(path, nil)
 	if err != nil {
 		return err
 	}
@@ -165,14 +228,6 @@ func (t *trial) compareWritten(ctx context.Context, path string, theirs view) er
 		return fmt.Errorf("the agent had %d entries and finds %d", len(theirs.Entries), len(again.Entries))
 	}
 	return t.compare(ctx, path, again)
-}
-
-func spell(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }
 
 var texts = []string{"plain", "with \"quotes\" and \\ slashes", "lines\nof\ttext\r\n", "ünïcödé 漢字 😀", "", "\u2028\u2029\u0000\u001f", "</summary>", strings.Repeat("long ", 3000)}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// folders makes random folders of sessions: whole ones, forks, old ones, and what lies about beside them.
+type folders struct {
+	rnd   *rand.Rand
+	made  int
+	pi    bool     // the agent is pi, which follows symbolic links as we do, and knows a header of any length
+	last  []string // the records of the session before, for forks
+	times []time.Time
+}
+
+func newFolders(seed uint64, pi bool) *folders {
+	f := &folders{rnd: rand.New(rand.NewPCG(seed, 1)), pi: pi}
+	// Few times, so that some are equal; some differ by less than a millisecond.
+	for range 6 {
+		at := time.UnixMilli(1_771_236_000_000 + f.rnd.Int64N(1e9))
+		f.times = append(f.times, at, at.Add(time.Duration(f.rnd.IntN(1e6))).Truncate(time.Microsecond), at.Add(time.Hour))
+	}
+	return f
+}
+
+func (f *folders) in(n int) bool { return f.rnd.IntN(n) == 0 } // one time in n
+
+func pick[T any](f *folders, list ...T) T { return list[f.rnd.IntN(len(list))] }
+
+// fill puts sessions of working directories into a folder. No directory is none at all.
+func (f *folders) fill(dir string, cwds ...string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for range f.rnd.IntN(8) {
+		text := f.log(pick(f, cwds...))
+		name := fmt.Sprintf("%s_%016x.jsonl", strings.NewReplacer(":", "-", ".", "-").Replace(f.iso()), f.rnd.Uint64())
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+		at := pick(f, f.times...)
+		if err := os.Chtimes(path, at, at); err != nil {
+			return err
+		}
+	}
+	return f.litter(dir, cwds...)
+}
+
+// litter puts beside the sessions what is none, or should not count twice.
+func (f *folders) litter(dir string, cwds ...string) error {
+	write := func(name, text string) error {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(text), 0o600)
+	}
+	var err error
+	for _, l := range []struct {
+		name string
+		make func(name string) error
+	}{
+		{"notes.txt", func(n string) error { return write(n, f.log(cwds[0])) }},
+		{"session.json", func(n string) error { return write(n, f.log(cwds[0])) }},
+		{"session.jsonl.bak", func(n string) error { return write(n, f.log(cwds[0])) }},
+		{"2026-02-16T10-00-00-000Z_sub/0-task.jsonl", func(n string) error { return write(n, f.log(cwds[0])) }},
+		{"folder.jsonl/inside.txt", func(n string) error { return write(n, "x") }},
+		{"folder.jsonl/inner.jsonl", func(n string) error { return write(n, f.log(cwds[0])) }},
+		{".hidden.jsonl", func(n string) error { return write(n, f.log(cwds[0])) }},
+		{"link.jsonl", func(n string) error {
+			if err := write("target.log", f.log(cwds[0])); err != nil || !f.pi {
+				return err
+			}
+			return symlink("target.log", filepath.Join(dir, n))
+		}},
+	} {
+		if f.in(8) && err == nil {
+			err = l.make(l.name)
+		}
+	}
+	return err
+}
+
+// symlink makes a link where there is nothing yet.
+func symlink(to, path string) error {
+	if err := os.Symlink(to, path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func (f *folders) iso() string {
+	return pick(f, f.times...).Add(time.Duration(f.rnd.IntN(1000)) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// log is the text of one session.
+func (f *folders) log(cwd string) string {
+	f.made++
+	switch f.rnd.IntN(24) {
+	case 0:
+		return ""
+	case 1:
+		return "\n\n"
+	case 2: // no header
+		return f.message("user") + "\n" + f.message("assistant") + "\n"
+	case 3:
+		return "this is no session\n" + f.header(cwd, 3) + "\n"
+	case 4:
+		return f.header(cwd, 3) + "\n"
+	case 5:
+		return f.header(cwd, 3) // a header that has no end
+	case 6:
+		return `{"type":"session","version":3,"id":"","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/x"}` + "\n"
+	case 7:
+		h := f.header(cwd, 3)
+		return h[:f.rnd.IntN(len(h))]
+	}
+	version := pick(f, 1, 2, 3, 3, 3, 3, 99)
+	records := []string{f.header(cwd, version)}
+	if len(f.last) > 0 && f.in(6) { // a fork: what was said is the same
+		records = append(records, f.last...)
+	} else {
+		for range f.rnd.IntN(12) {
+			records = append(records, f.record())
+		}
+	}
+	f.last = records[1:]
+	end := pick(f, "\n", "\n", "\n", "\n", "", "\n{\"type\":\"mess", "\n\n \n", "\n\x00\x00\x00")
+	return strings.Join(records, pick(f, "\n", "\n", "\n", "\r\n", "\n\n")) + end
+}
+
+func (f *folders) header(cwd string, version int) string {
+	members := []string{`"type":"session"`}
+	if version > 1 {
+		members = append(members, fmt.Sprintf(`"version":%d`, version))
+	}
+	members = append(members, fmt.Sprintf(`"id":"%016x"`, f.rnd.Uint64()))
+	members = append(members, `"timestamp":`+pick(f, spell(f.iso()), spell(f.iso()), spell(f.iso()), spell(f.iso()), `"2026-02-16T10:00:00Z"`, `"no time"`, "null"))
+	if !f.in(12) {
+		members = append(members, `"cwd":`+spell(cwd))
+	}
+	if f.in(3) {
+		members = append(members, `"title":`+spell(f.title()))
+	}
+	if f.in(20) {
+		members = append(members, `"title":null`)
+	}
+	if f.in(5) {
+		members = append(members, `"parentSession":`+pick(f, `"0123456789abcdef"`, `"/home/me/.pi/agent/sessions/x/y.jsonl"`, "null", `""`))
+	}
+	if f.pi && f.in(15) {
+		members = append(members, `"extra":`+spell(strings.Repeat("long header ", 100+f.rnd.IntN(500))))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// title is what somebody calls a session, or what a model said that it is called.
+func (f *folders) title() string {
+	return pick(f, "Fix the parser", "", "  ", "\n", "two\nlines", "\r\nsecond", "tab\tand\x1b[31mescape\x7f", "漢字の題名", strings.Repeat("0123456789", 4),
+		strings.Repeat("0123456789", 4)+"!", strings.Repeat("é", 45), strings.Repeat("x", 38)+"😀😀", strings.Repeat("x", 37)+"😀😀😀", "\u00a0padded\ufeff")
+}
+
+// prompt is what somebody types.
+func (f *folders) prompt() string {
+	return pick(f, "Hello", "fix the tests, please", "/compact now", "!ls -la", "", " ", "lines\nand\nlines", "\n\nlate", "with \"quotes\"", "漢字 😀", "\u2028x",
+		strings.Repeat("a very long prompt ", 30+f.rnd.IntN(400)), "\x00\x01", f.title())
+}
+
+func (f *folders) message(role string) string {
+	text := func() string { return `{"type":"text","text":` + spell(f.prompt()) + `}` }
+	content := spell(f.prompt())
+	if role == "assistant" || f.in(2) {
+		var blocks []string
+		for range f.rnd.IntN(4) {
+			blocks = append(blocks, pick(f, text(), text(), `{"type":"image","data":"AAAA","mimeType":"image/png"}`, `{"type":"thinking","thinking":"hm"}`,
+				`{"type":"toolCall","id":"c","name":"bash","arguments":{}}`))
+		}
+		content = "[" + strings.Join(blocks, ",") + "]"
+	}
+	members := []string{fmt.Sprintf(`"role":%q`, role), `"content":` + content}
+	if role == "assistant" {
+		members = append(members, `"provider":"p","model":"m","usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"cost":{"total":0}}`)
+	}
+	if !f.in(6) {
+		members = append(members, fmt.Sprintf(`"timestamp":%s`, pick(f, f.millis(), f.millis(), f.millis(), `"2026"`, "null", "0", f.millis()+".5")))
+	}
+	return fmt.Sprintf(`{"type":"message","id":"%08x","parentId":null,"timestamp":%s,"message":{%s}}`, f.rnd.Uint32(), spell(f.iso()), strings.Join(members, ","))
+}
+
+func (f *folders) millis() string { return fmt.Sprint(pick(f, f.times...).UnixMilli()) }
+
+// record is something that a session consists of.
+func (f *folders) record() string {
+	head := func(kind string) string {
+		return fmt.Sprintf(`{"type":%q,"id":"%08x","parentId":null,"timestamp":%s`, kind, f.rnd.Uint32(), spell(f.iso()))
+	}
+	switch f.rnd.IntN(22) {
+	case 0, 1:
+		return head("session_info") + `,"name":` + spell(f.title()) + "}"
+	case 2, 3:
+		short := pick(f, "", `,"shortSummary":`+spell(f.title()), `,"shortSummary":null`)
+		return head("compaction") + `,"summary":"all"` + short + `,"firstKeptEntryId":"x","tokensBefore":5}`
+	case 4:
+		return head("label") + `,"targetId":"x","label":"here"}`
+	case 5:
+		return head("custom_message") + `,"customType":"x","content":` + spell(f.prompt()) + `,"display":true}`
+	case 6:
+		return head("model_change") + `,"model":"a/b","provider":"a","modelId":"b"}`
+	case 7:
+		return `{"type":"message","bro`
+	case 8:
+		return f.message(pick(f, "toolResult", "bashExecution", "hookMessage", "custom", "system"))
+	case 9:
+		return head("session_info") + "}"
+	case 10:
+		return head("branch_summary") + `,"fromId":"x","summary":"there"}`
+	case 11:
+		return head("custom") + `,"customType":"x","data":{"message":{"role":"user","content":"not said"}}}`
+	case 12, 13, 14, 15:
+		return f.message("assistant")
+	}
+	return f.message("user")
+}
+
+func spell(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// program is a real agent, as far as sessions and prompts go.
+type program struct {
+	name     string
+	packages []string // with their versions
+	// unused are packages that the agent needs for something else. An empty package is put in their place: some are large,
+	// and some cannot be had everywhere.
+	unused []string
+	script []byte
+	file   string // the script's name
+	bun    bool   // it runs on bun, which is installed beside it
+}
+
+//go:embed peer.mjs
+var treeScript []byte
+
+//go:embed peer_pi.mjs
+var piScript []byte
+
+//go:embed peer_omp.mts
+var ompScript []byte
+
+var (
+	pi073 = program{name: "pi-0.73.1", packages: []string{"@mariozechner/pi-coding-agent@0.73.1"}, script: treeScript, file: "peer.mjs"}
+	pi15  = program{
+		name: "pi-1.5.0", packages: []string{"@earendil-works/pi-coding-agent@1.5.0"}, script: piScript, file: "peer.mjs",
+		unused: []string{
+			"@earendil-works/pi-codemode", "@earendil-works/pi-mcp", "@earendil-works/pi-schema", "@earendil-works/pi-telemetry",
+			"@earendil-works/pi-tui",
+		},
+	}
+	omp13 = program{
+		name: "omp-13.19.0", packages: []string{"@oh-my-pi/pi-coding-agent@13.19.0", "bun@1.4.4"}, script: ompScript, file: "peer.mts",
+		unused: []string{"@oh-my-pi/omp-stats", "linkedom", "markit-ai", "puppeteer"}, bun: true,
+	}
+)
+
+// install gets the program's packages, unless they are there, and gives the command that runs it.
+func (p program) install(opt options) (*exec.Cmd, error) {
+	dir := filepath.Join(opt.work, "npm", p.name)
+	if opt.installed != "" {
+		abs, err := filepath.Abs(opt.installed)
+		if err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(abs, p.name)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
+		if err := p.fetch(dir); err != nil {
+			return nil, err
+		}
+	}
+	// The script stands beside node_modules, where the packages are looked for.
+	script := filepath.Join(dir, "treeline-"+p.file)
+	if err := os.WriteFile(script, p.script, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("node", script)
+	if p.bun {
+		bun, err := filepath.Glob(filepath.Join(dir, "node_modules", "@oven", "bun-"+runtime.GOOS+"-*", "bin", "bun"))
+		if err != nil || len(bun) == 0 {
+			return nil, fmt.Errorf("npm has no bun for this machine, so nothing was compared with %s", p.name)
+		}
+		cmd = exec.Command(bun[0], script)
+	}
+	cmd.Dir = dir
+	return cmd, nil
+}
+
+func (p program) fetch(dir string) error {
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%s is needed to run the real agent: %w", tool, err)
+		}
+	}
+	empty := filepath.Join(dir, "unused")
+	if err := os.MkdirAll(empty, 0o700); err != nil {
+		return err
+	}
+	overrides := map[string]string{}
+	for _, name := range p.unused {
+		overrides[name] = "file:./unused"
+	}
+	manifest, err := json.Marshal(struct {
+		Private   bool              `json:"private"`
+		Overrides map[string]string `json:"overrides"`
+	}{true, overrides})
+	if err != nil {
+		return err
+	}
+	for path, content := range map[string][]byte{
+		filepath.Join(empty, "package.json"): []byte(`{"name":"unused","version":"0.0.0"}`), filepath.Join(dir, "package.json"): manifest,
+	} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return err
+		}
+	}
+	fmt.Println("interop: installing", strings.Join(p.packages, " "))
+	cmd := exec.Command("npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"}, p.packages...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s cannot be had from npm, so nothing was compared: %w\n%s", p.name, err, strings.TrimSpace(string(out)))
+	}
+	return os.WriteFile(filepath.Join(dir, "complete"), nil, 0o600)
+}

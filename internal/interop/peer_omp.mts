@@ -1,0 +1,35 @@
+// How oh-my-pi lists sessions: one JSON command per line on stdin, one JSON answer per line on stdout.
+//   {"op":"dir","cwd":…}                where it keeps the sessions of a directory
+//   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir being a folder of one's own
+//   {"op":"listAll"}                    those of all directories
+//   {"op":"recent","dir":…,"limit":…}   the newest of a folder
+//   {"op":"mostRecent","dir":…}         the newest one
+//   {"op":"continue","cwd":…,"dir":…}   the file that it would go on with, null for a new session
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { findMostRecentSession, getRecentSessions, SessionManager } from "@oh-my-pi/pi-coding-agent/session/session-manager";
+
+const answers: Record<string, (given: any) => unknown> = {
+	dir: ({ cwd }) => SessionManager.getDefaultSessionDir(cwd),
+	list: ({ cwd, dir }) => SessionManager.list(cwd, dir),
+	listAll: () => SessionManager.listAll(),
+	recent: async ({ dir, limit }) =>
+		(await getRecentSessions(dir, limit)).map(({ path, mtime, name, fullName }) => ({ path, mtime, name, fullName })),
+	mostRecent: ({ dir }) => findMostRecentSession(dir),
+	continue: async ({ cwd, dir }) => {
+		const file = (await SessionManager.continueRecent(cwd, dir)).getSessionFile();
+		return file && existsSync(file) ? file : null;
+	},
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+	let answer: unknown;
+	try {
+		const { op, ...given } = JSON.parse(line);
+		answer = { answer: (await answers[op](given)) ?? null };
+	} catch (e: any) {
+		answer = { error: String(e?.stack ?? e) };
+	}
+	process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+process.exit(0);

@@ -288,28 +288,6 @@ func TestOpenWriteBegins(t *testing.T) {
 	d.memoryEqualsDisk(s)
 }
 
-// A symbolic link stays one, through appends and rewrites.
-func TestSymbolicLink(t *testing.T) {
-	d := newDesk(t)
-	target := d.put("real/a.jsonl", log("s", "/w", said("a", "", "one")))
-	link := filepath.Join(d.home, "link.jsonl")
-	if err := os.Symlink(target, link); err != nil {
-		t.Skip(err)
-	}
-	s := d.edit(link, store.WriteOptions{})
-	d.user(s, "two")
-	d.must(s.Rename(t.Context(), "name"))
-	d.user(s, "three")
-	d.memoryEqualsDisk(s)
-	d.same(d.seen(target), []string{"one", "two", "three"})
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if s.Header().Title != "name" {
-		t.Errorf("%+v", s.Header())
-	}
-}
-
 // Entries on a last line that is not one JSON value stay where they are: nothing is moved away as torn.
 func TestLooseEnd(t *testing.T) {
 	for name, end := range map[string]string{

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +43,13 @@ func TestSourcesOverlap(t *testing.T) {
 				all = append(all, m.path(name))
 			}
 			if err := os.Symlink(filepath.Join(m.home, agents), filepath.Join(m.home, "link")); err != nil {
-				t.Skip("no links here:", err)
+				if runtime.GOOS != "windows" { // where it needs rights
+					t.Fatal(err)
+				}
+				// What a link would show is there all the same. Without one it is named, which means the same.
+				for i, dir := range tt.extra {
+					tt.extra[i] = strings.Replace(dir, "link", agents, 1)
+				}
 			}
 			s := m.store(index.Open(index.Options{Dir: t.TempDir()}))
 			for _, dir := range tt.extra {

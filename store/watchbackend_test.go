@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -119,19 +121,65 @@ func TestWatchWithoutTheSystem(t *testing.T) {
 
 // A folder that cannot be read hides its sessions; they are not gone.
 func TestWatchUnreadableFolder(t *testing.T) {
-	if os.Geteuid() == 0 {
-		return // for root every folder can be read
-	}
 	h := newHouse(t)
 	h.put(garden+"a.jsonl", sessionLine("a"))
+	guard := &guardedFS{FS: durable.OS{}, dir: filepath.Clean(h.at(garden))}
+	h.Store = store.New(store.Options{
+		Dialects: all.Dialects(), Env: dialect.Env{Home: h.home, Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
+		OpenDir: func(dir string) (backend.Backend, error) {
+			return file.New(dir, file.Options{ReadOnly: true, FS: guard})
+		},
+	})
 	v := view(h, store.WatchOptions{}, true)
 	v.want("start 1")
-	h.must(os.Chmod(h.at(garden), 0))
-	if c := v.next(); c.Kind != store.ChangeProblem {
-		t.Errorf("told %s", describe(c))
+	guard.shut.Store(true)
+	c := v.next()
+	if c.Kind != store.ChangeProblem || !errors.Is(c.Err, fs.ErrPermission) {
+		t.Fatalf("told %s", describe(c))
 	}
-	h.must(os.Chmod(h.at(garden), 0o700))
-	v.again("a1")
+	guard.shut.Store(false)
+	h.add(garden+"a.jsonl", messageLine("a1"))
+	for c.Kind == store.ChangeProblem { // the same look may tell of the folder and of what is in it
+		c = v.next()
+	}
+	if got := describe(c); got != "a a1" {
+		t.Errorf("told %s", got)
+	}
+}
+
+// guardedFS is a file system with a folder that can be shut: what chmod does for all but root.
+type guardedFS struct {
+	durable.FS
+	dir  string
+	shut atomic.Bool
+}
+
+func (g *guardedFS) check(op, name string) error {
+	if rel, err := filepath.Rel(g.dir, name); g.shut.Load() && err == nil && filepath.IsLocal(rel) {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrPermission}
+	}
+	return nil
+}
+
+func (g *guardedFS) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if err := g.check("open", name); err != nil {
+		return nil, err
+	}
+	return g.FS.Open(name, flag, perm)
+}
+
+func (g *guardedFS) Stat(name string) (durable.Info, error) {
+	if err := g.check("stat", name); err != nil && name != g.dir { // the folder itself can be looked at
+		return durable.Info{}, err
+	}
+	return g.FS.Stat(name)
+}
+
+func (g *guardedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := g.check("open", name); err != nil {
+		return nil, err
+	}
+	return g.FS.ReadDir(name)
 }
 
 // Logs that are in no file are watched in the same way.

@@ -126,43 +126,6 @@ func TestGrowsWhileReading(t *testing.T) {
 	}
 }
 
-func TestSymbolicLinks(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("symbolic links need rights there")
-	}
-	outside, root := t.TempDir(), filepath.Join(t.TempDir(), "root")
-	for _, err := range []error{
-		put(root, "a/real.jsonl", []byte("r\n")),
-		put(outside, "there/log.jsonl", []byte("r\n")),
-		os.Symlink("..", filepath.Join(root, "a", "up")),                               // a loop
-		os.Symlink("a", filepath.Join(root, "alias")),                                  // listed as a already
-		os.Symlink("/", filepath.Join(root, "everything")),                             // above the root
-		os.Symlink(filepath.Join(outside, "there"), filepath.Join(root, "link")),       // elsewhere: listed
-		os.Symlink(filepath.Join(outside, "there"), filepath.Join(root, "link2")),      // the same again
-		os.Symlink(outside, filepath.Join(outside, "there", "loop")),                   // a loop outside
-		os.Symlink(filepath.Join(root, "nowhere"), filepath.Join(root, "gone.jsonl")),  // leads nowhere
-		os.Symlink(filepath.Join("a", "real.jsonl"), filepath.Join(root, "one.jsonl")), // a file by another name
-		put(root, ".treeline-tmp-1", []byte("half")),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := open(t, root, file.Options{})
-	if got, want := names(t, b, ""), []string{"a/real.jsonl", "link/log.jsonl", "one.jsonl"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := names(t, b, "alias/"), []string{"alias/real.jsonl"}; !slices.Equal(got, want) {
-		t.Errorf("a link that is named: got %q, want %q", got, want)
-	}
-	if _, err := b.Stat(t.Context(), "link/log.jsonl"); err != nil {
-		t.Error(err)
-	}
-	if _, err := b.Stat(t.Context(), ".treeline-tmp-1"); !errors.Is(err, backend.ErrName) {
-		t.Errorf("a file in the making: %v", err)
-	}
-}
-
 // An error about one folder, or one name, is told and the list goes on.
 func TestListGoesOn(t *testing.T) {
 	root := t.TempDir()

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -177,47 +176,6 @@ func TestLockedByOthers(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(root, ".treeline-*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %q", left)
-	}
-}
-
-func TestModes(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no such modes there")
-	}
-	root := filepath.Join(t.TempDir(), "new", "root")
-	b := open(t, root, file.Options{})
-	create(t, b, "folder/log.jsonl", "one")
-	mode := func(name string) fs.FileMode {
-		info, err := os.Stat(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Mode().Perm()
-	}
-	if mode("folder/log.jsonl") != 0o600 || mode("folder") != 0o700 || mode("") != 0o700 {
-		t.Errorf("modes %v %v %v", mode("folder/log.jsonl"), mode("folder"), mode(""))
-	}
-	path := filepath.Join(root, "folder", "log.jsonl")
-	link := filepath.Join(root, "link.jsonl")
-	if err := errors.Join(os.Chmod(path, 0o664), os.Symlink(path, link)); err != nil {
-		t.Fatal(err)
-	}
-	// Replaced through a symbolic link: the link stays, and so does the mode.
-	at, err := b.Stat(t.Context(), "link.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at, err = b.Replace(t.Context(), at, []byte("other")); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info, err)
-	}
-	if mode("folder/log.jsonl") != 0o664 || content(t, path) != "other\n" {
-		t.Errorf("mode %v, content %q", mode("folder/log.jsonl"), content(t, path))
-	}
-	if _, err := b.Append(t.Context(), at, []byte("more")); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -278,7 +278,7 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 				return r, nil
 			}
 		}
-		return Row{}, fmt.Errorf("@last: %w for %s", ErrNoSession, s.opt.Env.WorkDir)
+		return Row{}, fmt.Errorf("@last: %w for %s; 'treeline ls --all' lists those of other directories", ErrNoSession, s.opt.Env.WorkDir)
 	}
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)

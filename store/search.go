@@ -75,6 +75,8 @@ type SearchResult struct {
 	Substring bool
 	// More: there may be more than Limit.
 	More bool
+	// Nothing: there is nothing to search, no session and no run.
+	Nothing bool
 }
 
 // Search finds what a query means: see package index. Hits come from the newest to the oldest, and those of one moment from the
@@ -98,7 +100,7 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	res := new(SearchResult)
+	res := &SearchResult{Nothing: len(f.ids)+len(f.runs) == 0}
 	which := 0
 	if res.Hits, res.More, which, err = f.find(ctx, queries); err != nil {
 		return nil, err

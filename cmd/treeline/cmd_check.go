@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,17 +17,24 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var f sessionFlags
+	var (
+		f   sessionFlags
+		all bool
+	)
 	cmd := &cobra.Command{
 		Use:   "check <session|dir>…",
 		Short: "Tell what is wrong with session files",
 		Long: "Read sessions, and all session files in folders, and list every problem: where it is, what was kept, and what one can\n" +
-			"do. Pictures that a session names and that are not there are problems too. Nothing is changed.\n\n" +
+			"do. Pictures that a session names and that are not there are problems too. Nothing is changed. With --all the sessions\n" +
+			"of all agents are read, wherever they are.\n\n" +
 			"The exit code is 1 where there is any problem." + sessionHelp,
-		Example: "  treeline check @last\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
+		Example: "  treeline check @last\n  treeline check --all\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
 		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return usageError{errors.New("<session|dir> is missing"), cmd}
+			switch {
+			case len(given) == 0 && !all:
+				return usageError{errors.New("<session|dir> is missing; --all checks the sessions of all agents"), cmd}
+			case len(given) > 0 && all:
+				return usageError{errors.New("--all means all sessions: no other can be named"), cmd}
 			}
 			return nil
 		},
@@ -39,22 +47,27 @@ func (a *app) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), s, given, opt, f.json)
+			files, problems, err := a.filesIn(cmd.Context(), s, given)
+			if all {
+				files, problems, err = allFiles(cmd.Context(), s)
+			}
+			if err != nil {
+				return err
+			}
+			return a.check(cmd.Context(), s, files, problems, opt, f.json)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "check the sessions of all agents; see 'treeline sources'")
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, s *store.Store, paths []string, opt store.OpenOptions, asJSON bool) error {
-	files, problems, err := a.filesIn(ctx, s, paths)
-	if err != nil {
-		return err
-	}
+// check reads files, and tells of what is wrong with them behind what is known to be.
+func (a *app) check(ctx context.Context, s *store.Store, files []string, problems []session.Problem, opt store.OpenOptions, asJSON bool) error {
 	progress := a.newProgress("checking", len(files))
 	found, done := 0, 0
-	err = a.print(ctx, a.stdout, 0, func(ctx context.Context, out *output) error {
+	err := a.print(ctx, a.stdout, 0, func(ctx context.Context, out *output) error {
 		list := arrayWriter{w: out}
 		for {
 			for _, p := range problems {
@@ -92,6 +105,22 @@ func (a *app) check(ctx context.Context, s *store.Store, paths []string, opt sto
 		fmt.Fprintln(a.stderr, "treeline: no session files there")
 	}
 	return nil
+}
+
+// allFiles gives the files of all sessions.
+func allFiles(ctx context.Context, s *store.Store) (files []string, problems []session.Problem, err error) {
+	rows, err := s.List(ctx, store.ListOptions{Problem: func(err error) {
+		path := ""
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			path, err = at.Path, at.Err
+		}
+		problems = append(problems, unreadable(path, err))
+	}})
+	for i := range rows {
+		files = append(files, rows[i].Path)
+	}
+	return files, problems, err
 }
 
 // filesIn gives the files to check: those of the sessions named, and the logs in the folders named. A folder that cannot be

@@ -108,7 +108,7 @@ func (a *app) demo(ctx context.Context, out *output) (err error) {
 		{"treeline show @last", "read the newest one of this directory"},
 		{"treeline search WORDS", "find what was said, in any of them"},
 		{"treeline new --cwd .", "begin one: append, branch and label go on from there"},
-		{"treeline check ~/.omp ~/.pi", "is anything damaged? repair mends it"},
+		{"treeline check --all", "is anything damaged? repair mends it"},
 	} {
 		fmt.Fprintf(out, "  %s  %s\n", st.cyan(screen.Pad("$ "+next[0], 29, false)), st.dim(next[1]))
 	}

@@ -64,7 +64,7 @@ func (a *app) historyCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "the words may stand inside of words too: for languages without spaces")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only what was typed in the directory `DIR`")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "no more than `N` prompts; 1,000 is the most")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "no more than `N` prompts; 1,000 is the most")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&f.where, "where", false, "show in which sessions each prompt was used")
 	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts as they are, each with a NUL behind it")

@@ -138,6 +138,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if err != nil {
 		return err
 	}
+	total := len(rows)
 	if rows, err = s.Filter(ctx, rows, filter); err != nil {
 		return err
 	}
@@ -163,10 +164,14 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		if f.json {
 			return listJSON(out.Writer, rows, depth)
 		}
-		a.listTable(out, rows, depth)
+		a.listTable(out, rows, depth, store.Order(f.sort))
 		return nil
 	})
-	a.notListed(filter, len(rows), bad)
+	if total == 0 && f.root == "" {
+		a.nothingHere()
+	} else {
+		a.notListed(filter, len(rows), total, bad)
+	}
 	if len(rows) == 0 && f.root != "" && s.HoldsRuns(ctx, f.root) {
 		fmt.Fprintf(a.stderr, "treeline: %s holds logs of runs, which are no sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one\n",
 			screen.Clean(f.root))
@@ -206,8 +211,8 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	return rows, s, err
 }
 
-// notListed tells of files that are no sessions, and why a list is empty.
-func (a *app) notListed(filter store.Filter, listed int, bad []string) {
+// notListed tells of files that are no sessions, and why a list is empty that was chosen from so many.
+func (a *app) notListed(filter store.Filter, listed, total int, bad []string) {
 	if len(bad) > 0 {
 		more := ""
 		if len(bad) > 1 {
@@ -220,11 +225,16 @@ func (a *app) notListed(filter store.Filter, listed int, bad []string) {
 	narrowed.CWD = ""
 	switch {
 	case listed > 0:
-	case narrowed != store.Filter{}:
-		fmt.Fprintf(a.stderr, "treeline: no sessions fit\n")
-	case filter.CWD != "":
-		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", screen.Clean(filter.CWD))
-	default:
+	case total <= len(bad):
 		fmt.Fprintf(a.stderr, "treeline: no sessions found\n")
+	case narrowed != store.Filter{}:
+		fmt.Fprintf(a.stderr, "treeline: no sessions fit, of %s\n", grouped(int64(total-len(bad))))
+	default:
+		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", screen.Clean(filter.CWD))
 	}
+}
+
+// nothingHere tells those who look at treeline for the first time what there is to do.
+func (a *app) nothingHere() {
+	a.notice("no agent has sessions here: 'treeline sources --all' shows where they would be, 'treeline demo' what it is all about")
 }

@@ -164,6 +164,9 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if res.More && !f.json {
 		fmt.Fprintf(a.stderr, "treeline: there are more; --limit shows them\n")
 	}
+	if res.Nothing {
+		a.nothingHere()
+	}
 	if err == nil && len(res.Hits) == 0 {
 		return errors.New("nothing found")
 	}

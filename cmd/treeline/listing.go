@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,8 +84,36 @@ func orEmpty(list []string) []string {
 	return list
 }
 
+// extraColumn gives the column that shows what a list is sorted by, where no other does.
+func extraColumn(by store.Order) (name string, text func(*store.Row) string) {
+	switch by {
+	case store.OrderCreated:
+		return "CREATED", func(r *store.Row) string {
+			if at, ok := r.Created.Time(); ok {
+				return at.Local().Format("2006-01-02 15:04")
+			}
+			return "-"
+		}
+	case store.OrderTokens:
+		return "TOKENS", func(r *store.Row) string {
+			if r.Known == nil {
+				return "?"
+			}
+			return grouped(r.Known.Tokens.Total)
+		}
+	case store.OrderCost:
+		return "COST", func(r *store.Row) string {
+			if r.Known == nil {
+				return "?"
+			}
+			return "$" + strconv.FormatFloat(r.Known.Cost, 'f', 2, 64)
+		}
+	}
+	return "", nil
+}
+
 // listTable prints the rows for people. The title takes what is left of the line.
-func (a *app) listTable(out *output, rows []store.Row, depth []int) {
+func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Order) {
 	if len(rows) == 0 {
 		return
 	}
@@ -95,7 +124,13 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int) {
 		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same}, {name: "MSGS", right: true, mark: same},
 		{name: "SIZE", right: true, mark: same}, {name: "DIALECT", mark: st.dim}, {name: "ID", mark: st.yellow},
 	}
+	const before = 3 // the columns that a further one stands behind
+	name, extra := extraColumn(by)
+	if extra != nil {
+		t = slices.Insert(t, before, column{name: name, right: true, mark: same})
+	}
 	t.grow(len(rows))
+	row := make([]string, 0, len(t))
 	for i := range rows {
 		r := &rows[i]
 		when := r.When().Local().Format("2006-01-02 15:04")
@@ -110,8 +145,12 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int) {
 		if depth != nil && depth[i] > 0 {
 			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title
 		}
-		t.add(when, orElse(tilde(screen.OneLine(r.CWD, 0), home), "-"), title, messages, byteSize(r.Log.Size), r.Dialect.Name(),
+		cells := append(row[:0], when, orElse(tilde(screen.OneLine(r.CWD, 0), home), "-"), title, messages, byteSize(r.Log.Size), r.Dialect.Name(),
 			orElse(screen.OneLine(r.Short, 40), "-"))
+		if extra != nil {
+			cells = slices.Insert(cells, before, extra(r))
+		}
+		t.add(cells...)
 	}
 	if out.width > 0 {
 		t.fit(out.width)

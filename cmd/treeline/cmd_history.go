@@ -99,8 +99,9 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 		return usageError{fmt.Errorf("--%s takes no words", ways[0]), cmd}
 	case f.limit < 1:
 		return usageError{fmt.Errorf("--limit %d: it is from 1 to 1000", f.limit), cmd}
-	case changed("cwd") && f.cwd == "":
-		return usageError{errors.New("--cwd: a directory is needed"), cmd}
+	}
+	if err := noneEmpty(cmd); err != nil {
+		return usageError{err, cmd}
 	}
 	return nil
 }

@@ -34,6 +34,9 @@ func (a *app) watchCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noneEmpty(cmd); err != nil {
+				return usageError{err, cmd}
+			}
 			if err := w.check(cmd, args); err != nil {
 				return err
 			}

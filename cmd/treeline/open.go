@@ -137,6 +137,8 @@ func entryArgs(given []string) []string {
 func oneLeaf(cmd *cobra.Command, ref, flag, value string) (name, leaf string, err error) {
 	name, entry := splitEntry(ref)
 	switch {
+	case entry == "" && len(ref) > 1 && strings.HasSuffix(ref, "#") && !isPath(ref):
+		return "", "", usageError{fmt.Errorf("%s names no entry: its ID belongs behind the #", ref), cmd}
 	case entry == "":
 		return name, value, nil
 	case value != "":

@@ -49,6 +49,9 @@ func DecodeLog(dec Decoder, log []byte) error {
 	return dec.Finish()
 }
 
+// Behind says that the lines begin in the middle of a log.
+func (l *Lines) Behind() { l.started = true }
+
 // Started says whether a line with anything on it was seen.
 func (l *Lines) Started() bool { return l.started }
 

@@ -24,8 +24,12 @@ type Overflower interface {
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
 }
 
-// Continuer is a Dialect whose records say all about themselves: behind the header a decoder may go on at any record.
+// Continuer is a Dialect whose logs need not be read from their beginning. It fits those whose records name their parents and
+// those whose records follow each other: what came before is the Builder's affair.
 type Continuer interface {
-	// Continues says so of a log with this header.
-	Continues(h session.Header) bool
+	// Continue starts to decode a log at any record behind its header. The Builder has the header, as NewDecoder's decoder
+	// would have set it, and knows what came before (Builder.Behind). ok is false for a log whose records mean something
+	// only together with those before them. The decoder then gives the entries and the Problems that it would give had it
+	// seen all records before.
+	Continue(b *session.Builder) (dec Decoder, ok bool)
 }

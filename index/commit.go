@@ -134,7 +134,7 @@ func (x *Index) reread() {
 				continue
 			}
 			if err := x.holdAll(l); err != nil {
-				*l = Log{Name: l.Name} // its stamp is none: it is read again next time
+				l.lose()
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func (x *Index) rewrite(next *Catalogue) error {
 				p := &l.pieces[n]
 				data, readErr := x.sigs.read(*p, &buf)
 				if readErr != nil {
-					logs[k] = Log{Name: l.Name} // to be read again
+					l.lose()
 					break
 				}
 				out = append(out, data...)

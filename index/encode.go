@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/treeline-dev/treeline/session"
@@ -98,6 +99,14 @@ func (w *writer) prepare(l *Log) (size int) {
 		w.number(m)
 	}
 	size = numbers + usage + 12*len(l.pieces) + 2*len(s.Models)
+	if r := &l.Resume; r.From > 0 {
+		size += numbers + len(r.Name) + len(r.Short) + len(r.Prompt)
+		for _, ids := range slices.Concat(r.Before.Ends, [][]session.EntryID{r.Before.Labels, r.Before.Missing}) {
+			for _, id := range ids {
+				size += len(id) + 2
+			}
+		}
+	}
 	for _, text := range []string{l.Name, l.Stamp.Generation, string(s.ID), s.Title, s.Prompt, s.Created.Text, s.Active.Text, s.Parent} {
 		size += len(text)
 	}
@@ -110,8 +119,7 @@ func (w *writer) log(l *Log) {
 	w.varint(l.Stamp.Size)
 	w.varint(l.Stamp.Nanos)
 	flags := uint64(0)
-	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.Resume != (Resume{}), l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0,
-		l.Resume.Named} {
+	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.Resume.From > 0, l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
 		if on {
 			flags |= 1 << i
 		}
@@ -124,13 +132,8 @@ func (w *writer) log(l *Log) {
 		w.uvarint(uint64(p.chunks))
 	}
 	w.summary(&l.Summary)
-	if l.Resume != (Resume{}) {
-		r := &l.Resume
-		w.varint(r.From)
-		w.varint(int64(r.Messages))
-		w.varint(int64(r.Entries))
-		w.uvarint(r.Head)
-		w.usage(r.Tokens, r.Cost)
+	if l.Resume.From > 0 {
+		w.resume(&l.Resume, &l.Summary)
 	}
 }
 
@@ -203,9 +206,11 @@ type reader struct {
 	text string // ends where data ends
 	bad  bool
 
-	table  []string
-	models []string // pieces of memory that many logs share
-	pieces []piece
+	table   []string
+	models  []string // pieces of memory that many logs share
+	pieces  []piece
+	ends    [][]session.EntryID
+	entries []session.EntryID
 }
 
 func (r *reader) fail() {
@@ -285,9 +290,7 @@ func (r *reader) log(l *Log) {
 	l.Summary.Session = flags&2 != 0
 	r.summary(&l.Summary, flags&8 != 0)
 	if flags&4 != 0 {
-		l.Resume = Resume{From: r.varint(), Messages: int(r.varint()), Entries: int(r.varint()), Head: r.uvarint()}
-		l.Resume.Tokens, l.Resume.Cost = r.usage()
-		l.Resume.Named = flags&16 != 0
+		r.resume(&l.Resume, &l.Summary)
 	}
 }
 

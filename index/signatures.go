@@ -71,10 +71,14 @@ func (s *signatures) close() {
 	s.file, s.size = nil, 0
 }
 
-// hold encodes the chunks of logs that are put.
+// hold encodes the chunks of logs that are put. Those that a log continues may have moved since it was looked up, by a
+// commit.
 func (s *signatures) hold(logs []Log) {
 	for i := range logs {
 		l := &logs[i]
+		if !s.there(l) {
+			l.lose()
+		}
 		if len(l.Chunks) > 0 {
 			at := len(s.held)
 			s.held = appendPiece(s.held, l.Name, l.Chunks, l.IDs)
@@ -85,6 +89,21 @@ func (s *signatures) hold(logs []Log) {
 		}
 		l.Chunks, l.IDs = nil, nil
 	}
+}
+
+// lose says that the signatures of a log cannot be had, by a piece that is nowhere. The log is read again next time.
+func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.Resume = []piece{{at: -1}}, true, Resume{} }
+
+// there says whether all pieces of a log can be read.
+func (s *signatures) there(l *Log) bool {
+	var buf []byte
+	for _, p := range l.pieces {
+		data, err := s.read(p, &buf)
+		if err != nil || eachInPiece(l.Name, data, p.chunks, func(Chunk, []byte) {}) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // piecesMost is how many pieces a log that grows again and again may have.
@@ -291,8 +310,9 @@ func (w *window) read(p piece) ([]byte, error) {
 	return w.data[p.at-w.at:][:p.size], nil
 }
 
-// IDs calls take with the hashes of ids that were put beside the first n chunks of a log.
-func (x *Index) IDs(l *Log, n int, take func(hash uint32)) error {
+// IDs calls take with the hashes of ids that were put beside the first n chunks of a log, in order; from is where the chunk
+// begins.
+func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var buf []byte
@@ -301,9 +321,9 @@ func (x *Index) IDs(l *Log, n int, take func(hash uint32)) error {
 		if err != nil {
 			return err
 		}
-		err = eachInPiece(l.Name, data, p.chunks, func(_ Chunk, ids []byte) {
+		err = eachInPiece(l.Name, data, p.chunks, func(c Chunk, ids []byte) {
 			for ; len(ids) > 0; ids = ids[4:] {
-				take(binary.LittleEndian.Uint32(ids))
+				take(c.From, binary.LittleEndian.Uint32(ids))
 			}
 		})
 		if err != nil {
@@ -316,7 +336,8 @@ func (x *Index) IDs(l *Log, n int, take func(hash uint32)) error {
 // Open says where the chunk begins that is being made; ok is false where there is none.
 func (s *Signer) Open() (from int64, ok bool) { return s.from, s.open }
 
-// Continue keeps the first n chunks of a log as it was known before in front of those in Chunks.
+// Continue keeps the first n chunks of a log as it was known before in front of those in Chunks. Where they are no longer
+// what they were when the log is put, its signatures count as lost.
 func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }
 
 // ChunkCount says how many chunks a log has.

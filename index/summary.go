@@ -91,18 +91,3 @@ type Stamp struct {
 func (s *Stamp) Same(generation string, size, nanos int64) bool {
 	return !s.Racy && s.Size == size && s.Nanos == nanos && generation != "" && strings.HasPrefix(s.Generation, generation)
 }
-
-// Resume is what reading needs to go on where it ended, when the log has grown since. The zero value stands for a log that
-// must be read anew.
-type Resume struct {
-	// From is where the last chunk begins: what follows is read again, because the chunk grows.
-	From int64
-	// Head is a hash of the log's beginning, where the header stands.
-	Head uint64
-	// Named: the title is a name that an entry gave.
-	Named bool
-	// The rest is what the entries before From add to a summary.
-	Messages, Entries int
-	Tokens            Tokens
-	Cost              float64
-}

@@ -46,6 +46,9 @@ type Builder struct {
 	arena      *strings.Builder
 	unresolved map[int32]EntryID // parents that were not there yet
 	targets    []target
+	checked    int       // of targets, those that were looked for
+	missing    []missing // what entries name and the log does not have
+	has        func(EntryID) bool
 	duplicates bool
 	forward    bool // some parent stands behind its child: only then can there be a circle
 	lastType   uint16
@@ -56,7 +59,15 @@ type Builder struct {
 	indexed    int  // entries whose ids are in the table
 }
 
+// target is what a label says: that of the entry is on, or is taken away.
 type target struct {
+	id   EntryID
+	node int32
+	on   bool
+}
+
+// missing is an id that no entry has, and who names it.
+type missing struct {
 	id   EntryID
 	node int32
 }
@@ -154,6 +165,9 @@ func (b *Builder) Add(env *Envelope) {
 	case env.InOrder:
 		l.parent = i - 1
 		n.flags |= inOrder
+		if i == 0 && t.before != nil && len(t.before.Ends) > 0 {
+			l.parent, t.orphans = orphaned, map[int32]EntryID{0: t.before.Ends[0][0]}
+		}
 	case env.Parent != nil:
 		l.parent = b.resolve(i, env.Parent)
 	}
@@ -161,7 +175,7 @@ func (b *Builder) Add(env *Envelope) {
 	case env.ID == nil:
 		n.id = b.keep(hexOf(b.hash(i, env.Record)))
 		n.flags |= derivedID
-	case env.Repeats && b.find(EntryID(env.ID)) >= 0:
+	case env.Repeats && b.taken(EntryID(env.ID)):
 		b.setNative(i, EntryID(env.ID))
 		n.id = b.repeat(env.ID)
 		n.flags |= derivedID
@@ -249,7 +263,7 @@ func (b *Builder) note(i int32, env *Envelope) {
 		} else {
 			t.labels[id] = string(env.Label)
 		}
-		b.targets = append(b.targets, target{id, i})
+		b.targets = append(b.targets, target{id, i, len(env.Label) > 0})
 	case env.Kind == KindLeaf:
 		b.leafMoves = append(b.leafMoves, leafMove{after: i, to: EntryID(env.Target), none: env.Target == nil})
 	case env.HasKeepIndex:

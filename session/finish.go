@@ -12,18 +12,27 @@ func (b *Builder) Finish() *Tree {
 	b.resolveLate()
 	b.cutCycles()
 	b.moveLeaf()
-	for _, l := range b.targets {
-		if b.t.ids.find(b.t.nodes, l.id) < 0 {
+	for _, l := range b.targets[b.checked:] {
+		if b.t.ids.find(b.t.nodes, l.id) < 0 && b.misses(l.node, l.id) {
 			b.problemAt(l.node, ProblemLabelTarget, fmt.Sprintf("the label is for entry %q, which does not exist", l.id),
 				"the label is kept and shows nowhere")
 		}
 	}
-	b.targets = nil
+	b.checked = len(b.targets)
 	if !b.finished {
 		b.trim()
 	}
 	b.finished = true
 	return b.t
+}
+
+// misses says whether the whole log lacks an id that is not in what was read of it, and notes it.
+func (b *Builder) misses(node int32, id EntryID) bool {
+	if b.has != nil && b.has(id) {
+		return false
+	}
+	b.missing = append(b.missing, missing{id, node})
+	return true
 }
 
 func (b *Builder) resolveLate() {
@@ -62,8 +71,10 @@ func (b *Builder) resolveLate() {
 			t.orphans = map[int32]EntryID{}
 		}
 		t.orphans[int32(i)] = parent
-		b.problemAt(int32(i), ProblemOrphan, fmt.Sprintf("the parent %q of entry %q does not exist", parent, t.nodes[i].id),
-			"the entry is kept as a root; what came before it may be lost")
+		if b.misses(int32(i), parent) {
+			b.problemAt(int32(i), ProblemOrphan, fmt.Sprintf("the parent %q of entry %q does not exist", parent, t.nodes[i].id),
+				"the entry is kept as a root; what came before it may be lost")
+		}
 	}
 	b.unresolved = nil
 }
@@ -107,9 +118,12 @@ func (b *Builder) moveLeaf() {
 		case m.none:
 			at = noParent
 		case at < 0:
+			at = b.leafBefore(m.after)
+			if !b.misses(m.after, m.to) {
+				break
+			}
 			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf is to be entry %q, which does not exist", m.to),
 				"the leaf before it is used")
-			at = b.leafBefore(m.after)
 		}
 		if last {
 			t.leaf = at

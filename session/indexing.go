@@ -14,8 +14,14 @@ func (b *Builder) Expect(bytes int64) {
 	b.t.ids.resize(slotsFor(n))
 }
 
-// At gives the entry at a position, as far as it is known before the log's end: the parent of an entry may still be missing.
-func (b *Builder) At(i int) Entry { return b.t.At(i) }
+// At gives the entry at a position, as far as it is known before the log's end: its parent may still turn out to be missing.
+func (b *Builder) At(i int) Entry {
+	e := b.t.At(i)
+	if parent, ok := b.unresolved[int32(i)]; ok {
+		e.Parent = parent
+	}
+	return e
+}
 
 // slotsFor gives the size of a table for n ids.
 func slotsFor(n int) int {
@@ -79,10 +85,13 @@ func (b *Builder) again(i, before int32) {
 		Advice:  "both entries are kept; the id means this one, the last"})
 }
 
+// taken says whether an entry of the log has the id.
+func (b *Builder) taken(id EntryID) bool { return b.find(id) >= 0 || b.has != nil && b.has(id) }
+
 // repeat gives the id of an entry whose own one an earlier entry has.
 func (b *Builder) repeat(id []byte) EntryID {
 	for k := 2; ; k++ {
-		if next := EntryID(fmt.Sprintf("%s~%d", id, k)); b.find(next) < 0 {
+		if next := EntryID(fmt.Sprintf("%s~%d", id, k)); !b.taken(next) {
 			return next
 		}
 	}
@@ -103,8 +112,12 @@ func (b *Builder) hash(i int32, record []byte) uint64 {
 	for k := range len(b.t.header.ID) {
 		h = (h ^ uint64(b.t.header.ID[k])) * prime
 	}
+	position := uint64(i)
+	if b.t.before != nil {
+		position += uint64(b.t.before.Entries)
+	}
 	for k := range 8 {
-		h = (h ^ uint64(i)>>(8*k)&0xff) * prime
+		h = (h ^ position>>(8*k)&0xff) * prime
 	}
 	for _, c := range record[:min(len(record), 64)] {
 		h = (h ^ uint64(c)) * prime

@@ -66,6 +66,7 @@ type Tree struct {
 	// keptByIndex holds, for compactions of version 1, the entry that they keep from: an index, or -1.
 	keptByIndex map[int32]int32
 	pending     map[int32][]byte // records that are in no log yet
+	before      *Before          // nil where the log was read from its beginning
 
 	source Source
 	codec  Codec
@@ -308,16 +309,10 @@ func (t *Tree) OnActivePath() []bool {
 // Tips counts the ends of branches: entries that nothing was said below. Labels and moves of the leaf are about other
 // entries and do not count.
 func (t *Tree) Tips() int {
-	tips := 0
-	below := make([]bool, len(t.nodes)) // something was said there
-	for i := len(t.nodes) - 1; i >= 0; i-- {
-		n := t.links[i]
-		said := n.kind != KindLabel && n.kind != KindLeaf
-		if said && !below[i] {
+	tips, below := t.tips(len(t.nodes))
+	for _, end := range t.open(len(t.nodes), below) {
+		if end != nil {
 			tips++
-		}
-		if n.parent >= 0 && (said || below[i]) {
-			below[n.parent] = true
 		}
 	}
 	return tips

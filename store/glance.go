@@ -79,7 +79,7 @@ func (g *glance) begin(l *lookup) {
 		case h.Raw == nil && g.builder.Len() > 0:
 			return
 		case h.Raw != nil:
-			if d.Continues(h) && g.builder.Len() == 0 {
+			if dec, ok := d.Continue(g.builder); ok && g.builder.Len() == 0 {
 				g.dec, g.header = dec, int64(at)
 			}
 			return

@@ -12,19 +12,55 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A log that only grew is read from where its last chunk begins: the chunk grows with it, and the entry that new ones must
-// go on from stands in it. Whatever is not simply a conversation that went on makes it be read anew.
+// A log that only grew is read from where its last chunk begins: the chunk grows with it, and all that stands before it, its
+// past, is known from the index. What comes of that is, field by field, what reading the whole log gives. It is read anew
+//
+//   - where it is no longer what it was plus growth, as the backend sees it (another file, or another end), or where its
+//     header is another one: agents write a title there, in place;
+//   - where an id occurs again that the past has, or may have by its hash, or that the past names and does not have: a
+//     repeated id changes what older entries mean;
+//   - where the past itself names entries that stand behind it, or has more loose ends, labels and missing parents than are
+//     worth keeping, or where entries go back to too many places in it;
+//   - where there is one chunk only, so that it is short, or where the dialect says that records need those before them:
+//     version 1 and 2 of pi, which the program rewrites before it appends.
+//
+// A document (Wave's old sessions, codelia's states) is written as a whole and never grows.
 
-// resume notes what is needed to go on later. Nothing is where the log must be read anew.
-func (c *tally) resume(l *index.Log) {
-	d, ok := c.d.(dialect.Continuer)
+const (
+	// beforeMost is how many bytes of ids the index keeps of a log's past.
+	beforeMost = 4 << 10
+	// looksMost is how many chunks of the past are looked at for ids that new entries name.
+	looksMost = 8
+)
+
+// resume notes what is needed to go on later. Nothing is where the log must be read anew. earlier are the chunks before those
+// in l.
+func (c *tally) resume(l *index.Log, earlier int) {
+	n := len(l.Chunks)
 	h := c.builder.Header()
-	if !ok || !d.Continues(h) || c.torn || c.sum.Problems > 0 || c.chunk <= h.Span.Offset || len(l.Chunks) < 2 ||
-		l.Chunks[len(l.Chunks)-1].From != c.chunk {
+	if n == 0 || n+earlier < 2 || l.Chunks[n-1].From != c.chunk || c.chunk <= h.Span.Offset {
+		return
+	}
+	if _, _, ok := c.within(h, session.Before{}, nil); !ok {
+		return
+	}
+	before, ok := c.builder.Before(c.chunk)
+	if !ok || idBytes(before) > beforeMost {
 		return
 	}
 	l.Resume = c.base
-	l.Resume.From, l.Resume.Head, l.Resume.Named = c.chunk, headHash(h), c.name != "" && c.sum.Title == bounded(c.name, titleMost)
+	l.Resume.From, l.Resume.Head, l.Resume.Before = c.chunk, headHash(h), before
+	l.Resume.Name, l.Resume.Short = bounded(c.base.Name, titleMost), bounded(c.base.Short, titleMost)
+	l.Resume.Prompt = bounded(c.base.Prompt, promptMost)
+}
+
+func idBytes(p session.Before) (n int) {
+	for _, list := range slices.Concat(p.Ends, [][]session.EntryID{p.Labels, p.Missing}) {
+		for _, id := range list {
+			n += 8 + len(id)
+		}
+	}
+	return n
 }
 
 // headHash stands for the header.
@@ -36,16 +72,27 @@ func headHash(h session.Header) uint64 {
 	return f.Sum64()
 }
 
-// grown goes on with a log that was read before. It gives false where it must be read anew.
-func (v *surveyor) grown(ctx context.Context, r *errand, row *Row, l *index.Log) (bool, error) {
-	known := r.known
-	if known == nil || known.Stamp.Racy || known.Resume == (index.Resume{}) || !known.Summary.Session || l.Stamp.Size <= known.Stamp.Size ||
-		row.Dialect.Name() != known.Summary.Dialect {
+// within starts to decode the log in its middle; ok is false where that cannot be.
+func (c *tally) within(h session.Header, before session.Before, has func(session.EntryID) bool) (*session.Builder, dialect.Decoder, bool) {
+	d, ok := c.d.(dialect.Continuer)
+	if !ok {
+		return nil, nil, false
+	}
+	b := seeded(c.d, c.path, nil, session.Header{})
+	b.SetHeader(h)
+	b.Behind(before, has)
+	dec, ok := d.Continue(b)
+	return b, dec, ok
+}
+
+// grew says whether a log is what was read of it before, and more.
+func grew(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
+	if known == nil || known.Resume.From == 0 || at.Size <= known.Stamp.Size {
 		return false, nil
 	}
 	// What was read must still be there: the backend tells growth from anything else.
-	before := backend.Log{Name: row.Log.Name, Generation: known.Stamp.Generation, Size: known.Stamp.Size}
-	for _, err := range r.b.Read(ctx, before, before.Size) {
+	before := backend.Log{Name: at.Name, Generation: known.Stamp.Generation, Size: known.Stamp.Size}
+	for _, err := range b.Read(ctx, before, before.Size) {
 		if errors.Is(err, backend.ErrChanged) {
 			return false, nil
 		}
@@ -53,141 +100,201 @@ func (v *surveyor) grown(ctx context.Context, r *errand, row *Row, l *index.Log)
 			return false, err
 		}
 	}
+	return true, nil
+}
+
+// grown goes on with a log that was read before. It gives false where it must be read anew.
+func (v *surveyor) grown(ctx context.Context, r *errand, row *Row, l *index.Log) (bool, error) {
+	known := r.known
+	ok, err := grew(ctx, r.b, row.Log, known)
+	if !ok || err != nil || !known.Summary.Session || row.Dialect.Name() != known.Summary.Dialect {
+		return false, err
+	}
 	c := v.tally(row, l)
-	ok, err := c.goOn(ctx, r.b, row.Log, known)
-	if !ok || err != nil {
+	if ok, err = c.goOn(ctx, r.b, row.Log, known); !ok || err != nil {
 		*l = index.Log{Name: l.Name, Stamp: l.Stamp}
 		return false, err
 	}
 	keep := known.ChunkCount() - 1
-	if v.repeats(known, keep) {
-		*l = index.Log{Name: l.Name, Stamp: l.Stamp}
-		return false, nil
-	}
 	l.Chunks = v.signer.Finish()
 	l.IDs = v.idsOf(l.Chunks)
 	l.Continue(known, keep)
-	// The base is counted from the beginning of the log: what goOn began with is in it.
-	c.resumeGrown(l, known)
+	c.resume(l, keep)
 	return true, nil
 }
 
-// resumeGrown is resume for a log that was not read from its beginning.
-func (c *tally) resumeGrown(l *index.Log, known *index.Log) {
-	if c.torn || len(l.Chunks) == 0 || l.Chunks[len(l.Chunks)-1].From != c.chunk {
-		return
-	}
-	l.Resume = c.base
-	l.Resume.From, l.Resume.Head = c.chunk, known.Resume.Head
-	l.Resume.Named = c.name != "" && c.sum.Title == bounded(c.name, titleMost)
-}
-
-// repeats says whether an id occurs in the part of the log that was not read again, too.
-func (v *surveyor) repeats(known *index.Log, keep int) bool {
-	mine := make(map[uint32]bool, len(v.ids))
-	for _, id := range v.ids {
-		mine[id.hash] = true
-	}
-	again := false
-	err := v.s.opt.Index.IDs(known, keep, func(hash uint32) { again = again || mine[hash] })
-	return again || err != nil
-}
-
-// goOn reads the header, and what stands behind the place where reading is to go on. It gives false where the new entries
-// do more than go on with the conversation.
+// goOn reads the header, and what stands behind the place where reading is to go on.
 func (c *tally) goOn(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
-	dec := c.d.NewDecoder(c.builder)
-	for r, err := range records(ctx, b, at) {
-		if err != nil {
-			return false, err
-		}
-		if r.Offset >= known.Resume.From {
-			return false, nil
-		}
-		dec.Decode(r)
-		if c.builder.Header().Raw != nil {
-			break
-		}
+	was := &known.Resume
+	h, err := c.header(ctx, b, at, was.From)
+	if err != nil || h.Raw == nil || headHash(h) != was.Head {
+		return false, err
 	}
-	h := c.builder.Header()
-	if c.builder.Len() > 0 || headHash(h) != known.Resume.Head {
+	p := &past{ctx: ctx, c: c, b: b, at: at, h: h, known: known, trees: map[int]*session.Tree{}}
+	if err := c.v.s.opt.Index.IDs(known, known.ChunkCount()-1, p.take); err != nil {
+		return false, nil // the signatures are lost: they are made anew
+	}
+	if len(p.hashes) != was.Before.Entries {
 		return false, nil
 	}
-	c.begin(known, h)
-	first := -1 // of the new entries
+	builder, dec, ok := c.within(h, was.Before, p.has)
+	if !ok {
+		return false, nil
+	}
+	c.builder = builder
+	c.begin(known)
 	line := h.Line
-	for r, err := range b.Read(ctx, at, known.Resume.From) {
+	for r, err := range b.Read(ctx, at, was.From) {
 		if err != nil {
 			return false, err
 		}
 		line++
-		before := c.builder.Len()
-		if first < 0 && r.Offset >= known.Stamp.Size {
-			first = before
-		}
-		dec.Decode(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn})
-		c.from, c.to = r.Offset, r.Offset+int64(len(r.Data))
-		c.entries(before, dialect.Record{Data: r.Data, Offset: r.Offset, Torn: r.Torn})
+		c.record(dec, dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn})
 	}
-	if dec.Finish() != nil || first < 0 {
+	if dec.Finish() != nil {
 		return false, nil
 	}
-	if !c.goesOn(c.builder.Finish(), first) {
-		return false, nil
+	t := c.builder.Finish()
+	// A record that was cut off may have become another one: then the chunk begins elsewhere.
+	if c.begun != was.From || p.repeats(t) || p.unsure {
+		return false, p.err
 	}
-	if c.first != "" {
-		c.sum.Prompt = bounded(c.first, promptMost)
-	}
-	c.title(h)
+	c.finish(t)
 	return true, nil
 }
 
-// begin takes over what was counted before.
-func (c *tally) begin(known *index.Log, h session.Header) {
-	was, base := &known.Summary, &known.Resume
-	s := c.sum
-	s.Messages, s.Entries, s.Tokens, s.Cost = base.Messages, base.Entries, base.Tokens, base.Cost
-	s.Branches, s.Has, s.Models = was.Branches, was.Has, slices.Clone(was.Models)
-	switch {
-	case base.Named:
-		c.name = was.Title
-	case h.Title == "":
-		c.short = was.Title
+// header reads the log's header, without more of it than that.
+func (c *tally) header(ctx context.Context, b backend.Backend, at backend.Log, most int64) (session.Header, error) {
+	builder := seeded(c.d, c.path, nil, session.Header{})
+	dec := c.d.NewDecoder(builder)
+	for r, err := range records(ctx, b, at) {
+		if err != nil || r.Offset >= most {
+			return session.Header{}, err
+		}
+		if dec.Decode(r); builder.Header().Raw != nil {
+			break
+		}
 	}
-	if s.CWD == "" {
-		s.CWD = was.CWD
-	}
-	// Prompts that are read again are not the first, unless there was none.
-	if c.first = was.Prompt; c.first != "" {
-		s.Prompt = was.Prompt
-	}
+	return builder.Header(), nil
 }
 
-// goesOn says whether the entries from the first new one on are a conversation that goes on from the last old one. The
-// tree begins in the middle of the log, so its first entry has no parent there.
-func (c *tally) goesOn(t *session.Tree, first int) bool {
-	if first == 0 || first >= t.Len() {
+// begin takes over what was counted before.
+func (c *tally) begin(known *index.Log) {
+	c.base = known.Resume
+	c.chunk = c.base.From
+	s := c.sum
+	s.Messages, s.Entries, s.Tokens, s.Cost = c.base.Messages, c.base.Before.Entries, c.base.Tokens, c.base.Cost
+	s.Has, s.Models = c.base.Has, slices.Clone(known.Summary.Models[:c.base.Models])
+	c.name, c.short, c.first = c.base.Name, c.base.Short, c.base.Prompt
+}
+
+// past is the part of a log that is not read again. The index has hashes of its ids: one that is not among them is not
+// there, and where one is, the entry itself is looked for.
+type past struct {
+	ctx   context.Context
+	c     *tally
+	b     backend.Backend
+	at    backend.Log
+	h     session.Header
+	known *index.Log
+
+	hashes []uint32
+	chunks []pastChunk
+	some   [1 << 13]uint64       // a bit for each of the hashes, to tell quickly what is not among them
+	trees  map[int]*session.Tree // of chunks that were looked at
+	unsure bool                  // the answers do not count
+	err    error
+}
+
+// pastChunk is where a chunk begins: in the log, and in the list of hashes, which has one for each entry.
+type pastChunk struct {
+	from  int64
+	first int
+}
+
+func (p *past) take(from int64, hash uint32) {
+	if n := len(p.chunks); n == 0 || p.chunks[n-1].from != from {
+		p.chunks = append(p.chunks, pastChunk{from, len(p.hashes)})
+	}
+	p.hashes = append(p.hashes, hash)
+	word, bit := p.bit(hash)
+	*word |= bit
+}
+
+func (p *past) bit(hash uint32) (word *uint64, bit uint64) {
+	return &p.some[hash>>6%uint32(len(p.some))], 1 << (hash % 64)
+}
+
+// has says whether there is an entry with the id.
+func (p *past) has(id session.EntryID) bool {
+	before := &p.known.Resume.Before
+	if slices.ContainsFunc(before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) {
+		return true
+	}
+	hash := hashID(id)
+	if word, bit := p.bit(hash); *word&bit == 0 {
 		return false
 	}
-	for _, p := range t.Problems() {
-		if p.Kind != session.ProblemOrphan || p.Offset != t.At(0).Span.Offset {
-			return false
+	for k, c := range p.chunks {
+		end := len(p.hashes)
+		if k+1 < len(p.chunks) {
+			end = p.chunks[k+1].first
 		}
-	}
-	about := func(e session.Entry) bool { return e.Kind == session.KindLabel || e.Kind == session.KindLeaf }
-	last := t.At(first - 1)
-	if about(last) {
-		return false
-	}
-	for i := first; i < t.Len(); i++ {
-		e := t.At(i)
-		if e.Parent != last.ID || about(e) {
-			return false
+		if !slices.Contains(p.hashes[c.first:end], hash) {
+			continue
 		}
-		if e.Kind == session.KindSessionInfo && c.name == "" {
-			return false // a name was taken away: which one counts then is for the whole log to say
+		t := p.tree(k)
+		if t == nil {
+			break
 		}
-		last = e
+		if e, ok := t.Lookup(id); ok && e.NativeID == id {
+			return true
+		}
+		p.unsure = true // an id that we made up, or another one with this hash
 	}
-	return true
+	return false
+}
+
+// tree reads one chunk of the past. It gives nil where it cannot, or where that would be too many: nothing is sure then.
+func (p *past) tree(k int) *session.Tree {
+	if t, ok := p.trees[k]; ok {
+		return t
+	}
+	unsure := p.unsure
+	p.unsure = true
+	from, to := p.chunks[k].from, p.known.Resume.From
+	if k == 0 {
+		from = 0 // entries without text may stand before it
+	}
+	if k+1 < len(p.chunks) {
+		to = p.chunks[k+1].from
+	}
+	builder, dec, ok := p.c.within(p.h, session.Before{Entries: p.chunks[k].first}, nil)
+	if !ok || len(p.trees) == looksMost || p.err != nil {
+		return nil
+	}
+	for r, err := range p.b.Read(p.ctx, p.at, from) {
+		if err != nil {
+			p.err = err
+			return nil
+		}
+		if r.Offset >= to {
+			break
+		}
+		dec.Decode(dialect.Record{Data: r.Data, Offset: r.Offset, Torn: r.Torn})
+	}
+	p.unsure, p.trees[k] = unsure, builder.Finish()
+	return p.trees[k]
+}
+
+// repeats says whether the past has, or may have, or names and has not, an id of the entries that were read.
+func (p *past) repeats(t *session.Tree) bool {
+	mine := make(map[uint32]bool, len(p.c.v.ids))
+	for _, id := range p.c.v.ids {
+		mine[id.hash] = true
+	}
+	if slices.ContainsFunc(p.hashes, func(hash uint32) bool { return mine[hash] }) {
+		return true
+	}
+	return slices.ContainsFunc(p.known.Resume.Before.Missing, t.Has)
 }

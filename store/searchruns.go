@@ -105,7 +105,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 		if ok && l.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
 			continue
 		}
-		signed, err := f.signRun(ctx, b, log.Name, &signer)
+		signed, err := f.signRun(ctx, b, log.Name, l, &signer)
 		if err != nil {
 			if ctx.Err() != nil {
 				return err
@@ -129,22 +129,48 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 	return nil
 }
 
-// signRun reads a log of a run. Its chunks are valid until the signer is used again.
-func (f *finder) signRun(ctx context.Context, b backend.Backend, name string, s *index.Signer) (index.Log, error) {
+// signRun reads a log of a run, or what was added to it since it was known. Its chunks are valid until the signer is used
+// again.
+func (f *finder) signRun(ctx context.Context, b backend.Backend, name string, known *index.Log, s *index.Signer) (index.Log, error) {
 	at, err := b.Stat(ctx, name)
 	if err != nil {
 		return index.Log{}, err
 	}
+	l := index.Log{Name: name, Stamp: index.Stamp{
+		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Racy: racy(at.Time, f.s.opt.Clock()),
+	}}
+	grown, err := grew(ctx, b, at, known)
+	if err != nil {
+		return l, err
+	}
+	if grown {
+		err = sign(ctx, b, at, known.Resume.From, s)
+		l.Chunks = s.Finish()
+		// A record that was cut off may have become another one: then the chunk begins elsewhere.
+		if grown = len(l.Chunks) > 0 && l.Chunks[0].From == known.Resume.From; grown {
+			l.Continue(known, known.ChunkCount()-1)
+		}
+	}
+	if !grown && err == nil {
+		err = sign(ctx, b, at, 0, s)
+		l.Chunks = s.Finish()
+	}
+	if n := len(l.Chunks); n > 0 {
+		l.Resume.From = l.Chunks[n-1].From // every record says all about itself
+	}
+	return l, err
+}
+
+// sign takes the texts of a run from an offset on.
+func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s *index.Signer) error {
 	s.Reset()
-	for r, err := range records(ctx, b, at) {
+	for r, err := range b.Read(ctx, at, from) {
 		if err != nil {
-			return index.Log{}, err
+			return err
 		}
 		runTexts(r.Data, func(_ index.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
 	}
-	return index.Log{Name: name, Chunks: s.Finish(), Stamp: index.Stamp{
-		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Racy: racy(at.Time, f.s.opt.Clock()),
-	}}, nil
+	return nil
 }
 
 // run looks into the log of a run, the last record first. A request repeats what those before it said: of all requests of a

@@ -77,7 +77,7 @@ func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, 
 	}
 	l.Chunks = v.signer.Finish()
 	l.IDs = v.idsOf(l.Chunks)
-	c.resume(&l)
+	c.resume(&l, 0)
 	return l, nil
 }
 
@@ -112,24 +112,24 @@ func (v *surveyor) idsOf(chunks []index.Chunk) [][]uint32 {
 type tally struct {
 	v       *surveyor
 	d       dialect.Dialect
+	path    string
 	codec   session.Codec
 	builder *session.Builder
 	sum     *index.Summary
 
 	name, short string // the last session's name and the last compaction's short summary
 	first       string // what the user said first
-	labelled    []session.EntryID
-	from, to    int64 // of the record at hand
+	from, to    int64  // of the record at hand
 	take        func(index.Field, string)
 
-	torn  bool         // the last line has no end
+	begun int64        // where the first chunk begins, -1 where there is none
 	chunk int64        // where the chunk begins that the last entry is in
 	base  index.Resume // what was counted before it
 }
 
 // tally begins the summary of a log with what its two ends say.
 func (v *surveyor) tally(row *Row, l *index.Log) *tally {
-	c := &tally{v: v, d: row.Dialect, codec: row.Dialect.Codec(), sum: &l.Summary, chunk: -1}
+	c := &tally{v: v, d: row.Dialect, path: row.Path, codec: row.Dialect.Codec(), sum: &l.Summary, begun: -1, chunk: -1}
 	c.builder = seeded(row.Dialect, row.Path, nil, session.Header{})
 	*c.sum = index.Summary{
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
@@ -147,21 +147,12 @@ func (v *surveyor) tally(row *Row, l *index.Log) *tally {
 func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) error {
 	c.builder.Expect(at.Size)
 	dec := c.d.NewDecoder(c.builder)
-	header := false
 	var last dialect.Record
 	for r, err := range records(ctx, b, at) {
 		if err != nil {
 			return err
 		}
-		before := c.builder.Len()
-		dec.Decode(r)
-		c.from, c.to = r.Offset, r.Offset+int64(len(r.Data))
-		if h := c.builder.Header(); !header && h.Raw != nil {
-			header = true
-			c.from = 0 // its title may stand in a record before it
-			headerTexts(h, c.take)
-		}
-		c.entries(before, r)
+		c.record(dec, r)
 		if !backend.IsText(at.Name) {
 			last = dialect.Record{Data: bytes.Clone(r.Data), Offset: r.Offset, Torn: r.Torn}
 		}
@@ -177,9 +168,32 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 	return nil
 }
 
+// record takes one record of the log.
+func (c *tally) record(dec dialect.Decoder, r dialect.Record) {
+	const seen = index.HasBlob | index.HasCompaction // the rest is for the whole tree to say
+	base := index.Resume{
+		Messages: c.sum.Messages, Models: len(c.sum.Models), Tokens: c.sum.Tokens, Cost: c.sum.Cost, Has: c.sum.Has & seen,
+		Name: c.name, Short: c.short, Prompt: c.first,
+	}
+	before, headless := c.builder.Len(), c.builder.Header().Raw == nil
+	dec.Decode(r)
+	c.from, c.to = r.Offset, r.Offset+int64(len(r.Data))
+	if h := c.builder.Header(); headless && h.Raw != nil {
+		c.from = 0 // its title may stand in a record before it
+		headerTexts(h, c.take)
+	}
+	c.entries(before, r)
+	from, ok := c.v.signer.Open()
+	if ok && c.begun < 0 {
+		c.begun = from
+	}
+	if ok && c.chunk != from {
+		c.chunk, c.base = from, base
+	}
+}
+
 // entries takes the entries that a record gave.
 func (c *tally) entries(before int, r dialect.Record) {
-	c.torn = r.Torn
 	for i := before; i < c.builder.Len(); i++ {
 		e := c.builder.At(i)
 		if start := e.Span.Offset - r.Offset; start >= 0 && start+e.Span.Length <= int64(len(r.Data)) {
@@ -190,12 +204,6 @@ func (c *tally) entries(before int, r dialect.Record) {
 
 // entry takes one entry.
 func (c *tally) entry(e session.Entry, raw []byte) {
-	base := index.Resume{Messages: c.sum.Messages, Entries: c.sum.Entries, Tokens: c.sum.Tokens, Cost: c.sum.Cost}
-	defer func() {
-		if from, ok := c.v.signer.Open(); ok && from != c.chunk {
-			c.chunk, c.base = from, base
-		}
-	}()
 	c.sum.Entries++
 	c.v.ids = append(c.v.ids, idAt{e.Span.Offset, hashID(e.ID)})
 	// What cannot be decoded has no text that anybody could look for.
@@ -212,7 +220,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 		case e.Role == session.RoleUser && c.first == "":
 			c.prompt(e, raw)
 		}
-	case session.KindCompaction, session.KindSessionInfo, session.KindLabel:
+	case session.KindCompaction, session.KindSessionInfo:
 		body, _ := c.codec.Body(e, raw)
 		switch b := body.(type) {
 		case session.Compaction:
@@ -222,8 +230,6 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 			}
 		case session.SessionInfo:
 			c.name = b.Name
-		case session.Label:
-			c.labelled = append(c.labelled, b.Target)
 		}
 	}
 }
@@ -270,22 +276,22 @@ func (c *tally) prompt(e session.Entry, raw []byte) {
 // finish adds what only the whole tree says.
 func (c *tally) finish(t *session.Tree) {
 	c.sum.Branches = t.Tips()
-	c.sum.Problems = len(t.Problems())
+	c.sum.Problems = c.builder.Problems()
 	if c.sum.Branches > 1 {
 		c.sum.Has |= index.HasBranch
 	}
 	if c.sum.Problems > 0 {
 		c.sum.Has |= index.HasProblem
 	}
-	if slices.ContainsFunc(c.labelled, func(id session.EntryID) bool { return t.Label(id) != "" }) {
+	if c.builder.Labelled() {
 		c.sum.Has |= index.HasLabel
 	}
 	if c.sum.CWD == "" {
 		c.sum.CWD = t.Header().CWD
 	}
-	// The two ends may show a later prompt than the first. What the agent's own list shows of a session that began with
-	// something else than a prompt, only they know.
-	if _, ok := c.d.(dialect.Continuer); c.first != "" && (ok || c.sum.Prompt == "") {
+	// The two ends may show a later prompt than the first. What an agent that we do not know the list of shows of a session
+	// that began with something else than a prompt, only they know.
+	if _, ok := c.d.(dialect.Lister); c.first != "" && (ok || c.sum.Prompt == "") {
 		c.sum.Prompt = bounded(c.first, promptMost)
 	}
 	c.title(t.Header())

@@ -140,7 +140,7 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 // no two are equal (an odd factor turns numbers of 32 bits into each other) or begin alike.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, s *run.Scanned) {
 	kind, role := kindOf(s.Type)
-	short := uint32(dec.b.Len()+1) * 2654435769
+	short := uint32(dec.b.Position()+1) * 2654435769
 	for k := range dec.id {
 		dec.id[k] = "0123456789abcdef"[short>>(28-4*k)&0xf]
 	}

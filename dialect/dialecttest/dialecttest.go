@@ -119,6 +119,7 @@ func (f *fixture) run() {
 	f.Run("Contexts", f.contexts)
 	f.Run("UnknownMembers", f.unknownMembers)
 	f.Run("Garbage", f.garbage)
+	f.Run("Continue", f.continues)
 }
 
 // Decode reads a log from bytes. The error is that of the decoder: the log is no session.

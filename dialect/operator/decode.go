@@ -181,8 +181,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 			Message: fmt.Sprintf("the log is of version %d, newer than %d", h.Version, version),
 			Advice:  "it is read as well as we can and never written"})
 	}
-	dec.header = true
-	dec.old = dec.d.header == typeHeader && string(f.typ) == typeDocHeader
+	dec.begin(string(f.typ))
 	dec.b.SetHeader(h)
 }
 

@@ -1,7 +1,21 @@
 package pi
 
-import "github.com/treeline-dev/treeline/session"
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
 
-// Continues implements dialect.Continuer. Entries of the first version have neither ids nor parents: they need all that came
-// before.
-func (d *Dialect) Continues(h session.Header) bool { return h.Version == version }
+var _ dialect.Continuer = (*Dialect)(nil)
+
+// Continue implements dialect.Continuer. Entries of the first version have neither ids nor parents, and count those before
+// them: such a log is rewritten by the first program that appends to it.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	h := b.Header()
+	if h.Version != version {
+		return nil, false
+	}
+	dec := d.NewDecoder(b).(*decoder)
+	dec.header, dec.v = true, h.Version
+	dec.lines.Behind()
+	return dec, true
+}

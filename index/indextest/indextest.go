@@ -51,8 +51,23 @@ func Log(name string, n int) index.Log {
 			Branches: n % 9, Problems: n % 2, Models: slices.Repeat([]string{"m1", "m2"}, n%3), Has: index.Has(n % 32),
 			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
 		},
-		Resume: index.Resume{From: int64(n % 4), Head: uint64(n) << 40, Entries: n},
+		Resume: resume(n),
 		Chunks: Chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
+	}
+}
+
+// resume is nothing for some logs.
+func resume(n int) index.Resume {
+	if n%4 == 0 {
+		return index.Resume{}
+	}
+	return index.Resume{
+		From: int64(n), Head: uint64(n) << 40, Messages: n, Models: min(n%2, n%3), Tokens: index.Tokens{Output: int64(n % 3)}, Cost: float64(n % 2),
+		Has: index.Has(n % 32), Name: strings.Repeat("t", n%200), Short: fmt.Sprint("short ", n), Prompt: fmt.Sprint("prompt ", n+n%3),
+		Before: session.Before{
+			Entries: 2 * n, Problems: n % 3, Ends: [][]session.EntryID{{"a", "b"}, {session.EntryID(fmt.Sprint(n))}},
+			Labels: slices.Repeat([]session.EntryID{"l"}, n%3), Missing: slices.Repeat([]session.EntryID{"m"}, n%2),
+		},
 	}
 }
 
@@ -233,7 +248,7 @@ func testContinue(t *testing.T, make Maker) {
 	}
 	known, _ := x.Catalogue().Log("s", "a")
 	var ids []uint32
-	if err := x.IDs(known, 1, func(h uint32) { ids = append(ids, h) }); err != nil {
+	if err := x.IDs(known, 1, func(_ int64, h uint32) { ids = append(ids, h) }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]uint32{2, 7}, ids); diff != "" {

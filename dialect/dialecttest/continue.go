@@ -1,0 +1,89 @@
+package dialecttest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// continues begins to read at each record behind the header. Entries, Problems and the numbers of branches must be those that
+// one finds who reads from the beginning, unless an id occurs on both sides: its second entry changes what the first one is.
+func (f *fixture) continues(t *testing.T) {
+	d, ok := f.d.(dialect.Continuer)
+	if !ok {
+		return
+	}
+	whole := session.NewBuilder(f.name, source(f.data))
+	dec := f.d.NewDecoder(whole)
+	all := records(f.data)
+	for _, r := range all {
+		dec.Decode(r)
+	}
+	if dec.Finish() != nil {
+		return
+	}
+	tree := whole.Finish()
+	h := tree.Header()
+	for k, r := range all {
+		if r.Line <= h.Line || h.Raw == nil {
+			continue
+		}
+		before, ok := whole.Before(r.Offset)
+		if !ok {
+			continue
+		}
+		there := func(id session.EntryID) bool {
+			e, ok := tree.Lookup(id)
+			return ok && e.Index < before.Entries
+		}
+		b := session.NewBuilder(f.name, source(f.data))
+		b.SetHeader(h)
+		b.Behind(before, there)
+		dec, ok := d.Continue(b)
+		if !ok {
+			return
+		}
+		for _, r := range all[k:] {
+			dec.Decode(r)
+		}
+		if err := dec.Finish(); err != nil {
+			t.Fatalf("from line %d: %v", r.Line, err)
+		}
+		rest := b.Finish()
+		if twice(tree, before.Entries) {
+			continue
+		}
+		want, got := behind(tree, before.Entries, whole.Problems(), whole.Labelled()), behind(rest, 0, b.Problems(), b.Labelled())
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("from line %d (-whole +continued):\n%s", r.Line, diff)
+		}
+	}
+}
+
+// twice says whether an id occurs before and behind the entry at n, or is missing before it and there behind it.
+func twice(t *session.Tree, n int) bool {
+	ids := map[session.EntryID]bool{}
+	for i := range n {
+		ids[t.At(i).ID], ids[t.At(i).NativeID] = true, true
+	}
+	for i := n; i < t.Len(); i++ {
+		if e := t.At(i); ids[e.ID] || e.NativeID != "" && ids[e.NativeID] {
+			return true
+		}
+	}
+	return false
+}
+
+// behind says what is known of the entries from the nth on, and of the whole log.
+func behind(t *session.Tree, n, problems int, labelled bool) []string {
+	list := []string{fmt.Sprintf("%d problems, %d branches, labels: %v", problems, t.Tips(), labelled)}
+	for i := n; i < t.Len(); i++ {
+		e := t.At(i)
+		list = append(list, fmt.Sprintf("%q below %q (%s) %v %v %q at %d+%d, old: %v", e.ID, e.Parent, e.NativeID, e.Kind, e.Role, e.Type,
+			e.Span.Offset, e.Span.Length, e.Migrated))
+	}
+	return list
+}

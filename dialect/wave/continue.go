@@ -1,0 +1,16 @@
+package wave
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Continuer = (*Dialect)(nil)
+
+// Continue implements dialect.Continuer: messages follow each other, and each says all about itself.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*decoder)
+	dec.header = true
+	dec.lines.Behind()
+	return dec, true
+}

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"slices"
+	"sort"
+)
+
+// Before is what is to be known of the entries before some place in a log, so that one who reads on from there finds what
+// one finds who reads all of it: how many branches there are, whether something is labelled, and what is wrong.
+type Before struct {
+	// Entries and Problems count them.
+	Entries, Problems int
+	// Ends are the ends of branches, in the order of the log: the last thing that was said, and then the labels and moves of
+	// the leaf below it. What is said below any of these goes on with that branch. Where entries follow each other without
+	// naming a parent there is one end, the last entry alone.
+	Ends [][]EntryID
+	// Labels are the entries that have a label, and Missing are the ids that an entry names as its parent or its target and
+	// that no entry has; both are sorted.
+	Labels, Missing []EntryID
+}
+
+// Behind says that the log is not read from its beginning. has is asked whether an entry before that place has an id that
+// is not found behind it: an entry whose parent it knows is no orphan. The answers of the tree are then about the whole log where they
+// are numbers (Tips), and about what was read otherwise.
+func (b *Builder) Behind(p Before, has func(EntryID) bool) {
+	b.t.before, b.has = &p, has
+}
+
+// Position is the number of entries in the log so far: those that it is read behind count, too.
+func (b *Builder) Position() int {
+	if b.t.before == nil {
+		return len(b.t.nodes)
+	}
+	return b.t.before.Entries + len(b.t.nodes)
+}
+
+// Before gives what is to be known of the entries that stand before the offset, which is where a record begins. It is called
+// behind Finish. ok is false where what follows can change what they mean: they name entries that stand behind them.
+func (b *Builder) Before(offset int64) (p Before, ok bool) {
+	t := b.t
+	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
+	inRow := false
+	for i := range t.links[:n] {
+		if t.links[i].parent >= int32(i) {
+			return p, false
+		}
+		inRow = inRow || t.nodes[i].flags&inOrder != 0
+	}
+	later := func(node int32, id EntryID) bool { return int(node) < n && int(t.ids.find(t.nodes, id)) >= n }
+	for _, l := range b.targets {
+		if later(l.node, l.id) {
+			return p, false
+		}
+	}
+	for _, m := range b.leafMoves {
+		if !m.none && later(m.after, m.to) {
+			return p, false
+		}
+	}
+	if t.before != nil {
+		p.Entries, p.Problems, p.Missing = t.before.Entries, t.before.Problems, slices.Clone(t.before.Missing)
+	}
+	p.Entries += n
+	for i := range t.problems {
+		if t.problems[i].Offset < offset {
+			p.Problems++
+		}
+	}
+	for _, m := range b.missing {
+		if int(m.node) < n {
+			p.Missing = append(p.Missing, m.id)
+		}
+	}
+	slices.Sort(p.Missing)
+	p.Missing, p.Labels, p.Ends = slices.Compact(p.Missing), b.labels(n), t.ends(n)
+	return p, !inRow || len(p.Ends) == 1 && len(p.Ends[0]) == 1
+}
+
+// Problems counts what is wrong with the log: what the tree lists, and what is wrong before that.
+func (b *Builder) Problems() int {
+	n := len(b.t.problems)
+	if b.t.before != nil {
+		n += b.t.before.Problems
+	}
+	return n
+}
+
+// Labelled says whether any entry of the log has a label.
+func (b *Builder) Labelled() bool { return len(b.labels(len(b.t.nodes))) > 0 }
+
+// labels gives the entries that have a label after the first n that were read.
+func (b *Builder) labels(n int) []EntryID {
+	var list []EntryID
+	if b.t.before != nil {
+		list = slices.Clone(b.t.before.Labels)
+	}
+	for _, l := range b.targets {
+		if int(l.node) >= n {
+			break
+		}
+		i, has := slices.BinarySearch(list, l.id)
+		switch {
+		case l.on && !has:
+			list = slices.Insert(list, i, l.id)
+		case !l.on && has:
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return list
+}
+
+// said tells what is said from what is about other entries: labels, and moves of the leaf.
+func (l link) said() bool { return l.kind != KindLabel && l.kind != KindLeaf }
+
+// tips counts the ends of branches among the first n entries, and says below which of them something was said.
+func (t *Tree) tips(n int) (tips int, below []bool) {
+	below = make([]bool, n)
+	for i := n - 1; i >= 0; i-- {
+		l := t.links[i]
+		if l.said() && !below[i] {
+			tips++
+		}
+		if p := int(l.parent); p >= 0 && p < n && (l.said() || below[i]) {
+			below[p] = true
+		}
+	}
+	return tips, below
+}
+
+// open gives the ends before those that were read, nil in the place of each that one of the first n entries goes on with.
+func (t *Tree) open(n int, below []bool) [][]EntryID {
+	if t.before == nil {
+		return nil
+	}
+	ends := slices.Clone(t.before.Ends)
+	for i := range n {
+		if l := t.links[i]; l.parent == orphaned && (l.said() || below[i]) {
+			if k := endOf(ends, t.orphans[int32(i)]); k >= 0 {
+				ends[k] = nil
+			}
+		}
+	}
+	return ends
+}
+
+// endOf finds the end that an entry belongs to, or gives -1.
+func endOf(ends [][]EntryID, id EntryID) int {
+	return slices.IndexFunc(ends, func(end []EntryID) bool { return slices.Contains(end, id) })
+}
+
+// ends gives the ends of branches after the first n entries. No parent stands behind its child.
+func (t *Tree) ends(n int) [][]EntryID {
+	_, below := t.tips(n)
+	ends := t.open(n, below)
+	of := make([]int, n) // the end that an entry belongs to, or -1
+	for i := range n {
+		l, id := t.links[i], t.nodes[i].id
+		of[i] = -1
+		switch {
+		case below[i]:
+		case l.said():
+			of[i] = len(ends)
+			ends = append(ends, []EntryID{id})
+		case l.parent >= 0:
+			of[i] = of[l.parent]
+		case l.parent == orphaned:
+			of[i] = endOf(ends, t.orphans[int32(i)])
+		}
+		if k := of[i]; k >= 0 && !l.said() {
+			ends[k] = append(slices.Clip(ends[k]), id)
+		}
+	}
+	return slices.DeleteFunc(ends, func(end []EntryID) bool { return end == nil })
+}

@@ -1,0 +1,469 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+)
+
+// A log of each family grows in all the ways that its agent knows, and in some that nobody meant, cut at any byte. What is
+// known of it must be what one knows who reads it for the first time: not only what lists show, but all that the index
+// keeps, what is needed to go on included.
+
+// growingFamily is how a family writes.
+type growingFamily struct {
+	name, path, header string
+	// line gives a record of a kind, "" for a kind that the family does not have.
+	line func(g *growing, kind string) string
+	// runs: the logs are those of runs, which only search reads.
+	runs bool
+	// roots are given to the store where the agent's place is not looked into by itself.
+	roots string
+}
+
+var growingFamilies = []growingFamily{
+	{name: "omp", path: ".omp/agent/sessions/-p/a.jsonl", header: fmt.Sprintf(header, "s1", ""), line: piLine},
+	{name: "omp with a title", path: ".omp/agent/sessions/-p/a.jsonl",
+		header: `{"type":"title","title":"a title slot                "}` + "\n" + fmt.Sprintf(header, "s1", ""), line: piLine},
+	{name: "pi", path: ".pi/agent/sessions/--p--/a.jsonl", header: fmt.Sprintf(header, "s1", ""), line: piLine},
+	{name: "operator", path: ".operator/sessions/a.jsonl", line: operatorLine,
+		header: `{"type":"session","version":3,"id":"o1","timestamp":1755000000.25,"cwd":"/p"}` + "\n"},
+	{name: "operator-doc", path: ".operator/profiles/default/sessions/a.jsonl", line: operatorLine,
+		header: `{"type":"session_header","id":"o1","timestamp":"2025-08-12T12:00:00Z","cwd":"/p"}` + "\n"},
+	{name: "wave", path: ".wave/projects/p/0f8fad5b-d9cb-469f-a165-70867728950e.jsonl", line: waveLine,
+		header: `{"type":"metadata","workdir":"/p","createdAt":"2026-03-01T08:00:00.000Z"}` + "\n"},
+	{name: "wave-doc", path: ".wave/projects/-q/1efaa2b0-1111-6222-8333-444455556666.jsonl", line: waveLine,
+		header: `{"role":"user","blocks":[{"type":"text","content":"the first words"}],"timestamp":"2026-03-01T08:00:00.000Z"}` + "\n"},
+	{name: "codelia", path: ".codelia/sessions/2026/04/01/a0a0a014-0000-4000-8000-000000000014.jsonl", line: codeliaLine, runs: true,
+		header: codeliaHeader},
+	{name: "codelia as sessions", path: ".codelia/sessions/2026/04/01/a0a0a014-0000-4000-8000-000000000014.jsonl", line: codeliaLine,
+		header: codeliaHeader, roots: ".codelia"},
+}
+
+const codeliaHeader = `{"type":"header","schema_version":1,"run_id":"a0a0a014-0000-4000-8000-000000000014","started_at":"2026-04-01T23:59:58.000Z"}` + "\n"
+
+// What is appended. The wild kinds are damage, or change what older entries mean.
+var (
+	plainKinds = []string{"user", "assistant", "assistant", "assistant", "tool", "branch", "label", "unlabel", "name", "unname",
+		"compaction", "opaque", "silent", "blob", "leaf", "labelled"}
+	wildKinds = []string{"root", "orphan", "found", "again", "no id", "garbage", "glued", "nul", "header", "blank", "crlf", "made", "forward",
+		"label nowhere", "odd"}
+)
+
+// growing is a log in the making.
+type growing struct {
+	r      *rand.Rand
+	family *growingFamily
+	text   string
+	ids    []string
+	lost   []string // named, and not there
+	labels []string
+	n      int
+	parent string // of the next entry
+}
+
+func (g *growing) words() string {
+	var b strings.Builder
+	for range 20 + g.r.IntN(400) {
+		fmt.Fprintf(&b, "word%d ", g.r.IntN(5000))
+	}
+	return b.String()
+}
+
+func (g *growing) some(list []string) string {
+	if len(list) == 0 {
+		return "nobody"
+	}
+	// Mostly one of the last: an agent goes back some steps.
+	if g.r.IntN(4) > 0 {
+		list = list[max(0, len(list)-10):]
+	}
+	return list[g.r.IntN(len(list))]
+}
+
+// next gives the id and the parent of an entry of a kind.
+func (g *growing) next(kind string) (id, parent string) {
+	g.n++
+	id, parent = fmt.Sprintf("e%07d", g.n), g.parent
+	switch kind {
+	case "branch":
+		parent = g.some(g.ids)
+	case "root":
+		parent = ""
+	case "orphan":
+		parent = fmt.Sprintf("lost%d", g.n)
+		g.lost = append(g.lost, parent)
+	case "forward":
+		parent = fmt.Sprintf("e%07d", g.n+1+g.r.IntN(3))
+	case "found":
+		id = g.some(g.lost)
+	case "again":
+		id = g.some(g.ids)
+	case "made": // an id as we make them up
+		id = fmt.Sprintf("%08x", g.r.Uint32())
+	}
+	g.parent = id
+	g.ids = append(g.ids, id)
+	return id, parent
+}
+
+// append gives what is to be appended for a kind.
+func (g *growing) append(kind string) string {
+	switch kind {
+	case "garbage":
+		return "no record {\n"
+	case "nul":
+		return "\x00\x00\x00\n"
+	case "blank":
+		return "\n  \n"
+	case "header":
+		return g.family.header
+	case "crlf":
+		return strings.TrimSuffix(g.family.line(g, "user"), "\n") + "\r\n"
+	case "glued":
+		return strings.ReplaceAll(g.family.line(g, "silent")+g.family.line(g, "user"), "\n", "") + "\n"
+	}
+	if line := g.family.line(g, kind); line != "" {
+		return line
+	}
+	return g.family.line(g, "assistant")
+}
+
+func quoteOrNull(s string) string {
+	if s == "" {
+		return "null"
+	}
+	return `"` + s + `"`
+}
+
+func piLine(g *growing, kind string) string {
+	id, parent := g.next(kind)
+	front := fmt.Sprintf(`"id":"%s","parentId":%s,"timestamp":"2026-05-01T10:%02d:00.000Z"`, id, quoteOrNull(parent), g.n%60)
+	switch kind {
+	case "no id":
+		front = fmt.Sprintf(`"parentId":%s,"timestamp":"2026-05-01T10:00:00.000Z"`, quoteOrNull(parent))
+		g.ids, g.parent = g.ids[:len(g.ids)-1], parent
+	case "name":
+		return fmt.Sprintf(`{"type":"session_info",%s,"name":"called %d"}`+"\n", front, g.n)
+	case "unname":
+		return fmt.Sprintf(`{"type":"session_info",%s,"name":""}`+"\n", front)
+	case "label", "label nowhere":
+		target := g.some(g.ids)
+		if kind != "label" {
+			target = "nowhere"
+		}
+		g.labels = append(g.labels, target)
+		return fmt.Sprintf(`{"type":"label",%s,"targetId":"%s","label":"here %d"}`+"\n", front, target, g.n)
+	case "unlabel":
+		return fmt.Sprintf(`{"type":"label",%s,"targetId":"%s"}`+"\n", front, g.some(append(slices.Clone(g.labels), g.ids[0])))
+	case "labelled": // the conversation goes on below a label
+		return fmt.Sprintf(`{"type":"label",%s,"targetId":"%s","label":"on"}`+"\n", front, id) + piLine(g, "user")
+	case "compaction":
+		return fmt.Sprintf(`{"type":"compaction",%s,"summary":"%s","shortSummary":"short %d","firstKeptEntryId":"%s"}`+"\n",
+			front, g.words(), g.n, g.some(g.ids))
+	case "opaque":
+		return fmt.Sprintf(`{"type":"sighting",%s,"of":"%s","below":"%s"}`+"\n", front, g.words(), parent)
+	case "silent":
+		return fmt.Sprintf(`{"type":"thinking_level_change",%s,"thinkingLevel":"high"}`+"\n", front)
+	case "leaf":
+		return ""
+	case "odd":
+		return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"user","content":12}}`+"\n", front)
+	case "blob":
+		return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"user","content":[{"type":"image","data":"blob:sha256:%064x","mimeType":"image/png"}]}}`+"\n", front, g.n)
+	case "tool":
+		return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{"type":"text","text":"%s"}]}}`+"\n", front, g.words())
+	case "assistant":
+		return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"assistant","provider":"p","model":"m%d","content":[{"type":"text","text":"%s"}],`+
+			`"usage":{"input":%d,"output":2,"cost":{"total":0.1%d}}}}`+"\n", front, g.r.IntN(1+g.n/20), g.words(), g.n, g.n)
+	}
+	return fmt.Sprintf(`{"type":"message",%s,"message":{"role":"user","content":"%s"}}`+"\n", front, g.words())
+}
+
+func operatorLine(g *growing, kind string) string {
+	id, parent := g.next(kind)
+	front := fmt.Sprintf(`"id":"%s","timestamp":%d.25`, id, 1755000000+g.n)
+	if parent != "" {
+		front += fmt.Sprintf(`,"parent_id":"%s"`, parent)
+	}
+	role := "user"
+	switch kind {
+	case "no id":
+		front = fmt.Sprintf(`"timestamp":%d.25,"parent_id":"%s"`, 1755000000+g.n, parent)
+		g.ids, g.parent = g.ids[:len(g.ids)-1], parent
+	case "name":
+		return fmt.Sprintf(`{%s,"type":"session_info","name":"called %d"}`+"\n", front, g.n)
+	case "unname":
+		return fmt.Sprintf(`{%s,"type":"session_info","name":""}`+"\n", front)
+	case "label", "label nowhere":
+		target := g.some(g.ids)
+		if kind != "label" {
+			target = "nowhere"
+		}
+		g.labels = append(g.labels, target)
+		return fmt.Sprintf(`{%s,"type":"label","label":"here %d","target_id":"%s"}`+"\n", front, g.n, target)
+	case "unlabel":
+		return fmt.Sprintf(`{%s,"type":"label","label":null,"target_id":"%s"}`+"\n", front, g.some(append(slices.Clone(g.labels), g.ids[0])))
+	case "leaf":
+		return fmt.Sprintf(`{%s,"type":"leaf","target_id":"%s"}`+"\n", front, g.some(g.ids)) + operatorLine(g, "branch")
+	case "compaction":
+		return fmt.Sprintf(`{%s,"type":"compaction","summary":"%s","first_kept_entry_id":"%s","tokens_before":5,"from_hook":false}`+"\n",
+			front, g.words(), g.some(g.ids))
+	case "opaque":
+		return fmt.Sprintf(`{%s,"type":"otter_sighting","where":"%s","below":"%s"}`+"\n", front, g.words(), parent)
+	case "silent":
+		return fmt.Sprintf(`{%s,"type":"thinking_level_change","thinking_level":"high"}`+"\n", front)
+	case "assistant":
+		role = "assistant"
+	}
+	return fmt.Sprintf(`{%s,"type":"message","message":{"contents":[{"type":"text","content":"%s"}],"id":"m%d","timestamp":1755000000.75,"role":"%s",`+
+		`"model":{"provider_id":"p","model_id":"m%d"},"usage":{"input_tokens":%d,"output_tokens":3,"cost":{"total":0.1%d}}}}`+"\n",
+		front, g.words(), g.n, role, g.r.IntN(1+g.n/20), g.n, g.n)
+}
+
+func waveLine(g *growing, kind string) string {
+	id, _ := g.next(kind)
+	front := fmt.Sprintf(`"timestamp":"2026-03-01T08:%02d:01.000Z","id":"%s"`, g.n%60, id)
+	switch kind {
+	case "no id":
+		front = fmt.Sprintf(`"timestamp":"2026-03-01T08:%02d:01.000Z"`, g.n%60)
+		g.ids = g.ids[:len(g.ids)-1]
+	case "compaction": // what is kept stands behind it again
+		text := fmt.Sprintf(`{%s,"role":"assistant","blocks":[{"type":"compact","content":"%s"}]}`+"\n", front, g.words())
+		for _, kept := range g.ids[max(0, len(g.ids)-1-g.r.IntN(4)) : len(g.ids)-1] {
+			if !strings.Contains(text, `"`+kept+`"`) {
+				text += fmt.Sprintf(`{"timestamp":"2026-03-01T08:00:01.000Z","id":"%s","role":"user","blocks":[{"type":"text","content":"kept %s"}]}`+"\n", kept, kept)
+			}
+		}
+		return text
+	case "opaque":
+		return fmt.Sprintf(`{"type":"sighting",%s,"of":"%s"}`+"\n", front, g.words())
+	case "silent":
+		return fmt.Sprintf(`{%s,"role":"assistant","blocks":[]}`+"\n", front)
+	case "odd":
+		return fmt.Sprintf(`{%s,"role":"nobody","blocks":[{"type":"text","content":7}]}`+"\n", front)
+	case "tool":
+		return fmt.Sprintf(`{%s,"role":"assistant","blocks":[{"type":"tool","id":"t%d","name":"Read","parameters":"{\"path\":\"a\"}","result":"%s","stage":"end"}]}`+"\n", front, g.n, g.words())
+	case "assistant":
+		return fmt.Sprintf(`{%s,"role":"assistant","blocks":[{"type":"text","content":"%s"}],"usage":{"prompt_tokens":%d,"completion_tokens":2,"total_tokens":%d,"model":"m%d"}}`+"\n",
+			front, g.words(), g.n, g.n+2, g.r.IntN(1+g.n/20))
+	}
+	return fmt.Sprintf(`{%s,"role":"user","blocks":[{"type":"text","content":"%s"}]}`+"\n", front, g.words())
+}
+
+func codeliaLine(g *growing, kind string) string {
+	g.next(kind)
+	front := fmt.Sprintf(`"run_id":"a0a0a014-0000-4000-8000-000000000014","ts":"2026-04-01T23:59:58.%03dZ"`, g.n%1000)
+	switch kind {
+	case "user":
+		return fmt.Sprintf(`{"type":"run.start",%s,"input":{"type":"text","text":"%s"}}`+"\n", front, g.words())
+	case "silent":
+		return fmt.Sprintf(`{"type":"run.status",%s,"status":"running"}`+"\n", front)
+	case "tool":
+		return fmt.Sprintf(`{"type":"tool.output",%s,"tool":"read","tool_call_id":"c","result":"%s"}`+"\n", front, g.words())
+	case "opaque":
+		return fmt.Sprintf(`{"type":"sighting",%s,"of":"%s"}`+"\n", front, g.words())
+	case "odd":
+		return fmt.Sprintf(`{"type":"llm.response",%s,"output":7}`+"\n", front)
+	}
+	return fmt.Sprintf(`{"type":"llm.response",%s,"seq":%d,"output":{"messages":[{"role":"assistant","content":"%s"}],"usage":{"model":"m-%d","input_tokens":5,"output_tokens":5,"total_tokens":10}}}`+"\n",
+		front, g.n, g.words(), g.r.IntN(1+g.n/20))
+}
+
+// everything says all that an index knows.
+func everything(t *testing.T, x *index.Index) []string {
+	t.Helper()
+	var list []string
+	for _, src := range x.Catalogue().Sources {
+		for i := range src.Logs {
+			l := &src.Logs[i]
+			line := fmt.Sprintf("%s %d\n  %+v\n  %+v", l.Name, l.Stamp.Size, l.Summary, l.Resume)
+			if x.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) { line += fmt.Sprintf("\n  %d-%d %x", c.From, c.To, hashID(c.Sig)) }) != nil {
+				t.Fatalf("%s: its signatures are lost", l.Name)
+			}
+			if err := x.IDs(l, l.ChunkCount(), func(from int64, hash uint32) { line += fmt.Sprintf("\n  %d %08x", from, hash) }); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// growingDesk is a machine with one log that grows.
+type growingDesk struct {
+	*machine
+	growing
+	s    *Store
+	anew int // how often s read the whole log
+}
+
+// passes counts how often a log is read from its beginning to its end.
+type passes struct {
+	backend.Backend
+	n *int
+}
+
+func (p *passes) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	return func(yield func(backend.Record, error) bool) {
+		for r, err := range p.Backend.Read(ctx, at, offset) {
+			if offset == 0 && err == nil && r.End == at.Size {
+				*p.n++
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p *passes) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	return p.Backend.(backend.Opener).Open(ctx, at)
+}
+
+func newGrowingDesk(t *testing.T, f *growingFamily, seed uint64) *growingDesk {
+	d := &growingDesk{machine: newMachine(t), growing: growing{family: f, r: rand.New(rand.NewPCG(seed, 11))}}
+	d.s = d.store(nil)
+	open := d.s.opt.OpenDir
+	d.s.opt.OpenDir = func(dir string) (backend.Backend, error) {
+		b, err := open(dir)
+		return &passes{b, &d.anew}, err
+	}
+	return d
+}
+
+func (d *growingDesk) store(x *index.Index) *Store {
+	s := d.machine.store(x)
+	if d.family.roots != "" {
+		s.opt.Roots = []string{filepath.Join(d.home, d.family.roots)}
+	}
+	return s
+}
+
+// update brings the index of a store up to date and says all that it knows.
+func (d *growingDesk) update(s *Store) []string {
+	d.t.Helper()
+	var err error
+	if d.family.runs {
+		_, err = s.Search(context.Background(), "nothingofthiskind", SearchOptions{Problem: func(err error) { d.t.Error(err) }})
+	} else {
+		_, err = s.Catalogue(context.Background(), RefreshOptions{Problem: func(err error) { d.t.Error(err) }})
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return everything(d.t, s.opt.Index)
+}
+
+// put writes the log, brings the index up to date and says whether the log was read anew for that.
+func (d *growingDesk) put(text, what string) (anew bool) {
+	d.t.Helper()
+	path := filepath.Join(d.home, filepath.FromSlash(d.family.path))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	if strings.HasPrefix(text, d.text) && d.text != "" {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if _, err := f.WriteString(text[len(d.text):]); err != nil {
+			d.t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			d.t.Fatal(err)
+		}
+	} else if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	d.text = text
+	d.touch(path)
+	want := d.update(d.store(nil))
+	before := d.anew
+	got := d.update(d.s)
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.t.Fatalf("after %s, at %d bytes (-anew +up to date):\n%s", what, len(text), diff)
+	}
+	if len(want) != 1 {
+		d.t.Fatalf("%d logs are known", len(want))
+	}
+	return d.anew > before
+}
+
+// begin writes the first entries.
+func (d *growingDesk) begin() {
+	text := d.text
+	if text == "" {
+		text = d.family.header
+	}
+	d.text = ""
+	for len(text) < 200_000 {
+		text += d.append("assistant")
+	}
+	d.put(text, "the beginning")
+}
+
+// TestGrown: a log that grew is known as if it had been read anew, however it grew, and is not read anew unless it must be.
+func TestGrown(t *testing.T) {
+	seeds := uint64(2)
+	if os.Getenv("TREELINE_SOAK") != "" {
+		seeds = 50
+	}
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := newGrowingDesk(t, f, seeds)
+			d.begin()
+			for range 40 {
+				d.step(plainKinds, func(what string, anew bool) {
+					if anew {
+						t.Errorf("after %s the log was read anew, at %d bytes", what, len(d.text))
+					}
+				})
+			}
+			anew, steps := 0, 0
+			kinds := slices.Concat(plainKinds, plainKinds, wildKinds)
+			for seed := range seeds {
+				d := newGrowingDesk(t, f, seed)
+				d.begin()
+				for range 20 {
+					d.step(kinds, func(_ string, was bool) {
+						steps++
+						if was {
+							anew++
+						}
+					})
+				}
+			}
+			t.Logf("%d of %d wild steps were read anew", anew, steps)
+		})
+	}
+}
+
+// step appends something, at once or in two pieces.
+func (d *growingDesk) step(kinds []string, told func(what string, anew bool)) {
+	d.t.Helper()
+	more, what := "", ""
+	for range 1 + d.r.IntN(2) {
+		kind := kinds[d.r.IntN(len(kinds))]
+		more += d.append(kind)
+		what += kind + ", "
+	}
+	text := d.text
+	if d.r.IntN(2) == 0 {
+		cut := d.r.IntN(len(more)-1) + 1
+		told(what, d.put(text+more[:cut], what+"cut off"))
+	}
+	told(what, d.put(text+more, what))
+}

@@ -79,7 +79,8 @@ type Options struct {
 	WorkDir string
 	// Getenv looks up environment variables; nil is that of the process.
 	Getenv func(string) string
-	// Roots, if set, are looked at instead of the agents' own folders.
+	// Roots, if set, are looked at instead of the agents' own folders. What is found out about folders that are no agent's, nor
+	// in the user's settings, is kept only in a Cache that is named here: the usual one is for what everybody looks at.
 	Roots []string
 	// State is our own folder, for the trash and for what gc must know; "" is $XDG_STATE_HOME/treeline, or
 	// ~/.local/state/treeline.
@@ -110,6 +111,7 @@ func New(opt Options) (*Store, error) {
 		Roots:         opt.Roots,
 		State:         opt.State,
 	}
+	shared := opt.Cache == ""
 	if !opt.NoConfig {
 		config, err := ReadConfig(ConfigPath(env.Home, env.Getenv), env.Home)
 		if err != nil {
@@ -132,7 +134,12 @@ func New(opt Options) (*Store, error) {
 		o.WriteDir = writeDir
 		o.WriteBlobs = func(dir string) blob.Store { return blob.NewDir(dir) }
 	}
-	return store.New(o), nil
+	s := store.New(o)
+	if len(opt.Roots) > 0 && shared && !s.Familiar() {
+		o.Index = nil
+		s = store.New(o)
+	}
+	return s, nil
 }
 
 // StateDir is where programs keep what is neither settings nor cache. A relative path in the variable does not count.

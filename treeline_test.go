@@ -120,6 +120,52 @@ func TestRepairsAreTold(t *testing.T) {
 	}
 }
 
+// What is found out about a folder that nobody else looks at is kept only where the caller says so; about an agent's own
+// folder it is kept with all else.
+func TestRootsAreKept(t *testing.T) {
+	const line = `{"type":"session","version":3,"id":"a1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/p","title":"T"}` + "\n"
+	home, mine := t.TempDir(), t.TempDir()
+	usual := filepath.Join(home, ".cache", "treeline")
+	for _, tt := range []struct {
+		name, root, cache, kept string // kept is where the catalogue is in the end
+	}{
+		{"a folder", "backup", "", ""},
+		{"a folder, and a cache of one's own", "backup", mine, mine},
+		{"an agent's", ".omp/agent", "", usual},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(home, tt.root, "sessions", "-p", "a.jsonl")
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := treeline.New(treeline.Options{
+				Home: home, Getenv: func(string) string { return "" }, Roots: []string{filepath.Join(home, tt.root)}, Cache: tt.cache,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := s.Catalogue(t.Context(), store.RefreshOptions{})
+			if err != nil || len(rows) != 1 {
+				t.Fatalf("%v, %v", rows, err)
+			}
+			for _, dir := range []string{usual, mine} {
+				_, err := os.Stat(filepath.Join(dir, "catalogue"))
+				if want := dir == tt.kept; (err == nil) != want {
+					t.Errorf("a catalogue in %s: %v, want %t", dir, err, want)
+				}
+			}
+			if tt.kept != "" {
+				if err := os.RemoveAll(tt.kept); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // A store that only reads does not write, whatever it is asked.
 func TestReadOnly(t *testing.T) {
 	home := machine(t)

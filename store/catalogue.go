@@ -62,9 +62,7 @@ func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, 
 		}
 		list, todo = append(list, c), append(todo, more...)
 	}
-	if len(s.opt.Roots) == 0 {
-		s.prune(ctx, known, list)
-	}
+	s.prune(ctx, known, list)
 	err := s.readAll(ctx, list, todo, opt)
 	if commitErr := s.opt.Index.Commit(context.WithoutCancel(ctx)); err == nil {
 		err = commitErr

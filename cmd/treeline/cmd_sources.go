@@ -23,7 +23,8 @@ func (a *app) sourcesCommand() *cobra.Command {
 			"or where the environment puts them, and those that the settings add:\n\n" +
 			"  # ~/.config/treeline/config.toml\n  [[root]]\n  path = \"~/backup/omp\"\n  dialect = \"omp\"   # optional\n\n" +
 			"What the sessions in a place are is found out from them; the settings need to say it only for those that do not say it\n" +
-			"themselves. Places that do not exist, and values of an agent's format that have no sessions beside others in the same\n" +
+			"themselves. A name that ends in -doc is the format as the agent's document has it, where the program writes another.\n" +
+			"Places that do not exist, and values of an agent's format that have no sessions beside others in the same\n" +
 			"folder, are shown with --all.",
 		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].root'",
 		Args:    args(),

@@ -39,7 +39,7 @@ soak:
 	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
 # The real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB; -installed DIR keeps them), beside this library on
-# the same files: random trees, lists and recent sessions of random folders.
+# the same files: random trees, lists and recent sessions of random folders, prompt histories.
 interop:
 	go run ./internal/interop
 

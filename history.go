@@ -95,7 +95,7 @@ func OpenHistory(ctx context.Context, opt HistoryOptions) (*History, error) {
 		if opt.ReadOnly {
 			return history.OpenReader(ctx, p.db, history.Options{})
 		}
-		return history.Open(ctx, p.db, history.Options{})
+		return history.Open(ctx, p.db, history.Options{Guest: !p.own})
 	}
 	h, err := open()
 	if !errors.Is(err, ErrHistoryDamaged) || !p.own {

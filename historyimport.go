@@ -59,7 +59,7 @@ func importHistory(ctx context.Context, opt HistoryOptions, p historyPlaces) (Hi
 	if i.store, err = opt.sessions(); err != nil {
 		return i.report, err
 	}
-	if i.history, err = history.Open(ctx, p.db, history.Options{}); err != nil {
+	if i.history, err = history.Open(ctx, p.db, history.Options{Guest: !p.own}); err != nil {
 		return i.report, err
 	}
 	if i.places, err = i.openPlaces(ctx); err == nil {

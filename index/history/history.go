@@ -17,7 +17,7 @@
 // # What survives
 //
 // Add only queues. What Flush or Close acknowledged survives the end of the process; SQLite syncs it with the next
-// checkpoint, which Close makes where nobody else has the database open.
+// checkpoint, which Close makes where nobody else has the database open, and in an agent's (Guest) always.
 package history
 
 import (
@@ -51,6 +51,9 @@ type Options struct {
 	Clock func() time.Time
 	// Busy is how long to wait for others who write; 0 is five seconds, as the program waits.
 	Busy time.Duration
+	// Guest says that the database is an agent's, which may open it at any moment and does not wait then: Close does not
+	// lock it, and leaves the journal beside it as the agent does when it ends.
+	Guest bool
 }
 
 func (o *Options) fill() {
@@ -110,6 +113,9 @@ func Open(ctx context.Context, path string, opt Options) (*History, error) {
 	h := &History{path: path, opt: opt, db: db}
 	if err := h.prepare(ctx); err != nil {
 		return nil, errors.Join(h.explain(err), db.Close())
+	}
+	if opt.Guest { // not before it is known to be a history: nothing is left beside anything else
+		db.KeepLog()
 	}
 	h.queue = newQueue(h.write)
 	return h, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -384,5 +385,34 @@ func TestImport(t *testing.T) {
 	}
 	if err := h.Check(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGuest: in an agent's database what was added is there for everybody, and the journal stays as the agent leaves it.
+func TestGuest(t *testing.T) {
+	path := newPath(t)
+	for i, prompt := range []string{"one", "two", "three"} {
+		h, err := Open(t.Context(), path, Options{Clock: seconds, Guest: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, h, prompt)
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+			t.Errorf("the journal: %v, %v", info, err)
+		}
+		r, err := OpenReader(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := r.Recent(t.Context(), 9)
+		if err != nil || len(list) != i+1 || list[0].Text != prompt {
+			t.Errorf("%v, %v", list, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

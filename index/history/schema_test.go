@@ -147,8 +147,10 @@ func TestNotHistory(t *testing.T) {
 			do(t, db, schema)
 			db.Close()
 			before := listing(t, dir)
-			if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrNotHistory) {
-				t.Errorf("open: %v", err)
+			for _, guest := range []bool{false, true} {
+				if _, err := Open(t.Context(), path, Options{Guest: guest}); !errors.Is(err, ErrNotHistory) {
+					t.Errorf("open: %v", err)
+				}
 			}
 			if _, err := OpenReader(t.Context(), path, Options{}); !errors.Is(err, ErrNotHistory) {
 				t.Errorf("read: %v", err)

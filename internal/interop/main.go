@@ -1,9 +1,10 @@
 // Command interop proves that this library and the real agents understand each other's files. It installs the agents'
-// packages from npm in a temporary folder and makes two comparisons:
+// packages from npm in a temporary folder and makes three comparisons:
 //
 //   - trees: random trees to which pi 0.73 and this library append by turns; leaf, entries, labels, name and context.
 //   - lists: random folders of sessions, whole and damaged; what pi 1.5 and oh-my-pi 13 list, call recent and would go on with,
 //     beside the answers of the same methods of `treeline rpc`.
+//   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and at once.
 //
 // oh-my-pi runs on bun, which comes from npm too.
 //
@@ -27,10 +28,10 @@ import (
 
 // options are the flags.
 type options struct {
-	trees, folders  int
-	seed            uint64
-	installed, only string
-	work            string // a temporary folder
+	trees, folders, queries int
+	seed                    uint64
+	installed, only         string
+	work                    string // a temporary folder
 }
 
 // comparisons are what is done, in order.
@@ -40,15 +41,17 @@ var comparisons = []struct {
 }{
 	{"trees", compareTrees},
 	{"lists", compareLists},
+	{"history", compareHistory},
 }
 
 func main() {
 	var opt options
 	flag.IntVar(&opt.trees, "trees", 150, "how many random `trees` are written")
 	flag.IntVar(&opt.folders, "folders", 20, "how many random `folders` are listed, for each agent")
+	flag.IntVar(&opt.queries, "queries", 300, "how many random `queries` are asked of a history")
 	flag.Uint64Var(&opt.seed, "seed", 1, "the `seed` of the first tree and folder")
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` in which the packages are kept, and installed where they are not")
-	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees or lists")
+	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists or history")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

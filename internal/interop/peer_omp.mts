@@ -1,14 +1,20 @@
-// How oh-my-pi lists sessions: one JSON command per line on stdin, one JSON answer per line on stdout.
+// How oh-my-pi lists sessions and keeps prompts: one JSON command per line on stdin, one JSON answer per line on stdout.
 //   {"op":"dir","cwd":…}                where it keeps the sessions of a directory
 //   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir being a folder of one's own
 //   {"op":"listAll"}                    those of all directories
 //   {"op":"recent","dir":…,"limit":…}   the newest of a folder
 //   {"op":"mostRecent","dir":…}         the newest one
 //   {"op":"continue","cwd":…,"dir":…}   the file that it would go on with, null for a new session
+//   {"op":"history","path":…}           opens a history.db; a process has one
+//   {"op":"add","prompts":[…],"cwd":…}  adds prompts, one after the other, and waits until they are written
+//   {"op":"search","query":…,"limit":…} {"op":"recentPrompts","limit":…}
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { HistoryStorage } from "@oh-my-pi/pi-coding-agent/session/history-storage";
 import { findMostRecentSession, getRecentSessions, SessionManager } from "@oh-my-pi/pi-coding-agent/session/session-manager";
 
+let history: HistoryStorage;
+const settled = () => new Promise((done) => setImmediate(() => setImmediate(done)));
 const answers: Record<string, (given: any) => unknown> = {
 	dir: ({ cwd }) => SessionManager.getDefaultSessionDir(cwd),
 	list: ({ cwd, dir }) => SessionManager.list(cwd, dir),
@@ -20,6 +26,19 @@ const answers: Record<string, (given: any) => unknown> = {
 		const file = (await SessionManager.continueRecent(cwd, dir)).getSessionFile();
 		return file && existsSync(file) ? file : null;
 	},
+	history: ({ path }) => {
+		history = HistoryStorage.open(path);
+		return null;
+	},
+	add: async ({ prompts, cwd }) => {
+		for (const prompt of prompts) {
+			history.add(prompt, cwd);
+			await settled();
+		}
+		return null;
+	},
+	search: ({ query, limit }) => history.search(query, limit),
+	recentPrompts: ({ limit }) => history.getRecent(limit),
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -22,6 +22,8 @@ import (
 	"sync"
 	"time"
 
+	"modernc.org/sqlite"
+
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
@@ -45,6 +47,8 @@ type DB struct {
 	// Kind is what it stands on.
 	Kind Kind
 
+	keepLog bool // see KeepLog
+
 	once   sync.Once
 	done   func() error // after the database is closed; nil: nothing
 	closed error
@@ -54,12 +58,41 @@ type DB struct {
 // call returns the same.
 func (d *DB) Close() error {
 	d.once.Do(func() {
+		if d.keepLog {
+			d.settle()
+		}
 		d.closed = d.DB.Close()
 		if d.done != nil {
 			d.closed = errors.Join(d.closed, d.done())
 		}
 	})
 	return d.closed
+}
+
+// KeepLog has Close leave the write-ahead log beside the database, as a program does that just ends. Whoever closes a database
+// last otherwise locks everybody out while the log is moved into it, synced and deleted, and some programs do not wait when
+// they open one.
+func (d *DB) KeepLog() { d.keepLog = true }
+
+// settle moves the log into the database while others go on, and has SQLite keep the file. That it cannot is no reason to
+// fail: the log is whole, and SQLite does on closing what it always does.
+func (d *DB) settle() {
+	ctx := context.Background()
+	d.SetMaxIdleConns(1) // the others are closed: what follows is for one connection
+	d.SetMaxOpenConns(1)
+	c, err := d.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_, _ = c.ExecContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`)
+	_ = c.Raw(func(conn any) error {
+		if f, ok := conn.(sqlite.FileControl); ok {
+			_, err := f.FileControlPersistWAL("main", 1)
+			return err
+		}
+		return nil
+	})
 }
 
 // Writing says how a database is written.

@@ -282,6 +282,45 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// With KeepLog the log stays when the database is closed, and all of it is in the database already.
+func TestKeepLog(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.db")
+	db, err := Write(durable.OS{}, path, Writing{Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.UseWAL(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	do(t, db.DB, `CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('first'), ('second')`)
+	if err := db.Transact(t.Context(), func(*sql.Tx) error { return db.QueryRow(`SELECT 1`).Err() }); err != nil {
+		t.Fatal(err) // both connections are in use
+	}
+	db.KeepLog()
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files(t, dir)["a.db-wal"].Size == 0 {
+		t.Error("the log is gone")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := filepath.Join(t.TempDir(), "b.db")
+	if err := os.WriteFile(alone, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{alone, path} {
+		if n := count(t, read(t, p, Reading{})); n != 2 {
+			t.Errorf("%s: %d rows", p, n)
+		}
+	}
+}
+
 // Share reads what others write, and refuses to write itself. Schemas are not trusted anywhere.
 func TestShare(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")

@@ -80,6 +80,12 @@ func TestThisMachine(t *testing.T) {
 	if memory.Path() != "" {
 		t.Errorf("it lies at %s", memory.Path())
 	}
+	for c, err := range treeline.Watch(ctx, treeline.WatchOptions{}) {
+		if err != nil || c.Kind != treeline.ChangeStart || c.Sessions != 2 { // the first one and the fork
+			t.Errorf("watching begins with %+v, %v", c, err)
+		}
+		break
+	}
 }
 
 // What the backend mends is told, in words that people understand.

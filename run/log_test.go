@@ -130,9 +130,12 @@ func TestCutAtEveryByte(t *testing.T) {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
 		want := 0
-		for _, r := range whole.Records() {
+		for i, r := range whole.Records() {
 			if r.Offset+r.Length <= int64(n) {
 				want++
+			}
+			if whole.At(i).Offset != r.Offset {
+				t.Fatalf("record %d is the one at %d, and the one at %d", i, r.Offset, whole.At(i).Offset)
 			}
 		}
 		if l.Len() != want {

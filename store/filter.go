@@ -55,7 +55,7 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 			return nil, err
 		}
 	}
-	model, title := Pattern(f.Model, true), Pattern(f.Title, false)
+	model, title := wildcard(f.Model, true), wildcard(f.Title, false)
 	return slices.DeleteFunc(rows, func(r Row) bool {
 		when := r.When()
 		switch {
@@ -117,9 +117,9 @@ func (s *Store) withRuns(ctx context.Context) (map[session.ID]bool, error) {
 	return with, nil
 }
 
-// Pattern makes an expression of a pattern with * and ?, nil of an empty one. With part set one that has neither need only
+// wildcard makes an expression of a pattern with * and ?, nil of an empty one. With part set one that has neither need only
 // occur.
-func Pattern(pattern string, part bool) *regexp.Regexp {
+func wildcard(pattern string, part bool) *regexp.Regexp {
 	if pattern == "" {
 		return nil
 	}

@@ -133,8 +133,8 @@ func TestRecordRun(t *testing.T) {
 	}
 	defer open.Close()
 	report, err := run.Audit(open.Log)
-	if err != nil || report.Faults() > 0 {
-		t.Errorf("%+v, %v", report, err)
+	if err != nil || report.Faults() > 0 || open.Path() != path {
+		t.Errorf("%s: %+v, %v", open.Path(), report, err)
 	}
 }
 

@@ -153,9 +153,6 @@ func New(root string, options Options) (*Backend, error) {
 	}, nil
 }
 
-// Root returns the absolute path of the folder.
-func (b *Backend) Root() string { return b.root }
-
 // Path returns the path of the file that a log of that name is or would be; ErrName where there can be none.
 func (b *Backend) Path(name string) (string, error) {
 	if err := backend.CheckName(name); err != nil {

@@ -12,17 +12,17 @@ import (
 
 // Resume implements store.Resumer.
 func (c *Companion) Resume(s store.State, now store.Environment) ([]session.Raw, error) {
-	return Resume(s, now), nil
+	return resume(s, now), nil
 }
 
 // Resume implements store.Resumer.
 func (d *Document) Resume(s store.State, now store.Environment) ([]session.Raw, error) {
-	return Resume(s, now), nil
+	return resume(s, now), nil
 }
 
-// Resume gives what the model sees first when a session goes on: Healed, and before it, where working directory or root
+// resume gives what the model sees first when a session goes on: Healed, and before it, where working directory or root
 // are others than those that the state names, a system message that says so. The system prompt is the agent's to add.
-func Resume(s store.State, now store.Environment) []session.Raw {
+func resume(s store.State, now store.Environment) []session.Raw {
 	list := Healed(s.Messages)
 	if text, changed := Reminder(s, now); changed {
 		list = slices.Insert(list, 0, session.Raw(slices.Concat([]byte(`{"role":"system","content":`), rawjson.Quote(text), []byte("}"))))

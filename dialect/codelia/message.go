@@ -13,10 +13,7 @@ import (
 //	 "tool_calls"?:[{"id":…,"type":"function","function":{"name":…,"arguments":JSON as text}}],"tool_call_id"?,"tool_name"?}
 
 // Role says who speaks in a message.
-func (d *Dialect) Role(m []byte) session.Role { return RoleOf(rawjson.Str(m, "role")) }
-
-// RoleOf maps a role's name.
-func RoleOf(name string) session.Role { return roleOf([]byte(name)) }
+func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
 func roleOf(name []byte) session.Role {
 	switch string(name) {

@@ -293,11 +293,7 @@ func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.S
 		InOrder: true, Kind: session.KindMessage, Type: messageType, Span: span, Line: r.Line, Record: record,
 	}
 	if rawjson.IsString(role) {
-		dec.env.Role = roleOf(role[1 : len(role)-1])
-		if bytes.IndexByte(role, '\\') >= 0 {
-			name, _ := rawjson.Unquote(role)
-			dec.env.Role = RoleOf(name)
-		}
+		dec.env.Role = roleOf(rawjson.Inside(role))
 	} else {
 		dec.env.Kind, dec.env.Type = session.KindOpaque, unknownType
 		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "the message has no role", "it is kept as it is")

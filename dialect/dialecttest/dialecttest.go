@@ -34,8 +34,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // Updating says whether golden files are to be written anew, for tests that have some of their own.
 func Updating() bool { return *update }
 
-// Refused is the folder of logs that no dialect reads.
-const Refused = "refused"
+// refused is the folder of logs that no dialect reads.
+const refused = "refused"
 
 // Run tests the values of one dialect's package on the fixtures of a folder.
 func Run(t *testing.T, dir string, values ...dialect.Dialect) {
@@ -67,7 +67,7 @@ func Run(t *testing.T, dir string, values ...dialect.Dialect) {
 
 // find gives the value of that name; the first one tries what nobody reads.
 func find(values []dialect.Dialect, name string) dialect.Dialect {
-	if name == Refused {
+	if name == refused {
 		return values[0]
 	}
 	for _, d := range values {
@@ -112,7 +112,7 @@ func (f *fixture) run() {
 	f.Run("Golden", f.golden)
 	f.Run("Peek", f.peek)
 	f.Run("Cut", f.cut)
-	if f.value == Refused {
+	if f.value == refused {
 		return
 	}
 	f.Run("Encode", f.encode)
@@ -175,7 +175,7 @@ func first(data []byte) []dialect.Record {
 // detect: exactly one family of all that there are claims a log, and nobody one that is no session or empty.
 func (f *fixture) detect(t *testing.T) {
 	for _, d := range all.Dialects() {
-		want := f.value != Refused && len(f.data) > 0 && d.Family() == f.d.Family()
+		want := f.value != refused && len(f.data) > 0 && d.Family() == f.d.Family()
 		if got := d.Detect(first(f.data)); got != want {
 			t.Errorf("%s: Detect of %s says %v", f.path, d.Name(), got)
 		}

@@ -13,7 +13,7 @@ import (
 func (f *fixture) golden(t *testing.T) {
 	tree, err := Decode(f.d, f.name, f.data)
 	got := describe(tree, err)
-	if (err != nil) != (f.value == Refused) {
+	if (err != nil) != (f.value == refused) {
 		t.Errorf("it is read with the error %v", err)
 	}
 	file := strings.TrimSuffix(f.path, ".jsonl") + ".golden"

@@ -31,7 +31,7 @@ func TestWhole(t *testing.T) {
 		return nil, errors.New("gone")
 	}
 	whole := Omp.Whole(kept, get)
-	if got := rawjson.Delete(whole, OverflowMember); string(got) != string(record) {
+	if got := rawjson.Delete(whole, overflowMember); string(got) != string(record) {
 		t.Errorf("it comes back as %.200s…", got)
 	}
 	if got := Omp.Whole(record, get); string(got) != string(record) {

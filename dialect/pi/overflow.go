@@ -12,11 +12,11 @@ var _ dialect.Overflower = (*Dialect)(nil)
 
 // Whole puts back what Persist cut off.
 func (d *Dialect) Whole(record []byte, get func(ref string) ([]byte, error)) []byte {
-	if !bytes.Contains(record, []byte(`"`+OverflowMember+`"`)) {
+	if !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
 		return record
 	}
 	out := record
-	for pointer, value := range rawjson.Fields(rawjson.Get(record, OverflowMember)) {
+	for pointer, value := range rawjson.Fields(rawjson.Get(record, overflowMember)) {
 		ref, ok := rawjson.Unquote(value)
 		if !ok {
 			continue

@@ -21,8 +21,8 @@ const (
 	minImage = 1024
 	// deepest is how far down Persist looks: deeper down nothing of a message's own is.
 	deepest = 200
-	// OverflowMember names, in a record with strings that were cut, the blobs that hold them whole, by JSON pointer.
-	OverflowMember = "treelineOverflow"
+	// overflowMember names, in a record with strings that were cut, the blobs that hold them whole, by JSON pointer.
+	overflowMember = "treelineOverflow"
 )
 
 // Persist controls the size of a record as omp does: images become blobs, monstrous strings are cut, and what only a
@@ -37,14 +37,14 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 		return nil, p.err
 	}
 	if len(p.overflow) > 0 {
-		whole := rawjson.Get(record, OverflowMember) // of strings that were cut before the record was changed
+		whole := rawjson.Get(record, overflowMember) // of strings that were cut before the record was changed
 		if !rawjson.IsObject(whole) {
 			whole = []byte("{}")
 		}
 		for _, o := range p.overflow {
 			whole = rawjson.Set(whole, o.pointer, rawjson.Quote(o.ref))
 		}
-		out = rawjson.Set(out, OverflowMember, whole)
+		out = rawjson.Set(out, overflowMember, whole)
 	}
 	return out, nil
 }

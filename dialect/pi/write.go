@@ -19,13 +19,13 @@ var (
 	_ dialect.RecordAppender = (*Dialect)(nil)
 )
 
-// LeafType is the type of the custom entry that makes a branch survive a restart: its parent is the entry to go on from,
+// leafType is the type of the custom entry that makes a branch survive a restart: its parent is the entry to go on from,
 // and the programs of the family resume at the last entry of the file.
-const LeafType = "treeline.leaf"
+const leafType = "treeline.leaf"
 
 // Habits says how the program does things.
 func (d *Dialect) Habits() dialect.Habits {
-	h := dialect.Habits{Branches: true, Labels: true, LeafType: LeafType, Defer: dialect.DeferMessage,
+	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: dialect.DeferMessage,
 		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true}
 	if d.omp {
 		h.Defer, h.FromTarget, h.ForkByID, h.AskedAtOnce = dialect.DeferAssistant, true, true, true

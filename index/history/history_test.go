@@ -100,6 +100,9 @@ func do(t testing.TB, db *sql.DB, text string, args ...any) {
 func TestAdd(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)
+	if h.Path() != path {
+		t.Errorf("it lies at %s, not at %s", h.Path(), path)
+	}
 	add(t, h, "one", "one", " one\n", "two", "\ufeff\u00a0 \t", "", "one", "line\nline", "\u0085", " \u0085 ")
 	if err := h.Close(); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func Log(name string, n int) index.Log {
 			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
 		},
 		Resume: resume(n),
-		Chunks: Chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
+		Chunks: chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
 	}
 }
 
@@ -71,8 +71,8 @@ func resume(n int) index.Resume {
 	}
 }
 
-// Chunks makes n chunks that depend on seed.
-func Chunks(seed, n int) []index.Chunk {
+// chunks makes n chunks that depend on seed.
+func chunks(seed, n int) []index.Chunk {
 	list := make([]index.Chunk, n)
 	for i := range list {
 		from := int64(i * 100)
@@ -182,7 +182,7 @@ func testReopen(t *testing.T, make Maker) {
 	}
 	same(t, x, index.Source{Key: "s", Logs: logs})
 	for n := range 300 {
-		if diff := different(Chunks(n, 1+n%3), chunksOf(t, x, "s", logs[n].Name)); diff != "" {
+		if diff := different(chunks(n, 1+n%3), chunksOf(t, x, "s", logs[n].Name)); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -211,7 +211,7 @@ func testChunks(t *testing.T, make Maker) {
 			}
 			for i := range logs {
 				n := len(logs) - 1 - i + round
-				if diff := different(Chunks(n, 1+n%3), got[i]); diff != "" {
+				if diff := different(chunks(n, 1+n%3), got[i]); diff != "" {
 					t.Fatal(diff)
 				}
 			}
@@ -226,7 +226,7 @@ func testContinue(t *testing.T, make Maker) {
 	x := open()
 	first := Log("a", 2) // three chunks
 	x.Put(index.Update{Source: "s", Put: []index.Log{first}})
-	want := Chunks(2, 3)
+	want := chunks(2, 3)
 	for n := 3; n < 30; n++ {
 		if n%2 == 0 {
 			commit(t, x)
@@ -241,7 +241,7 @@ func testContinue(t *testing.T, make Maker) {
 		next := Log("a", n)
 		next.Continue(known, keep)
 		x.Put(index.Update{Source: "s", Put: []index.Log{next}})
-		want = append(want[:keep:keep], Chunks(n, 1+n%3)...)
+		want = append(want[:keep:keep], chunks(n, 1+n%3)...)
 		if diff := different(want, chunksOf(t, x, "s", "a")); diff != "" {
 			t.Fatalf("round %d: %s", n, diff)
 		}
@@ -323,7 +323,7 @@ func testHistories(t *testing.T, make Maker) {
 			t.Fatalf("round %d: %s", round, diff)
 		}
 		for k, n := range want {
-			if diff := different(Chunks(n, 1+n%3), chunksOf(t, x, k.source, k.name)); diff != "" {
+			if diff := different(chunks(n, 1+n%3), chunksOf(t, x, k.source, k.name)); diff != "" {
 				t.Fatalf("round %d, %v: %s", round, k, diff)
 			}
 		}

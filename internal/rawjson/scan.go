@@ -101,7 +101,11 @@ func Skip(b []byte, i int) (int, error) {
 	defer t.done()
 	// Who calls this may not want all of b, and it may be no JSON: no index.
 	t.plain = true
-	return t.Skip(i)
+	end := t.skip(i)
+	if end < 0 {
+		return ^end, syntaxError(b, ^end)
+	}
+	return end, nil
 }
 
 func syntaxError(b []byte, at int) error {

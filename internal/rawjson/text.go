@@ -107,12 +107,3 @@ func (t *Text) Tight(i int) (end int, tight bool, err error) {
 	}
 	return end, !w.general, nil
 }
-
-// Skip passes over the value that begins at or behind i, and gives the offset behind it.
-func (t *Text) Skip(i int) (int, error) {
-	end := t.skip(i)
-	if end < 0 {
-		return ^end, syntaxError(t.b, ^end)
-	}
-	return end, nil
-}

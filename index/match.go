@@ -36,6 +36,9 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 	}
 	best, most := 0, 0
 	for i, text := range texts {
+		if len(texts) == 1 {
+			break // there is no choice
+		}
 		if text.Field&q.opt.Fields == 0 {
 			continue
 		}

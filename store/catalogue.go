@@ -312,5 +312,5 @@ func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "")
+	return strings.ToValidUTF8(strings.Clone(text[:most]), "") // not a part, which would keep all of it
 }

@@ -29,6 +29,7 @@ type finder struct {
 
 	mu    sync.Mutex
 	roots map[string]backend.Backend // folders that were opened
+	huge  sync.Mutex                 // held by who looks at a huge record
 }
 
 func (f *finder) close() {

@@ -8,6 +8,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// huge is a record that is looked at alone: its bytes and its texts are most of the memory that a search takes.
+const huge = 4 << 20
+
 // glance decodes single records of a log, to see whether one matches before the whole log is read for its sake. It works with
 // dialects whose records say all about themselves; with others every record may match.
 type glance struct {
@@ -28,8 +31,8 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 		g.begun = true
 		g.begin(l)
 	}
-	if g.dec == nil {
-		return true
+	if g.dec == nil || len(data) > huge {
+		return true // of what is so large there are not to be two copies of the texts
 	}
 	if at < g.header {
 		l.texts = l.texts[:0]
@@ -48,7 +51,8 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 			continue
 		}
 		l.texts = l.texts[:0]
-		if textsWithout(l.row.Dialect.Codec(), e, data[start:start+e.Span.Length], names{}, l.take) == nil && l.q.Occurs(l.texts) {
+		_, err := textsWithout(l.row.Dialect.Codec(), e, data[start:start+e.Span.Length], names{}, l.take)
+		if err == nil && l.q.Occurs(l.texts) {
 			return true
 		}
 	}

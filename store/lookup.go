@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -64,18 +65,31 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 		return l.stream(ctx, r)
 	}
 	for i := len(spans) - 1; i >= 0 && len(l.hits) <= limit; i-- {
-		s := spans[i]
-		data, err := l.read(r, s.from, s.to)
-		if err != nil {
-			return l.again(ctx, err)
-		}
 		before := len(l.hits)
-		if err := l.scan(ctx, data, s.from, s.odd); err != nil {
+		if err := l.span(ctx, r, spans[i]); err != nil {
 			return l.again(ctx, err)
 		}
 		slices.Reverse(l.hits[before:])
 	}
 	return l.hits, nil
+}
+
+// span looks at one piece of a log. Huge ones are looked at one at a time, and their memory is given back at once: a search has
+// little else.
+func (l *lookup) span(ctx context.Context, r backend.Reader, s textSpan) error {
+	if s.to-s.from > huge {
+		l.f.huge.Lock()
+		defer l.f.huge.Unlock()
+		defer func() {
+			l.buf, l.texts = nil, nil
+			runtime.GC()
+		}()
+	}
+	data, err := l.read(r, s.from, s.to)
+	if err != nil {
+		return err
+	}
+	return l.scan(ctx, data, s.from, s.odd)
 }
 
 func (l *lookup) release() {

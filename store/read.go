@@ -65,9 +65,12 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 	if err != nil {
 		return nil, l, named(path, err)
 	}
-	first, err := firstRecords(ctx, b, at)
-	if err != nil {
-		return nil, l, named(path, err)
+	var first []dialect.Record
+	_, runs := opt.Dialect.(dialect.Runs)
+	if opt.Dialect == nil || runs { // who knows what it is need not look
+		if first, err = firstRecords(ctx, b, at); err != nil {
+			return nil, l, named(path, err)
+		}
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -76,7 +79,7 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 	d, known := opt.Dialect, true
 	if d == nil {
 		d, known = s.detect(abs, first)
-	} else if own := Sessions(d); own.Detect(first) {
+	} else if own := Sessions(d); runs && own.Detect(first) {
 		d = own
 	}
 	src, err := newSource(ctx, b, at)

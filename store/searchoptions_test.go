@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,5 +181,37 @@ func TestSearchNamesAreNoText(t *testing.T) {
 		if len(res.Hits) != want {
 			t.Errorf("%q: %d hits, want %d", query, len(res.Hits), want)
 		}
+	}
+}
+
+// TestSearchHugeRecord: a record that is looked at alone is found as any other, by its words and by an expression.
+func TestSearchHugeRecord(t *testing.T) {
+	d := newDesk(t)
+	text := strings.Repeat("reeds and more reeds ", 1<<18) + "one frog"
+	d.put(".omp/agent/sessions/-garden/huge.jsonl", `{"type":"session","version":3,"id":"huge","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/garden"}
+{"type":"message","id":"h1","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":"`+text+`"}}
+{"type":"message","id":"h2","parentId":"h1","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"user","content":"a small frog"}}
+`)
+	for query, want := range map[string][]string{
+		"frog": {"huge#h2", "huge#h1"}, `"reeds one frog"`: {"huge#h1"}, "small reeds": nil, "eed": {"huge#h1"}, `one f\w+$`: {"huge#h1"},
+	} {
+		res, err := d.Search(t.Context(), query, store.SearchOptions{Regexp: strings.HasSuffix(query, "$")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range res.Hits {
+			got = append(got, string(h.Session.ID)+"#"+string(h.Entry))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+	rows, err := d.Catalogue(t.Context(), store.RefreshOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := rows[0].Prompt; len(p) == 0 || len(p) > 600 || !strings.HasPrefix(p, "reeds and more") {
+		t.Errorf("the catalogue keeps %d bytes of the prompt", len(p))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 	"unsafe"
@@ -153,6 +154,9 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 			return err
 		}
 		c.record(dec, r)
+		if len(r.Data) > huge {
+			runtime.GC() // its texts were as large, and nobody has them any more
+		}
 		if !backend.IsText(at.Name) {
 			last = dialect.Record{Data: bytes.Clone(r.Data), Offset: r.Offset, Torn: r.Torn}
 		}
@@ -207,7 +211,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 	c.sum.Entries++
 	c.v.ids = append(c.v.ids, idAt{e.Span.Offset, hashID(e.ID)})
 	// What cannot be decoded has no text that anybody could look for.
-	_ = searchTexts(c.codec, e, raw, c.take)
+	parts, _ := textsWithout(c.codec, e, raw, ownNames(e), c.take)
 	if c.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		c.sum.Has |= index.HasBlob
 	}
@@ -218,7 +222,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 		case e.Role == session.RoleAssistant:
 			c.answer(e, raw)
 		case e.Role == session.RoleUser && c.first == "":
-			c.prompt(e, raw)
+			c.prompt(parts)
 		}
 	case session.KindCompaction, session.KindSessionInfo:
 		body, _ := c.codec.Body(e, raw)
@@ -261,14 +265,13 @@ func (c *tally) answer(e session.Entry, raw []byte) {
 }
 
 // prompt takes the first thing that the user said.
-func (c *tally) prompt(e session.Entry, raw []byte) {
-	parts, _ := c.codec.Parts(e, raw)
+func (c *tally) prompt(parts []session.Part) {
 	for _, p := range parts {
 		if t, ok := p.(session.Text); ok && t.Text != "" && len(c.first) <= promptMost {
 			if c.first != "" {
 				c.first += " "
 			}
-			c.first += t.Text
+			c.first += bounded(t.Text, 2*promptMost) // it may be a whole file
 		}
 	}
 }

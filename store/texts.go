@@ -25,14 +25,18 @@ func headerTexts(h session.Header, take func(index.Field, string)) {
 
 // searchTexts gives what search looks at in an entry, in order. raw is the entry's record. Empty texts are none.
 func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
-	return textsWithout(c, e, raw, names{string(e.ID), string(e.Parent), e.Type}, take)
+	_, err := textsWithout(c, e, raw, ownNames(e), take)
+	return err
 }
 
 // names are what makes a record an entry. They are no text of one that nobody understands.
 type names [3]string
 
-// textsWithout is searchTexts for those who know of other names. With none there are more texts and never fewer.
-func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeAny func(index.Field, string)) error {
+func ownNames(e session.Entry) names { return names{string(e.ID), string(e.Parent), e.Type} }
+
+// textsWithout is searchTexts for those who know of other names: with none there are more texts and never fewer. It gives the
+// parts, too, which may be as large as the record.
+func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeAny func(index.Field, string)) ([]session.Part, error) {
 	take := func(f index.Field, text string) {
 		if text != "" {
 			takeAny(f, text)
@@ -41,17 +45,17 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeA
 	switch e.Kind {
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:
 		if err := bodyTexts(c, e, raw, take); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	parts, err := c.Parts(e, raw)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range parts {
 		partTexts(p, fieldOf(e.Role), own, raw, take)
 	}
-	return nil
+	return parts, nil
 }
 
 // mayHold says whether an entry may have texts of some of these fields. What users and assistants say is in their own entries

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -139,10 +138,8 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	}
 	show := a.newProgress("reading sessions", 0)
 	opt.Progress = func(p store.Progress) { show.of(p.Logs, p.OfLogs) }
-	// As in ls: what is made for a list nearly all stays, and looking for garbage in it is lost time.
-	ballast := make([]byte, 64<<20)
+	easeCollection()
 	res, err := s.Search(cmd.Context(), query, opt)
-	runtime.KeepAlive(ballast)
 	show.clear()
 	var none *store.QueryError
 	switch {

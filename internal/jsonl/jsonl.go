@@ -144,7 +144,7 @@ func (s *Splitter) fill() {
 		s.n = copy(s.home, pending)
 		s.buf, s.home = s.home, nil
 	case len(pending) == len(s.buf):
-		bigger := make([]byte, 2*len(s.buf))
+		bigger := make([]byte, s.bigger(len(pending)))
 		s.n = copy(bigger, pending)
 		if s.home == nil {
 			s.home = s.buf
@@ -173,6 +173,27 @@ func (s *Splitter) fill() {
 		}
 	}
 	s.err = io.ErrNoProgress
+}
+
+// bigger is how long a buffer is needed by a line of which so much is there. In a log that can be read at any place the end of
+// a very long line is looked for first: a buffer that doubled would be up to twice as long, beside the one before it.
+func (s *Splitter) bigger(pending int) int {
+	if s.r != &s.sect || s.home == nil {
+		return 2 * pending
+	}
+	at := s.sect.off
+	for at < s.sect.end {
+		window := s.home[:min(int64(len(s.home)), s.sect.end-at)]
+		n, err := s.sect.r.ReadAt(window, at)
+		if i := bytes.IndexByte(window[:n], '\n'); i >= 0 {
+			at += int64(i) + 1
+			break
+		}
+		if at += int64(n); err != nil {
+			break // reading on reports it
+		}
+	}
+	return pending + max(int(at-s.sect.off), 1)
 }
 
 // section reads [off, end) of r. Unlike io.SectionReader it tells an early end from the true one.

@@ -1,0 +1,51 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/treeline-dev/treeline/index"
+)
+
+// An index keeps what was found out about logs between two runs of a program. store.Store.Catalogue finds it out; who has
+// logs of another kind puts it in so.
+func ExampleIndex() {
+	dir, err := os.MkdirTemp("", "treeline-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	x := index.Open(index.Options{Dir: dir})
+	x.Put(index.Update{Source: "/sessions", Put: []index.Log{{
+		Name:    "garden/1.jsonl",
+		Stamp:   index.Stamp{Generation: "g1", Size: 4711},
+		Summary: index.Summary{Session: true, ID: "5e55aaaa", Title: "Beds", Messages: 12},
+	}}})
+	if err := x.Commit(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+
+	// Another process, later: what has the stamp that it had need not be read again.
+	l, ok := index.Open(index.Options{Dir: dir}).Catalogue().Log("/sessions", "garden/1.jsonl")
+	fmt.Println(ok, l.Stamp.Size, l.Summary.Title, l.Summary.Messages)
+	// Output: true 4711 Beds 12
+}
+
+// Words find entries in which all of them occur, a phrase is in quotes, and a star stands for the rest of a word.
+func ExampleParseQuery() {
+	q, err := index.ParseQuery(`"plan the" bed*`, index.QueryOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, text := range []string{"Plan the beds!", "the plan: beds", "beds, then plan the paths"} {
+		_, ok := q.Match([]index.Text{{Field: index.FieldUser, Text: text}})
+		fmt.Println(ok, text)
+	}
+	// Output:
+	// true Plan the beds!
+	// false the plan: beds
+	// true beds, then plan the paths
+}

@@ -53,7 +53,7 @@ func (a *app) lsCommand() *cobra.Command {
 	flags.StringVar(&f.since, "since", "", "only those used since `WHEN`: "+whenHelp)
 	flags.StringVar(&f.until, "until", "", "only those last used up to `WHEN`; a date is included")
 	flags.StringVar(&f.model, "model", "", "only those that `MODEL` answered in: a part of its name, or a pattern with * and ?")
-	flags.StringVar(&f.title, "title", "", "only those whose title, or first prompt, fits the pattern `GLOB`: * is anything, ? a character, all else itself, whatever the case")
+	flags.StringVar(&f.title, "title", "", "only those whose title, or else first prompt, fits `GLOB`: * is anything, ? any character")
 	flags.StringSliceVar(&f.has, "has", nil, "only those with all of `WHAT`: "+strings.Join(hasWords, ", "))
 	flags.StringVar(&f.sort, "sort", string(store.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
 	flags.IntVarP(&f.limit, "limit", "n", 0, "list no more than `N`")

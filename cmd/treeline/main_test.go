@@ -129,6 +129,11 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		if c.Name() != "help" && (c.Long == "" || strings.Contains(c.Short, ".")) {
 			t.Errorf("%s: no long help, or a full stop in the short one", c.Name())
 		}
+		for _, line := range strings.Split(c.UsageString(), "\n") {
+			if displayWidth(line) > 150 {
+				t.Errorf("%s: too long a line of help: %s", c.Name(), line)
+			}
+		}
 		if strings.Contains(c.Use, "<session>") && c.ValidArgsFunction == nil {
 			t.Errorf("%s does not complete sessions", c.Name())
 		}

@@ -95,7 +95,7 @@ type sessionFlags struct {
 }
 
 func (f *sessionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does ("+strings.Join(dialectNames(), ", ")+")")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	// It fails only where there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc("dialect", completeDialect)

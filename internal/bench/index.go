@@ -39,7 +39,7 @@ func apart(what, path string, sessions int, bytes int64) error {
 	return cmd.Run()
 }
 
-// makeData makes data: a tree of sessions, or one session.
+// makeData makes data: a tree of sessions, one session, or what it is made into.
 func makeData(args []string) error {
 	if len(args) != 4 {
 		return fmt.Errorf("%d words, not four", len(args))
@@ -51,11 +51,15 @@ func makeData(args []string) error {
 	if args[0] == "tree" {
 		return gen.Tree(path, gen.TreeOptions{Seed: 1, Sessions: sessions, Bytes: bytes})
 	}
+	o := gen.Options{Seed: 1, Bytes: bytes, Branches: 20}
+	if convert := conversions[args[0]]; convert != nil {
+		return os.WriteFile(path, convert(gen.Session(o)), 0o600)
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	err = gen.Write(f, gen.Options{Seed: 1, Bytes: bytes, Branches: 20})
+	err = gen.Write(f, o)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -211,18 +215,7 @@ func (b *bench) upToDate(program, home, agent string, start cost) error {
 		return err
 	}
 	n := 0
-	grown, err := b.costs(program, home, rounds, func() error {
-		n++
-		f, err := os.OpenFile(files[n%len(files)], os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(f, `{"type":"message","id":"grown%03d","parentId":null,"timestamp":"2026-07-01T00:00:00.000Z","message":{"role":"user","content":"one more"}}`+"\n", n)
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		return err
-	}, "ls")
+	grown, err := b.costs(program, home, rounds, func() error { n++; return goOn(files[n%len(files)], writings[0].line, n) }, "ls")
 	if err != nil {
 		return err
 	}

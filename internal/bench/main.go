@@ -36,6 +36,7 @@ var groups = []group{
 	{"command", command},
 	{"listed", listed},
 	{"index", indexing},
+	{"grown", grown},
 	{"limits", limits},
 	{"scan", scan},
 	{"families", families},

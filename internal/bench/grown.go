@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/gen"
+)
+
+// writings are the families, each with a large log of it: how its data are called, where its agent keeps them, what brings the
+// index of them up to date, and a record that goes on from the last one. %[1]d is its number, %[2]s the last entry's id.
+var writings = []struct {
+	what, data, path string
+	update           []string
+	line             string
+}{
+	{"a session of pi", "session", ".pi/agent/sessions/--p--/large.jsonl", []string{"ls", "--all"},
+		`{"type":"message","id":"grown%03[1]d","parentId":"%[2]s","timestamp":"2026-07-01T00:00:00.000Z","message":{"role":"user","content":"one more"}}`},
+	{"a session of Operator", "operator", ".operator/sessions/large.jsonl", []string{"ls", "--all"},
+		`{"id":"grown%03[1]d","timestamp":1782864000.5,"parent_id":"%[2]s","type":"message","message":{"contents":[{"type":"text","content":"one more"}],` +
+			`"id":"m%[1]d","timestamp":1782864000.5,"role":"user"}}`},
+	{"a session of Wave", "wave", ".wave/projects/p/0f8fad5b-d9cb-469f-a165-70867728950e.jsonl", []string{"ls", "--all"},
+		`{"timestamp":"2026-07-01T00:00:00.000Z","id":"msg-grown%03[1]d","role":"user","blocks":[{"type":"text","content":"one more","stage":"end"}]}`},
+	{"a run of codelia", "run", ".codelia/sessions/2026/04/01/a0a0a014-0000-4000-8000-000000000014.jsonl", []string{"search", "kingfisher"},
+		`{"type":"run.status","run_id":"a0a0a014-0000-4000-8000-000000000014","ts":"2026-07-01T00:00:00.000Z","status":"running","message":"kingfisher %[1]d"}`},
+}
+
+// conversions are the kinds of data that are made of a session.
+var conversions = map[string]func(session []byte) []byte{"operator": gen.Operator, "wave": gen.Wave, "run": gen.Run}
+
+// grown appends one line to a large log of each family, and compares what that costs with reading the log anew.
+func grown(b *bench) error {
+	program, err := b.build()
+	if err != nil {
+		return err
+	}
+	size := int64(20_000_000)
+	if b.quick {
+		size /= 10
+	}
+	for _, w := range writings {
+		home := filepath.Join(b.dir, "home")
+		path := filepath.Join(home, filepath.FromSlash(w.path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := apart(w.data, path, 1, size); err != nil {
+			return err
+		}
+		if err := goOn(path, w.line, 0); err != nil { // what search looks for
+			return err
+		}
+		start, err := b.costs(program, home, b.rounds, nil, "version")
+		if err != nil {
+			return err
+		}
+		anew, err := b.costs(program, home, b.rounds, func() error { return os.RemoveAll(filepath.Join(home, ".cache")) }, w.update...)
+		if err != nil {
+			return err
+		}
+		same, err := b.costs(program, home, 3*b.rounds, nil, w.update...)
+		if err != nil {
+			return err
+		}
+		n := 0
+		more, err := b.costs(program, home, 3*b.rounds, func() error { n++; return goOn(path, w.line, n) }, w.update...)
+		if err != nil {
+			return err
+		}
+		cost, whole := max(more.cpu-same.cpu, time.Millisecond/10), anew.cpu-start.cpu
+		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed", baseline: "read anew " + ms(whole),
+			ratio: float64(cost) / float64(whole), target: 0.1, most: true})
+		if err := os.RemoveAll(home); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goOn appends a record to a log.
+func goOn(path, line string, n int) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	last, err := lastID(f)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, line+"%[3]s", n, last, "\n")
+	return err
+}
+
+// lastID gives the id of the last entry of a log, "" where it has none.
+func lastID(f *os.File) (string, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	tail := make([]byte, min(1<<20, info.Size()))
+	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+		return "", err
+	}
+	tail = bytes.TrimSuffix(tail, []byte("\n"))
+	line := tail[bytes.LastIndexByte(tail, '\n')+1:]
+	_, after, _ := bytes.Cut(line, []byte(`"id":"`))
+	id, _, _ := bytes.Cut(after, []byte(`"`))
+	return string(id), nil
+}

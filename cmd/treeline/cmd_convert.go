@@ -55,7 +55,7 @@ func (a *app) convertCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT` ("+strings.Join(targetNames(), ", ")+")")
+	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT`: omp, pi, operator, wave, codelia, "+screen.Ellipsis)
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the way to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write it into the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")

@@ -40,6 +40,7 @@ type lister struct {
 	home, work string
 	peer       *peer
 	ours       *client
+	cli        *cli
 	rows       int
 }
 
@@ -61,6 +62,9 @@ func (l *lister) run(ctx context.Context, opt options) (err error) {
 		return err
 	}
 	defer l.ours.close()
+	if l.cli, err = newCLI(ctx, base, l.home); err != nil {
+		return err
+	}
 	began := time.Now()
 	for i := range opt.folders {
 		seed := opt.seed + uint64(i)
@@ -151,7 +155,7 @@ func (l *lister) compare(ctx context.Context, f *folders, cwds, dirs []string, o
 			wrong = append(wrong, fmt.Errorf("%s: %w", spell(c), err))
 		}
 	}
-	return errors.Join(append(wrong, l.goOn(ctx, cwds, dirs, own))...)
+	return errors.Join(append(wrong, l.compareLs(ctx), l.goOn(ctx, cwds, dirs, own))...)
 }
 
 // goOn compares with which session each side goes on. Both may write then: each gets the folders as they were.
@@ -172,7 +176,7 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 			case err != nil:
 				wrong = append(wrong, fmt.Errorf("%s: %w", spell(c), err))
 			default:
-				wrong = append(wrong, fmt.Errorf("%s:\nwe say    %s\nit says   %s", spell(c), begins(ours), begins(theirs)))
+				wrong = append(wrong, fmt.Errorf("%s:\nwe say    %s\nit says   %s", spell(c), head(ours), head(theirs)))
 			}
 		}
 	}
@@ -201,8 +205,8 @@ func (l *lister) excused(theirs, ours *string, cwd string) bool {
 	return header.Version > 3 || header.CWD != nil && header.CWD != cwd || l.recents && ours != nil && sameAge(*theirs, *ours)
 }
 
-// begins names a file and shows how it begins.
-func begins(path *string) string {
+// head names a file and shows how it begins.
+func head(path *string) string {
 	if path == nil {
 		return "a new one"
 	}

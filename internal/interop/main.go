@@ -3,7 +3,7 @@
 //
 //   - trees: random trees to which pi 0.73 and this library append by turns; leaf, entries, labels, name and context.
 //   - lists: random folders of sessions, whole and damaged; what pi 1.5 and oh-my-pi 13 list, call recent and would go on with,
-//     beside the answers of the same methods of `treeline rpc`.
+//     beside the answers of the same methods of `treeline rpc`, and what `treeline ls` shows of them.
 //   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and at once.
 //
 // oh-my-pi runs on bun, which comes from npm too.

@@ -1,0 +1,109 @@
+package archtest
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("../..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// code gives what stands between backquotes.
+func code(text string) (list []string) {
+	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// FORMATS.md names what proves a line, a fixture or a test. Each is there.
+func TestFormatsNamesItsProofs(t *testing.T) {
+	name := regexp.MustCompile(`^((?:[a-z-]+/)+)([A-Za-z0-9-]+)$`)
+	proofs := 0
+	for _, line := range strings.Split(read(t, "FORMATS.md"), "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) < 5 {
+			continue
+		}
+		for _, c := range code(cells[len(cells)-1]) {
+			m := name.FindStringSubmatch(c)
+			if m == nil {
+				continue
+			}
+			proofs++
+			folder, base := m[1], m[2]
+			var files []string
+			if strings.HasPrefix(base, "Test") {
+				files, _ = filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+				files = slices.DeleteFunc(files, func(f string) bool {
+					b, err := os.ReadFile(f)
+					return err != nil || !strings.Contains(string(b), "func "+base+"(")
+				})
+			} else {
+				files, _ = filepath.Glob(filepath.Join("../../dialect/*/testdata*", folder, base+".*"))
+			}
+			if len(files) == 0 {
+				t.Errorf("FORMATS.md names %s, which is not there", c)
+			}
+		}
+	}
+	if proofs < 100 {
+		t.Errorf("%d proofs were found: FORMATS.md looks other than this test thinks", proofs)
+	}
+}
+
+// ARCHITECTURE.md has every package that is shipped, and every module that we depend on.
+func TestArchitectureIsComplete(t *testing.T) {
+	var named []string // in the first column of a table
+	for _, line := range strings.Split(read(t, "ARCHITECTURE.md"), "\n") {
+		if cells := strings.Split(line, " | "); len(cells) > 1 {
+			named = append(named, code(cells[0])...)
+		}
+	}
+	m, err := Load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Packages {
+		if p.Dir == "." || len(p.Production()) == 0 {
+			continue
+		}
+		if !slices.Contains(named, p.Dir) && !slices.Contains(named, path.Dir(p.Dir)+"/*") && !isTestOnly(p.Dir) {
+			t.Errorf("ARCHITECTURE.md does not say what %s is", p.Dir)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+?)(/v[0-9]+)? v\S+$`).FindAllStringSubmatch(read(t, "go.mod"), -1) {
+		if !slices.Contains(named, m[1]) && !slices.Contains(named, m[1]+m[2]) {
+			t.Errorf("ARCHITECTURE.md does not say why we depend on %s", m[1]+m[2])
+		}
+	}
+}
+
+// README.md names every command.
+func TestReadmeNamesCommands(t *testing.T) {
+	readme := read(t, "README.md")
+	files, err := filepath.Glob("../../cmd/treeline/cmd_*.go")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d commands, %v", len(files), err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "cmd_"), ".go")
+		if strings.Contains(name, "_") {
+			continue // a part of one, or a command below it
+		}
+		if !regexp.MustCompile("(`|treeline )" + name + `\b`).MatchString(readme) {
+			t.Errorf("README.md does not name %s", name)
+		}
+	}
+}

@@ -17,7 +17,15 @@ func grow(t *testing.T, lines ...string) *session.Tree {
 	t.Helper()
 	b := session.NewBuilder("log", nil)
 	b.SetHeader(session.Header{ID: "5e55"})
+	addLines(t, b, 0, lines)
+	return b.Finish()
+}
+
+// addLines adds the entries of lines, the first of which stands at a position.
+func addLines(t *testing.T, b *session.Builder, at int, lines []string) {
+	t.Helper()
 	for i, line := range lines {
+		i += at
 		words := strings.Fields(line)
 		env := session.Envelope{
 			Kind: session.KindMessage, Type: []byte("message"), Line: i + 1, Span: session.Span{Offset: int64(10 * i), Length: 10},
@@ -51,7 +59,6 @@ func grow(t *testing.T, lines ...string) *session.Tree {
 		}
 		b.Add(&env)
 	}
-	return b.Finish()
 }
 
 func ids(entries []session.Entry) string {

@@ -24,7 +24,9 @@ import (
 //   - where there is one chunk only, so that it is short, or where the dialect says that records need those before them:
 //     version 1 and 2 of pi, which the program rewrites before it appends.
 //
-// A document (Wave's old sessions, codelia's states) is written as a whole and never grows.
+// A document (Wave's old sessions, codelia's states) is written as a whole and never grows. What a backend cannot tell from
+// growth (somebody changes bytes in the middle of a file in place, keeps its length, and appends) is taken for growth: no agent
+// does that but to its header.
 
 const (
 	// beforeMost is how many bytes of ids the index keeps of a log's past.

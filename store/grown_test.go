@@ -304,8 +304,9 @@ func everything(t *testing.T, x *index.Index) []string {
 type growingDesk struct {
 	*machine
 	growing
-	s    *Store
-	anew int // how often s read the whole log
+	s     *Store
+	cache string // of s
+	anew  int    // how often s read the whole log
 }
 
 // passes counts how often a log is read from its beginning to its end.
@@ -333,13 +334,20 @@ func (p *passes) Open(ctx context.Context, at backend.Log) (backend.Reader, erro
 
 func newGrowingDesk(t *testing.T, f *growingFamily, seed uint64) *growingDesk {
 	d := &growingDesk{machine: newMachine(t), growing: growing{family: f, r: rand.New(rand.NewPCG(seed, 11))}}
+	d.cache = t.TempDir()
 	d.s = d.store(nil)
+	d.reopen()
 	open := d.s.opt.OpenDir
 	d.s.opt.OpenDir = func(dir string) (backend.Backend, error) {
 		b, err := open(dir)
 		return &passes{b, &d.anew}, err
 	}
 	return d
+}
+
+// reopen begins anew with what the files of the index hold.
+func (d *growingDesk) reopen() {
+	d.s.opt.Index = index.Open(index.Options{Dir: d.cache, Notice: func(text string) { d.t.Error(text) }})
 }
 
 func (d *growingDesk) store(x *index.Index) *Store {
@@ -389,6 +397,9 @@ func (d *growingDesk) put(text, what string) (anew bool) {
 	d.text = text
 	d.touch(path)
 	want := d.update(d.store(nil))
+	if d.r.IntN(3) == 0 {
+		d.reopen()
+	}
 	before := d.anew
 	got := d.update(d.s)
 	if diff := cmp.Diff(want, got); diff != "" {

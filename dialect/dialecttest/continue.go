@@ -63,7 +63,7 @@ func (f *fixture) continues(t *testing.T) {
 	}
 }
 
-// twice says whether an id occurs before and behind the entry at n, or is missing before it and there behind it.
+// twice says whether an id occurs before and behind the entry at n.
 func twice(t *session.Tree, n int) bool {
 	ids := map[session.EntryID]bool{}
 	for i := range n {

@@ -128,7 +128,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 			if !rawjson.Valid(arguments) {
 				arguments = session.Raw("{}")
 			}
-			w.add("arguments", compact(arguments))
+			w.add("arguments", rawjson.Compact(arguments))
 		case session.Image:
 			w = object(`"type":"image"`)
 			w.add("data", rawjson.Quote(p.Data))

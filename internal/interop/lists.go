@@ -170,7 +170,7 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 			}
 			err := l.keeping(ctx, func() (err error) { ours, err = l.ours.continues(l.dialect, cwd, dir); return err })
 			switch {
-			case err == nil && reflect.DeepEqual(theirs, ours) || l.excused(theirs, ours, cwd):
+			case err == nil && reflect.DeepEqual(theirs, ours) || l.excused(theirs, ours, cwd, dir):
 			case dir == "" && ours != nil && filepath.Dir(*ours) != dirs[i]: // of that directory, wherever it lies
 			case err != nil && strings.Contains(err.Error(), "newer version"): // which we never write to
 			case err != nil:
@@ -184,8 +184,9 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 }
 
 // excused says that we mean to go on with another session than the agent: it takes the newest file of the folder, be it that of
-// another directory, of a newer version or, in oh-my-pi, one of several of that age.
-func (l *lister) excused(theirs, ours *string, cwd string) bool {
+// another directory, of a newer version or, in oh-my-pi, one of several of that age; or one that says nothing of its directory in
+// a folder that is nobody's.
+func (l *lister) excused(theirs, ours *string, cwd, dir string) bool {
 	if theirs == nil {
 		return false
 	}
@@ -202,7 +203,8 @@ func (l *lister) excused(theirs, ours *string, cwd string) bool {
 			break
 		}
 	}
-	return header.Version > 3 || header.CWD != nil && header.CWD != cwd || l.recents && ours != nil && sameAge(*theirs, *ours)
+	of := header.CWD == cwd || header.CWD == nil && dir == ""
+	return header.Version > 3 || !of || l.recents && ours != nil && sameAge(*theirs, *ours)
 }
 
 // head names a file and shows how it begins.

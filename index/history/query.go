@@ -50,55 +50,116 @@ func (h *History) Search(ctx context.Context, q Query) ([]Prompt, error) {
 }
 
 func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
-	limit := min(max(q.Limit, 1), MaxLimit)
-	var (
-		text  = `SELECT ` + columns + ` FROM history h`
-		where []string
-		args  []any
-	)
+	a := newQuestion(q)
+	if a.indexed && !h.foreign {
+		if list, ok, err := h.amongNewest(ctx, a); ok || err != nil {
+			return list, h.explain(err)
+		}
+	}
+	list, err := h.ask(ctx, a)
+	if err != nil || len(list) > 0 || !a.indexed {
+		return list, h.explain(err)
+	}
+	return nil, h.indexed(ctx)
+}
+
+// question is a query as SQLite is asked it.
+type question struct {
+	from    string
+	where   []string
+	args    []any
+	limit   int
+	keep    func(Prompt) bool // what SQLite is not asked; may be nil
+	indexed bool              // the text index is asked
+}
+
+func newQuestion(q Query) question {
+	a := question{from: `SELECT ` + columns + ` FROM history h`, limit: min(max(q.Limit, 1), MaxLimit), keep: q.filter()}
 	words := match(q.Text)
-	indexed := words != "" && !q.Anywhere
-	if indexed {
-		text = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
-		where = append(where, `history_fts MATCH ?`)
-		args = append(args, words)
+	a.indexed = words != "" && !q.Anywhere
+	if a.indexed {
+		a.from = `SELECT ` + columns + ` FROM history_fts f JOIN history h ON h.id = f.rowid`
+		a = a.and(`history_fts MATCH ?`, words)
 	}
 	if q.CWD != "" && q.Also == nil {
-		where = append(where, `h.cwd = ?`)
-		args = append(args, q.CWD)
+		a = a.and(`h.cwd = ?`, q.CWD)
 	}
-	if len(where) > 0 {
-		text += ` WHERE ` + strings.Join(where, ` AND `)
+	return a
+}
+
+// and gives a question with one more condition.
+func (a question) and(condition string, args ...any) question {
+	a.where = append(slices.Clip(a.where), condition)
+	a.args = append(slices.Clip(a.args), args...)
+	return a
+}
+
+// ask gives the answers, newest first.
+func (h *History) ask(ctx context.Context, a question) ([]Prompt, error) {
+	text := a.from
+	if len(a.where) > 0 {
+		text += ` WHERE ` + strings.Join(a.where, ` AND `)
 	}
 	text += newestFirst
-	keep := q.filter()
-	if keep == nil {
+	if a.keep == nil {
 		text += ` LIMIT ?`
-		args = append(args, limit)
+		a.args = append(slices.Clip(a.args), a.limit)
 	}
-	rows, err := h.db.QueryContext(ctx, text, args...)
+	rows, err := h.db.QueryContext(ctx, text, a.args...)
 	if err != nil {
-		return nil, h.explain(err)
+		return nil, err
 	}
-	defer rows.Close()
+	defer rows.Close() // soon: a reader has one connection
 	var list []Prompt
-	for len(list) < limit && rows.Next() {
+	for len(list) < a.limit && rows.Next() {
 		p, err := scan(rows)
 		if err != nil {
-			return nil, h.explain(err)
+			return nil, err
 		}
-		if keep == nil || keep(p) {
+		if a.keep == nil || a.keep(p) {
 			list = append(list, p)
 		}
 	}
 	if ctx.Err() != nil { // what the driver makes of it differs
 		return nil, context.Cause(ctx)
 	}
-	if err := rows.Err(); err != nil || len(list) > 0 || !indexed {
-		return list, h.explain(err)
+	return list, rows.Err()
+}
+
+// amongNewest looks for answers among the newest prompts: of a common word there are enough, and then nobody need fetch and sort
+// all prompts that have it. ok is false where there are not enough, or none so soon that it is worth while.
+//
+// Ids mostly grow with time, so that the newest prompts are those behind some id; where they do not, the row of ids begins
+// earlier, and more of it is passed over. What is found is exact in any case: of the prompts that are left out, none comes
+// before one of those that were looked at.
+func (h *History) amongNewest(ctx context.Context, a question) (list []Prompt, ok bool, err error) {
+	const (
+		some  = 16  // prompts that are looked at for each that is wanted
+		first = 400 // and no more at first: it soon shows how common the word is
+		part  = 8   // no more than this part of all is worth while
+	)
+	for n, last := min(some*a.limit, first), false; ; last = true {
+		var rows, from, all int64
+		var since any
+		err = h.db.QueryRowContext(ctx, `SELECT count(*), ifnull(min(id), 0), min(created_at), (SELECT ifnull(max(id), 0) FROM history) FROM
+			(SELECT id, created_at FROM history ORDER BY created_at DESC, id DESC LIMIT ?)`, n).Scan(&rows, &from, &since, &all)
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		if err != nil || rows < int64(n) || since == nil {
+			return nil, false, err // these are all
+		}
+		list, err = h.ask(ctx, a.and(`f.rowid >= ? AND h.created_at >= ?`, from, since))
+		if err != nil || len(list) == a.limit {
+			return list, err == nil, err
+		}
+		if len(list) == 0 || last {
+			return nil, false, nil
+		}
+		if n = n * a.limit / len(list) * 3 / 2; int64(n) > all/part {
+			return nil, false, nil
+		}
 	}
-	_ = rows.Close() // a reader has one connection
-	return nil, h.indexed(ctx)
 }
 
 // indexed says whether the text index has as many prompts as the table. Who finds nothing wants to know: an index that lost

@@ -254,13 +254,10 @@ func lockHistory(ctx context.Context, path string) (unlock func(), err error) {
 			return func() { _ = f.Close() }, nil // which gives the lock up
 		}
 		if err == nil {
-			select {
-			case <-time.After(10 * time.Millisecond):
-				continue
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
+			err = durable.Wait(ctx, 10*time.Millisecond)
 		}
-		return nil, errors.Join(err, f.Close())
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 	}
 }

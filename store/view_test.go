@@ -27,6 +27,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	var wg sync.WaitGroup
+	looked := make(chan struct{}) // told of each look, if anybody waits for it
 	wg.Go(func() {
 		for round := 0; ctx.Err() == nil; round++ {
 			cut := len(log) * (round % 7) / 7
@@ -47,13 +48,22 @@ func TestOpenWhileRewritten(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			time.Sleep(time.Duration(round%5) * time.Millisecond)
+			for range round % 5 { // now and then somebody gets to see it whole
+				select {
+				case <-looked:
+				case <-ctx.Done():
+				}
+			}
 		}
 	})
 	s := childStore(home)
 	opened, failed := 0, 0
 	for ctx.Err() == nil {
 		sess, err := s.Open(t.Context(), path, store.OpenOptions{})
+		select {
+		case looked <- struct{}{}:
+		default:
+		}
 		if err != nil {
 			failed++
 			if !errors.Is(err, backend.ErrChanged) && !errors.Is(err, store.ErrNotSession) {

@@ -204,18 +204,18 @@ func (d *Document) Save(ctx context.Context, s store.State) error {
 
 // locked does something to a state while no other program of this library does, ErrNoSession where there is none.
 func (d *Document) locked(ctx context.Context, id session.ID, f func(content []byte) error) error {
-	deadline := time.Now().Add(d.opt.Busy)
-	for {
+	const pause = 2 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
 		done, err := d.tryLocked(id, f)
 		switch {
 		case done:
 			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case time.Now().After(deadline):
+		case waited >= d.opt.Busy:
 			return fmt.Errorf("%s is locked by another writer", d.path(id))
 		}
-		time.Sleep(2 * time.Millisecond)
+		if err := durable.Wait(ctx, pause); err != nil {
+			return err
+		}
 	}
 }
 

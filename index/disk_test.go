@@ -388,3 +388,42 @@ func TestKill(t *testing.T) {
 		t.Errorf("what was left over in %v is still there: %v", entries, err)
 	}
 }
+
+// meddling is a file system in which something happens just before a file is opened for the first time.
+type meddling struct {
+	durable.FS
+	name string
+	do   func()
+}
+
+func (m *meddling) Open(path string, flag int, mode fs.FileMode) (durable.File, error) {
+	if do := m.do; do != nil && filepath.Base(path) == m.name {
+		m.do = nil
+		do()
+	}
+	return m.FS.Open(path, flag, mode)
+}
+
+// TestReplacedWhileReading: signatures that another process moves between our looks at the two files are no damage.
+func TestReplacedWhileReading(t *testing.T) {
+	dir := t.TempDir()
+	put := func(garbage int64, messages int) {
+		x := index.Open(index.Options{Dir: dir, Garbage: garbage, Notice: func(text string) { t.Error(text) }})
+		x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log("a", messages)}})
+		if err := x.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(0, 2)
+	fsys := &meddling{FS: durable.OS{}, name: "signatures-0", do: func() {
+		put(1, 3)
+		put(1, 4)
+	}}
+	x := index.Open(index.Options{Dir: dir, FS: fsys, Notice: func(text string) { t.Error(text) }})
+	if got := messages(x)["s/a"]; got != 4 || fsys.do != nil {
+		t.Errorf("%d messages, and files that were replaced: %v", got, fsys.do == nil)
+	}
+	if err := whole(x); err != nil {
+		t.Error(err)
+	}
+}

@@ -67,6 +67,8 @@ type Index struct {
 	sigs   signatures
 	odd    error // something that is no file stands in the catalogue's place; Commit says what became of it
 	lost   bool  // it cannot be kept: said, and not tried again
+	// damaged: pieces of the signatures are not what was written, which was said.
+	damaged bool
 }
 
 // Open gives the index in a folder. Nothing is read or made yet.
@@ -143,8 +145,11 @@ const (
 
 func (x *Index) path(name string) string { return filepath.Join(x.opt.Dir, name) }
 
-// read reads the catalogue that is kept. What cannot be read is none.
-func (x *Index) read() {
+// read reads the catalogue that is kept. What cannot be read is none. Another process may replace it, and remove the signatures
+// that it names, before we have opened them: then the new one is read.
+func (x *Index) read() { x.readOnce(3) }
+
+func (x *Index) readOnce(tries int) {
 	x.kept, x.seen, x.odd = new(Catalogue), durable.Info{}, nil
 	x.sigs.close()
 	data, info, err := x.readFile(x.path(catalogueName))
@@ -163,6 +168,10 @@ func (x *Index) read() {
 	}
 	if err == nil {
 		err = x.sigs.open(x.fs, x.path(signaturesName(c.generation)), c.signatures)
+	}
+	if err != nil && tries > 0 && !x.unchanged() {
+		x.readOnce(tries - 1)
+		return
 	}
 	if err != nil {
 		x.opt.Notice(fmt.Sprintf("the index in %s is made anew: %v", x.opt.Dir, err))

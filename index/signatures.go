@@ -235,7 +235,8 @@ func eachInPiece(name string, data []byte, count int, take func(c Chunk, ids []b
 
 // EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
 // in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
-// them. A chunk is valid until take returns.
+// them. That the file is damaged is said once; who removes such logs from the catalogue has them made anew. A chunk is valid
+// until take returns.
 func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -251,6 +252,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return int(min(max(a.at-b.at, -1), 1)) })
 	bad := map[int]bool{}
+	var damage error
 	w := window{s: &x.sigs}
 	for i, p := range places {
 		if !w.has(p.piece) {
@@ -271,7 +273,14 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int
 		if err != nil && !bad[p.log] {
 			bad[p.log] = true
 			unknown = append(unknown, p.log)
+			if p.at >= 0 && p.at < inMemory {
+				damage = err
+			}
 		}
+	}
+	if damage != nil && !x.damaged {
+		x.damaged = true
+		x.opt.Notice(fmt.Sprintf("the index in %s is made anew where it is damaged: %v", x.opt.Dir, damage))
 	}
 	return unknown
 }

@@ -395,3 +395,44 @@ func TestRunsStayKnown(t *testing.T) {
 		t.Errorf("%d runs of a place that is none are known", n)
 	}
 }
+
+// TestDamagedSignatures: a search finds what it must whatever is in the file of signatures, says that it is damaged, and has
+// it made anew.
+func TestDamagedSignatures(t *testing.T) {
+	m, dir := newMachine(t), t.TempDir()
+	for i := range 3 {
+		m.write(fmt.Sprintf("a/%d.jsonl", i), fmt.Sprintf(header, fmt.Sprint("s", i), "")+
+			`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle"}}`+"\n")
+	}
+	var said []string
+	search := func() {
+		t.Helper()
+		said = nil
+		x := index.Open(index.Options{Dir: dir, Notice: func(text string) { said = append(said, text) }})
+		defer x.Close()
+		res, err := m.store(x).Search(t.Context(), "needle", SearchOptions{})
+		if err != nil || len(res.Hits) != 3 {
+			t.Fatalf("%d hits, not 3: %v", len(res.Hits), err)
+		}
+	}
+	search()
+	path := filepath.Join(dir, "signatures-0")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if search(); len(said) != 1 || !strings.Contains(said[0], "damaged") {
+		t.Errorf("of the damage was said %q", said)
+	}
+	if search(); len(said) != 0 {
+		t.Errorf("it was not mended: %q", said)
+	}
+	search()
+	x := index.Open(index.Options{Dir: dir})
+	defer x.Close()
+	m.look(m.store(x)) // fails where signatures are lost
+}

@@ -26,6 +26,8 @@ type finder struct {
 	// pieces is how many pieces the logs have, with how many of them may have each term. They are counted for ranks alone.
 	pieces int
 	with   []int
+	// lost are logs whose signatures are damaged, by source.
+	lost []index.Update
 
 	mu    sync.Mutex
 	roots map[string]backend.Backend // folders that were opened
@@ -142,6 +144,14 @@ func (t *target) place() (dir, path string) {
 	return t.row.Source.Root.Sessions, t.row.Path
 }
 
+// key is how the source of the log is called in the catalogue.
+func (t *target) key() string {
+	if t.run != nil {
+		return runsKey(t.run.place)
+	}
+	return sourceKey(t.row.Source)
+}
+
 // newest says whether more hits than wanted are so new that a log that was last used at that time cannot have newer ones.
 func newest(hits []SearchHit, limit int, last time.Time) bool {
 	if len(hits) <= limit {
@@ -214,6 +224,7 @@ func (f *finder) targets(queries []*index.Query, all []target, known []*index.Lo
 	})
 	for _, i := range unknown {
 		whole[places[i]] = true
+		f.lost = append(f.lost, index.Update{Source: all[places[i]].key(), Remove: []string{logs[i].Name}})
 	}
 	lists := make([][]target, len(queries))
 	for k := range lists {

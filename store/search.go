@@ -106,7 +106,11 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 		return nil, err
 	}
 	res.Substring = which > 0 && len(res.Hits) > 0
-	return res, nil
+	if len(f.lost) > 0 { // the next look at the catalogue makes them anew
+		s.opt.Index.Put(f.lost...)
+		err = s.opt.Index.Commit(context.WithoutCancel(ctx))
+	}
+	return res, err
 }
 
 // passes says whether the time of an entry is one that is asked for.

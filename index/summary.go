@@ -72,6 +72,7 @@ func (h Has) Names() []string {
 	return list
 }
 
+// String gives the words with commas between them.
 func (h Has) String() string { return strings.Join(h.Names(), ",") }
 
 // Stamp says what a log was when it was read. It is enough to tell without opening the log whether it changed.

@@ -260,17 +260,35 @@ type (
 	}
 )
 
-// Type names of the bodies.
-func (*RunStart) Type() Type    { return TypeRunStart }
-func (*RunContext) Type() Type  { return TypeRunContext }
-func (*AgentEvent) Type() Type  { return TypeAgentEvent }
-func (*ToolOutput) Type() Type  { return TypeToolOutput }
-func (*LLMRequest) Type() Type  { return TypeLLMRequest }
+// Type implements Body.
+func (*RunStart) Type() Type { return TypeRunStart }
+
+// Type implements Body.
+func (*RunContext) Type() Type { return TypeRunContext }
+
+// Type implements Body.
+func (*AgentEvent) Type() Type { return TypeAgentEvent }
+
+// Type implements Body.
+func (*ToolOutput) Type() Type { return TypeToolOutput }
+
+// Type implements Body.
+func (*LLMRequest) Type() Type { return TypeLLMRequest }
+
+// Type implements Body.
 func (*LLMResponse) Type() Type { return TypeLLMResponse }
-func (*RunStatus) Type() Type   { return TypeRunStatus }
-func (*RunError) Type() Type    { return TypeRunError }
-func (*RunEnd) Type() Type      { return TypeRunEnd }
-func (o *Opaque) Type() Type    { return o.Name }
+
+// Type implements Body.
+func (*RunStatus) Type() Type { return TypeRunStatus }
+
+// Type implements Body.
+func (*RunError) Type() Type { return TypeRunError }
+
+// Type implements Body.
+func (*RunEnd) Type() Type { return TypeRunEnd }
+
+// Type implements Body: the name that the record has.
+func (o *Opaque) Type() Type { return o.Name }
 
 // ProblemKind says what is wrong with a log, in the words that sessions have for it.
 type ProblemKind string
@@ -296,8 +314,10 @@ type Problem struct {
 	Message string      `json:"message"`
 }
 
+// Error implements error.
 func (p *Problem) Error() string { return p.String() }
 
+// String says where, then what.
 func (p Problem) String() string {
 	return fmt.Sprintf("line %d (byte %d): %s", p.Line, p.Offset, p.Message)
 }

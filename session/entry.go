@@ -5,6 +5,7 @@ import "fmt"
 // Kind says what an entry is. It is neutral: each dialect maps its own type names to kinds.
 type Kind uint8
 
+// The kinds; what each holds says the body of the same name.
 const (
 	KindOpaque Kind = iota // a type we do not know: kept, walked through, shown
 	KindMessage
@@ -29,6 +30,7 @@ var kindNames = [kindCount]string{
 	"custom_message", "label", "ttsr_injection", "session_init", "mode_change", "session_info", "leaf", "context_edit",
 }
 
+// String gives the name that most agents have for the kind.
 func (k Kind) String() string {
 	if k < kindCount {
 		return kindNames[k]
@@ -39,6 +41,7 @@ func (k Kind) String() string {
 // Role says who speaks in a message.
 type Role uint8
 
+// The roles.
 const (
 	RoleNone Role = iota // not a message, or a message without a role
 	RoleUser
@@ -50,6 +53,7 @@ const (
 
 var roleNames = [...]string{"", "user", "assistant", "tool", "system", "other"}
 
+// String gives the name of the role, "" for none.
 func (r Role) String() string { return roleNames[r] }
 
 // Span is a piece of a log: where the bytes are.

@@ -38,8 +38,10 @@ type Problem struct {
 	Advice string `json:"advice"`
 }
 
+// Error implements error.
 func (p *Problem) Error() string { return p.String() }
 
+// String says where, what, and what one can do.
 func (p Problem) String() string {
 	where := p.File
 	if p.Line > 0 {

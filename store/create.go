@@ -114,8 +114,10 @@ func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
 // IDError says why a session cannot have the id that somebody chose.
 type IDError struct{ Err error }
 
+// Error implements error.
 func (e *IDError) Error() string { return e.Err.Error() }
 
+// Unwrap gives the reason.
 func (e *IDError) Unwrap() error { return e.Err }
 
 func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSession, error) {

@@ -258,6 +258,7 @@ type AmbiguousError struct {
 	Rows []Row
 }
 
+// Error implements error.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q fits %d sessions", e.Ref, len(e.Rows))
 }

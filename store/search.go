@@ -63,6 +63,7 @@ type SearchHit struct {
 // QueryError says why a query is none.
 type QueryError struct{ Err error }
 
+// Error implements error.
 func (e *QueryError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the reason.

@@ -51,6 +51,7 @@ type Violation struct {
 	Why   string
 }
 
+// String is the violation as a test prints it.
 func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s\n\twhy: %s", v.Where, v.What, v.Why)
 }

@@ -14,6 +14,7 @@ type SyntaxError struct {
 	Short bool
 }
 
+// Error implements error.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.What, e.Offset) }
 
 const (

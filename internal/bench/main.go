@@ -47,6 +47,7 @@ var groups = []group{
 	{"search", search},
 	{"append", appends},
 	{"history", prompts},
+	{"watch", watching},
 }
 
 // bench is one run of this program.

@@ -270,14 +270,27 @@ func choose(logs [][]byte) []question {
 			break
 		}
 	}
+	// Of words that are everywhere, in an order that is nearly nowhere: what tells words does not help.
+	common, least := "", len(logs)+1
+	const everywhere = "(?:the|to|is|of|in|for|and|it|that|or|on|be|as|if|from)"
+	for _, m := range regexp.MustCompile(" "+everywhere+" "+everywhere+" "+everywhere+" ").FindAll(bytes.Join(logs[:min(len(logs), 50)], nil), 40) {
+		if n := in(string(m)); n < least {
+			common, least = strings.TrimSpace(string(m)), n
+		}
+	}
 	return []question{
 		{"a rare word", []string{rare}, "20", 40},
 		{"two common words", []string{"error", "function"}, "20", 40},
 		{"a phrase", []string{`"` + phrase + `"`}, "20", 40},
+		{"a rare phrase of very common words", []string{`"` + common + `"`}, "20", 40},
 		{"a very common word", []string{"the"}, "20", 40},
+		{"two letters that do not occur", []string{"zq"}, "20", 40},
+		{"a word that does not occur", []string{"qqxzzy", "the"}, "20", 40},
 		{"a substring", []string{"*" + part + "*"}, "20", 150},
 		{"a regular expression", []string{"--regexp", part[:len(part)-1] + `\w+`}, "20", 150},
 		{"an expression without literals", []string{"--regexp", withoutLiterals}, "0", 0},
 		{"a common word, all of it", []string{"function"}, "0", 0},
+		{"a very common word, ranked", []string{"the", "--rank"}, "20", 0},
+		{"a common word of tools, in prompts", []string{"const", "--in", "user"}, "20", 0},
 	}
 }

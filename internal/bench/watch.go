@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// watching measures what it costs, and how long it takes, until an entry is told that somebody appends to one of very many
+// watched sessions; beside somebody who knows which file it is, and only opens it, reads the line and decodes it.
+func watching(b *bench) error {
+	sessions, lines := 1000, 300
+	if b.quick {
+		sessions, lines = 100, 50
+	}
+	root := filepath.Join(b.dir, "watched")
+	if err := gen.Tree(root, gen.TreeOptions{Seed: 1, Sessions: sessions}); err != nil {
+		return err
+	}
+	var logs []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".jsonl") {
+			logs = append(logs, path)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a := appender{logs: logs[:min(20, len(logs))]} // as many as are in use at once
+	known, err := b.best(func() error { return a.each(lines, a.read) })
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	told := make(chan string)
+	go func() {
+		defer close(told)
+		for c, err := range b.newStore(root).Watch(ctx, store.WatchOptions{}) {
+			if err != nil || c.Kind == store.ChangeProblem {
+				return
+			}
+			if c.Kind != store.ChangeStart && c.Kind != store.ChangeEntry {
+				continue
+			}
+			select {
+			case told <- string(c.Entry.ID):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	<-told // it has begun
+	var waits []time.Duration
+	cpu, err := b.best(func() error {
+		return a.each(lines, func(_, id string, _ int64) error {
+			wrote := time.Now()
+			if got, ok := <-told; !ok || got != id {
+				return fmt.Errorf("%q was told, not %q", got, id)
+			}
+			waits = append(waits, time.Since(wrote))
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(waits)
+	b.add(row{what: fmt.Sprintf("%d sessions watched: an entry is appended and told, CPU", sessions), figure: us(cpu, lines),
+		baseline: "the file is known and only its line read " + us(known, lines), ratio: float64(cpu) / float64(known), target: 5, most: true})
+	b.add(row{what: fmt.Sprintf("%d sessions watched: until it is told", sessions), figure: ms(waits[len(waits)/2]),
+		baseline: fmt.Sprintf("the median; one in a hundred takes %s", ms(waits[len(waits)*99/100]))})
+	return nil
+}
+
+// us is the time of one of several.
+func us(d time.Duration, n int) string { return fmt.Sprintf("%.1f µs", float64(d)/float64(n)/1e3) }
+
+// appender writes to several sessions by turns.
+type appender struct {
+	logs []string
+	made int
+}
+
+// each appends entries, and calls then with each one's log, id and place.
+func (a *appender) each(n int, then func(log, id string, at int64) error) error {
+	for range n {
+		a.made++
+		log, id := a.logs[a.made%len(a.logs)], fmt.Sprintf("appended-%d", a.made)
+		f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		at, err := f.Seek(0, io.SeekEnd)
+		if err == nil {
+			_, err = fmt.Fprintf(f, `{"type":"message","id":%q,"parentId":null,"timestamp":"2026-07-01T10:00:00.000Z",`+
+				`"message":{"role":"user","content":[{"type":"text","text":"one more question, of the usual length"}]}}`+"\n", id)
+		}
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			err = then(log, id, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads an entry that was appended.
+func (a *appender) read(log, id string, at int64) error {
+	f, err := os.Open(log)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.NewSectionReader(f, at, 1<<20)).ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	var e envelope
+	if err = json.Unmarshal(line, &e); err == nil && e.ID != id {
+		err = fmt.Errorf("%q was read, not %q", e.ID, id)
+	}
+	return err
+}

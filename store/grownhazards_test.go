@@ -102,6 +102,32 @@ func TestGrownCollision(t *testing.T) {
 	}
 }
 
+// TestGrownOldIDs: an id that stands again long behind its first entry, and a parent that comes long behind its child, change
+// what is known of what was read before.
+func TestGrownOldIDs(t *testing.T) {
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			d := newGrowingDesk(t, f, 7)
+			d.parent = "later"
+			d.begin()
+			d.put(d.text+d.append("user"), "an orphan at the beginning")
+			old := d.ids
+			d.lost = []string{"later"}
+			d.put(d.text+d.append("found"), "its parent")
+			d.put(d.text+d.append("user"), "more")
+
+			d = newGrowingDesk(t, f, 8)
+			d.begin()
+			d.ids = d.ids[:1]
+			d.put(d.text+d.append("again"), "an id again")
+			d.put(d.text+d.append("user"), "more")
+			d.ids = old[:1]
+			d.put(d.text+d.append("label")+d.append("branch")+d.append("unlabel"), "what is about the first entry")
+		})
+	}
+}
+
 // meddler does something to a log when it is about to be read from somewhere behind its beginning.
 type meddler struct {
 	backend.Backend

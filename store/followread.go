@@ -239,6 +239,7 @@ func (w *watcher) announce(ctx context.Context, f *followed) error {
 		if old.ID == h.ID && old.CWD == h.CWD && old.Title == h.Title {
 			return nil
 		}
+		w.ids[h.ID] = f // it may be moved away in its turn
 		return w.emit(f.change(ChangeSession))
 	}
 	f.announced = true

@@ -217,6 +217,25 @@ func TestWatchRotation(t *testing.T) {
 	v.want("a b2", "a removed")
 }
 
+// Where logs are moved away under names that are watched, too, no entry is told twice: not those of the session that was there
+// first, nor those of one that took its place.
+func TestWatchRotationInSight(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
+		h := newHouse(t)
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		v := start(h, store.WatchOptions{})
+		v.want("start 1")
+		h.swap(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
+		v.want("a replaced", "a session", "a b1")
+		// As a program leaves it that saves all of a session, and moves it away at once.
+		h.put(garden+"old", sessionLine("b")+messageLine("b1")+messageLine("b2"))
+		h.swap(garden+"a.jsonl", sessionLine("c")+messageLine("c1"))
+		v.want("a replaced", "a session", "a c1")
+		h.must(os.Rename(h.at(garden+"old"), h.at(garden+"old.jsonl")))
+		v.want("old session", "old b2")
+	})
+}
+
 // A session that is moved goes on under its new name.
 func TestWatchMoved(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {

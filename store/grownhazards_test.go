@@ -128,6 +128,22 @@ func TestGrownOldIDs(t *testing.T) {
 	}
 }
 
+// TestGrownSpoilt: the record that a chunk begins with is cut off where it could be whole, and then goes on as none.
+func TestGrownSpoilt(t *testing.T) {
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			d := newGrowingDesk(t, f, 12)
+			d.begin()
+			long := strings.Replace(d.append("user"), "word", strings.Repeat("word ", 20_000), 1)
+			d.put(d.text+long, "a record that is longer than a chunk")
+			d.put(d.text+strings.TrimSuffix(d.append("user"), "\n"), "a record without an end")
+			d.put(d.text+"spoilt\n", "a spoilt record")
+			d.put(d.text+d.append("user"), "more")
+		})
+	}
+}
+
 // meddler does something to a log when it is about to be read from somewhere behind its beginning.
 type meddler struct {
 	backend.Backend

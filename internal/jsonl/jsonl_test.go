@@ -268,3 +268,34 @@ func BenchmarkNewlines(b *testing.B) {
 		}
 	})
 }
+
+// TestLongLineBuffer: where a log can be read at any place, a very long line takes a buffer of its own length, whether it has an
+// end or not; behind it the ordinary one is used again.
+func TestLongLineBuffer(t *testing.T) {
+	long := strings.Repeat("x", 11*chunk+7)
+	for name, log := range map[string]string{
+		"in the middle": "short\n" + long + "\nshort\n",
+		"torn":          "short\n" + long,
+		"twice":         long + "\n" + long + long + "\n",
+	} {
+		var s Splitter
+		s.ResetAt(strings.NewReader(log), 0, int64(len(log)))
+		var got []string
+		for {
+			r, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			got = append(got, string(r.Data))
+			if n := len(r.Data); n > chunk && len(s.buf) > n+2*chunk {
+				t.Errorf("%s: a buffer of %d bytes for a line of %d", name, len(s.buf), n)
+			}
+		}
+		if want := strings.Split(strings.TrimSuffix(log, "\n"), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: %d lines, and not those that were written", name, len(got))
+		}
+	}
+}

@@ -11,6 +11,8 @@ import (
 )
 
 // The codes of errors. All but codeFailed are JSON-RPC's own.
+// Clients tell errors apart by the number, so the numbers are a promise; the texts beside them are for people and
+// may change. What a client can mend by asking otherwise is codeParams.
 const (
 	codeParse    = -32700 // the line is not JSON
 	codeInvalid  = -32600 // it is JSON, but no request
@@ -42,6 +44,8 @@ type request struct {
 var null = json.RawMessage("null")
 
 // parseRequest reads one request. Where it is none, the request has the id to answer with, as far as it is known.
+// Members stay as they are spelled until they are needed: an id goes back byte for byte, because clients may
+// compare it as text.
 func parseRequest(text []byte) (request, error) {
 	var raw struct {
 		JSONRPC json.RawMessage `json:"jsonrpc"`
@@ -57,6 +61,8 @@ func parseRequest(text []byte) (request, error) {
 		return request{id: null}, &rpcError{codeInvalid, "a request must be a JSON object"}
 	}
 	r := request{id: raw.ID, params: raw.Params}
+	// Where the id is not known, or was left out, the answer has null: JSON-RPC asks for it, and without an answer
+	// a client that made a mistake would wait for ever.
 	invalid := func(message string) (request, error) {
 		if r.id == nil {
 			r.id = null // it may have been no notification at all
@@ -77,12 +83,15 @@ func parseRequest(text []byte) (request, error) {
 }
 
 // isScalar says whether a value can be an id.
+// The value was taken apart by encoding/json, so its first byte says what it is.
 func isScalar(value json.RawMessage) bool {
 	c := value[0]
 	return c == '"' || c == '-' || c >= '0' && c <= '9' || c == 'n'
 }
 
 // answer makes the line for a result, or for an error.
+// The result is JSON already and is copied, not encoded: entries and messages must reach the client as the log has
+// them.
 func answer(id json.RawMessage, result []byte, err error) []byte {
 	line := make([]byte, 0, len(result)+len(id)+64)
 	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
@@ -102,6 +111,8 @@ func coded(err error) *rpcError {
 	switch {
 	case errors.As(err, &e):
 		return e
+	// The library's refusals that are about a parameter: the client can mend them, so they have JSON-RPC's own
+	// code.
 	case errors.As(err, &id), errors.Is(err, store.ErrUnknownDialect):
 		return &rpcError{codeParams, err.Error()}
 	}
@@ -112,6 +123,7 @@ func coded(err error) *rpcError {
 func quote(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
+	// A browser's escaping (\u003c for "<") would make text longer and serves nobody on a pipe.
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {
 		return []byte(`""`) // a string can always be encoded
@@ -144,6 +156,7 @@ func array(values [][]byte) []byte {
 }
 
 // utf8Line makes a line fit for readers that take JSON for UTF-8, as they may: a log can hold bytes that are not.
+// Only such a line is changed: the check costs less than a copy, and nearly all lines pass it.
 func utf8Line(line []byte) []byte {
 	if utf8.Valid(line) {
 		return line

@@ -7,6 +7,7 @@ import (
 )
 
 // Whether a method takes a session.
+// It decides in which queue a request waits, so it is known before the request's own parameters are read.
 const (
 	never = iota
 	always
@@ -14,6 +15,7 @@ const (
 )
 
 // method is how a request is carried out.
+// The answer of call is JSON; it is copied into the line as it is. Where a method has nothing to say that is null.
 type method struct {
 	session int
 	call    func(*call) ([]byte, error)
@@ -41,6 +43,8 @@ func get(f func(*call, *store.Session) ([]byte, error)) method {
 	return method{always, func(c *call) ([]byte, error) { return f(c, c.open.s) }}
 }
 
+// parsed decodes the parameters into P before f sees them. A type parameter and not an interface: what a method
+// takes can be read in its signature, and there is no assertion that could fail.
 func parsed[P any](f func(*call, P) ([]byte, error)) func(*call) ([]byte, error) {
 	return func(c *call) ([]byte, error) {
 		var p P
@@ -52,6 +56,8 @@ func parsed[P any](f func(*call, P) ([]byte, error)) func(*call) ([]byte, error)
 }
 
 // methods is all there is.
+// A map and not reflection over a type: what a client can call is listed in one place, and nothing becomes a
+// method by being exported. docs/rpc.md has a section for each, which a test compares with this list.
 var methods = map[string]method{
 	// Sessions.
 	"create":                free(create),
@@ -86,25 +92,28 @@ var methods = map[string]method{
 	"rewriteToolCallArgs":       on(rewriteToolCallArgs),
 
 	// Reading.
-	"getLeafId":           get(getLeafID),
-	"getLeafEntry":        get(getLeafEntry),
-	"getEntry":            on(getEntry),
-	"getChildren":         on(getChildren),
-	"getBranch":           on(getBranch),
-	"getPath":             on(getBranch),
-	"getTree":             get(getTree),
-	"getEntries":          get(getEntries),
-	"getHeader":           get(getHeader),
-	"getLabel":            on(getLabel),
-	"getSessionName":      get(getSessionName),
-	"getSessionFile":      get(getSessionFile),
-	"getSessionId":        get(getSessionID),
-	"getSessionDir":       get(getSessionDir),
-	"getCwd":              get(getCWD),
-	"isPersisted":         get(isPersisted),
+	"getLeafId":    get(getLeafID),
+	"getLeafEntry": get(getLeafEntry),
+	"getEntry":     on(getEntry),
+	"getChildren":  on(getChildren),
+	"getBranch":    on(getBranch),
+	// both names are in use
+	"getPath":        on(getBranch),
+	"getTree":        get(getTree),
+	"getEntries":     get(getEntries),
+	"getHeader":      get(getHeader),
+	"getLabel":       on(getLabel),
+	"getSessionName": get(getSessionName),
+	"getSessionFile": get(getSessionFile),
+	"getSessionId":   get(getSessionID),
+	"getSessionDir":  get(getSessionDir),
+	"getCwd":         get(getCWD),
+	"isPersisted":    get(isPersisted),
+	// With a session it is computed there; without one, from entries that the client brings.
 	"buildSessionContext": {maybe, parsed(buildSessionContext)},
 
 	// Runs.
+	// A run can belong to an open session, in whose queue it must then be begun, or to none.
 	"startRun":     {maybe, parsed(startRun)},
 	"appendRecord": free(appendRecord),
 	"endRun":       free(endRun),

@@ -8,6 +8,8 @@ import (
 )
 
 // decode reads parameters. They are named; absent ones and null are the same, but for those of type json.RawMessage.
+// Members that are not known are ignored, as the agents' own methods ignore them: a newer client must be able to
+// talk to an older server.
 func decode(params json.RawMessage, into any) error {
 	if len(params) == 0 || string(params) == "null" {
 		params = json.RawMessage("{}")
@@ -19,6 +21,7 @@ func decode(params json.RawMessage, into any) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
+		// The last part of the path is what the client wrote: the rest are names of embedded Go structs.
 		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
 		return badParams("parameter %q: must be a %s, not %s", name, typeName(wrong), wrong.Value)
 	case err != nil:
@@ -27,6 +30,7 @@ func decode(params json.RawMessage, into any) error {
 	return nil
 }
 
+// typeName says it in JSON's words: a client in another language knows nothing of Go's types.
 func typeName(e *json.UnmarshalTypeError) string {
 	switch e.Type.String() {
 	case "bool":
@@ -40,6 +44,8 @@ func typeName(e *json.UnmarshalTypeError) string {
 }
 
 // wanted collects what is wrong with the parameters of a call: the first complaint counts.
+// A method asks for all that it needs first and looks at err once. Until then the values it has may be zero, so
+// nothing must be done with them before.
 type wanted struct{ err error }
 
 func (w *wanted) complain(format string, args ...any) {
@@ -67,6 +73,7 @@ func or[T any](value *T, otherwise T) T {
 }
 
 // needJSON gives a parameter that may be any JSON of some kinds: those that begin with one of the characters.
+// The value itself is not looked at further: it goes into the log as it came.
 func (w *wanted) needJSON(name string, value json.RawMessage, kinds, what string) json.RawMessage {
 	if given(value) == nil {
 		w.complain("parameter %q is missing", name)
@@ -82,6 +89,8 @@ func (w *wanted) needJSON(name string, value json.RawMessage, kinds, what string
 }
 
 // given is nil for a parameter that is null.
+// Where null means something of its own ("not set", the place before the first entry), the caller asks for nil
+// before given.
 func given(value json.RawMessage) json.RawMessage {
 	if string(value) == "null" {
 		return nil
@@ -89,6 +98,7 @@ func given(value json.RawMessage) json.RawMessage {
 	return value
 }
 
+// numbers is what a JSON number can begin with, for needJSON.
 const numbers = "-0123456789"
 
 // list gives the elements of a list that must be there.

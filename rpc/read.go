@@ -9,6 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// The getters answer what the agents' own methods return in the same case, null where those return undefined. They
+// look at the tree in memory under the session's lock; only the text of entries is read from the log.
 func getLeafID(_ *call, s *store.Session) ([]byte, error) {
 	return quoteOrNull(string(s.Leaf())), nil
 }
@@ -17,6 +19,7 @@ func getLeafEntry(c *call, s *store.Session) ([]byte, error) {
 	return c.entryOrNull(s, func(t *session.Tree) (session.Entry, bool) { return t.Leaf() })
 }
 
+// idParams are those of methods that name an entry.
 type idParams struct {
 	ID *string `json:"id"`
 }
@@ -42,6 +45,7 @@ func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.E
 	return text, err
 }
 
+// parentParams: no parentId means the entries that have no parent.
 type parentParams struct {
 	ParentID *string `json:"parentId"`
 }
@@ -50,6 +54,7 @@ type parentParams struct {
 func getChildren(c *call, p parentParams) ([]byte, error) {
 	parent := session.EntryID(or(p.ParentID, ""))
 	return c.entries(func(t *session.Tree, yield func(session.Entry) error) error {
+		// An empty text is no id, and the roots, whose Parent is also "", must not be given for it.
 		if p.ParentID != nil && parent == "" {
 			return nil
 		}
@@ -71,6 +76,8 @@ func current(t *session.Tree, e session.Entry) bool {
 }
 
 // entries makes a list of entries.
+// They are collected while no append can change the tree. each must not call the session's methods: it would wait
+// for itself.
 func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) error) error) ([]byte, error) {
 	list := [][]byte{}
 	err := c.open.s.View(func(t *session.Tree) error {
@@ -86,6 +93,7 @@ func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) erro
 	return array(list), nil
 }
 
+// fromParams: no fromId means the leaf.
 type fromParams struct {
 	FromID *string `json:"fromId"`
 }
@@ -113,6 +121,8 @@ func getBranch(c *call, p fromParams) ([]byte, error) {
 	})
 }
 
+// getEntries gives all entries in the order of the file, also those that another entry with the same id has
+// replaced: the agents list both.
 func getEntries(c *call, _ *store.Session) ([]byte, error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) error) error {
 		for e := range t.Entries() {
@@ -136,6 +146,8 @@ func getTree(c *call, s *store.Session) ([]byte, error) {
 	text := []byte{'['}
 	err := s.View(func(t *session.Tree) error {
 		stack := []level{{nodes: t.Roots()}}
+		// Each turn of the loop writes one node's beginning, or the end of a list of children and with it of the
+		// node above: what a recursion would do on its way back.
 		for {
 			top := &stack[len(stack)-1]
 			if top.next == len(top.nodes) {
@@ -171,6 +183,7 @@ func getTree(c *call, s *store.Session) ([]byte, error) {
 }
 
 // oldestFirst gives the children of an entry by their times; those without a time stay where they are.
+// The order is that of the agents' getTree. It is stable: siblings of one time stay in the order of the file.
 func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 	if !current(t, e) {
 		return nil, nil // its children are those of the entry that its id means
@@ -208,6 +221,8 @@ func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 	return list, nil
 }
 
+// getHeader answers with the record as it stands, also with members that we do not know. A file that was empty has
+// none.
 func getHeader(_ *call, s *store.Session) ([]byte, error) {
 	if h := s.Header(); h.Raw != nil {
 		return h.Raw, nil
@@ -234,6 +249,8 @@ func getSessionName(_ *call, s *store.Session) ([]byte, error) {
 	return quoteOrNull(name), err
 }
 
+// getSessionFile is null for a session that is nowhere but in memory. One that is deferred has a path before there
+// is a file.
 func getSessionFile(_ *call, s *store.Session) ([]byte, error) { return quoteOrNull(s.Path()), nil }
 
 func getSessionID(_ *call, s *store.Session) ([]byte, error) { return quote(string(s.ID())), nil }
@@ -243,6 +260,8 @@ func getSessionDir(_ *call, s *store.Session) ([]byte, error) { return quote(s.D
 
 func getCWD(_ *call, s *store.Session) ([]byte, error) { return quote(s.CWD()), nil }
 
+// isPersisted says that the session is meant to be in a file. With a deferred one that file may not exist yet; the
+// agents answer the same.
 func isPersisted(_ *call, s *store.Session) ([]byte, error) {
 	return strconv.AppendBool(nil, s.Path() != ""), nil
 }
@@ -258,6 +277,8 @@ type contextParams struct {
 // the first entry; one that is not there means the last entry.
 func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	var leaf *session.EntryID
+	// Three cases that JavaScript tells apart: left out (the leaf), null (before the first entry), a text. An
+	// empty text is to the agents as good as none.
 	switch {
 	case p.LeafID == nil:
 	case given(p.LeafID) == nil:
@@ -276,6 +297,8 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 		if leaf != nil {
 			at = *leaf
 		}
+		// FallBack: the agents take the last entry for a leaf that they do not find; a client that counts on it
+		// must not get an error here.
 		return contextJSON(s.Context(c.ctx, at, store.ContextOptions{FallBack: true}))
 	}
 	var w wanted
@@ -290,6 +313,8 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	return contextJSON(c.store.ContextOf(opt.Dialect, entries, leaf, store.ContextOptions{}))
 }
 
+// contextJSON writes the context as the agent's own program gives it. The messages are the bytes of the log; the
+// state behind them (models, thinking level, mode) is spelled by the dialect's rules.
 func contextJSON(c *session.Context, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

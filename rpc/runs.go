@@ -12,6 +12,8 @@ import (
 
 // Runs are recorded beside sessions. They have handles of their own.
 
+// startRunParams: header has what the client wants in the run's header besides the id, session and time, which are
+// ours to make.
 type startRunParams struct {
 	SessionID *string         `json:"sessionId"`
 	Dialect   *string         `json:"dialect"`
@@ -23,6 +25,8 @@ func startRun(c *call, p startRunParams) ([]byte, error) {
 	opt := store.RunOptions{Session: session.ID(or(p.SessionID, "")), Header: given(p.Header), Write: c.opt.Write}
 	if c.open != nil {
 		id := c.open.s.ID()
+		// Both may be given, and a client that names another session than the one it has open has confused two:
+		// better to say so than to record the run of the wrong one.
 		if opt.Session != "" && opt.Session != id {
 			return nil, badParams(`parameter "sessionId": the session's own id is %q`, id)
 		}
@@ -39,9 +43,12 @@ func startRun(c *call, p startRunParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Sessions and runs count their handles together: a handle that is given back is never used again, so a late
+	// request cannot reach another one's run by accident.
 	c.mu.Lock()
 	c.last++
 	handle := "r" + strconv.Itoa(c.last)
+	// The map is made late because most clients record no runs.
 	if c.runs == nil {
 		c.runs = map[string]*store.Recording{}
 	}
@@ -74,6 +81,8 @@ type appendRecordParams struct {
 	Record json.RawMessage `json:"record"`
 }
 
+// appendRecord answers with what the record became: a seq that was left out was counted by the recorder, and the
+// client needs it to match the response with its request.
 func appendRecord(c *call, p appendRecordParams) ([]byte, error) {
 	r, err := c.recording(p.Run)
 	if err != nil {
@@ -96,6 +105,8 @@ func appendRecord(c *call, p appendRecordParams) ([]byte, error) {
 }
 
 // refused is the answer for a record that does not fit.
+// It is the client's mistake and the run goes on, so it is a parameter's error. That the run has ended is no
+// mistake of this record: it keeps the code of a failure.
 func refused(err error) error {
 	if errors.Is(err, run.ErrRefused) && !errors.Is(err, run.ErrEnded) {
 		return badParams("%v", err)
@@ -110,7 +121,7 @@ type endRunParams struct {
 }
 
 // endRun writes run.end, unless a record said it already, and closes the log. The handle is gone unless the outcome is
-// refused.
+// missing.
 func endRun(c *call, p endRunParams) ([]byte, error) {
 	r, err := c.recording(p.Run)
 	if err != nil {
@@ -124,6 +135,7 @@ func endRun(c *call, p endRunParams) ([]byte, error) {
 		}
 		err = r.End(c.ctx, outcome, or(p.Final, ""))
 	}
+	// Also where End failed: the log is closed below, so the handle would be good for nothing.
 	c.mu.Lock()
 	delete(c.runs, *p.Run)
 	c.mu.Unlock()

@@ -21,6 +21,8 @@ type Options struct {
 }
 
 // mostWaiting is how many requests are read ahead of those that are done.
+// It bounds memory where a client sends faster than a disk can write; below it, reading ahead lets requests of
+// other sessions pass one that waits.
 const mostWaiting = 1024
 
 // Serve answers the requests of one client until its input ends, or ctx does. Then what was begun is finished, and all
@@ -31,6 +33,8 @@ func Serve(ctx context.Context, st *store.Store, opt Options, in io.Reader, out 
 		slots: make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
 	c.outer, c.ctx = ctx, context.WithoutCancel(ctx)
+	// A reader that blocks cannot be interrupted, so it has a goroutine of its own, which is left behind when ctx
+	// ends before the input does. lines has no buffer: when ended says something, every line before it was taken.
 	lines := make(chan []byte)
 	ended := make(chan error, 1)
 	stop := make(chan struct{})
@@ -48,6 +52,7 @@ type client struct {
 	// ctx is for what must be finished once it is begun, outer for what may be given up.
 	ctx, outer context.Context
 
+	// mu guards sessions, runs and last. It is never held during a method.
 	mu       sync.Mutex
 	sessions map[string]*openSession
 	runs     map[string]*store.Recording
@@ -57,6 +62,7 @@ type client struct {
 	running sync.WaitGroup
 	slots   chan struct{}
 
+	// writing is a lock of its own: answers are written while requests of other sessions go on.
 	writing  sync.Mutex
 	out      io.Writer
 	writeErr error
@@ -64,6 +70,8 @@ type client struct {
 }
 
 // openSession is a session with its requests.
+// Its queue is what keeps the order of a session's requests, and what makes s safe to use without a lock: only the
+// task at hand reads or clears it.
 type openSession struct {
 	handle string
 	queue  queue
@@ -71,6 +79,7 @@ type openSession struct {
 }
 
 // readLines hands on the lines of the input, however long they are. The last one may lack its newline.
+// A client that ends without a last newline has said what it wanted, so that line counts.
 func readLines(in io.Reader, lines chan<- []byte, stop <-chan struct{}) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -91,6 +100,8 @@ func readLines(in io.Reader, lines chan<- []byte, stop <-chan struct{}) error {
 	}
 }
 
+// loop reads until there is nothing more to read or nobody to answer. None of these ends is an error of its own: a
+// client that closes its end has finished, and a signal is how a server is stopped.
 func (c *client) loop(ctx context.Context, lines <-chan []byte, ended <-chan error) error {
 	for {
 		select {
@@ -112,6 +123,8 @@ func (c *client) take(line []byte) {
 		c.begin(line, c.write)
 		return
 	}
+	// A batch is decoded as a whole first: one bad byte in it makes all of it unreadable, and JSON-RPC wants one
+	// answer then.
 	var list []json.RawMessage
 	if err := json.Unmarshal(line, &list); err != nil {
 		c.write(answer(null, nil, &rpcError{codeParse, "not JSON: " + err.Error()}))
@@ -135,6 +148,8 @@ type batch struct {
 	write   func([]byte)
 }
 
+// done takes one answer, and writes all of them when it is the last. They stand in the order of the requests,
+// although that may not be the order in which they were carried out; notifications have none and leave no gap.
 func (b *batch) done(i int, line []byte) {
 	b.mu.Lock()
 	b.answers[i] = line
@@ -159,6 +174,8 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 		done(answer(r.id, nil, err))
 		return
 	}
+	// A notification is carried out like any other request, and what goes wrong with it is told to nobody:
+	// JSON-RPC leaves no way to.
 	finish := func(result []byte, err error) {
 		if r.id == nil {
 			done(nil)
@@ -180,6 +197,8 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 	if open != nil {
 		q = &open.queue
 	}
+	// This blocks the reader while mostWaiting requests are under way. It is done here, in the order of arrival,
+	// and not in the task: otherwise the queues themselves would grow without bound.
 	c.slots <- struct{}{}
 	c.running.Add(1)
 	q.add(func() {
@@ -190,6 +209,8 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 
 // target finds the session that a request is for, nil for those that are for none.
 func (c *client) target(m method, params json.RawMessage) (*openSession, error) {
+	// The handle is looked up when the request arrives, not when its turn comes: closing a session does not change
+	// whom the requests behind it were for, and call tells them that it is closed.
 	if m.session == never {
 		return nil, nil
 	}
@@ -217,6 +238,8 @@ func unknownSession(handle string) error { return badParams("session %q is not o
 
 // call carries out a request. What panics is reported and hurts no other request.
 func (c *client) call(m method, open *openSession, params json.RawMessage) (result []byte, err error) {
+	// A panic is a bug of ours. Other sessions of the client are sound, and what it wrote is flushed only if we
+	// live on.
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, &rpcError{codeInternal, fmt.Sprintf("internal error: %v", p)}
@@ -233,9 +256,11 @@ func (c *client) write(line []byte) {
 	if line == nil {
 		return
 	}
+	// One Write for the line and its newline: a client never sees half a line from us followed by another answer.
 	line = append(utf8Line(line), '\n')
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	// Once the client is gone there is nothing to say to it; the first error is what Serve returns.
 	if c.writeErr != nil {
 		return
 	}
@@ -246,6 +271,8 @@ func (c *client) write(line []byte) {
 }
 
 // closeAll closes what the client left open.
+// It runs when no request does any more. A run that is left open gets no run.end: that it ended is for the client
+// to say, and without it the log reads as that of a run that crashed.
 func (c *client) closeAll() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,6 +289,7 @@ func (c *client) closeAll() error {
 }
 
 // queue carries out tasks one after the other.
+// It has no goroutine while it is empty: a client may keep thousands of sessions open and use one.
 type queue struct {
 	mu    sync.Mutex
 	tasks []func()

@@ -16,6 +16,8 @@ type place struct {
 }
 
 // options are those for a session at a place.
+// opt.Write is the server's own (--sync and the like), without what a client must ask for with each call. A
+// dialect that is not named is nil, and the store finds out by the place or takes its default.
 func (c *call) options(p place) (store.CreateOptions, error) {
 	opt := store.CreateOptions{CWD: or(p.CWD, ""), Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
@@ -38,6 +40,7 @@ func (c *call) options(p place) (store.CreateOptions, error) {
 
 // keep gives a session its handle and answers with it.
 func (c *call) keep(s *store.Session, err error) ([]byte, error) {
+	// The caller must not use the session any further: from here on it belongs to its queue.
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +53,8 @@ func (c *call) keep(s *store.Session, err error) ([]byte, error) {
 }
 
 // describe is the answer of all that opens a session or makes it another one.
+// Its members are a promise: session (the handle for further requests), id, file (null in memory), leafId (null
+// before the first entry).
 func describe(o *openSession) ([]byte, error) {
 	leaf := o.s.Leaf()
 	file := o.s.Path()
@@ -60,6 +65,8 @@ func describe(o *openSession) ([]byte, error) {
 	return append(text, '}'), nil
 }
 
+// createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is made;
+// without it that is the dialect's habit.
 type createParams struct {
 	place
 	ID            *string `json:"id"`
@@ -67,6 +74,8 @@ type createParams struct {
 	DeferUntil    *string `json:"deferUntil"`
 }
 
+// create answers before there is a file wherever the dialect defers it: the path in the answer is where it will
+// be.
 func create(c *call, p createParams) ([]byte, error) {
 	var w wanted
 	need(&w, "cwd", p.CWD)
@@ -78,6 +87,7 @@ func create(c *call, p createParams) ([]byte, error) {
 		return nil, err
 	}
 	opt.ID, opt.Parent = session.ID(or(p.ID, "")), or(p.ParentSession, "")
+	// Left out, an id is made; empty, it is most likely a variable that the client forgot to fill.
 	if p.ID != nil && *p.ID == "" {
 		return nil, badParams(`parameter "id": must not be empty`)
 	}
@@ -95,12 +105,15 @@ func create(c *call, p createParams) ([]byte, error) {
 	return c.keep(c.store.Create(c.ctx, opt))
 }
 
+// openParams: place is where the session goes that this one becomes later (newSession, fork), not where it is.
 type openParams struct {
 	place
 	Path              *string `json:"path"`
 	ReplaceUnreadable *bool   `json:"replaceUnreadable"`
 }
 
+// open begins a session where there is no file, as the agents' open does, but never where there is one that cannot
+// be read: that needs replaceUnreadable, and even then the old bytes stay beside it.
 func open(c *call, p openParams) ([]byte, error) {
 	path, err := absolute("path", p.Path)
 	if err != nil {
@@ -128,6 +141,8 @@ func absolute(name string, path *string) (string, error) {
 	return filepath.Abs(p)
 }
 
+// continueRecent goes by the terminal first, if the server was started in one, then by time; see
+// store.ContinueRecent.
 func continueRecent(c *call, p place) ([]byte, error) {
 	var w wanted
 	need(&w, "cwd", p.CWD)
@@ -141,11 +156,13 @@ func continueRecent(c *call, p place) ([]byte, error) {
 	return c.keep(c.store.ContinueRecent(c.ctx, opt))
 }
 
+// inMemory takes a dialect all the same: it decides what the entries look like that the client gets.
 func inMemory(c *call, p place) ([]byte, error) {
 	opt, err := c.options(p)
 	if err != nil {
 		return nil, err
 	}
+	// a folder would be where a session goes that this one becomes, and this one goes nowhere
 	opt.Dir = ""
 	return c.keep(c.store.InMemory(c.ctx, opt))
 }
@@ -155,6 +172,8 @@ type forkParams struct {
 	Source *string `json:"source"`
 }
 
+// forkFrom reads the source and never writes it, so it works with a file of another user, or of an old version.
+// The cwd is needed because it, not the source, decides where the copy belongs.
 func forkFrom(c *call, p forkParams) ([]byte, error) {
 	source, err := absolute("source", p.Source)
 	if err != nil {
@@ -173,6 +192,8 @@ func forkFrom(c *call, p forkParams) ([]byte, error) {
 }
 
 // rebound answers for a session that is another one now.
+// The handle stays: to a client it is the same object, as in the agents' session manager, whose methods turn it
+// into another session in place.
 func (c *call) rebound(err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -222,6 +243,8 @@ func flush(c *call, s *store.Session) ([]byte, error) { return null, s.Flush(c.c
 func closeSession(c *call, s *store.Session) ([]byte, error) {
 	c.mu.Lock()
 	delete(c.sessions, c.open.handle)
+	// Requests that came before this one was carried out are in the queue already. They find nil and are told that
+	// it is closed.
 	c.open.s = nil
 	c.mu.Unlock()
 	return null, s.Close()

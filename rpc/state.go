@@ -10,12 +10,16 @@ import (
 
 // The states that sessions are resumed from, for agents that keep them apart from what happened.
 
+// saveStateParams: with a version that loadState or saveState gave, the state is saved only if nobody saved
+// another since ("new": only if there is none). Without it the last one wins, as in the agent's own program.
 type saveStateParams struct {
 	Dialect *string         `json:"dialect"`
 	State   json.RawMessage `json:"state"`
 	Version *string         `json:"version"`
 }
 
+// saveState answers with the new version, for the next save. It is read back rather than computed: what counts is
+// what the agent's store made of it, and its time may have been set there.
 func saveState(c *call, p saveStateParams) ([]byte, error) {
 	var w wanted
 	text := w.needJSON("state", p.State, "{", "an object")
@@ -49,6 +53,9 @@ type loadStateParams struct {
 	Root    *string `json:"root"`
 }
 
+// loadState gives the state as it was saved, and the messages that the agent would begin with (resume): the two
+// differ where an agent puts a note about a changed directory or model in between. null where there is no such
+// state, because that is how a client finds out that it has to begin anew.
 func loadState(c *call, p loadStateParams) ([]byte, error) {
 	var w wanted
 	id := need(&w, "id", p.ID)

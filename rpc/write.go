@@ -11,6 +11,8 @@ import (
 )
 
 // appended is the answer of an append. That others wrote meanwhile is said only where it happened.
+// "foreign" counts the entries of others that were found in the log; "outcome" says what was done about them by
+// the policy. Both are absent in the usual case.
 func appended(a store.Appended, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -26,6 +28,8 @@ type messageParams struct {
 	Message json.RawMessage `json:"message"`
 }
 
+// appendMessage takes the message as it is and does not look inside: what a role or a part means is the dialect's
+// business, and one that nobody knows must be kept, too.
 func appendMessage(c *call, p messageParams) ([]byte, error) {
 	var w wanted
 	message := w.needJSON("message", p.Message, "{", "an object")
@@ -66,6 +70,7 @@ func appendModelChange(c *call, p modelParams) ([]byte, error) {
 	if p.Model != nil {
 		body.Model = *p.Model
 		var both bool
+		// Only the first slash divides: names of models have slashes of their own ("openrouter/anthropic/claude").
 		if body.Provider, body.ModelID, both = strings.Cut(body.Model, "/"); !both {
 			body.Provider, body.ModelID = or(p.Provider, ""), body.Model
 		}
@@ -90,6 +95,8 @@ type byExtension struct {
 
 func (b byExtension) is() bool { return or(b.FromExtension, false) || or(b.FromHook, false) }
 
+// compactionParams: tokensBefore may be any number and is kept as it is spelled. All but the first three are
+// optional, and null is as good as nothing.
 type compactionParams struct {
 	Summary      *string         `json:"summary"`
 	ShortSummary *string         `json:"shortSummary"`
@@ -100,6 +107,7 @@ type compactionParams struct {
 	byExtension
 }
 
+// appendCompaction needs tokensBefore because Operator's program drops a compaction that lacks it.
 func appendCompaction(c *call, p compactionParams) ([]byte, error) {
 	var w wanted
 	body := session.Compaction{
@@ -115,6 +123,7 @@ func appendCompaction(c *call, p compactionParams) ([]byte, error) {
 	return appended(c.open.s.Compact(c.ctx, body))
 }
 
+// customParams: data is kept as it is, whatever JSON it is; null is none.
 type customParams struct {
 	CustomType *string         `json:"customType"`
 	Data       json.RawMessage `json:"data"`
@@ -129,6 +138,8 @@ func appendCustomEntry(c *call, p customParams) ([]byte, error) {
 	return appended(c.open.s.AppendCustom(c.ctx, kind, given(p.Data)))
 }
 
+// customMessageParams: content is a text or a list of parts. display has no default: pi and oh-my-pi
+// always write it, and whether people see a message is not to be guessed.
 type customMessageParams struct {
 	CustomType *string         `json:"customType"`
 	Content    json.RawMessage `json:"content"`
@@ -152,11 +163,14 @@ func appendCustomMessageEntry(c *call, p customMessageParams) ([]byte, error) {
 	return appended(c.open.s.AppendCustomMessage(c.ctx, body))
 }
 
+// labelParams: no label takes the label away.
 type labelParams struct {
 	TargetID *string `json:"targetId"`
 	Label    *string `json:"label"`
 }
 
+// appendLabelChange fails for a target that is not there, as the agents do: a label on nothing cannot be seen
+// anywhere.
 func appendLabelChange(c *call, p labelParams) ([]byte, error) {
 	var w wanted
 	target := need(&w, "targetId", p.TargetID)
@@ -179,6 +193,8 @@ func appendSessionInfo(c *call, p nameParams) ([]byte, error) {
 	return appended(c.open.s.AppendSessionInfo(c.ctx, name))
 }
 
+// setSessionName is how the agent itself would do it: an entry in pi, the header in oh-my-pi. appendSessionInfo
+// appends an entry in any case.
 func setSessionName(c *call, p nameParams) ([]byte, error) {
 	var w wanted
 	name := need(&w, "name", p.Name)
@@ -234,6 +250,8 @@ func appendSessionInit(c *call, p sessionInitParams) ([]byte, error) {
 	return appended(c.open.s.AppendSessionInit(c.ctx, body))
 }
 
+// branchParams: durable makes the move survive a restart, by an entry that is written for it. It is off here,
+// unlike on the command line: the agents' own branch writes nothing.
 type branchParams struct {
 	ID      *string `json:"id"`
 	Durable *bool   `json:"durable"`
@@ -253,6 +271,7 @@ func branch(c *call, p branchParams) ([]byte, error) {
 	return null, err
 }
 
+// resetLeaf takes the same parameters as branch; an id in them means nothing.
 func resetLeaf(c *call, p branchParams) ([]byte, error) {
 	return null, c.open.s.ResetLeaf(c.ctx, or(p.Durable, false))
 }
@@ -289,6 +308,8 @@ type entriesParams struct {
 	Dialect *string            `json:"dialect"`
 }
 
+// rewriteEntries replaces the log as a whole. All entries are looked at before: a list that is wrong somewhere
+// must not leave half a session.
 func rewriteEntries(c *call, p entriesParams) ([]byte, error) {
 	var w wanted
 	entries := w.list("entries", p.Entries)
@@ -307,6 +328,8 @@ type argumentsParams struct {
 }
 
 // rewriteToolCallArgs answers whether there is such a tool call.
+// That there is none is no error: the agents answer false, and a client may ask about a call that was never
+// written.
 func rewriteToolCallArgs(c *call, p argumentsParams) ([]byte, error) {
 	var w wanted
 	id := need(&w, "toolCallId", p.ToolCallID)

@@ -8,6 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
+// Kinds are never renamed; a new one may be added.
 // FindingKind says what an audit found, in a word that scripts can rely on.
 type FindingKind string
 
@@ -32,6 +33,7 @@ const (
 )
 
 // Finding is something that an audit found, and where.
+// The members, as those of Tokens and Report, are what 'treeline run audit --json' prints: a stable format.
 type Finding struct {
 	Kind FindingKind `json:"kind"`
 	Line int         `json:"line"` // 0: of the whole run
@@ -52,6 +54,7 @@ type Tokens struct {
 	Total         int64  `json:"total"`
 }
 
+// add takes what a provider does not count (nil) for nothing.
 func (t *Tokens) add(u *Usage) {
 	or := func(n *int64) int64 {
 		if n == nil {
@@ -69,6 +72,7 @@ func (t *Tokens) add(u *Usage) {
 }
 
 // Report is what an audit says of a run.
+// Lists in it are never null. Sums are over what the log has: a run that was cut off counts as far as it goes.
 type Report struct {
 	RunID     string `json:"run"`
 	SessionID string `json:"session,omitempty"`
@@ -82,6 +86,7 @@ type Report struct {
 	ToolOutputs int       `json:"toolOutputs"`
 	ToolErrors  int       `json:"toolErrors"`
 	Compactions int       `json:"compactions"`
+	// from the first known time (the header's, or else a record's) to the last
 	Seconds     float64   `json:"seconds"`
 	Tokens      Tokens    `json:"tokens"`
 	Models      []Tokens  `json:"models"`
@@ -106,6 +111,7 @@ func (r *Report) Faults() int {
 // Audit looks whether a run makes sense: requests and responses in pairs and in order, tool calls and outputs likewise,
 // events in order, an end; and counts tokens.
 func Audit(l *Log) (*Report, error) {
+	// Outcome begins as Crashed and is corrected by run.end: a log that simply stops needs no case of its own.
 	a := &audit{
 		Report: Report{
 			RunID: l.Header.RunID, SessionID: l.Header.SessionID, Outcome: Crashed, Records: l.Len(),
@@ -114,6 +120,8 @@ func Audit(l *Log) (*Report, error) {
 		calls: map[string]*call{}, open: map[int64]*asked{},
 	}
 	first, last := moment(l.Header.StartedAt), time.Time{}
+	// Times go by what records say and are compared with the record before: a clock that was set back is worth a
+	// note, never a fault, because the order of the log is what counts.
 	for _, r := range l.records {
 		if at := moment(r.Time); !at.IsZero() {
 			if at.Before(last) {
@@ -135,26 +143,34 @@ func Audit(l *Log) (*Report, error) {
 	return &a.Report, nil
 }
 
+// moment gives the zero time for what is no time: that is the recorder's problem, not the audit's.
 func moment(ts string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, ts)
 	return t
 }
 
+// audit is the state while the records go by, in the order of the log.
 type audit struct {
 	Report
 	started, ended bool
 	status         string
+	// Requests are numbered across all runs of a session, events from 0 in each run: the two counters have nothing
+	// to do with each other, and neither needs to begin at a certain number.
 	hasSeq         bool
 	lastRequest    int64
 	hasEvent       bool
 	lastEvent      int64
 	seen           []int64 // the numbers of events
+	// open has the requests that wait for a response, by seq. Where a seq stands twice the later one waits, and
+	// the earlier one is found to have none.
 	open           map[int64]*asked
 	requests       []*asked
 	calls          map[string]*call
+	// order and requests keep the order of the log, in which findings are told; maps have none.
 	order          []*call
 }
 
+// asked is a request. Its messages are only kept until the answer is there: they are most of a log.
 type asked struct {
 	seq      int64
 	line     int
@@ -176,6 +192,8 @@ func (a *audit) note(kind FindingKind, line int, format string, args ...any) {
 	a.Findings = append(a.Findings, Finding{Kind: kind, Line: line, Message: fmt.Sprintf(format, args...), Note: true})
 }
 
+// record looks at one record. What it cannot know (extensions, types of a later version) is passed over, as the
+// format wants it.
 func (a *audit) record(r Record) error {
 	if a.ended {
 		a.fault(FindingAfterEnd, r.Line, "%s behind run.end", r.Type)
@@ -190,6 +208,7 @@ func (a *audit) record(r Record) error {
 	if err != nil {
 		return err
 	}
+	// Replay goes by the numbers: without one they can be read, but not be put in order.
 	switch r.Type {
 	case TypeLLMRequest, TypeLLMResponse, TypeAgentEvent:
 		if !r.HasSeq {
@@ -212,6 +231,8 @@ func (a *audit) record(r Record) error {
 	case *RunEnd:
 		a.ended = true
 		a.Outcome = b.Outcome
+		// "running" and "awaiting_ui" are not meant to last: a program that stops there just did not say so, and
+		// the end does.
 		if ends := a.status; ends != b.Outcome && ends != "" && ends != StatusRunning && ends != StatusAwaitingUI {
 			a.fault(FindingOutcome, r.Line, "the run ends as %q, its last status was %q", b.Outcome, ends)
 		}
@@ -219,6 +240,7 @@ func (a *audit) record(r Record) error {
 	return nil
 }
 
+// A seq need not be the next one, since numbers go on across the runs of a session. It only must not go back.
 func (a *audit) request(r Record, b *LLMRequest) {
 	a.Requests++
 	if r.HasSeq && a.hasSeq && r.Seq <= a.lastRequest {
@@ -238,6 +260,9 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	} else {
 		delete(a.open, r.Seq)
 		q.answered = true
+		// codelia encodes a request when its queue gets to it, not when it is made, and by then the list of
+		// messages has grown. It says nothing about the run itself, so it is a note: such a request cannot be
+		// replayed byte for byte.
 		if at := Late(q.messages, messages); at < len(q.messages) {
 			a.note(FindingLate, q.line, "request %d already holds its own answer, as message %d: it was written down too late to be replayed as it was sent", q.seq, at)
 		}
@@ -248,8 +273,10 @@ func (a *audit) response(r Record, b *LLMResponse) {
 			a.called(rawjson.Str(c, "id"), rawjson.Str(rawjson.Get(c, "function"), "name"), r.Line, false)
 		}
 	}
+	// Tokens are summed for each model: a run may ask several, and they cost differently.
 	if u := b.Output.Usage; u != nil {
 		a.Tokens.add(u)
+		// there are a handful of models at most
 		i := slices.IndexFunc(a.Models, func(t Tokens) bool { return t.Model == u.Model })
 		if i < 0 {
 			i = len(a.Models)
@@ -271,6 +298,7 @@ func (a *audit) called(id, tool string, line int, told bool) {
 	a.order = append(a.order, c)
 }
 
+// Gaps are looked for at the end, because numbers may come out of order; see finish.
 func (a *audit) event(r Record, b *AgentEvent) {
 	a.Events++
 	if r.HasSeq {
@@ -293,6 +321,7 @@ func (a *audit) output(r Record, b *ToolOutput) {
 	if b.IsError != nil && *b.IsError {
 		a.ToolErrors++
 	}
+	// An id is looked up in the calls that were made before: an output cannot come before its call.
 	c := a.calls[b.ToolCallID]
 	switch {
 	case c == nil:
@@ -307,6 +336,7 @@ func (a *audit) output(r Record, b *ToolOutput) {
 // finish looks at what is still open. In a run that failed or was cancelled that is no wonder.
 func (a *audit) finish() {
 	open := a.fault
+	// A run that crashed has no end and no excuse: what is open in it is what the crash took away.
 	if a.ended && a.Outcome != OutcomeCompleted {
 		open = a.note
 	}
@@ -320,6 +350,7 @@ func (a *audit) finish() {
 			open(FindingNoOutput, c.line, "the call %q of %s has no output", c.id, c.tool)
 		}
 	}
+	// A note and not a fault: a program may decide not to log an event that it showed.
 	slices.Sort(a.seen)
 	for i := 1; i < len(a.seen); i++ {
 		if a.seen[i] > a.seen[i-1]+1 {

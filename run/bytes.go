@@ -9,6 +9,7 @@ import (
 type Bytes []byte
 
 // Bytes implements Source.
+// The slice is not copied: whoever changes it changes the log.
 func (b Bytes) Bytes(offset, length int64) ([]byte, error) {
 	if offset < 0 || length < 0 || offset+length > int64(len(b)) {
 		return nil, errors.New("outside of the log")
@@ -16,6 +17,7 @@ func (b Bytes) Bytes(offset, length int64) ([]byte, error) {
 	return b[offset : offset+length], nil
 }
 
+// It splits at newlines only, as every reader of the format must: U+2028 may stand in a text.
 // DecodeBytes makes a Log from the bytes of a whole log.
 func DecodeBytes(b []byte) (*Log, error) {
 	d := NewDecoder(Bytes(b))

@@ -18,6 +18,8 @@ import (
 // what was recorded. Spellings that mean the same (a content of one text part and that text, null and nothing, tools with
 // and without their wrapper) are equal, and so is a request that was recorded too late (see Late) and goes on with its own
 // answer.
+// The order of what is compared (messages, tools, choice, model) is that of how much it tells: the first
+// difference is the only one that is shown.
 func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	recorded, err := x.Request.Raw()
 	if err != nil {
@@ -29,6 +31,8 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	}
 	got := chatMessages(slices.Collect(rawjson.Elements(rawjson.Get(body, "messages"))))
 	want := chatMessages(sent)
+	// The recorded request is longer than what was sent now. If it goes on with just what was answered then, it
+	// was recorded too late, and what it had when it was sent is the beginning.
 	if n := len(got); n < len(want) && len(received) > 0 {
 		follows := chatMessages(received)
 		if n+len(follows) <= len(want) && (&comparison{}).lists("", follows, want[n:n+len(follows)]) == nil {
@@ -45,6 +49,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	if d := at("/tool_choice", choice(rawjson.Get(input, "tool_choice")), choice(rawjson.Get(body, "tool_choice"))); d != nil {
 		return d, nil
 	}
+	// The model stands in the input or beside it. One that is nowhere in the log cannot differ.
 	model := rawjson.Get(input, "model")
 	if rawjson.IsNull(model) {
 		model = rawjson.At(recorded, "/model/name")
@@ -56,6 +61,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 }
 
 // at is Compare for values that stand at a pointer.
+// at does not pair ids of tool calls: in a replay the agent got the recorded ids back and must send them.
 func at(pointer string, a, b []byte) *Difference { return (&comparison{}).values(pointer, a, b) }
 
 // choice: "auto" is what nothing means.
@@ -68,6 +74,8 @@ func choice(v []byte) []byte {
 
 // chatMessages gives messages with the members that both sides have. What only the recorder writes into its messages goes,
 // and so do messages of reasoning, which this interface has no place for.
+// Reasoning is recorded as messages of its own, but providers of this interface neither take nor give such
+// messages.
 func chatMessages(list [][]byte) [][]byte {
 	var out [][]byte
 	for _, m := range list {
@@ -84,6 +92,7 @@ func chatMessages(list [][]byte) [][]byte {
 			w = append(append(w, `,"content":`...), c...)
 		}
 		for _, key := range []string{"tool_calls", "tool_call_id"} {
+			// an empty list of calls means that there are none
 			if v := rawjson.Get(m, key); !rawjson.IsNull(v) && len(rawjson.Compact(v)) > len("[]") {
 				w = append(append(append(append(w, `,"`...), key...), `":`...), calls(v)...)
 			}
@@ -103,6 +112,7 @@ func calls(v []byte) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
+		// "type" is left out: it is always "function", and some agents do not send it.
 		f := rawjson.Get(c, "function")
 		out = fmt.Appendf(out, `{"id":%s,"function":{"name":%s,"arguments":%s}}`,
 			orNull(rawjson.Get(c, "id")), orNull(rawjson.Get(f, "name")), orNull(rawjson.Get(f, "arguments")))
@@ -118,6 +128,8 @@ func orNull(v []byte) []byte {
 }
 
 // chatContent gives a content that is nothing but text as one text; nothing where it is empty.
+// Agents send the same text as a string or as a list of one part, and which of the two may differ between a
+// recording and a client library of a later version.
 func chatContent(content []byte) []byte {
 	if !rawjson.IsArray(content) {
 		if s, ok := rawjson.Unquote(content); ok && s == "" {
@@ -136,6 +148,8 @@ func chatContent(content []byte) []byte {
 }
 
 // chatTools takes the wrapper off tool definitions, and the spelled-out default off "strict".
+// The recorder keeps definitions flat (name, description, parameters), this interface wraps each in
+// {"type":"function","function":…}.
 func chatTools(list []byte) []byte {
 	if !rawjson.IsArray(list) {
 		return nil
@@ -161,6 +175,7 @@ func chatTools(list []byte) []byte {
 }
 
 // Answer is a recorded response in the form of a chat completion.
+// It is made once and given whole (JSON) or in pieces (Chunks): both say the same.
 type Answer struct {
 	id, model string
 	created   int64
@@ -181,7 +196,9 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 	if !ok {
 		return nil, fmt.Errorf("line %d is no %s", x.Response.Line, TypeLLMResponse)
 	}
+	// The id is made of what is in the log, so that playing a run twice gives the same bytes.
 	a := &Answer{id: fmt.Sprintf("chatcmpl-%s-%d", runID, x.Seq), created: moment(r.Time).Unix()}
+	// A log without times: the format wants a number all the same.
 	if moment(r.Time).IsZero() {
 		a.created = 0
 	}
@@ -199,6 +216,8 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		}
 		a.calls = slices.AppendSeq(a.calls, rawjson.Elements(rawjson.Get(m, "tool_calls")))
 	}
+	// Several messages of text (a model that spoke, thought and spoke again) become one, because this interface
+	// has one.
 	if a.content == nil && texts != nil {
 		a.content = rawjson.Quote(strings.Join(texts, "\n"))
 	}
@@ -211,6 +230,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		}
 		a.usage = append(a.usage, '}')
 	}
+	// who answers is asked of the response first: a provider may answer with another model than it was asked for
 	if a.model == "" {
 		raw, err := x.Request.Raw()
 		if err != nil {
@@ -222,6 +242,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 }
 
 // finishReason says why the model stopped, in this interface's words.
+// But for these two, whether calls were made decides and not the recorded word: agents carry calls out by it.
 func finishReason(stop string, called bool) string {
 	switch stop {
 	case "max_tokens", "length":
@@ -262,6 +283,8 @@ func (a *Answer) begin(object string) []byte {
 }
 
 // Chunks are the answer in pieces, for a client that asked for a stream. With usage, the last one counts tokens.
+// Clients take the chunks apart by their order: first the role, then content and calls, then why it ended, then
+// usage. Texts are not cut into words: nobody who replays a run waits for them.
 func (a *Answer) Chunks(usage bool) [][]byte {
 	var list [][]byte
 	chunk := func(delta, finish string) {
@@ -277,6 +300,7 @@ func (a *Answer) Chunks(usage bool) [][]byte {
 		chunk(`"content":`+string(a.content), "null")
 	}
 	for i, c := range a.calls {
+		// in a stream calls are told apart by their index, which a recorded call has not
 		call := rawjson.Set(c, "index", strconv.AppendInt(nil, int64(i), 10))
 		chunk(`"tool_calls":[`+string(call)+`]`, "null")
 	}
@@ -290,6 +314,7 @@ func (a *Answer) Chunks(usage bool) [][]byte {
 
 // Failure is what a request that has no response came to: the run's error, in the form of a provider's. status is the HTTP
 // status that goes with it.
+// The error that counts is the first one behind the request: a run may go on after one.
 func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 	status, name, message := 500, "recorded_failure", fmt.Sprintf("request %d has no recorded response", x.Seq)
 	for _, r := range l.records {
@@ -302,6 +327,7 @@ func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 		}
 		if e, ok := b.(*RunError); ok {
 			name, message = cmp.Or(e.Error.Name, name), cmp.Or(e.Error.Message, message)
+			// only what is an error to HTTP can be the status of one
 			if s := e.Error.Status; s != nil && *s >= 400 && *s <= 599 {
 				status = int(*s)
 			}

@@ -12,6 +12,8 @@ import (
 
 // Difference is the first place in which two values differ: a JSON pointer (RFC 6901), and what stands there; "" where
 // nothing does.
+// It is what 'run diff --json' and 'run replay --serve --json' print: the members are a stable format. The values
+// are cut (see brief), so they are for people to look at, not to be parsed.
 type Difference struct {
 	Pointer string `json:"pointer"`
 	A       string `json:"a"`
@@ -31,6 +33,7 @@ func (d *Difference) Describe(a, b string) string {
 
 // Compare gives the first difference of two values, nil where there is none. The order of members, white space and the
 // spelling of strings and numbers do not count; of repeated keys the last does. A member that is null is as good as none.
+// Values are never decoded as a whole: a request may be many megabytes long.
 func Compare(a, b []byte) *Difference {
 	c := comparison{}
 	return c.values("", a, b)
@@ -39,15 +42,19 @@ func Compare(a, b []byte) *Difference {
 // comparison compares. Ids of tool calls are made up anew in each run: with a pairing, the first in one run that meets the
 // first in the other is the same call from then on.
 type comparison struct {
+	// Both directions are kept: otherwise two calls of one run could be taken for the same one of the other.
 	pairs   map[string]string
 	reverse map[string]string
 	// ignore says which members do not count.
 	ignore func(key string) bool
 }
 
+// values compares what stands at a pointer. Kinds are told by the first byte; what is neither both objects nor
+// both arrays is compared as a scalar and differs if it is not one.
 func (c *comparison) values(pointer string, a, b []byte) *Difference {
 	a, b = trim(a), trim(b)
 	switch {
+	// an absent member is an empty slice, which is null to rawjson
 	case rawjson.IsNull(a) && rawjson.IsNull(b):
 		return nil
 	case rawjson.IsObject(a) && rawjson.IsObject(b):
@@ -67,6 +74,8 @@ func (c *comparison) values(pointer string, a, b []byte) *Difference {
 func trim(v []byte) []byte { return v[min(rawjson.SkipSpace(v, 0), len(v)):] }
 
 // same compares what has no inside.
+// 1.0 and 1 are the same number, "\u0041" and "A" the same text: which spelling a program chooses depends on its
+// library.
 func same(a, b []byte) bool {
 	if string(a) == string(b) {
 		return true
@@ -93,6 +102,8 @@ func (c *comparison) paired(a, b []byte) bool {
 	return has && hasBack && known == y && back == x
 }
 
+// isCallID goes by the place: the id of a call, and the reference of a result to it. An "id" elsewhere (of a
+// tool's own argument, say) is content and counts.
 func isCallID(pointer string) bool {
 	if strings.HasSuffix(pointer, "/tool_call_id") {
 		return true
@@ -113,8 +124,11 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
+// as RFC 6901 wants it; the order matters only to whoever does it in two steps
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
+// objects goes through a's members first, so that the first difference is the first that a reader of a meets. Get
+// gives the last of repeated keys, so seen makes each key count once.
 func (c *comparison) objects(pointer string, a, b []byte) *Difference {
 	seen := map[string]bool{}
 	for _, side := range [][]byte{a, b} { // in a's order, then what only b has
@@ -142,6 +156,7 @@ func (c *comparison) arrays(pointer string, a, b []byte) *Difference {
 	return c.lists(pointer, x, y)
 }
 
+// lists reports what one side has more as a difference at its first element, with nothing on the other side.
 func (c *comparison) lists(pointer string, a, b [][]byte) *Difference {
 	for i := range max(len(a), len(b)) {
 		at := pointer + "/" + strconv.Itoa(i)
@@ -159,6 +174,8 @@ func (c *comparison) lists(pointer string, a, b [][]byte) *Difference {
 }
 
 // brief makes a value fit for a line.
+// 120 bytes: one line on most terminals beside the pointer. It must not end within a character, of at most four
+// bytes.
 func brief(v []byte) string {
 	const most = 120
 	if rawjson.IsNull(v) {

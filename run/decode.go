@@ -9,6 +9,8 @@ import (
 
 // fields goes through the members of an object. Those that take does not want, because it does not know them or they are
 // not of the type that they should be, are kept.
+// So nothing is lost that a record says: Encode writes what take took and then these. Their order among each other
+// is kept.
 func fields(object []byte, take func(key string, value []byte) bool) (other []Member) {
 	for key, value := range rawjson.Fields(object) {
 		if !take(key, value) {
@@ -28,6 +30,8 @@ func str(to *string, value []byte) bool {
 	return ok
 }
 
+// integer takes 3.0 and 3e2 too, which JavaScript may write for a whole number, but nothing that would lose
+// digits.
 func integer(to *int64, value []byte) bool {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil {
@@ -40,6 +44,7 @@ func integer(to *int64, value []byte) bool {
 	return true
 }
 
+// integerOrNone and boolean fill pointers: a count of 0 and none at all are different things in these formats.
 func integerOrNone(to **int64, value []byte) bool {
 	n := new(int64)
 	if !integer(n, value) {
@@ -58,6 +63,7 @@ func boolean(to **bool, value []byte) bool {
 	return true
 }
 
+// object is for members that are objects with names of their own; anything else is left to Other.
 func object[T any](to **T, value []byte, read func([]byte) T) bool {
 	if !rawjson.IsObject(value) {
 		return false
@@ -76,11 +82,14 @@ func raw(to *Raw, value []byte) bool {
 // Decode reads a record. What is of no known type is Opaque; members that are not what they should be are in Other. The
 // values point into the record. It fails for what is no JSON object.
 func Decode(record []byte) (Body, error) {
+	// Valid is asked once for the whole record. All that follows looks only at parts of it and need not fear
+	// broken JSON.
 	if !rawjson.IsObject(record) || !rawjson.Valid(record) {
 		return nil, fmt.Errorf("a record must be a JSON object")
 	}
 	name := Type(rawjson.Str(record, "type"))
 	b, take := reader(name)
+	// The envelope's members are the same in all types, so they are taken here; take gets the rest.
 	e := b.envelope()
 	e.Other = fields(record, func(key string, v []byte) bool {
 		switch key {
@@ -95,6 +104,7 @@ func Decode(record []byte) (Body, error) {
 		}
 		return take(key, v)
 	})
+	// An extension's record goes through as it came, whatever its members look like.
 	if o, ok := b.(*Opaque); ok {
 		o.JSON = Raw(record)
 	}
@@ -148,6 +158,9 @@ func reader(name Type) (Body, func(key string, v []byte) bool) {
 	return &Opaque{Name: name}, func(string, []byte) bool { return false }
 }
 
+// The take methods below are the format's member lists, in the order of its document. They give false for what
+// they do not know, and also for a value of another type: it is then kept in Other as it is, and not made into a
+// zero.
 func (b *RunStart) take(key string, v []byte) bool {
 	switch key {
 	case "session_id":
@@ -203,6 +216,8 @@ func (b *ToolOutput) take(key string, v []byte) bool {
 	return false
 }
 
+// An input that is no object is kept whole in Other. So is one of a response: the record is then of no use to
+// replay, but it is not lost.
 func (b *LLMRequest) take(key string, v []byte) bool {
 	switch key {
 	case "seq":

@@ -10,6 +10,7 @@ import (
 )
 
 // Step is one thing that two runs did, or one of them.
+// The members are what 'treeline run diff --json' prints: a stable format.
 type Step struct {
 	// Name says what it is: "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "error", "outcome".
 	Name string `json:"step"`
@@ -32,8 +33,12 @@ func Diff(a, b *Log) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	// One comparison for all steps: a tool call that was paired in a response must be the same one in its output
+	// and in all later requests.
 	c := comparison{pairs: map[string]string{}, reverse: map[string]string{}, ignore: volatile}
 	var list []Step
+	// Both lists are sorted by place, so this is a merge: what only one run has stands where it would be in the
+	// other.
 	for len(x) > 0 || len(y) > 0 {
 		var s Step
 		switch {
@@ -62,6 +67,7 @@ func FirstDifference(list []Step) (s Step, ok bool) {
 }
 
 // volatile are the members that differ from run to run and mean nothing.
+// Usage varies with what the provider has in its cache; the provider's own data has ids and times.
 func volatile(key string) bool {
 	switch key {
 	case "message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta":
@@ -79,6 +85,8 @@ type step struct {
 }
 
 // Kinds of steps, in the order in which they happen in an exchange.
+// Numbers within an exchange are compared in this order, so a tool that one run called and the other did not does
+// not shift all that follows.
 const (
 	stepRequest = iota
 	stepResponse
@@ -86,15 +94,19 @@ const (
 	stepOutput
 )
 
+// order is the place as a text that sorts as the place does; nine digits are more than afterAll needs.
 func (s step) order() string {
 	return fmt.Sprintf("%09d %d %09d", s.place[0], s.place[1], s.place[2])
 }
 
+// It fits into the digits of order, and no run has that many exchanges.
 const afterAll = 1 << 28 // behind every exchange
 
 // steps gives what a run did.
 func steps(l *Log) ([]step, error) {
 	var list []step
+	// Exchanges are numbered from 1 in each run, whatever their seqs are: those go on counting across the runs of
+	// a session, so the same thing done twice has other numbers.
 	turn := 0                // the exchange at hand
 	turns := map[int64]int{} // by seq
 	calls := map[string][2]int{}
@@ -120,6 +132,7 @@ func steps(l *Log) ([]step, error) {
 			turns[r.Seq] = turn
 			add("request "+strconv.Itoa(turn), [3]int{turn, stepRequest, 0}, without(raw, "type", "run_id", "ts", "seq"))
 		case TypeLLMResponse:
+			// a response to a request that is not in the log belongs to the last one that is
 			of := cmp.Or(turns[r.Seq], turn)
 			add("response "+strconv.Itoa(of), [3]int{of, stepResponse, 0}, without(raw, "type", "run_id", "ts", "seq"))
 			n := 0
@@ -132,6 +145,8 @@ func steps(l *Log) ([]step, error) {
 			}
 		case TypeToolOutput:
 			at, ok := calls[rawjson.Str(raw, "tool_call_id")]
+			// It has no place of its own. Behind all calls of its exchange it is compared with the other run's, if
+			// that has one.
 			if !ok { // of a call that nobody made
 				outputs++
 				at = [2]int{turn, afterAll + outputs}
@@ -144,6 +159,8 @@ func steps(l *Log) ([]step, error) {
 			add("outcome", [3]int{afterAll, 1, 0}, without(raw, "type", "run_id", "ts"))
 		}
 	}
+	// A run without an end ended all the same, and the other one may have ended well: so it gets a step to be
+	// compared.
 	if _, ok := l.End(); !ok {
 		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, []byte(`{"outcome":"crashed"}`)})
 	}

@@ -11,6 +11,8 @@ import (
 )
 
 // writer builds an object member by member. What is no JSON is remembered and fails the record.
+// The members are written in the order in which it is told to, which is the order of the format's document: logs
+// of one program can be compared line by line.
 type writer struct {
 	b   []byte
 	err error
@@ -54,6 +56,7 @@ func (w *writer) optBool(key string, b *bool) {
 }
 
 // raw copies a value, without the white space between its tokens.
+// An absent value is left out and not written as null, as codelia does: undefined members vanish from its JSON.
 func (w *writer) raw(key string, value Raw) {
 	switch {
 	case len(value) == 0:
@@ -95,9 +98,13 @@ func (w *writer) finish() ([]byte, error) {
 	return Escape(append(w.b, '}')), nil
 }
 
+// They are one character each to JSON and may stand in strings as they are; programs that split a text with
+// Python's splitlines or similar would cut the record there.
 var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)
 
 // Escape writes the line breaks of Unicode, which can only stand in strings, as escapes: some readers split lines at them.
+// The bytes can only occur within strings, since JSON allows nothing beyond ASCII outside of them. So replacing
+// them everywhere is safe, and the first look keeps nearly all records from being copied.
 func Escape(record []byte) []byte {
 	if !bytes.Contains(record, []byte("\xc2\x85")) && !bytes.Contains(record, []byte("\xe2\x80")) {
 		return record
@@ -105,6 +112,7 @@ func Escape(record []byte) []byte {
 	return []byte(breaks.Replace(string(record)))
 }
 
+// A log of another version is never written, so its header is not either.
 // EncodeHeader gives the record of a header.
 func EncodeHeader(h Header) ([]byte, error) {
 	if h.SchemaVersion != SchemaVersion {
@@ -165,6 +173,7 @@ func Encode(b Body) ([]byte, error) {
 	w := &writer{b: []byte(`{"type":`)}
 	w.b = rawjson.AppendString(w.b, string(b.Type()))
 	w.opt("run_id", e.RunID)
+	// the document has it before the time
 	if s, ok := b.(*RunStart); ok {
 		w.opt("session_id", s.SessionID)
 	}
@@ -182,6 +191,8 @@ func Encode(b Body) ([]byte, error) {
 func (b *RunStart) members(w *writer) {
 	w.object("input", func() {
 		in := b.Input
+		// codelia-doc knows a text only; codelia writes parts where a picture was given. The caller need not say
+		// which.
 		if in.Type == "" {
 			in.Type = "text"
 			if in.Parts != nil {
@@ -199,12 +210,14 @@ func (b *RunStart) members(w *writer) {
 }
 
 func (b *RunContext) members(w *writer) {
+	// 'g': 12.5 stays 12.5 and 100 stays 100, as JavaScript spells them.
 	w.key("context_left_percent")
 	w.b = strconv.AppendFloat(w.b, b.ContextLeftPercent, 'g', -1, 64)
 }
 
 func (b *AgentEvent) members(w *writer) {
 	w.integer("seq", b.Seq)
+	// The event is written all the same: finish fails because of err, and nobody sees the rest.
 	if !rawjson.IsObject(b.Event) {
 		w.err = errors.Join(w.err, errors.New("event must be an object"))
 	}

@@ -10,10 +10,14 @@ import (
 var ErrNotHeader = errors.New("not the header of a run")
 
 // DecodeHeader reads a header. The values point into the record.
+// A header without a run_id names no run, so it is none. All else may be missing: the header of a newer version
+// must still be read.
 func DecodeHeader(record []byte) (h Header, err error) {
 	if !rawjson.Valid(record) || rawjson.Str(record, "type") != string(TypeHeader) || !rawjson.IsString(rawjson.Get(record, "run_id")) {
 		return h, ErrNotHeader
 	}
+	// An object of the wrong type stays in Other, where it is written back from, rather than being taken for an
+	// empty one.
 	h.Other = fields(record, func(key string, v []byte) bool {
 		switch key {
 		case "type":

@@ -15,6 +15,8 @@ type Source interface {
 }
 
 // Record is a record of a Log: its envelope, and the way to the rest.
+// It is a value of about a hundred bytes, whatever the record's size: a log of gigabytes is opened by keeping
+// these.
 type Record struct {
 	Type   Type
 	Line   int
@@ -96,13 +98,17 @@ func (l *Log) End() (r Record, ok bool) {
 }
 
 // Decoder makes a Log from lines. Damage never stops it: what is whole is kept, what is not becomes a Problem.
+// Lines are handed to it in order, each once. It keeps no bytes of them but the header's and the spelling of times.
 type Decoder struct {
 	log     *Log
 	source  Source
 	text    rawjson.Text
+	// started: something other than a byte order mark was seen. header: the first record was one. refused ends it
+	// all.
 	started bool
 	header  bool
 	refused *Problem
+	// types makes one string of each type that occurs: there are ten of them, in a million records.
 	types   map[string]Type
 }
 
@@ -120,12 +126,15 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 		return
 	}
 	if !d.started {
+		// Only before the first record: at any other place those bytes are damage.
 		if rest, ok := bytes.CutPrefix(data, bom); ok {
 			d.problem(line, offset, ProblemBOM, "byte order mark before the first record")
 			data, offset = rest, offset+int64(len(bom))
 		}
 		d.started = len(data) > 0
 	}
+	// NULs are what a file system leaves in a file that was growing when the power failed; the record before or
+	// behind them is often whole.
 	if n := len(data); n > 0 && (data[0] == 0 || data[n-1] == 0) {
 		trimmed := bytes.TrimLeft(data, "\x00")
 		begin := offset
@@ -135,12 +144,16 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 	}
 	d.text.Reset(data)
 	pieces := 0
+	// A line may hold several records: a program that appends behind a torn line, without looking, glues its own
+	// to it.
 	for pos := rawjson.SkipSpace(data, 0); pos < len(data) && d.refused == nil; pos = rawjson.SkipSpace(data, pos) {
 		end, err := d.value(data, offset, pos, line)
 		if err == nil {
 			pos, pieces = end, pieces+1
 			continue
 		}
+		// Something is broken from pos on. What stands behind it may be a whole record that was appended after a
+		// crash.
 		next := d.behind(data, pos+1)
 		d.damaged(data, offset, pos, next, line, torn, err)
 		if next < 0 {
@@ -159,6 +172,7 @@ func (d *Decoder) problem(line int, offset int64, kind ProblemKind, message stri
 
 // value takes the value at pos and gives the offset behind it.
 func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
+	// numbers, texts and lists are JSON, but no records
 	if data[pos] != '{' {
 		end, err := rawjson.Skip(data, pos)
 		if err == nil {
@@ -172,6 +186,8 @@ func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
 		return 0, err
 	}
 	at := offset + int64(pos)
+	// The first object must be the header. A file that begins otherwise is none of ours: it is refused as a whole
+	// and not searched for something that looks like one.
 	switch {
 	case !d.header:
 		d.first(data[pos:end], at, line, &s)
@@ -190,6 +206,7 @@ func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 		return
 	}
 	d.header = true
+	// The line's buffer is used again for the next one; the header stays.
 	d.log.HeaderRaw = bytes.Clone(record)
 	h, err := DecodeHeader(d.log.HeaderRaw)
 	if err != nil { // Scan has looked at it already
@@ -204,6 +221,7 @@ func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 	}
 }
 
+// version gives the version as it is spelled, for a message: it may be anything, so it is cut.
 func version(header []byte) string {
 	if v := rawjson.Get(header, "schema_version"); v != nil {
 		return string(v[:min(len(v), 40)])
@@ -211,6 +229,7 @@ func version(header []byte) string {
 	return "(none)"
 }
 
+// add keeps the envelope. Type and time are copied, since the bytes they point to go away.
 func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 	typ, ok := d.types[string(s.Type)]
 	if !ok {
@@ -219,6 +238,7 @@ func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 	}
 	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(rawjson.Inside(s.Time)), source: d.source}
 	r.Seq, r.HasSeq = number(s.Seq)
+	// A record without a run_id is taken for one of this run: nothing says that it is of another.
 	r.Stray = s.RunID != nil && string(rawjson.Inside(s.RunID)) != d.log.Header.RunID
 	d.log.records = append(d.log.records, r)
 }
@@ -231,6 +251,8 @@ func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn b
 	}
 	var syntax *rawjson.SyntaxError
 	kind, message := ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
+	// A line that had its newline may be torn, too: where JSON ends too early and nothing follows, it was cut off
+	// there and something appended a newline later.
 	if next < 0 && (torn || errors.As(err, &syntax) && syntax.Short) {
 		kind, message = ProblemTorn, fmt.Sprintf("the record was cut off after %d bytes", end-pos)
 	}
@@ -240,8 +262,11 @@ func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn b
 // behind looks behind a damaged piece for a record that goes to the end of the line, or to another one. The work is
 // limited: a hostile line must not make us scan it again for each of its braces.
 func (d *Decoder) behind(data []byte, from int) int {
+	// Eight times the line is far more than honest damage needs: one torn record and one behind it.
 	budget := 8*len(data) + 4096
 	for budget > 0 {
+		// Recorders write the type first. A record that does not is not found, which costs that record, but a
+		// looser pattern would take messages inside of a torn record for records.
 		i := bytes.Index(data[from:], []byte(`{"type":`))
 		if i < 0 {
 			return -1
@@ -258,6 +283,8 @@ func (d *Decoder) behind(data []byte, from int) int {
 		t.Reset(data[from:end])
 		rest := rawjson.SkipSpace(data, end)
 		if _, err := s.Scan(&t, 0); err == nil && s.IsRecord() && (rest >= len(data) || data[rest] == '{') {
+			// The text that goes with the line was classified under the assumption that its quotes are in pairs;
+			// behind the damage they are not.
 			d.text.Damaged()
 			return from
 		}

@@ -6,6 +6,7 @@ import (
 )
 
 // Type is the type of a record.
+// Types beyond these are legal: those of extensions, and those of later versions. Both are kept as they stand.
 type Type string
 
 // The ten types.
@@ -43,6 +44,7 @@ func (t Type) Extension() bool {
 const SchemaVersion = 1
 
 // Raw is a JSON value as it stands in a log.
+// nil is a member that is not there, which is not the same as null.
 type Raw []byte
 
 // Member is a member of an object that we have no name for, or whose value is not what it should be.
@@ -52,6 +54,7 @@ type Member struct {
 }
 
 // Body is what a record says. The set is closed: what is not known is Opaque.
+// The interface has unexported methods, so no other package can add to the set, and a switch over it is complete.
 type Body interface {
 	Type() Type
 	envelope() *Envelope
@@ -69,6 +72,7 @@ type Envelope struct {
 func (e *Envelope) envelope() *Envelope { return e }
 
 // Header is the first record of a log. It is written once and never changed.
+// The pointers are nil where the header lacks the object. StartedAt is as it is spelled: it may be no time at all.
 type Header struct {
 	SchemaVersion               int64
 	RunID, SessionID, StartedAt string
@@ -81,6 +85,7 @@ type Header struct {
 	Other                       []Member
 }
 
+// Other, in these and in all types below, holds what we have no name for, in the order of the record.
 type (
 	// Program names a program that took part.
 	Program struct {

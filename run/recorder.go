@@ -27,6 +27,8 @@ type RecorderOptions struct {
 	Encode func(Body) ([]byte, error)
 	// Append keeps a record behind those before it. When it returns the record is as durable as whoever made the function
 	// promises.
+	// The context is the caller's of Append or AppendRaw. It is called under the recorder's lock, so that the
+	// order of calls is the order of the log: it must not call the recorder.
 	Append func(ctx context.Context, record []byte) error
 	// Clock gives the time of records that have none.
 	Clock func() time.Time
@@ -35,6 +37,8 @@ type RecorderOptions struct {
 // Recorder writes the records of one run, in the order in which its methods are called, from any goroutine. A record is
 // encoded during the call: what happens to the caller's value later does not matter. A write that fails is returned,
 // and again by every later call.
+// A latched error is not cleared by anything: after a failed write it is not known what the log ends with. Open it
+// anew with ContinueRecorder.
 type Recorder struct {
 	header Header
 	opt    RecorderOptions
@@ -58,6 +62,8 @@ func ContinueRecorder(l *Log, opt RecorderOptions) (*Recorder, error) {
 		return nil, fmt.Errorf("%w: %s", ErrNewer, version(l.HeaderRaw))
 	}
 	r := NewRecorder(l.Header, opt)
+	// What the log has counts, not what was meant: a request whose response the crash took away is still open and
+	// may be answered now.
 	for _, rec := range l.records {
 		switch rec.Type {
 		case TypeLLMRequest:
@@ -94,6 +100,8 @@ type Written struct {
 func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// Encoded here and not in Append's callee: a queue that encodes later would write what the caller's lists have
+	// become by then (codelia does, see Late).
 	b, err := r.fill(b)
 	if err != nil {
 		return Written{}, err
@@ -107,6 +115,7 @@ func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
 
 // AppendRaw writes a record that somebody else made, as it stands but for white space and what was left out: the id of
 // the run, the time, and the seq of a request or response.
+// Only what was left out is added: the rest of the record stays as its maker wrote it.
 func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,6 +130,8 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 	if rawjson.IsNull(rawjson.Get(record, "ts")) {
 		record = rawjson.Set(record, "ts", rawjson.Quote(r.now()))
 	}
+	// An event without a seq stays without: only the agent knows in which order the user saw them. check refuses
+	// it then.
 	if rawjson.IsNull(rawjson.Get(record, "seq")) {
 		seq := int64(0)
 		var err error
@@ -140,6 +151,7 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 	return r.append(ctx, Escape(record))
 }
 
+// milliseconds and Z, as JavaScript's toISOString: all programs of the format write times so
 func (r *Recorder) now() string { return r.opt.Clock().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // End writes run.end.
@@ -177,6 +189,7 @@ func (r *Recorder) fill(b Body) (Body, error) {
 	default:
 		b = shallow(b)
 	}
+	// Only where nothing is wrong yet: the body is thrown away otherwise.
 	if e := b.envelope(); err == nil {
 		if e.RunID == "" {
 			e.RunID = r.header.RunID
@@ -189,6 +202,8 @@ func (r *Recorder) fill(b Body) (Body, error) {
 }
 
 // shallow copies a body, so that its envelope can be filled in.
+// It lists the types because Go has no way to copy what an interface holds. RunStart and the two with a seq are
+// copied by fill.
 func shallow(b Body) Body {
 	switch v := b.(type) {
 	case *RunContext:
@@ -225,6 +240,7 @@ func (r *Recorder) onlyOpen() (int64, error) {
 }
 
 // append checks a record and hands it over.
+// State moves only when the record was taken: a request that was not written is not open.
 func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	if r.err != nil {
 		return Written{}, r.err
@@ -248,6 +264,7 @@ func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	return w, nil
 }
 
+// Requests may be answered in any order, and several may be open: agents ask models at the same time.
 func (r *Recorder) request(seq int64) {
 	r.open = append(r.open, seq)
 	r.last, r.asked = max(r.last, seq), true
@@ -260,6 +277,7 @@ func (r *Recorder) response(seq int64) {
 }
 
 // check says why a record cannot be written.
+// The record that will be written is checked, not the body: so what Append and AppendRaw refuse is the same.
 func (r *Recorder) check(record []byte) (Written, error) {
 	var t rawjson.Text
 	var s Scanned
@@ -269,6 +287,7 @@ func (r *Recorder) check(record []byte) (Written, error) {
 	}
 	w := Written{Type: Type(s.Type)}
 	w.Seq, w.HasSeq = number(s.Seq)
+	// ErrEnded is wrapped besides, because it is nothing that another record could mend.
 	if r.ended {
 		return w, fmt.Errorf("%w: %w", ErrRefused, ErrEnded)
 	}

@@ -9,12 +9,14 @@ import (
 
 // Events gives the agent.event records in the order in which they are played: by seq, and where two have the same in the
 // order of the log. One without a seq stays behind the one before it.
+// codelia's own history plays events in the order of the file. The numbers say in which order they were shown.
 func (l *Log) Events() []Record {
 	type placed struct {
 		Record
 		at int64
 	}
 	var list []placed
+	// before the first number there is nothing: an event without one at the very beginning stays there
 	last := int64(-1)
 	for _, r := range l.records {
 		if r.Type != TypeAgentEvent {
@@ -57,6 +59,7 @@ type Exchange struct {
 // Exchanges gives the requests in the order of the log, each with its response: the first one behind it with its seq.
 func (l *Log) Exchanges() []Exchange {
 	var list []Exchange
+	// The same seq may be asked twice, after a retry: the first response goes to the first request that waits.
 	waiting := map[int64][]int{}
 	for _, r := range l.records {
 		switch r.Type {
@@ -74,6 +77,7 @@ func (l *Log) Exchanges() []Exchange {
 }
 
 // Messages reads the messages of an exchange: those that were sent, and those that came back (nil where none did).
+// The bytes are read from the log each time: whoever wants them twice keeps them.
 func (x Exchange) Messages() (sent, received [][]byte, err error) {
 	raw, err := x.Request.Raw()
 	if err != nil {
@@ -93,6 +97,8 @@ func (x Exchange) Messages() (sent, received [][]byte, err error) {
 // Late says from where on the messages of a request are such that were not there yet when it was sent: a program that
 // keeps its requests too late writes what was answered, and what followed, into the request itself. It is len(sent) where
 // all is well. Only what proves itself counts: an answer with the same tool call, or at the very end.
+// With tool calls the ids prove it. Without any, a short answer ("Done.") may have been given before, and only one
+// at the very end is taken for this.
 func Late(sent, received [][]byte) int {
 	if len(received) == 0 {
 		return len(sent)

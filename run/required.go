@@ -22,6 +22,7 @@ func isInteger(v []byte) bool { _, ok := number(v); return ok }
 
 // needs are the members without which a record of a type says nothing. They are asked for when a record is written; one
 // that is read may lack them.
+// The list is what the format's document calls required, without what AppendRaw and Append fill in themselves.
 var needs = map[Type][]need{
 	TypeRunStart:   {{"/input", rawjson.IsObject, "an object"}, {"/input/type", rawjson.IsString, "a string"}},
 	TypeRunContext: {{"/context_left_percent", isNumber, "a number"}},
@@ -39,6 +40,7 @@ var needs = map[Type][]need{
 }
 
 // required says what a record lacks.
+// Messages name the member as the document spells it, with dots, because they reach whoever wrote the recorder.
 func required(w Written, record []byte) error {
 	switch {
 	case w.Type == "":
@@ -56,6 +58,7 @@ func required(w Written, record []byte) error {
 			return fmt.Errorf("%s: %s must be %s", w.Type, strings.ReplaceAll(n.pointer[1:], "/", "."), n.what)
 		}
 	}
+	// meta is where extensions put members of their own, so it must be able to hold some.
 	if meta := rawjson.Get(record, "meta"); meta != nil && !rawjson.IsObject(meta) {
 		return fmt.Errorf("%s: meta must be an object", w.Type)
 	}

@@ -14,6 +14,8 @@ type Scanned struct {
 }
 
 // Scan goes once through the record at pos and gives the offset behind it, or why it is no JSON.
+// It finds only the members of the record itself, not those of messages inside, and of a repeated key the last, as
+// JSON.parse does.
 func (s *Scanned) Scan(t *rawjson.Text, pos int) (end int, err error) {
 	o, _ := t.Object(pos)
 	for o.Next() {

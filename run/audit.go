@@ -77,21 +77,21 @@ type Report struct {
 	RunID     string `json:"run"`
 	SessionID string `json:"session,omitempty"`
 	// Outcome is what run.end says, or "crashed".
-	Outcome     string    `json:"outcome"`
-	Records     int       `json:"records"`
-	Requests    int       `json:"requests"`
-	Responses   int       `json:"responses"`
-	Events      int       `json:"events"`
-	ToolCalls   int       `json:"toolCalls"`
-	ToolOutputs int       `json:"toolOutputs"`
-	ToolErrors  int       `json:"toolErrors"`
-	Compactions int       `json:"compactions"`
+	Outcome     string `json:"outcome"`
+	Records     int    `json:"records"`
+	Requests    int    `json:"requests"`
+	Responses   int    `json:"responses"`
+	Events      int    `json:"events"`
+	ToolCalls   int    `json:"toolCalls"`
+	ToolOutputs int    `json:"toolOutputs"`
+	ToolErrors  int    `json:"toolErrors"`
+	Compactions int    `json:"compactions"`
 	// from the first known time (the header's, or else a record's) to the last
-	Seconds     float64   `json:"seconds"`
-	Tokens      Tokens    `json:"tokens"`
-	Models      []Tokens  `json:"models"`
-	Findings    []Finding `json:"findings"`
-	Problems    []Problem `json:"problems"`
+	Seconds  float64   `json:"seconds"`
+	Tokens   Tokens    `json:"tokens"`
+	Models   []Tokens  `json:"models"`
+	Findings []Finding `json:"findings"`
+	Problems []Problem `json:"problems"`
 }
 
 // Crashed is the outcome of a run without run.end.
@@ -156,18 +156,18 @@ type audit struct {
 	status         string
 	// Requests are numbered across all runs of a session, events from 0 in each run: the two counters have nothing
 	// to do with each other, and neither needs to begin at a certain number.
-	hasSeq         bool
-	lastRequest    int64
-	hasEvent       bool
-	lastEvent      int64
-	seen           []int64 // the numbers of events
+	hasSeq      bool
+	lastRequest int64
+	hasEvent    bool
+	lastEvent   int64
+	seen        []int64 // the numbers of events
 	// open has the requests that wait for a response, by seq. Where a seq stands twice the later one waits, and
 	// the earlier one is found to have none.
-	open           map[int64]*asked
-	requests       []*asked
-	calls          map[string]*call
+	open     map[int64]*asked
+	requests []*asked
+	calls    map[string]*call
 	// order and requests keep the order of the log, in which findings are told; maps have none.
-	order          []*call
+	order []*call
 }
 
 // asked is a request. Its messages are only kept until the answer is there: they are most of a log.

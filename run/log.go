@@ -100,16 +100,16 @@ func (l *Log) End() (r Record, ok bool) {
 // Decoder makes a Log from lines. Damage never stops it: what is whole is kept, what is not becomes a Problem.
 // Lines are handed to it in order, each once. It keeps no bytes of them but the header's and the spelling of times.
 type Decoder struct {
-	log     *Log
-	source  Source
-	text    rawjson.Text
+	log    *Log
+	source Source
+	text   rawjson.Text
 	// started: something other than a byte order mark was seen. header: the first record was one. refused ends it
 	// all.
 	started bool
 	header  bool
 	refused *Problem
 	// types makes one string of each type that occurs: there are ten of them, in a million records.
-	types   map[string]Type
+	types map[string]Type
 }
 
 // NewDecoder begins a log. The source gives its bytes again later.
@@ -283,8 +283,8 @@ func (d *Decoder) behind(data []byte, from int) int {
 		t.Reset(data[from:end])
 		rest := rawjson.SkipSpace(data, end)
 		if _, err := s.Scan(&t, 0); err == nil && s.IsRecord() && (rest >= len(data) || data[rest] == '{') {
-			// The text that goes with the line was classified under the assumption that its quotes are in pairs;
-			// behind the damage they are not.
+			// The line's quotes were paired from its beginning; an open string in the damage would pair them wrongly
+			// behind it.
 			d.text.Damaged()
 			return from
 		}

@@ -45,11 +45,14 @@ func (a *automatons) match(text string) bool {
 	if ok && (a.exact || !found) {
 		return found
 	}
+	// What the automaton found across an assertion, and what it gave up on, package regexp decides.
 	return a.re.MatchString(text)
 }
 
 // Limits of an automaton: with more states it begins anew, and if it did not go far with them, they are no help.
 const (
+	// A state takes half a kilobyte, so that an automaton stays at about a megabyte. bytesPerState is how many bytes a
+	// state must have served on average to have been worth making.
 	statesMost    = 2000
 	bytesPerState = 16
 )
@@ -68,6 +71,7 @@ type automaton struct {
 	// always: it matches the empty text. hopeless: there are too many states.
 	always, hopeless bool
 
+	// What follows is room for one step, kept so that steps need no memory of their own.
 	marked  []uint32 // by place: the step in which it was last added
 	step    uint32
 	pending []uint32
@@ -166,6 +170,8 @@ func (m *automaton) move(s int32, r rune, bytes int) (next int32, ok bool) {
 	next = m.finish()
 	if r < utf8.RuneSelf {
 		m.next[s][r] = next
+		// That holds for ever, also after forget: the first state is the same each time. A backslash is not passed over
+		// because in a record it begins an escape, whose second half must not be taken for text.
 		if s == stateStart && next == stateStart && r != '\\' {
 			m.plain[r] = true
 		}
@@ -198,6 +204,7 @@ func (m *automaton) add(pc uint32) {
 		switch inst := &m.prog.Inst[pc]; inst.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
 			m.pending = append(m.pending, inst.Arg, inst.Out)
+		// An assertion counts as fulfilled: so the automaton may find too much, never too little.
 		case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
 			m.pending = append(m.pending, inst.Out)
 		case syntax.InstFail:
@@ -219,6 +226,8 @@ func (m *automaton) finish() int32 {
 
 // stateOf gives the state of a set, a new one where it was never met.
 func (m *automaton) stateOf(set []uint32) int32 {
+	// The order in which places were added says which match is preferred. Whether there is one does not depend on it, and
+	// sorted sets are met again more often.
 	slices.Sort(set)
 	m.key = m.key[:0]
 	for _, pc := range set {

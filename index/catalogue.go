@@ -19,6 +19,8 @@ type Log struct {
 	Chunks []Chunk
 	IDs    [][]uint32
 
+	// pieces are where its signatures lie. A slice of them is never changed once a catalogue has it; who changes one copies
+	// it.
 	pieces []piece
 }
 
@@ -61,7 +63,8 @@ func (c *Catalogue) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(c.Sources, key, func(s Source, key string) int { return strings.Compare(s.Key, key) })
 }
 
-// with gives a catalogue that has the updates, too.
+// with gives a catalogue that has the updates, too. Lists of logs that no update touches are shared with c, which others
+// may be reading.
 func (c *Catalogue) with(updates []Update) *Catalogue {
 	next := &Catalogue{Sources: slices.Clone(c.Sources), generation: c.generation, signatures: c.signatures}
 	for len(updates) > 0 {
@@ -76,7 +79,8 @@ func (c *Catalogue) with(updates []Update) *Catalogue {
 	return next
 }
 
-// update changes the logs of one source.
+// update changes the logs of one source. Both lists are in the order of names, so that one walk through them is enough;
+// only the first of the updates may be one that forgets.
 func (c *Catalogue) update(key string, updates []Update) {
 	i, ok := c.find(key)
 	if !ok {
@@ -95,6 +99,7 @@ func (c *Catalogue) update(key string, updates []Update) {
 			changes = append(changes, change{name, nil})
 		}
 	}
+	// Stable: of several changes to one log the one that was made last comes last, and wins.
 	slices.SortStableFunc(changes, func(a, b change) int { return strings.Compare(a.name, b.name) })
 	logs := make([]Log, 0, len(before)+len(changes))
 	for k := 0; k < len(changes); k++ {
@@ -114,6 +119,7 @@ func (c *Catalogue) update(key string, updates []Update) {
 	}
 	logs = append(logs, before...)
 	if len(logs) == 0 {
+		// A place without logs is not kept: its key would name a folder for ever that nobody uses any more.
 		c.Sources = slices.Delete(c.Sources, i, i+1)
 		return
 	}

@@ -20,7 +20,8 @@ var errBusy = errors.New("another process is at work on it")
 
 // Commit keeps what was put. Where that cannot be, because the folder cannot be written or locked, it is said once and the
 // index goes on in memory; that is no error. A commit that another process does not let through is tried again at the next
-// one. The error is the cause of cancellation of ctx.
+// one. The error is the cause of cancellation of ctx. The lock of the index is held meanwhile: who asks for the catalogue
+// waits as long as another process may make us wait.
 func (x *Index) Commit(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -33,6 +34,7 @@ func (x *Index) Commit(ctx context.Context) error {
 		unlock()
 	}
 	switch {
+	// What is staged stays staged.
 	case err == nil || errors.Is(err, errBusy):
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -52,6 +54,7 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Asked again and again instead of waiting in the kernel: that could not be cancelled, and has no limit of time.
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		ok, err := f.TryLock()
@@ -71,9 +74,12 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// commit adds what was staged to what the files hold now. The lock is held.
+// commit adds what was staged to what the files hold now. The lock is held. In this order: signatures, then the catalogue
+// that names them, then the removal of those that it names no more. Whoever reads meanwhile, or after a crash, has a
+// catalogue whose signatures are there, or notices that they are not.
 func (x *Index) commit() error {
 	x.sweep()
+	// A catalogue is only ever replaced by a rename, so that another one is another file and shows here.
 	if info, err := x.fs.Stat(x.path(catalogueName)); err != nil || info != x.seen {
 		x.reread()
 	}
@@ -81,6 +87,7 @@ func (x *Index) commit() error {
 	if err := x.write(next); err != nil {
 		return err
 	}
+	// As late as possible: what stands there stays if the signatures cannot be written.
 	if err := x.makeRoom(); err != nil {
 		return err
 	}
@@ -94,6 +101,8 @@ func (x *Index) commit() error {
 		// A file that cannot be opened now is one whose signatures are not known: nothing is wrong for that.
 		_ = x.sigs.open(x.fs, path, next.signatures)
 	}
+	// Held pieces are in the file now. Catalogues that somebody got before still name them in memory: such a reader is told
+	// that these signatures are not to be had, and looks at the logs themselves.
 	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // sweep finds it, otherwise
@@ -102,7 +111,7 @@ func (x *Index) commit() error {
 }
 
 // makeRoom removes the folder that somebody left in the catalogue's place, or gives it another name where there is something
-// in it. All else is replaced with the catalogue.
+// in it. All else is replaced with the catalogue. It may be somebody's: nothing in it is deleted.
 func (x *Index) makeRoom() error {
 	if x.odd == nil {
 		return nil
@@ -151,6 +160,8 @@ func (x *Index) holdAll(l *Log) error {
 		if err != nil {
 			return err
 		}
+		// Also those that are held already: pieces are written in the order of their places, and a log's must not change
+		// theirs.
 		p.at = inMemory + int64(len(x.sigs.held))
 		x.sigs.held = append(x.sigs.held, data...)
 	}
@@ -159,10 +170,12 @@ func (x *Index) holdAll(l *Log) error {
 }
 
 // write appends the pieces that are not in the file yet, and copies all to a new file where most of the old one counts no
-// more.
+// more. It leaves x as it is; next gets the new places.
 func (x *Index) write(next *Catalogue) error {
 	fresh := x.freshPieces(next)
 	live, add := int64(0), int64(0)
+	// What counts is counted anew each time: pieces of logs that were replaced or forgotten are nobody's, and are not kept
+	// track of.
 	for i := range next.Sources {
 		for k := range next.Sources[i].Logs {
 			for _, p := range next.Sources[i].Logs[k].pieces {
@@ -221,6 +234,8 @@ func (x *Index) freshPieces(next *Catalogue) []*piece {
 			if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.at >= inMemory }) {
 				continue
 			}
+			// The log itself is next's own: only what was put since the last commit has held pieces, and with made that
+			// list of logs anew.
 			l.pieces = slices.Clone(l.pieces)
 			for n := range l.pieces {
 				if l.pieces[n].at >= inMemory {
@@ -232,7 +247,8 @@ func (x *Index) freshPieces(next *Catalogue) []*piece {
 	return list
 }
 
-// rewrite copies all pieces to a file of the next generation.
+// rewrite copies all pieces to a file of the next generation. The old file stays as it is until the catalogue names the new
+// one: others are reading it, and a crash may come in between.
 func (x *Index) rewrite(next *Catalogue) error {
 	generation := next.generation + 1
 	path := x.path(signaturesName(generation))
@@ -254,6 +270,7 @@ func (x *Index) rewrite(next *Catalogue) error {
 				p := &l.pieces[n]
 				data, readErr := x.sigs.read(*p, &buf)
 				if readErr != nil {
+					// What was copied of it already is garbage, until the next time.
 					l.lose()
 					break
 				}
@@ -278,7 +295,8 @@ func (x *Index) rewrite(next *Catalogue) error {
 }
 
 // sweep removes what crashes left: files in the making, and signatures that no catalogue names. The lock is held, so none of
-// them is anybody's.
+// them is anybody's. It is done before anything is written, so that a disk that a crash left full has room again.
+// Signatures go only while the catalogue is the one that we read: another one may name them.
 func (x *Index) sweep() {
 	entries, err := x.fs.ReadDir(x.opt.Dir)
 	if err != nil {

@@ -15,7 +15,9 @@ import (
 // The catalogue's file: a line that names it, the version, the length of the rest and its checksum; then a table of
 // strings that occur often, and the sources with their logs. Numbers are varints, strings have their length before them.
 const (
-	catalogueMagic   = "treeline catalogue\n"
+	catalogueMagic = "treeline catalogue\n"
+	// There is no migration: a file of another version is made anew from the logs. Whatever changes the encoding, or the
+	// meaning of what is encoded, takes the next number.
 	catalogueVersion = 2
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
@@ -57,6 +59,7 @@ func encodeCatalogue(c *Catalogue) []byte {
 			w.log(&s.Logs[k])
 		}
 	}
+	// Room for the head was left at the beginning: length and checksum are known only now.
 	at := copy(w.data, catalogueMagic)
 	binary.LittleEndian.PutUint32(w.data[at:], catalogueVersion)
 	binary.LittleEndian.PutUint64(w.data[at+4:], uint64(len(w.data)-catalogueHead))
@@ -89,7 +92,8 @@ func (w *writer) number(s string) uint64 {
 	return n
 }
 
-// prepare numbers the strings that a log shares with others, and says how many bytes it takes at most, mostly.
+// prepare numbers the strings that a log shares with others, and says how many bytes it takes at most, mostly. Too little
+// is no mistake, only a copy more.
 func (w *writer) prepare(l *Log) (size int) {
 	const numbers, usage = 96, 2 * 32 // of a log, of what it used
 	s := &l.Summary
@@ -113,6 +117,8 @@ func (w *writer) prepare(l *Log) (size int) {
 	return size
 }
 
+// log writes a log. Its sibling is reader.log: both name the same members in the same order, and the flags have the same
+// bits there.
 func (w *writer) log(l *Log) {
 	w.string(l.Name)
 	w.string(l.Stamp.Generation)
@@ -137,6 +143,7 @@ func (w *writer) log(l *Log) {
 	}
 }
 
+// summary writes what lists show. Tokens and cost are left out where nothing was used, which a flag of the log says.
 func (w *writer) summary(s *Summary) {
 	w.string(string(s.ID))
 	w.shared(s.Dialect)
@@ -173,12 +180,15 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 		return nil, errDamaged
 	}
 	head, body := data[len(catalogueMagic):catalogueHead], data[catalogueHead:]
+	// The version is asked before the checksum: what another version sums up is not known.
 	if v := binary.LittleEndian.Uint32(head); v != catalogueVersion {
 		return nil, fmt.Errorf("%w (%d, not %d)", errForeign, v, catalogueVersion)
 	}
 	if binary.LittleEndian.Uint64(head[4:]) != uint64(len(body)) || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(body, castagnoli) {
 		return nil, errDamaged
 	}
+	// The strings share the file's bytes: to copy them would be an allocation for each, and there are six for a session. It is
+	// sound because nobody keeps data to change it: readFile made it for us alone.
 	r := reader{data: body, text: unsafe.String(unsafe.SliceData(body), len(body))}
 	r.table = make([]string, r.count(1))
 	for i := range r.table {
@@ -200,7 +210,8 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 	return c, nil
 }
 
-// reader decodes. After something impossible bad is set, and all values are zero.
+// reader decodes. After something impossible bad is set, and all values are zero. It is used for pieces of signatures as
+// well, where text is empty and no string is read.
 type reader struct {
 	data []byte
 	text string // ends where data ends
@@ -213,6 +224,7 @@ type reader struct {
 	entries []session.EntryID
 }
 
+// fail ends the reading: without bytes nothing more can be read, so that loops over counts end at once.
 func (r *reader) fail() {
 	r.bad, r.data = true, nil
 }
@@ -237,7 +249,8 @@ func (r *reader) varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// count reads how many things of at least so many bytes follow.
+// count reads how many things of at least so many bytes follow. A number that the rest has no room for is damage: nothing
+// is allocated for it.
 func (r *reader) count(least int) int {
 	n := r.uvarint()
 	if n > uint64(len(r.data)/least) {
@@ -276,6 +289,8 @@ func (r *reader) shared() string {
 	return r.table[n]
 }
 
+// log reads what writer.log wrote. Calls inside of a literal are made in the order in which they stand there, which is that
+// of the file.
 func (r *reader) log(l *Log) {
 	l.Name = r.string()
 	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint()}
@@ -294,6 +309,7 @@ func (r *reader) log(l *Log) {
 	}
 }
 
+// summary reads what writer.summary wrote; used says that tokens and cost follow.
 func (r *reader) summary(s *Summary, used bool) {
 	s.ID = session.ID(r.string())
 	s.Dialect, s.CWD = r.shared(), r.shared()
@@ -323,7 +339,8 @@ func (r *reader) usage() (t Tokens, cost float64) {
 }
 
 // take cuts n elements off a piece of memory, and gets another one where it is too short: a list of ten thousand sessions
-// would otherwise make twenty thousand small ones.
+// would otherwise make twenty thousand small ones. The part has no spare capacity, so that appending to it never writes
+// into its neighbour.
 func take[T any](from *[]T, n int) []T {
 	if len(*from) < n {
 		*from = make([]T, max(n, 1024))

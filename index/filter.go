@@ -16,6 +16,7 @@ type filterKey struct {
 }
 
 // May says whether a chunk with this signature may hold an entry that matches. A signature that we do not know may.
+// Excluded terms are not asked: a chunk that has one may hold other entries that match.
 func (q *Query) May(sig []byte) bool {
 	if len(sig) == 0 || sig[0]&0xf0 != sigVersion || sig[0]&flagAll != 0 {
 		return true
@@ -23,7 +24,8 @@ func (q *Query) May(sig []byte) bool {
 	return q.filter.may(sig[1:])
 }
 
-// CountTerms adds one for each term that may occur in a chunk with this signature.
+// CountTerms adds one for each term that may occur in a chunk with this signature. There are as many counts as terms;
+// compile makes one of filter.subs for each.
 func (q *Query) CountTerms(sig []byte, counts []int) {
 	all := len(sig) == 0 || sig[0]&0xf0 != sigVersion || sig[0]&flagAll != 0
 	for i := range q.filter.subs {
@@ -87,6 +89,8 @@ func (f *filter) phrase(before, behind []rune, boundLeft, boundRight bool) {
 		len(left) < 3 && i == 0 && !boundLeft || len(right) < 3 && j == len(behind) && !boundRight {
 		return
 	}
+	// A shorter run that is not a whole row of humps has no such key: the text has more characters there, which we do not
+	// know, and the signer took three.
 	f.keys = append(f.keys, filterKey{phraseKey(tailOf(left), headOf(right)), gramProbes})
 }
 
@@ -108,6 +112,7 @@ func (f *filter) piece(piece []rune, left, right bool) {
 	for i := 0; i < len(folded); {
 		r := folded[i]
 		if !isWord(r) {
+			// Punctuation of ASCII is in no signature: every chunk has all of it.
 			if r < utf8.RuneSelf {
 				last = -1
 			} else {
@@ -132,6 +137,7 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			for k := 2; k < len(run); k++ {
 				f.keys = append(f.keys, filterKey{anyGramKey(run[k-2], run[k-1], run[k]), gramProbes})
 			}
+			// A single character has no key: it occurs everywhere.
 			if len(run) == 2 {
 				if g, ok := asciiTwo(run[0], run[1]); ok {
 					f.keys = append(f.keys, filterKey{asciiKey(g), gramProbes})

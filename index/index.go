@@ -57,7 +57,8 @@ type Index struct {
 	opt Options
 	fs  durable.FS // without syncs
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// All that follows is guarded by mu. Catalogues are not: they never change once they are handed out.
 	loaded bool
 	kept   *Catalogue   // as the file has it
 	seen   durable.Info // of the file
@@ -90,7 +91,8 @@ type Update struct {
 }
 
 // Catalogue gives all that is known. What the files hold is read at the first call; files that are damaged, or of another
-// version, count as none, and that is said. The catalogue is never changed: a later call gives another one.
+// version, count as none, and that is said. The catalogue is never changed: a later call gives another one. Updates are
+// taken in here and not by Put: one who puts a thousand logs one by one would copy the catalogue a thousand times.
 func (x *Index) Catalogue() *Catalogue {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -130,6 +132,7 @@ func (x *Index) load() {
 	if x.loaded {
 		return
 	}
+	// Also where reading fails: what cannot be read is said once, and not tried at each call.
 	x.loaded = true
 	x.kept, x.now = new(Catalogue), nil
 	if x.opt.Dir != "" {
@@ -150,10 +153,13 @@ func (x *Index) path(name string) string { return filepath.Join(x.opt.Dir, name)
 func (x *Index) read() { x.readOnce(3) }
 
 func (x *Index) readOnce(tries int) {
+	// seen is of the file that was opened, not of what its name means later: a commit compares it with the name.
 	x.kept, x.seen, x.odd = new(Catalogue), durable.Info{}, nil
 	x.sigs.close()
 	data, info, err := x.readFile(x.path(catalogueName))
 	x.seen = info
+	// Nothing is said: this is how every index begins. With ENOTDIR a part of the path is a file; Commit says so when it
+	// cannot make the folder.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		x.kept.generation = x.unused()
 		return
@@ -181,7 +187,8 @@ func (x *Index) readOnce(tries int) {
 	x.kept = c
 }
 
-// unused gives the first generation that no file of signatures has: others may be reading those that there are.
+// unused gives the first generation that no file of signatures has: others may be reading those that there are. Nor may a
+// file be appended to that a catalogue which we could not read names with another length.
 func (x *Index) unused() (next uint64) {
 	entries, err := x.fs.ReadDir(x.opt.Dir)
 	if err != nil {
@@ -213,6 +220,8 @@ func (x *Index) readFile(path string) ([]byte, durable.Info, error) {
 		return nil, info, fmt.Errorf("%s is %w", path, errNotFile)
 	}
 	data := make([]byte, info.Size)
+	// No shorter read is taken: the file is replaced and never truncated, so that one that became shorter is somebody
+	// else's work.
 	if _, err = f.ReadAt(data, 0); err != nil {
 		return nil, info, err
 	}

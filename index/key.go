@@ -18,6 +18,7 @@ const (
 	aPhrase uint64 = 0xe7037ed1a0b428db
 )
 
+// Signatures on disk hold these: who changes one changes sigVersion with it.
 func wordKey(folded []byte) uint64       { return hashBytes(folded, aWord) }
 func gramKey(a, b, c rune) uint64        { return mix(uint64(a)<<42|uint64(b)<<21|uint64(c), aGram) }
 func singleKey(r rune) uint64            { return mix(uint64(r), aSingle) }
@@ -41,6 +42,7 @@ func asciiGram(a, b, c rune) (g int, ok bool) {
 	if a|b|c >= utf8.RuneSelf {
 		return 0, false
 	}
+	// Callers have word characters only, whose ranks begin with 1: so the number of a trigram is never that of a bigram.
 	return (int(asciiRank[a])*37+int(asciiRank[b]))*37 + int(asciiRank[c]), true
 }
 
@@ -61,7 +63,8 @@ func anyGramKey(a, b, c rune) uint64 {
 	return gramKey(a, b, c)
 }
 
-// setKey and hasKey are the Bloom filter. The probes come from the two halves of the key.
+// setKey and hasKey are the Bloom filter. The probes come from the two halves of the key. With one hash and a step between
+// the probes it does as well as with several hashes, and a key is hashed once.
 func setKey(bitmap []byte, key uint64, probes int) {
 	m := uint64(len(bitmap)) * 8
 	h, step := uint32(key), uint32(key>>32)|1
@@ -88,7 +91,9 @@ func hasKey(bitmap []byte, key uint64, probes int) bool {
 	return true
 }
 
-// mix makes of two numbers one in which each bit depends on all of theirs.
+// mix makes of two numbers one in which each bit depends on all of theirs. The product of 128 bits folded to 64 is what
+// fast hashes of today do; it does not withstand those who look for collisions. By chance there are none in 64 bits; one
+// who writes into a log could hide a word of it from searches, and no more.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0x2d358dccaa6c78a5, b^0x8bb84b93962eacc9)
 	return hi ^ lo
@@ -118,13 +123,15 @@ type keySet struct {
 	n     int
 }
 
-// has says whether the key is known, if that is to be seen at once; it may be known all the same.
+// has says whether the key is known, if that is to be seen at once; it may be known all the same. It looks at one slot
+// only: that answers most questions, and add answers the rest.
 func (k *keySet) has(key uint64) bool {
 	return len(k.slots) > 0 && k.slots[key&uint64(len(k.slots)-1)] == key
 }
 
 // add says whether the key is new.
 func (k *keySet) add(key uint64) bool {
+	// 0 is an empty slot. That two keys meet in 1 is no likelier than any other collision.
 	if key == 0 {
 		key = 1
 	}

@@ -50,8 +50,10 @@ func variants(r rune, exact bool) []rune {
 	return list
 }
 
-// find gives the leftmost place at or behind from where it occurs, -1 where it does not.
+// find gives the leftmost place at or behind from where it occurs, -1 where it does not. At one place it can end in one way
+// only, so that leftmost is all there is to say.
 func (l *literal) find(text string, from int) (start, end int) {
+	// Byte by byte is sound: no byte that a character begins with occurs inside of another one.
 	for i := from; i < len(text); i++ {
 		if !l.first[text[i]] {
 			continue
@@ -107,9 +109,11 @@ func boundary(text string, at int) bool {
 	return isHump(a, b, next) && humped(text, at)
 }
 
-// humped says whether the run around a place is one whose humps count.
+// humped says whether the run around a place is one whose humps count. It is asked only where a hump would be, which is
+// rare: so nothing is remembered of the run.
 func humped(text string, at int) bool {
 	start, runes := at, 0
+	// A run that is longer than humps are looked for need not be walked to its beginning; it may be a megabyte of base64.
 	for start > 0 && runes <= humpRunes {
 		r, n := utf8.DecodeLastRuneInString(text[:start])
 		if !isWord(r) {

@@ -34,6 +34,8 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 			return Match{}, false
 		}
 	}
+	// Now that it matches: each text is searched once more for this, which costs less than to remember it for all that do
+	// not.
 	best, most := 0, 0
 	for i, text := range texts {
 		if len(texts) == 1 {
@@ -91,6 +93,7 @@ func (q *Query) marks(text string) (marks [][2]int, focus int) {
 	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	most := 0
 	for i, o := range all {
+		// Terms may overlap, or touch: two marks would be drawn into each other.
 		if n := len(marks); n > 0 && o.start <= marks[n-1][1] {
 			marks[n-1][1] = max(marks[n-1][1], o.end)
 		} else {
@@ -103,7 +106,8 @@ func (q *Query) marks(text string) (marks [][2]int, focus int) {
 	return marks, focus
 }
 
-// together counts the different terms that begin near the first occurrence.
+// together counts the different terms that begin near the first occurrence. The walk ends at the first that is farther
+// away, so that to begin anew at each occurrence is bearable.
 func together(all []occurrence) int {
 	const near = 100 // bytes, about what is shown behind a mark
 	seen := map[int]bool{}

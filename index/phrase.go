@@ -41,7 +41,8 @@ func asciiTail(run []byte) uint64 {
 }
 
 // ends is what a run ends with, or begins with, as phrases see it: three characters, or all where there are fewer; and those
-// rows of humps at that end that have fewer, because a word of a phrase may be one.
+// rows of humps at that end that have fewer, because a word of a phrase may be one. Two are enough for short: shorter than
+// three characters are one or two.
 type ends struct {
 	all   uint64
 	short [2]uint64
@@ -77,6 +78,7 @@ func tailsOf(run []rune, starts []int) (e ends) {
 // short: where there is a capital so near to the end.
 func asciiHeads(run []byte, kinds class) (e ends) {
 	e.all = asciiHead(run)
+	// A run with capitals and small letters has two characters at least, so that these are there.
 	if kinds&(classLower|classUpper) != classLower|classUpper || (classes[run[1]]|classes[run[min(2, len(run)-1)]])&classUpper == 0 {
 		return e
 	}
@@ -104,7 +106,8 @@ func asciiTails(run []byte, kinds class) (e ends) {
 	return e
 }
 
-// addPhrase adds a pair of runs: what the one ends with beside what the other begins with.
+// addPhrase adds a pair of runs: what the one ends with beside what the other begins with. All that a query may ask for:
+// whether its words are whole runs or rows of humps at their ends is not known here.
 func (s *Signer) addPhrase(tail *ends, head ends) {
 	s.addPair(tail.all, head.all)
 	if tail.n|head.n == 0 {

@@ -68,6 +68,7 @@ func ParseQuery(text string, opt QueryOptions) (*Query, error) {
 			return nil, err
 		}
 		spelled := rest[:len(rest)-len(after)]
+		// By the spelling, minus and quotes included: the same words in two forms are two terms, and that only costs time.
 		again := seen[spelled]
 		seen[spelled], rest = true, after
 		switch {
@@ -95,6 +96,7 @@ func ParseQuery(text string, opt QueryOptions) (*Query, error) {
 func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) {
 	body := s
 	if len(body) > 1 && body[0] == '-' {
+		// A minus or a star that stands alone is looked for like any other word: people search for operators.
 		if r, _ := utf8.DecodeRuneInString(body[1:]); !unicode.IsSpace(r) {
 			not, body = true, body[1:]
 		}
@@ -122,6 +124,7 @@ func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) 
 		}
 		word := body[:end]
 		rest = body[end:]
+		// A word of nothing but stars is what is looked for.
 		if cut := strings.TrimRight(word, "*"); cut != "" && cut != word {
 			right, word = false, cut
 		}
@@ -156,7 +159,7 @@ func cutPhrase(s string) (phrase, rest string, closed bool) {
 }
 
 // Substrings gives the query in which the plain words match anywhere, for one that finds nothing as words. ok is false
-// where there are none.
+// where there are none. Excluded terms stay words: who excludes "log" does not mean all that has "catalogue" in it.
 func (q *Query) Substrings() (*Query, bool) {
 	n := &Query{opt: q.opt, nots: q.nots}
 	found := false

@@ -67,6 +67,8 @@ func (q *rawQuery) regexp(re *syntax.Regexp) (t rawTerm) {
 	eachRequired(re, func(lit *syntax.Regexp) {
 		t.add(q, lit.Rune, lit.Flags&syntax.FoldCase == 0, false, false)
 	}, func(choices []*syntax.Regexp) {
+		// A choice with an alternative that requires nothing gives an empty term, which every record has: so nothing is
+		// asked of it.
 		var any []rawTerm
 		for _, c := range choices {
 			any = append(any, q.regexp(c))
@@ -110,6 +112,8 @@ func spellings(r rune, exact bool) (low, high []byte, ok bool) {
 	switch {
 	case r < utf8.RuneSelf:
 		c := byte(r)
+		// Only what JSON writers leave as it is: quotes, backslashes and control characters must be escaped, and some
+		// escape /, <, > and & as well.
 		if classes[c]&classASCII == 0 && c != '_' && c != '-' && c != '.' {
 			return nil, nil, false
 		}
@@ -125,6 +129,8 @@ func spellings(r rune, exact bool) (low, high []byte, ok bool) {
 	high = low
 	for _, v := range list[1:] {
 		other := utf8.AppendRune(nil, v)
+		// A needle has two spellings of one length at each place. What has three (Σ, σ and ς) or another length is looked
+		// for by what stands beside it.
 		if len(other) != len(low) || len(list) > 2 {
 			return nil, nil, false
 		}
@@ -182,7 +188,8 @@ func (n *needle) choose() {
 	}
 }
 
-// frequency is about how often a byte occurs in logs.
+// frequency is about how often a byte occurs in logs. It only chooses what to look for: were it wrong, searching would be
+// slower and find the same.
 var frequency = func() (t [256]float64) {
 	for i := range t {
 		t[i] = 0.0008
@@ -238,13 +245,15 @@ func mayBegin(b []byte, at int) bool {
 	return bytes.IndexByte(b[max(0, at-escape):at], '\\') >= 0
 }
 
-// mayEnd says whether a word may end at a place of a record.
+// mayEnd says whether a word may end at a place of a record. No escape is asked for here: one begins with a backslash,
+// which is no letter.
 func mayEnd(b []byte, at int) bool {
 	return at >= len(b) || classes[b[at-1]]&classASCII == 0 || classes[b[at]]&(classLower|classDigit) == 0
 }
 
 // Scan goes through the records in data, one on each line, that may match: none that does is left out. odd is what Odd
-// says of the signature, or of data itself. A record's bytes are [from, to), without the newline.
+// says of the signature, or of data itself. A record's bytes are [from, to), without the newline. The rarest needle leads:
+// from one of its hits to the next, or to an escape that may hide one, everything is passed over, also the ends of lines.
 func (q *Query) Scan(data []byte, odd bool, yield func(from, to int) bool) {
 	all := odd && q.raw.odd
 	hit, escape := -1, -1 // the next of each, at or behind from
@@ -262,6 +271,7 @@ func (q *Query) Scan(data []byte, odd bool, yield func(from, to int) bool) {
 			if next == len(data) {
 				return
 			}
+			// Back to the beginning of the record that the hit lies in.
 			from += bytes.LastIndexByte(data[from:next], '\n') + 1
 		}
 		to := len(data)
@@ -323,6 +333,7 @@ func (t *rawTerm) in(record []byte) bool {
 		for i := range any {
 			if any[i].in(record) {
 				found = true
+				// There is an escape that may stand for what was not found: only decoding tells, and the automata below.
 				break
 			}
 		}
@@ -344,6 +355,7 @@ func (q *rawQuery) escape(b []byte, from int) int {
 			return len(b)
 		}
 		from = at + 2
+		// Cut off: such a string is not closed, and its record is not one.
 		if len(b)-from < 4 {
 			return len(b)
 		}

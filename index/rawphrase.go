@@ -17,6 +17,8 @@ type rawPhrase struct {
 func newRawPhrase(pieces []rawTerm) (n needle, ok bool) {
 	p := &rawPhrase{}
 	for _, t := range pieces {
+		// What stands between two needles of one piece is not known here, so nothing can be said of what stands beside
+		// them.
 		if len(t.needles) != 1 || !t.needles[0].all {
 			return n, false
 		}
@@ -43,6 +45,7 @@ func (p *rawPhrase) around(b []byte, from, to int) bool {
 			break
 		}
 		piece := &p.pieces[i]
+		// at == to: two pieces that touch are no phrase.
 		if at == to || at+len(piece.low) > len(b) || !piece.stands(b, at) {
 			return false
 		}

@@ -12,7 +12,8 @@ import (
 // twiceMost is how long a record may be that is decoded to be looked at a second time.
 const twiceMost = 1 << 20
 
-// mayRecord says whether the expression may match in a text of a record.
+// mayRecord says whether the expression may match in a text of a record. The automaton passes over assertions, so that it
+// does not matter what stands around a text.
 func (a *automatons) mayRecord(record []byte) bool {
 	m := a.idle.Get().(*automaton)
 	defer a.idle.Put(m)
@@ -20,7 +21,8 @@ func (a *automatons) mayRecord(record []byte) bool {
 	if may || !again || !mayHoldJSON(record) {
 		return may
 	}
-	// One of its texts may be JSON, and its texts are decoded once more.
+	// One of its texts may be JSON, and its texts are decoded once more. Agents keep the arguments of tools so: then a
+	// backslash in the text is the beginning of an escape of the inner JSON.
 	if len(record) > twiceMost {
 		return true
 	}
@@ -40,7 +42,8 @@ func (a *automatons) mayRecord(record []byte) bool {
 	return may
 }
 
-// mayHoldJSON says whether a string of a record may be a JSON text that has strings: it then begins with a bracket or a quote.
+// mayHoldJSON says whether a string of a record may be a JSON text that has strings: it then begins with a bracket or a
+// quote. It only saves time: where it is wrong by saying yes, the record is decoded for nothing.
 func mayHoldJSON(b []byte) bool {
 	for i := 0; i < len(b); {
 		quote := bytes.IndexByte(b[i:], '"')

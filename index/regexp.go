@@ -22,6 +22,8 @@ func regexpTerm(text string, exact bool) (*term, error) {
 	if err != nil {
 		return nil, badRegexp(err)
 	}
+	// Parsed once more because package regexp does not give away its own tree. Simplify turns counted repetitions into
+	// plain ones, which Compile wants.
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, badRegexp(err)
@@ -44,7 +46,7 @@ func badRegexp(err error) error {
 }
 
 // regexpFilter gives the keys that a text must have in which the expression matches: those of the literals without which
-// it cannot.
+// it cannot. There is no boundary at the ends of a literal: an expression may match inside of words.
 func regexpFilter(re *syntax.Regexp) (f filter) {
 	eachRequired(re, func(lit *syntax.Regexp) {
 		f.piece(lit.Rune, false, false)
@@ -58,7 +60,8 @@ func regexpFilter(re *syntax.Regexp) (f filter) {
 	return f
 }
 
-// eachRequired goes through what every match of an expression has: literals, and choices of which it has one.
+// eachRequired goes through what every match of an expression has: literals, and choices of which it has one. What it does
+// not know (classes, stars, assertions) requires nothing: it may leave out, never add.
 func eachRequired(re *syntax.Regexp, literal func(*syntax.Regexp), choice func([]*syntax.Regexp)) {
 	switch re.Op {
 	case syntax.OpLiteral:

@@ -20,6 +20,7 @@ type Resume struct {
 	Before              session.Before
 }
 
+// resume writes what reading on needs, in the order of reader.resume.
 func (w *writer) resume(r *Resume, s *Summary) {
 	w.varint(r.From)
 	w.uvarint(r.Head)
@@ -59,6 +60,7 @@ func (w *writer) ids(list []session.EntryID) {
 	}
 }
 
+// resume reads what writer.resume wrote, when the summary has been read.
 func (r *reader) resume(v *Resume, s *Summary) {
 	*v = Resume{From: r.varint(), Head: r.uvarint(), Messages: int(r.varint()), Models: int(r.varint())}
 	v.Before.Entries, v.Before.Problems = int(r.varint()), int(r.varint())
@@ -72,6 +74,7 @@ func (r *reader) resume(v *Resume, s *Summary) {
 		}
 	}
 	v.Before.Labels, v.Before.Missing = r.ids(), r.ids()
+	// Whoever reads on cuts the summary's models to this length.
 	if v.Models < 0 || v.Models > len(s.Models) {
 		r.fail()
 	}

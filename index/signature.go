@@ -86,6 +86,7 @@ func (s *Signer) clear() {
 // Add takes one text of the record at [from, to). Records come in the order of the log, and all texts of one behind each
 // other. Nothing of text is kept.
 func (s *Signer) Add(text []byte, from, to int64) {
+	// Only between records: all texts of one belong to one chunk, because a query's terms may be spread over them.
 	if s.open && from >= s.to && from-s.from >= chunkBytes {
 		s.cut()
 	}
@@ -109,6 +110,7 @@ func (s *Signer) Finish() []Chunk {
 
 // cut ends a chunk.
 func (s *Signer) cut() {
+	// They would be a part of the keys only. Without any the signature is its flags, which say that anything may be there.
 	if s.flags&flagAll != 0 {
 		s.words, s.grams = s.words[:0], s.grams[:0]
 		clear(s.ascii[:])
@@ -170,6 +172,8 @@ func (s *Signer) sign(text []byte) {
 	last := rune(-1)       // the character before, where it stands for itself
 	tail, end := ends{}, 0 // what the run before ended with, and where
 	for i := 0; i < len(text); {
+		// 64 KB cannot have so many: there is a much longer record. flagOdd is set as well, for what follows is not looked
+		// at.
 		if s.seen.n > keysMost {
 			s.flags |= flagAll | flagOdd
 			return
@@ -194,6 +198,7 @@ func (s *Signer) sign(text []byte) {
 				// Most runs are short, and known already.
 				var h uint64
 				if n := j - i; n <= 8 && i+8 <= len(text) {
+					// Eight bytes are read whatever the length, and those behind the run are shifted out.
 					h = mix(binary.LittleEndian.Uint64(text[i:])<<(64-8*n), spelled^uint64(n))
 				} else {
 					h = hashBytes(text[i:j], spelled)
@@ -269,7 +274,7 @@ func asciiHumps(starts []int, run []byte, kinds class) []int {
 	return starts
 }
 
-// addWords adds every row of neighbouring humps, which begin at these bytes.
+// addWords adds every row of neighbouring humps, which begin at these bytes. That is 36 rows at most: see humpsMost.
 func (s *Signer) addWords(low []byte, starts []int) {
 	for i := range starts {
 		for j := i; j < len(starts); j++ {

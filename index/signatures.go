@@ -15,13 +15,15 @@ import (
 // piece is where some chunks of one log lie. On disk it is its length and a checksum, four bytes each, and then the
 // chunks.
 type piece struct {
-	at     int64 // in the file, or behind inMemory in what is held
-	size   int64 // length and checksum included
-	chunks int   // how many of its chunks count; those behind them were made anew since
+	at   int64 // in the file, or behind inMemory in what is held
+	size int64 // length and checksum included
+	// A log that grew keeps its pieces as they are: the last chunk, which grows, is made anew in another piece.
+	chunks int // how many of its chunks count; those behind them were made anew since
 }
 
 const (
-	// inMemory is where the places of pieces begin that are not in the file.
+	// inMemory is where the places of pieces begin that are not in the file. No file is that long, so that one number says
+	// which of the two it is.
 	inMemory  = 1 << 62
 	pieceHead = 8
 )
@@ -37,7 +39,8 @@ func signaturesName(generation uint64) string { return fmt.Sprint(signaturesPref
 // errSignatures: a piece is not what was written.
 var errSignatures = errors.New("the signatures are damaged")
 
-// signatures are the pieces of all logs: those in the file, and those that are not there yet.
+// signatures are the pieces of all logs: those in the file, and those that are not there yet. Guarded by the index's mu, as
+// all that calls it.
 type signatures struct {
 	file durable.File // nil where there is none
 	size int64        // bytes of it that count
@@ -57,6 +60,7 @@ func (s *signatures) open(fsys durable.FS, path string, size int64) error {
 		}
 		return err
 	}
+	// The catalogue reached the disk and the signatures did not: nothing is synced.
 	if info, err := f.Stat(); err != nil || info.Size < size {
 		return errors.Join(err, errSignatures, f.Close())
 	}
@@ -72,7 +76,7 @@ func (s *signatures) close() {
 }
 
 // hold encodes the chunks of logs that are put. Those that a log continues may have moved since it was looked up, by a
-// commit.
+// commit. Each is read for that: at their place in another file lies something else, which the checksum tells.
 func (s *signatures) hold(logs []Log) {
 	for i := range logs {
 		l := &logs[i]
@@ -91,7 +95,8 @@ func (s *signatures) hold(logs []Log) {
 	}
 }
 
-// lose says that the signatures of a log cannot be had, by a piece that is nowhere. The log is read again next time.
+// lose says that the signatures of a log cannot be had, by a piece that is nowhere. The log is read again next time. Its
+// stamp is made one that proves nothing, so that the next refresh reads it.
 func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.Resume = []piece{{at: -1}}, true, Resume{} }
 
 // there says whether all pieces of a log can be read.
@@ -106,7 +111,8 @@ func (s *signatures) there(l *Log) bool {
 	return true
 }
 
-// piecesMost is how many pieces a log that grows again and again may have.
+// piecesMost is how many pieces a log that grows again and again may have. Each is a read of its own when the log is
+// searched, and twelve bytes in the catalogue.
 const piecesMost = 16
 
 // join makes one piece of several. Where one cannot be read, they stay as they are: who reads them notices.
@@ -155,7 +161,7 @@ func pieceSum(name string, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, body)
 }
 
-// appendPiece encodes chunks of a log.
+// appendPiece encodes chunks of a log. Its reader is eachInPiece.
 func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte {
 	start, need := len(dst), pieceHead+binary.MaxVarintLen64
 	for i := range chunks {
@@ -191,6 +197,7 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 
 // read gives the bytes of a piece. They are valid until the next call with the same buffer.
 func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
+	// Held pieces are checked as well: a catalogue from before a commit names places that are gone.
 	if p.at >= inMemory {
 		at := p.at - inMemory
 		if p.size < pieceHead || at+p.size > int64(len(s.held)) {
@@ -209,6 +216,7 @@ func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 }
 
 // eachInPiece checks a piece of a log and calls take with those of its chunks that count. The slices are parts of data.
+// After an error some chunks may have been taken already.
 func eachInPiece(name string, data []byte, count int, take func(c Chunk, ids []byte)) error {
 	if len(data) < pieceHead || int64(binary.LittleEndian.Uint32(data)) != int64(len(data)-pieceHead) ||
 		pieceSum(name, data[pieceHead:]) != binary.LittleEndian.Uint32(data[4:]) {
@@ -236,7 +244,7 @@ func eachInPiece(name string, data []byte, count int, take func(c Chunk, ids []b
 // EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
 // in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
 // them. That the file is damaged is said once; who removes such logs from the catalogue has them made anew. A chunk is valid
-// until take returns.
+// until take returns. take must not call the index, which is locked meanwhile.
 func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -250,6 +258,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int
 			places = append(places, place{p, i})
 		}
 	}
+	// By place in the file, and stable: the pieces of one log lie in its order already, see holdAll.
 	slices.SortStableFunc(places, func(a, b place) int { return int(min(max(a.at-b.at, -1), 1)) })
 	bad := map[int]bool{}
 	var damage error
@@ -346,7 +355,8 @@ func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 func (s *Signer) Open() (from int64, ok bool) { return s.from, s.open }
 
 // Continue keeps the first n chunks of a log as it was known before in front of those in Chunks. Where they are no longer
-// what they were when the log is put, its signatures count as lost.
+// what they were when the log is put, its signatures count as lost. The last chunk is mostly left out: it was
+// made of less text than there is now.
 func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }
 
 // ChunkCount says how many chunks a log has.

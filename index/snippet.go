@@ -14,6 +14,7 @@ func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 	if len(marks) > 0 {
 		// A third of the room stands before the mark: what follows tells more.
 		from = back(text, marks[m.Focus][0], width/3)
+		// Marks that lie before the piece are passed over; the one in focus never does.
 		for marks[0][1] <= from && len(marks) > 1 {
 			marks = marks[1:]
 		}
@@ -66,6 +67,7 @@ func back(text string, at, n int) int {
 		}
 		space = unicode.IsSpace(r)
 	}
+	// No farther than a dozen characters: in a line of base64 there is no beginning of a word.
 	for near := 12; near > 0 && at > 0; near-- {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
 		if unicode.IsSpace(r) {

@@ -32,6 +32,7 @@ func MoveAside(path, fresh string, opt Options) (string, error) {
 		switch err := opt.FS.Link(path+suffix, to+suffix); {
 		case err == nil:
 			linked = append(linked, path+suffix)
+		// Only the database itself must be there.
 		case suffix != "" && errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM):
 			// A file system without links has nothing better than a rename.
@@ -42,6 +43,7 @@ func MoveAside(path, fresh string, opt Options) (string, error) {
 			return "", err
 		}
 	}
+	// The new names must last before the first old one goes.
 	if err := opt.FS.SyncDir(dir); err != nil {
 		return "", err
 	}
@@ -68,7 +70,8 @@ func MoveAside(path, fresh string, opt Options) (string, error) {
 	return to, opt.FS.SyncDir(dir)
 }
 
-// Remove deletes a database and the files that belong to it, where there are any. It is for what can be made again.
+// Remove deletes a database and the files that belong to it, where there are any. It is for what can be made again. The
+// database is the last to go, for the reason that MoveAside has.
 func Remove(path string, opt Options) error {
 	opt.fill()
 	for _, suffix := range litefile.Suffixes() {
@@ -109,6 +112,7 @@ func Salvage(ctx context.Context, path string, opt Options) ([]Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Not OpenReader: what it would look at first may be what is broken.
 	h, err := attach(path, opt, s, false)
 	if err != nil {
 		return nil, err
@@ -123,6 +127,7 @@ func Salvage(ctx context.Context, path string, opt Options) ([]Prompt, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		// An error may come after some rows: they are as good as any.
 		list = append(list, part...)
 		if err == nil {
 			break
@@ -132,6 +137,8 @@ func Salvage(ctx context.Context, path string, opt Options) ([]Prompt, error) {
 		if misses++; len(part) > 0 {
 			from, misses = last, 0
 		}
+		// So a gap of any length is crossed in some sixty more steps, and at its end at most as many rows are passed over
+		// as the last step was long. Beyond 62 doublings the sum overflows, which ends the loop.
 		from += 1 << max(0, misses-page)
 	}
 	return list, nil

@@ -38,6 +38,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 			return err
 		}
 		for _, p := range list {
+			// list has each key once, so known need not learn what is added here.
 			row, ok := known[KeyOf(p.Text)]
 			switch {
 			case !ok:
@@ -71,6 +72,7 @@ func lastUses(prompts []Prompt) []Prompt {
 			list = append(list, p)
 		}
 	}
+	// In whole seconds, which is what the table has: within one the order in which prompts came counts.
 	slices.SortStableFunc(list, func(a, b Prompt) int { return a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)) })
 	seen := make(map[Key]bool, len(list))
 	kept := len(list) // from here on
@@ -86,7 +88,8 @@ func lastUses(prompts []Prompt) []Prompt {
 
 type rowTime struct{ id, at int64 }
 
-// rowsByKey gives the newest row of each prompt. The table has no index that could be asked for a text.
+// rowsByKey gives the newest row of each prompt. The table has no index that could be asked for a text. It is read whole in
+// the transaction that adds, so that two who import at once do not both add a prompt.
 func rowsByKey(ctx context.Context, tx *sql.Tx) (map[Key]rowTime, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+columns+` FROM history h`)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 type Places struct {
 	path string
 	db   *litefile.DB
+	// anew is why it was begun anew; see Anew.
 	anew string
 }
 
@@ -76,6 +77,8 @@ func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 		return p, err
 	}
 	anew := err.Error()
+	// Another process may have it open, and goes on with a file that has no name any more: what it takes down there is
+	// collected again.
 	if err := Remove(path, opt); err != nil {
 		return nil, err
 	}
@@ -91,6 +94,7 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 	opt.fill()
 	why := "nothing was collected yet"
 	if info, err := opt.FS.Stat(path); err == nil && info.Size > 0 {
+		// Share and not Read: the file lies in our cache, where what SQLite leaves beside it disturbs nobody.
 		db, err := litefile.Share(path, opt.Busy)
 		if err != nil {
 			return nil, err
@@ -133,6 +137,8 @@ func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 	return preparePlaces(ctx, &Places{path: path, db: db})
 }
 
+// preparePlaces makes the tables in an empty file and refuses one of another version. In one transaction: two processes may
+// begin at the same moment. It closes the database after an error.
 func preparePlaces(ctx context.Context, p *Places) (*Places, error) {
 	err := p.db.Transact(ctx, func(tx *sql.Tx) error {
 		var version, tables int
@@ -224,6 +230,7 @@ func forgetFile(ctx context.Context, tx *sql.Tx, path string) error {
 	return err
 }
 
+// putUses takes down one session, in the place of what was known of it.
 func putUses(ctx context.Context, tx *sql.Tx, u *Uses) error {
 	if err := forgetFile(ctx, tx, u.Path); err != nil {
 		return err
@@ -283,6 +290,7 @@ func (p *Places) In(ctx context.Context, cwd string) (map[Key]bool, error) {
 		if err := rows.Scan(&b); err != nil {
 			return nil, err
 		}
+		// SQLite holds any value in any column, and a file of a cache is not believed.
 		if len(b) == len(Key{}) {
 			keys[Key(b)] = true
 		}

@@ -48,6 +48,7 @@ func (q *queue) add(p Prompt) error {
 func (q *queue) run() {
 	defer close(q.done)
 	q.mu.Lock()
+	// Not held while it is written: whoever adds meanwhile does not wait for the disk.
 	defer q.mu.Unlock()
 	for {
 		for len(q.waiting) == 0 && !q.closed {
@@ -70,6 +71,8 @@ func (q *queue) run() {
 	}
 }
 
+// flush waits until all that was added before the call is written, or cannot be: others may go on adding, and are not
+// waited for.
 func (q *queue) flush(ctx context.Context) error {
 	q.mu.Lock()
 	want := q.added
@@ -88,11 +91,13 @@ func (q *queue) flush(ctx context.Context) error {
 	}
 }
 
+// close has what is waiting written and waits for that, however long it takes. It may be called again.
 func (q *queue) close() error {
 	q.mu.Lock()
 	q.closed = true
 	q.more.Signal()
 	q.mu.Unlock()
 	<-q.done
+	// The goroutine has ended: nobody writes it any more.
 	return q.err
 }

@@ -18,6 +18,7 @@ func OpenReader(ctx context.Context, path string, opt Options) (*History, error)
 			_ = h.Close() // of two moments, perhaps
 		}
 		h, err = openAt(ctx, path, opt, s)
+		// What is shared with its writers has SQLite's own locks, and is of one moment whatever changes.
 		return h != nil && h.db.Kind == litefile.Shared, err
 	})
 	if err != nil {
@@ -31,6 +32,7 @@ func OpenReader(ctx context.Context, path string, opt Options) (*History, error)
 
 // lookAgain opens the database anew where it changed since it was opened: what was read may be of two moments.
 func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, error) {
+	// Without a stamp it is a copy, or SQLite itself gives each answer of one moment.
 	if seen == nil || ctx.Err() != nil {
 		return false, nil
 	}
@@ -41,6 +43,7 @@ func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, er
 	if err != nil {
 		return false, err
 	}
+	// Searches hold the lock for reading, so that none is in the old database when it is closed.
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.seen != seen { // another goroutine was faster

@@ -52,7 +52,8 @@ func (h *History) prepare(ctx context.Context) error {
 	})
 }
 
-// layout is what a database consists of, as far as we know it.
+// layout is what a database consists of, as far as we know it. Names and the table's text are enough to tell the versions
+// apart that there have been.
 type layout struct {
 	table                string // its text, "" where there is none
 	index, text, trigger bool
@@ -66,6 +67,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// lookAt finds out what a database consists of. It reads the schema alone, no row.
 func lookAt(ctx context.Context, db querier) (layout, error) {
 	l := layout{columns: map[string]bool{}}
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&l.version); err != nil {
@@ -150,6 +152,8 @@ func (l layout) complete() bool {
 
 // missing is what turns the database into a complete one. Where the text index is new it is filled.
 func (l layout) missing() string {
+	// As oh-my-pi does it: a new table, into which the rows are copied. The ids stay, and with them the order of prompts of
+	// one second.
 	if l.old() {
 		return `ALTER TABLE history RENAME TO history_legacy;
 DROP INDEX IF EXISTS idx_history_created_at;
@@ -160,6 +164,7 @@ INSERT INTO history (id, prompt, created_at, cwd) SELECT id, prompt, created_at,
 DROP TABLE history_legacy;
 ` + createText + createTrigger + rebuildText
 	}
+	// What is there already is not made again: each begins with IF NOT EXISTS.
 	s := createTable + createIndex + createText + createTrigger
 	if !l.text {
 		s += rebuildText

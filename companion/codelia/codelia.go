@@ -73,6 +73,7 @@ type Companion struct {
 	opt Options
 	doc *Document
 
+	// mu is held while the database is read, too: several lists at once read it once.
 	mu    sync.Mutex
 	known *snapshot // of the database, while it does not change
 }
@@ -128,6 +129,8 @@ func At(dir string) (c store.Companion, ext string, ok bool) {
 	return program.doc, ".json", true
 }
 
+// Beginning and end are no dots: a name of dots alone is another folder, and one that begins with a dot is hidden from
+// lists.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // checkID says why an id will not do. It becomes the name of a file: the program itself lets "../x" pass.
@@ -169,6 +172,8 @@ func (c *Companion) load(ctx context.Context, id session.ID) (store.State, error
 		switch {
 		case stampErr != nil:
 			return s, stampErr
+		// Nobody wrote since the row was read. Messages that do not fit it are waited for only where a save may be under
+		// way.
 		case now == snap.stamp && (err != nil || try >= settleTries || r.fits(&s) || !c.recent(id)):
 			return s, err
 		case try >= manyTries:
@@ -183,11 +188,13 @@ func (c *Companion) load(ctx context.Context, id session.ID) (store.State, error
 // A save changes the messages a moment before the row. Who looks in between sees messages that are newer than the row,
 // waits for it a little, and else takes them as they are: after a crash they stay so.
 const (
+	// How often: with litefile.Pause between them, which waits longer each time.
 	settleTries = 50
 	manyTries   = 1000
 )
 
-// recent says whether the messages were written just now.
+// recent says whether the messages were written just now. A clock that was set back makes them recent for longer: then a
+// reader waits settleTries in vain, no more.
 func (c *Companion) recent(id session.ID) bool {
 	info, err := c.opt.FS.Stat(c.messagesPath(id))
 	return err == nil && c.opt.Clock().UnixNano()-info.Nanos < int64(time.Second)
@@ -205,11 +212,13 @@ func (c *Companion) join(r *row, id session.ID) (store.State, error) {
 		return store.State{}, err
 	}
 	s := store.State{ID: id}
+	// The time of the file is the best guess of when it was saved.
 	if r == nil { // messages that the program does not find
 		s.UpdatedAt = iso(changed)
 	} else {
 		r.into(&s)
 	}
+	// Where there is no file, content is nil and there are no messages.
 	if s.Messages, err = splitMessages(c.messagesPath(id), content); err != nil {
 		return store.State{}, err
 	}
@@ -236,6 +245,7 @@ func (c *Companion) List(ctx context.Context) ([]store.StateInfo, error) {
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
+		// Files in the making have names that are no ids: they begin with a dot.
 		if id := session.ID(name); ok && !seen[id] && checkID(id) == nil && !e.IsDir() {
 			seen[id] = true
 			list = append(list, c.describe(id))
@@ -267,7 +277,8 @@ func infoOf(s *store.State) store.StateInfo {
 	}
 }
 
-// newestFirst orders as the program does: by the text of the time.
+// newestFirst orders as the program does: by the text of the time. All of one program's are spelled alike, so that the
+// order of texts is that of times. The id keeps lists the same where times are.
 func newestFirst(list []store.StateInfo) {
 	slices.SortStableFunc(list, func(a, b store.StateInfo) int {
 		if o := strings.Compare(b.UpdatedAt, a.UpdatedAt); o != 0 {

@@ -66,7 +66,8 @@ func (d *Document) Load(_ context.Context, id session.ID) (store.State, error) {
 // known are the members of a state.
 var known = []string{"schema_version", "session_id", "updated_at", "run_id", "invoke_seq", "messages", "meta"}
 
-// parse reads a state. Like the program it wants an id and a time.
+// parse reads a state. Like the program it wants an id and a time. Whatever else is odd (a count that is none, a meta that
+// is no object) is passed over as it does. File and line stand in the error, because nobody else can name them.
 func (d *Document) parse(id session.ID, content []byte) (store.State, error) {
 	problem := func(format string, args ...any) error {
 		return &session.Problem{File: d.path(id), Line: 1, Kind: session.ProblemMalformed, Message: fmt.Sprintf(format, args...),
@@ -83,6 +84,7 @@ func (d *Document) parse(id session.ID, content []byte) (store.State, error) {
 	if seq, err := strconv.ParseInt(string(rawjson.Get(content, "invoke_seq")), 10, 64); err == nil {
 		s.InvokeSeq = &seq
 	}
+	// A meta of another kind is left out of the state, and gone with the next save.
 	if meta := rawjson.Get(content, "meta"); rawjson.IsObject(meta) {
 		s.Meta = rawjson.Compact(meta)
 		s.Root = rawjson.Str(meta, "codelia_workspace_root")
@@ -91,9 +93,11 @@ func (d *Document) parse(id session.ID, content []byte) (store.State, error) {
 		if !rawjson.IsObject(m) {
 			return store.State{}, problem("message %d is no JSON object", len(s.Messages)+1)
 		}
+		// A message is one line of the log that companions are shown as; in this file it may take several.
 		s.Messages = append(s.Messages, rawjson.Compact(m))
 	}
 	other := []byte("{}")
+	// What a later version may have added: Save puts it back.
 	for key, value := range rawjson.Fields(content) {
 		if !slices.Contains(known, key) {
 			other = rawjson.Set(other, key, value)
@@ -106,7 +110,8 @@ func (d *Document) parse(id session.ID, content []byte) (store.State, error) {
 	return s, nil
 }
 
-// render gives the file of a state. What the file before has besides stays, in its order.
+// render gives the file of a state. What the file before has besides stays, in its order. schema_version stays as it is:
+// Save refuses to come here with another than 1.
 func render(s *store.State, before []byte) ([]byte, error) {
 	lines, err := joinMessages(s.Messages)
 	if err != nil {
@@ -137,6 +142,7 @@ func render(s *store.State, before []byte) ([]byte, error) {
 	set("messages", messages, true)
 	set("meta", metaOf(s), metaOf(s) != nil)
 	for key, value := range rawjson.Fields(s.Other) {
+		// A member that says the same keeps its spelling: Other is compact, the file need not be.
 		if there := rawjson.Get(o, key); !slices.Contains(known, key) && (there == nil || !bytes.Equal(rawjson.Compact(there), value)) {
 			o = rawjson.Set(o, key, value)
 		}
@@ -156,7 +162,9 @@ func metaOf(s *store.State) []byte {
 	return rawjson.Set(meta, "codelia_workspace_root", rawjson.Quote(s.Root))
 }
 
-// Save implements store.Companion.
+// Save implements store.Companion. The file is replaced as a whole under the lock of the one that it replaces; where there
+// is none to lock, it is created without replacing anything. The program takes no locks: what it writes between comparison
+// and rename is lost, but it writes no such files any more.
 func (d *Document) Save(ctx context.Context, s store.State) error {
 	if err := checkState(&s); err != nil {
 		return err
@@ -169,6 +177,8 @@ func (d *Document) Save(ctx context.Context, s store.State) error {
 	}
 	for {
 		err := d.locked(ctx, s.ID, func(before []byte) error {
+			// A file that cannot be read is an error, also for one who does not care about the version: it is not
+			// overwritten.
 			now, err := d.parse(s.ID, before)
 			if err == nil {
 				err = check(s.Version, &now)
@@ -204,6 +214,7 @@ func (d *Document) Save(ctx context.Context, s store.State) error {
 
 // locked does something to a state while no other program of this library does, ErrNoSession where there is none.
 func (d *Document) locked(ctx context.Context, id session.ID, f func(content []byte) error) error {
+	// A lock is held for the time of one small write.
 	const pause = 2 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		done, err := d.tryLocked(id, f)
@@ -219,6 +230,8 @@ func (d *Document) locked(ctx context.Context, id session.ID, f func(content []b
 	}
 }
 
+// tryLocked does it if nobody has the lock; done is false where it is worth trying again. The lock is on the file, which a
+// save replaces: who got the lock of one that lost its name holds nothing.
 func (d *Document) tryLocked(id session.ID, f func(content []byte) error) (done bool, err error) {
 	file, err := d.opt.FS.Open(d.path(id), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -240,6 +253,7 @@ func (d *Document) tryLocked(id session.ID, f func(content []byte) error) (done 
 	if now, err := d.opt.FS.Stat(d.path(id)); err != nil || !now.SameFile(held) {
 		return false, nil
 	}
+	// By name, which is the file that is locked: see above.
 	content, _, err := readFile(d.opt.FS, d.path(id))
 	if err != nil {
 		return true, err
@@ -275,6 +289,7 @@ func (d *Document) List(ctx context.Context) ([]store.StateInfo, error) {
 		}
 		s, err := d.Load(ctx, id)
 		if err != nil {
+			// One that cannot be read does not hide the others.
 			list = append(list, store.StateInfo{ID: id, Err: err})
 			continue
 		}

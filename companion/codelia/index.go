@@ -17,7 +17,8 @@ import (
 
 // row is a row of session_state.
 type row struct {
-	id, updated           string
+	id, updated string
+	// The program leaves out what it does not know: all but id and time may be NULL.
 	run, meta, last, root sql.NullString
 	seq, count            sql.NullInt64
 }
@@ -36,6 +37,7 @@ func (r *row) into(s *store.State) {
 	if r.seq.Valid {
 		s.InvokeSeq = &r.seq.Int64
 	}
+	// NULL is the empty text here, which is no object.
 	if meta := []byte(r.meta.String); rawjson.IsObject(meta) && rawjson.Valid(meta) {
 		s.Meta = meta
 	}
@@ -44,11 +46,14 @@ func (r *row) into(s *store.State) {
 	}
 }
 
-// fits says whether the messages are those that the row was written for, as far as it tells.
+// fits says whether the messages are those that the row was written for, as far as it tells. No row fits any messages:
+// there is nothing to wait for.
 func (r *row) fits(s *store.State) bool {
 	return r == nil || r.count.Valid && int(r.count.Int64) == len(s.Messages) && r.last.String == lastUser(s.Messages)
 }
 
+// info says what a list shows of a session without reading its messages: that is what the program keeps count and last
+// prompt for. An id that is no file name is shown with what is wrong with it, since Load refuses it.
 func (r *row) info() store.StateInfo {
 	i := store.StateInfo{
 		ID: session.ID(r.id), UpdatedAt: r.updated, RunID: r.run.String, Root: r.root.String,
@@ -64,6 +69,7 @@ type snapshot struct {
 	rows  []row
 }
 
+// find gives the row of a session, nil where there is none.
 func (s *snapshot) find(id session.ID) *row {
 	for i := range s.rows {
 		if s.rows[i].id == string(id) {
@@ -90,17 +96,20 @@ func (c *Companion) snapshot(ctx context.Context) (*snapshot, error) {
 	defer c.mu.Unlock()
 	var snap *snapshot
 	err := litefile.Steady(ctx, c.opt.FS, c.database(), func(s litefile.Stamp) (final bool, err error) {
+		// final: nothing was read, so nothing can have changed meanwhile.
 		if c.known != nil && c.known.stamp == s {
 			snap = c.known
 			return true, nil
 		}
 		snap = &snapshot{stamp: s}
+		// An empty file is a database in which nothing was ever written.
 		if s.DB.Size > 0 {
 			snap.rows, err = c.readRows(ctx, s)
 		}
 		return false, c.explain(err)
 	})
 	switch {
+	// No database is no error: all sessions may be messages without a row, or of the older place.
 	case errors.Is(err, fs.ErrNotExist):
 		return &snapshot{}, nil
 	case err != nil:
@@ -112,7 +121,8 @@ func (c *Companion) snapshot(ctx context.Context) (*snapshot, error) {
 	return snap, nil
 }
 
-// settled says whether a change after this one would show: the clock of files moves in steps.
+// settled says whether a change after this one would show: the clock of files moves in steps. A second is more than the
+// steps of any file system in use but FAT, whose two seconds nobody keeps a database on.
 func (c *Companion) settled(s litefile.Stamp) bool {
 	newest := max(s.DB.Nanos, s.WAL.Nanos, s.Journal.Nanos)
 	return c.opt.Clock().UnixNano()-newest > int64(time.Second)
@@ -125,6 +135,7 @@ func (c *Companion) readRows(ctx context.Context, s litefile.Stamp) ([]row, erro
 		return nil, err
 	}
 	defer db.Close()
+	// Without the table it is a database that somebody is just making.
 	var n int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'session_state'`).Scan(&n); err != nil || n == 0 {
 		return nil, err

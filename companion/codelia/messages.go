@@ -20,6 +20,8 @@ import (
 // read gives a file and the time of its last change.
 func (c *Companion) read(path string) ([]byte, time.Time, error) { return readFile(c.opt.FS, path) }
 
+// readFile gives a file as it was when it was opened. A device or a pipe is refused: reading one might never end. Bytes
+// that are added meanwhile are left out; these files are only ever replaced.
 func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
 	f, err := fsys.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -66,6 +68,7 @@ func joinMessages(messages []session.Raw) ([]byte, error) {
 		if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 			return nil, fmt.Errorf("message %d is no JSON object", i+1)
 		}
+		// Between members JSON may have line breaks, and a line is a message.
 		if bytes.IndexByte(m, '\n') >= 0 {
 			m = rawjson.Compact(m)
 		}
@@ -85,6 +88,7 @@ func lastUser(messages []session.Raw) string {
 	return ""
 }
 
+// display is the program's own rule, part by part: the text is compared with what it left in the row.
 func display(content []byte) string {
 	if s, ok := rawjson.Unquote(content); ok {
 		return s
@@ -105,7 +109,8 @@ func display(content []byte) string {
 	return b.String()
 }
 
-// version stands for all that a state says.
+// version stands for all that a state says. A hash and no counter: the files have no room for one, and the program would
+// not keep it. Lengths stand before the parts, so that no two states give the same bytes.
 func version(s *store.State) string {
 	h := sha256.New()
 	seq := ""
@@ -125,6 +130,7 @@ func version(s *store.State) string {
 // check compares what is there with what a writer believes to be there.
 func check(want string, now *store.State) error {
 	switch {
+	// The caller takes whatever is there, or nothing.
 	case want == "":
 		return nil
 	case want == store.NewState && now == nil:

@@ -41,12 +41,14 @@ func Reminder(s store.State, now store.Environment) (text string, changed bool) 
 		Root: rawjson.Str(was, "workspace_root"), WorkDir: rawjson.Str(was, "working_dir"), Sandbox: rawjson.Str(was, "sandbox_root"),
 		Approval: rawjson.Str(was, "approval_mode"), Provider: rawjson.Str(was, "model_provider"), Model: rawjson.Str(was, "model_name"),
 	}
+	// States that are older than the resume context have the root alone.
 	if before.Root == "" {
 		before.Root = s.Root
 	}
 	if before.WorkDir == "" && !below(before.Root, now.WorkDir) {
 		before.WorkDir = before.Root // where it was is not known, but it was not here
 	}
+	// Differences stand behind all lines about the present; the program has them in that order.
 	var b, diff strings.Builder
 	b.WriteString(reminder + "\nSession resumed in current runtime context:\n")
 	line := func(name, was, is string) (differs bool) {
@@ -54,6 +56,7 @@ func Reminder(s store.State, now store.Environment) (text string, changed bool) 
 			return false
 		}
 		b.WriteString("- Current " + name + ": " + is + "\n")
+		// What was not noted is not called changed.
 		if was == "" || was == is {
 			return false
 		}
@@ -92,6 +95,8 @@ func Healed(messages []session.Raw) []session.Raw {
 		start++
 	}
 	messages = messages[start:]
+	// asked has the place of each call, answered the calls that an answer follows. Both are needed: a call may stand behind
+	// its answer in a history that was cut, and then neither counts.
 	asked, answered := map[string]int{}, map[string]bool{}
 	for i, m := range messages {
 		switch rawjson.Str(m, "role") {
@@ -115,6 +120,7 @@ func Healed(messages []session.Raw) []session.Raw {
 		case role == "system" && strings.HasPrefix(rawjson.Str(m, "content"), reminder):
 			continue
 		case role == "tool":
+			// Providers refuse a request with an answer before its call as they refuse one without.
 			at, ok := asked[rawjson.Str(m, "tool_call_id")]
 			if !ok || at > i {
 				continue
@@ -129,7 +135,8 @@ func Healed(messages []session.Raw) []session.Raw {
 	return list
 }
 
-// withoutCalls leaves out the calls that nothing answers; nil where nothing is left.
+// withoutCalls leaves out the calls that nothing answers; nil where nothing is left. A message whose calls are all answered
+// stays byte for byte.
 func withoutCalls(m session.Raw, answered map[string]bool) session.Raw {
 	var kept [][]byte
 	all := true

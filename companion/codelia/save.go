@@ -32,6 +32,7 @@ const schema = `CREATE TABLE IF NOT EXISTS session_state (
 CREATE INDEX IF NOT EXISTS idx_session_state_updated_at
 			ON session_state(updated_at DESC);`
 
+// An upsert and no REPLACE: that would delete columns which a later program may have added to the row.
 const upsert = `INSERT INTO session_state
 	(session_id, updated_at, run_id, invoke_seq, schema_version, meta_json, message_count, last_user_message, workspace_root)
 	VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)
@@ -55,6 +56,7 @@ func (c *Companion) Save(ctx context.Context, s store.State) error {
 	if err := durable.MkdirAll(c.opt.FS, filepath.Join(c.dir, messagesName), 0o700); err != nil {
 		return err
 	}
+	// Before anything is staged: where the database cannot be opened, no file is left behind.
 	db, err := c.openWrite(ctx)
 	if err != nil {
 		return err
@@ -68,6 +70,7 @@ func (c *Companion) Save(ctx context.Context, s store.State) error {
 	if err != nil {
 		_ = c.opt.FS.Remove(staged) // it has its own name only where all went well
 	}
+	// Also after an error: how far it got is not known here.
 	c.forget()
 	return c.explain(err)
 }
@@ -78,6 +81,7 @@ func checkState(s *store.State) error {
 		return err
 	}
 	for _, o := range []session.Raw{s.Meta, s.Other} {
+		// Checked before anything is written: what is spliced into a file must not end its object early.
 		if o != nil && (!rawjson.IsObject(o) || !rawjson.Valid(o)) {
 			return errors.New("the meta of a state must be a JSON object")
 		}
@@ -85,12 +89,15 @@ func checkState(s *store.State) error {
 	return nil
 }
 
+// forget has the database read again. Its stamp alone might not show a change that came so soon after the last.
 func (c *Companion) forget() {
 	c.mu.Lock()
 	c.known = nil
 	c.mu.Unlock()
 }
 
+// save does steps 2 and 3 of the package comment. want is the version that must be there: the row of step 2 is a change of
+// our own, so that from then on it is the one with that row. fresh says that this row is ours to take away again.
 func (c *Companion) save(ctx context.Context, db *litefile.DB, s *store.State, staged string) error {
 	want, fresh := s.Version, false
 	err := db.Transact(ctx, func(tx *sql.Tx) error {
@@ -102,6 +109,7 @@ func (c *Companion) save(ctx context.Context, db *litefile.DB, s *store.State, s
 			return err // the program finds it already
 		}
 		fresh = true
+		// With the messages that are there, or none: row and messages fit each other at each moment.
 		bare := *s
 		if bare.Messages = nil; now != nil {
 			bare.Messages = now.Messages
@@ -128,6 +136,8 @@ func (c *Companion) save(ctx context.Context, db *litefile.DB, s *store.State, s
 			err = putRow(ctx, tx, s, r)
 		}
 		if err == nil {
+			// The last change before the commit: from here on the row must follow. Where the commit fails, the old row has the
+			// new messages, as after a crash.
 			err = c.opt.FS.Rename(staged, c.messagesPath(s.ID))
 		}
 		if err != nil {
@@ -141,7 +151,8 @@ func (c *Companion) save(ctx context.Context, db *litefile.DB, s *store.State, s
 	return err
 }
 
-// current gives what is there now, nil where there is nothing, and the row.
+// current gives what is there now, nil where there is nothing, and the row. It is read in the transaction, so that no other
+// writer of ours comes between this look and what is written.
 func (c *Companion) current(ctx context.Context, tx *sql.Tx, id session.ID) (*store.State, *row, error) {
 	r := new(row)
 	err := r.scan(tx.QueryRowContext(ctx, selectRows+` WHERE session_id = ?`, string(id)))
@@ -162,6 +173,7 @@ func (c *Companion) current(ctx context.Context, tx *sql.Tx, id session.ID) (*st
 
 // unmake takes away the row of a session that could not be saved for the first time, if nobody else did it meanwhile.
 func (c *Companion) unmake(db *litefile.DB, s *store.State) error {
+	// The context of the save may be what failed it.
 	return db.Transact(context.Background(), func(tx *sql.Tx) error {
 		if _, err := c.opt.FS.Stat(c.messagesPath(s.ID)); !errors.Is(err, fs.ErrNotExist) {
 			return err // it has messages: it must have a row
@@ -179,6 +191,7 @@ func putRow(ctx context.Context, tx *sql.Tx, s *store.State, before *row) error 
 		seq = sql.NullInt64{Int64: *s.InvokeSeq, Valid: true}
 	}
 	meta := text(string(s.Meta))
+	// We could not show it to the caller, so that he cannot have meant to delete it.
 	if before != nil && !meta.Valid && !rawjson.Valid([]byte(before.meta.String)) {
 		meta = before.meta
 	}
@@ -187,8 +200,11 @@ func putRow(ctx context.Context, tx *sql.Tx, s *store.State, before *row) error 
 	return err
 }
 
-// stage writes the messages under another name, lastingly. Their mode is that of the messages they replace.
+// stage writes the messages under another name, lastingly. Their mode is 0600, whatever that of the messages is
+// that they replace.
 func (c *Companion) stage(content []byte) (string, error) {
+	// A crash leaves such files, and nobody may remove one that another process is about to rename: so the first free
+	// number is taken.
 	for n := range 10_000 {
 		path := filepath.Join(c.dir, messagesName, durable.TempPrefix+"state-"+strconv.Itoa(n))
 		_, err := durable.Create(c.opt.FS, path, 0o600, bytes.NewReader(content))
@@ -212,6 +228,8 @@ func (c *Companion) openWrite(ctx context.Context) (*litefile.DB, error) {
 	return db, nil
 }
 
+// prepare switches to the journal that the program uses and makes what is missing. Where all is there nothing is written:
+// the program, which waits for nobody, would fail meanwhile.
 func (c *Companion) prepare(ctx context.Context, db *litefile.DB) error {
 	if err := db.UseWAL(ctx, c.opt.Busy); err != nil {
 		return err
@@ -227,7 +245,8 @@ func (c *Companion) prepare(ctx context.Context, db *litefile.DB) error {
 	})
 }
 
-// Remove implements store.Companion.
+// Remove implements store.Companion. The document's file goes first: were it the last, a crash would bring the session back
+// as it was long ago.
 func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -242,6 +261,7 @@ func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 		}
 	}
 	if _, err := c.opt.FS.Stat(c.database()); errors.Is(err, fs.ErrNotExist) {
+		// There is no row to remove, and for that no database is made.
 		return c.removed(found, c.removeMessages(id), id)
 	}
 	db, err := c.openWrite(ctx)
@@ -258,6 +278,7 @@ func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 		if n, err := r.RowsAffected(); err == nil && n > 0 {
 			found = true
 		}
+		// A row without messages is a session, too. Where neither was there the transaction fails, and changes nothing.
 		if err = c.removeMessages(id); err == nil || errors.Is(err, fs.ErrNotExist) && found {
 			return nil
 		}
@@ -266,6 +287,7 @@ func (c *Companion) Remove(ctx context.Context, id session.ID) error {
 	return c.removed(found, c.explain(err), id)
 }
 
+// removed says what became of a removal: that there were no messages is an error only where there was nothing else either.
 func (c *Companion) removed(found bool, err error, id session.ID) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

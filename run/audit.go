@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Kinds are never renamed; a new one may be added.
 // FindingKind says what an audit found, in a word that scripts can rely on.
+// Kinds are never renamed; a new one may be added.
 type FindingKind string
 
 // What an audit can find.

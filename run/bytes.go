@@ -17,8 +17,8 @@ func (b Bytes) Bytes(offset, length int64) ([]byte, error) {
 	return b[offset : offset+length], nil
 }
 
-// It splits at newlines only, as every reader of the format must: U+2028 may stand in a text.
 // DecodeBytes makes a Log from the bytes of a whole log.
+// It splits at newlines only, as every reader of the format must: U+2028 may stand in a text.
 func DecodeBytes(b []byte) (*Log, error) {
 	d := NewDecoder(Bytes(b))
 	offset := int64(0)

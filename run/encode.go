@@ -112,8 +112,8 @@ func Escape(record []byte) []byte {
 	return []byte(breaks.Replace(string(record)))
 }
 
-// A log of another version is never written, so its header is not either.
 // EncodeHeader gives the record of a header.
+// A log of another version is never written, so its header is not either.
 func EncodeHeader(h Header) ([]byte, error) {
 	if h.SchemaVersion != SchemaVersion {
 		return nil, fmt.Errorf("schema_version %d: only %d is written", h.SchemaVersion, SchemaVersion)

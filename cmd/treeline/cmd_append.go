@@ -20,6 +20,8 @@ type appendFlags struct {
 	stdin                      bool
 }
 
+// appendCommand lets a script, or an agent in any language, write a session that its own program then reads. An id
+// is printed only when the entry is as durable as --sync promises, so a line on stdout can be taken for a receipt.
 func (a *app) appendCommand() *cobra.Command {
 	var (
 		f writeFlags
@@ -65,6 +67,7 @@ func (a *app) appendCommand() *cobra.Command {
 }
 
 // check wants one thing to append.
+// Given counts, not what is in it: --text ” is an empty message, which is legal.
 func (w *appendFlags) check(cmd *cobra.Command) error {
 	n := 0
 	for _, name := range []string{"text", "message", "entry", "stdin"} {
@@ -83,6 +86,7 @@ func (w *appendFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// The order does not matter: check has made sure that there is only one.
 func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appended, error) {
 	switch {
 	case w.message != "":
@@ -95,6 +99,8 @@ func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appen
 	return s.AppendText(ctx, session.RoleUser, w.text)
 }
 
+// appendEntry looks only whether it can be an entry at all. Kinds that nobody knows are taken: an extension may
+// have its own.
 func appendEntry(ctx context.Context, s *store.Session, record []byte) (store.Appended, error) {
 	if !rawjson.IsObject(record) || !rawjson.Valid(record) || rawjson.Str(record, "type") == "" {
 		return store.Appended{}, errors.New("an entry is a JSON object with a type")
@@ -116,6 +122,7 @@ func appendLine(ctx context.Context, s *store.Session, line []byte) (store.Appen
 }
 
 // appendLines appends what comes from standard input until it ends.
+// The first bad line ends it. Going on would acknowledge lines whose parents are not what the writer meant.
 func (a *app) appendLines(ctx context.Context, s *store.Session, asJSON bool) error {
 	kept := 0
 	bad := func(number int, err error) error {
@@ -140,6 +147,7 @@ func (a *app) appendLines(ctx context.Context, s *store.Session, asJSON bool) er
 			return err
 		}
 	}
+	// input that was cut off by Ctrl-C has no error of its own
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -154,6 +162,8 @@ type inputLine struct {
 }
 
 // inputLines gives the lines of a stream until it ends or nobody wants more. Whoever waits for a line can be interrupted.
+// A read from a terminal or pipe cannot be interrupted, so it has a goroutine, which may stay behind in a read
+// until the process ends.
 func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) bool) {
 	return func(yield func(inputLine) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -164,6 +174,7 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 			in := bufio.NewReaderSize(r, 64<<10)
 			for number := 1; ; number++ {
 				text, err := readLine(in)
+				// A last line without a newline counts; what ends with one has no empty line behind it.
 				if len(text) == 0 && errors.Is(err, io.EOF) {
 					return
 				}
@@ -195,6 +206,7 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 }
 
 // readLine reads a line of any length that an entry can have.
+// The limit is that of a record that can be read again: a line that we take and cannot give back would be lost.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {

@@ -9,6 +9,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// branchCommand moves the leaf and, unlike the agents' own method, makes that last: in the pi family the leaf is
+// simply the last line of the file, so without an entry written there the move would be forgotten before anybody
+// could use it.
 func (a *app) branchCommand() *cobra.Command {
 	var (
 		f       writeFlags
@@ -28,6 +31,7 @@ func (a *app) branchCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = entryArgs(args)
+			// A summary is an entry, so there is no way to say it without writing.
 			if !durable && summary != "" {
 				return errNothing(cmd, "--summary is written: it cannot be had with --durable=false")
 			}
@@ -50,6 +54,8 @@ func (a *app) branchCommand() *cobra.Command {
 	return cmd
 }
 
+// branch takes "none" for the place before the first entry; an empty argument is most likely a variable that is
+// not set, and must not mean the same.
 func branch(ctx context.Context, s *store.Session, to, summary string, durable bool) (store.Appended, error) {
 	if to == "" {
 		return store.Appended{}, fmt.Errorf("%s: the entry has no name", s.Path())

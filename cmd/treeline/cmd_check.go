@@ -16,6 +16,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// checkCommand reads everything and believes nothing: unlike a list it looks at every record, and at the blobs
+// that records name. It changes nothing, so that it can be run on what is worth saving. Its JSON is a list of
+// session.Problem, whose members are stable.
 func (a *app) checkCommand() *cobra.Command {
 	var (
 		f   sessionFlags
@@ -47,6 +50,7 @@ func (a *app) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// With --all nothing is named, so this gives nothing and is replaced.
 			files, problems, err := a.filesIn(cmd.Context(), s, given)
 			if all {
 				files, problems, err = allFiles(cmd.Context(), s)
@@ -64,11 +68,14 @@ func (a *app) checkCommand() *cobra.Command {
 }
 
 // check reads files, and tells of what is wrong with them behind what is known to be.
+// What was found before any file was read (folders that cannot be listed) comes first. One file after the other, so
+// that problems come out in the order of the files.
 func (a *app) check(ctx context.Context, s *store.Store, files []string, problems []session.Problem, opt store.OpenOptions, asJSON bool) error {
 	progress := a.newProgress("checking", len(files))
 	found, done := 0, 0
 	err := a.print(ctx, a.stdout, 0, func(ctx context.Context, out *output) error {
 		list := arrayWriter{w: out}
+		// The first turn prints what is known already, each later one what the file before it had.
 		for {
 			for _, p := range problems {
 				found++
@@ -94,6 +101,7 @@ func (a *app) check(ctx context.Context, s *store.Store, files []string, problem
 		_, err := fmt.Fprintf(out, "%s, %s\n", counted(done, "file", "files"), counted(found, "problem", "problems"))
 		return err
 	})
+	// An interrupted check must not look like a clean one, so it fails, also where nothing was found so far.
 	switch {
 	case err != nil:
 		return err
@@ -101,6 +109,7 @@ func (a *app) check(ctx context.Context, s *store.Store, files []string, problem
 		return fmt.Errorf("interrupted after %s of %s", grouped(int64(done)), counted(len(files), "file", "files"))
 	case found > 0:
 		return quietError{errors.New("there are problems")}
+	// No files is no problem: an empty folder is in order.
 	case len(files) == 0:
 		fmt.Fprintln(a.stderr, "treeline: no session files there")
 	}
@@ -108,6 +117,7 @@ func (a *app) check(ctx context.Context, s *store.Store, files []string, problem
 }
 
 // allFiles gives the files of all sessions.
+// A list that is damaged somewhere still has the other files; what could not be looked at is a problem of its own.
 func allFiles(ctx context.Context, s *store.Store) (files []string, problems []session.Problem, err error) {
 	rows, err := s.List(ctx, store.ListOptions{Problem: func(err error) {
 		path := ""
@@ -136,6 +146,8 @@ func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files
 			}
 			files, problems = append(files, inside...), append(problems, wrong...)
 			continue
+		// An agent may keep a session in a file that is not there under that name (a row of a database): isState
+		// knows.
 		case err != nil && isPath(ref) && !isState(s, ref):
 			return nil, nil, atPath(ref, err)
 		}
@@ -152,6 +164,8 @@ func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files
 }
 
 // logsBelow gives the logs in a folder: all text, and what else an agent keeps there as a session.
+// Files that are not text are left out, because folders of agents hold databases, pictures and backups, which are
+// no sessions that are broken.
 func logsBelow(ctx context.Context, s *store.Store, dir string) (files []string, problems []session.Problem, err error) {
 	b, err := file.New(dir, file.Options{ReadOnly: true})
 	if err != nil {
@@ -186,12 +200,14 @@ func isState(s *store.Store, path string) bool {
 	return false
 }
 
+// unreadable is for what could not be read at all, as opposed to read with damage.
 func unreadable(path string, err error) session.Problem {
 	return session.Problem{File: path, Kind: session.ProblemUnreadable, Message: err.Error(),
 		Advice: "nothing of it was checked"}
 }
 
 // checkFile gives all that is wrong with one file.
+// An interruption is no problem of the file that was being read.
 func checkFile(ctx context.Context, s *store.Store, path string, opt store.OpenOptions) []session.Problem {
 	sess, err := s.Open(ctx, path, opt)
 	if err != nil {
@@ -213,6 +229,7 @@ func checkFile(ctx context.Context, s *store.Store, path string, opt store.OpenO
 }
 
 // printProblem prints a problem as compilers do: place, kind and message on a line, and below it what can be done.
+// Editors and CI jobs know how to jump to file:line.
 func printProblem(out *output, list *arrayWriter, p session.Problem, asJSON bool) error {
 	if asJSON {
 		return list.add(p)

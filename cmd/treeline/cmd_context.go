@@ -15,6 +15,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// contextCommand answers the question that people have when a model behaves oddly: what did it see? It is computed
+// by the rules of the session's agent (or of --dialect), compactions and edits applied. The JSON has the members
+// of the agent's own context plus "problems", which is absent where there are none.
 func (a *app) contextCommand() *cobra.Command {
 	var (
 		f    sessionFlags
@@ -44,6 +47,7 @@ func (a *app) contextCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The default "." is the working directory: what is shown is what an agent started here would send.
 			dir, err := filepath.Abs(cwd)
 			if err != nil {
 				return err
@@ -64,6 +68,7 @@ func (a *app) contextCommand() *cobra.Command {
 }
 
 func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryID, opt store.ContextOptions, asJSON bool) error {
+	// A copy: the tree's own list must not grow by what is found here.
 	problems := slices.Clone(s.Tree().Problems())
 	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
 	if !asJSON {
@@ -80,16 +85,19 @@ func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryI
 		}
 		return printContext(ctx, out, s, c, blobs)
 	})
+	// Behind the output, so that a pager does not cover them.
 	a.problems(append(problems, blobs.problems...))
 	return err
 }
 
 // printContext prints a context for people: what holds, and what was said.
+// The size is that of the JSON, not of what a tokenizer would make of it.
 func printContext(ctx context.Context, out *output, s *store.Session, c *session.Context, blobs *blobSizes) error {
 	t := &transcript{out: out, label: func(session.EntryID) string { return "" }, blobSize: blobs.size, cwd: s.Header().CWD}
 	for _, line := range stateLines(out.style, c) {
 		t.line(line)
 	}
+	// so that a blank line separates what holds from what was said
 	t.last = note
 	count, size := 0, 0
 	for m, err := range c.Messages() {
@@ -135,6 +143,7 @@ func stateLines(st style, c *session.Context) []string {
 
 // writeContext prints a context as one object. Messages are copied as they are; all other members are short. The problems
 // are looked at last: reading the messages may find more.
+// Nothing is held back until the end, because a context may be as large as the session.
 func writeContext(w io.Writer, c *session.Context, problems *[]session.Problem) error {
 	if _, err := io.WriteString(w, `{"messages":[`); err != nil {
 		return err

@@ -14,6 +14,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// convertCommand makes a new session and leaves the old one alone. Converting is never silent about loss: one line
+// on stderr sums it up, --report (or --json) has every single one. The exit code is 0 also with losses, since they
+// are known and, where there was room, carried along.
 func (a *app) convertCommand() *cobra.Command {
 	var (
 		f                             sessionFlags
@@ -33,6 +36,7 @@ func (a *app) convertCommand() *cobra.Command {
 			if toName == "" {
 				return errNothing(cmd, "--to is missing")
 			}
+			// opened first: see reportFile
 			report, err := openReport(reportPath)
 			if err != nil {
 				return err
@@ -64,6 +68,8 @@ func (a *app) convertCommand() *cobra.Command {
 	return cmd
 }
 
+// It goes through Open and not through OpenWrite: the source is read only, so an old version is migrated in
+// memory.
 func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf, out string, f sessionFlags) (store.ConvertReport, error) {
 	var none store.ConvertReport
 	s, err := a.writeStore()
@@ -88,6 +94,7 @@ func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf
 	}
 	defer src.Close()
 	a.problems(src.Tree().Problems())
+	// Changed and not a comparison with "": --leaf '' is an error that entryOf explains.
 	if cmd.Flags().Changed("leaf") {
 		id, err := entryOf(src, leaf)
 		if err != nil {
@@ -97,6 +104,7 @@ func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf
 	}
 	sess, r, err := s.ConvertSession(ctx, src, opt)
 	switch {
+	// it was converted before, and nothing is ever written over a file that is there
 	case errors.Is(err, backend.ErrExist):
 		return none, fmt.Errorf("%w; --out names another folder", err)
 	case err != nil:
@@ -106,6 +114,8 @@ func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf
 }
 
 // outcome says in one line what was not converted.
+// The parts are in the order of how much they matter to the one who reads it: what is in the new file in another
+// form, and what is not.
 func outcome(r store.ConvertReport) string {
 	var lines, header int
 	for _, l := range r.Losses {
@@ -144,6 +154,7 @@ type reportFile struct {
 	fresh bool
 }
 
+// It is not truncated yet: a report of an earlier conversion must survive one that fails.
 func openReport(path string) (reportFile, error) {
 	if path == "" {
 		return reportFile{}, nil

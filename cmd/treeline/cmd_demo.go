@@ -22,6 +22,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// demoCommand is for the first minute. It runs the real code on real files, kill -9 included, and not a film of
+// it: where something does not work, the demo fails.
 func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
@@ -60,6 +62,8 @@ const (
 )
 
 // demoIDs are the ids of the entries: of those of the first program, and of the second.
+// They are fixed because the texts name some of them (the label, the compaction), and so that each demo shows the
+// same.
 var demoIDs = [2]string{"7be0c1a42f81d9e0c40b6a1291d3e7f55a60be28e83a1c970d94f7b3", "b7125ec838c9d0ea66f0a2d1fa52187c"}
 
 // demoPlay is the stage: a store in a folder of its own.
@@ -76,6 +80,7 @@ type demoPlay struct {
 const demoName = "demo.jsonl"
 
 // demo plays the demo. It ends by itself.
+// Home and environment are the demo's own, so it can neither see nor change what the user has.
 func (a *app) demo(ctx context.Context, out *output) (err error) {
 	dir, err := os.MkdirTemp("", "treeline-demo-")
 	if err != nil {
@@ -141,6 +146,7 @@ func (d *demoPlay) note(text string) {
 }
 
 // options are those of one of the two programs. Its times and ids are the same in every demo.
+// The random source gives the ids in their order, which is why each program has its own.
 func (d *demoPlay) options(program int) store.WriteOptions {
 	ids, _ := hex.DecodeString(demoIDs[program])
 	now := time.Date(2026, 3, 2, 14, 2+program*5, 11, 0, time.UTC)
@@ -256,6 +262,8 @@ func (d *demoPlay) compact(ctx context.Context) error {
 // rest are the options of a program that takes up the ids that the second one left.
 func (d *demoPlay) rest() store.WriteOptions {
 	opt := d.options(1)
+	// The compaction comes from a third opening of the file: the bytes that the second program took for its three
+	// entries, four each, are skipped.
 	_, _ = io.CopyN(io.Discard, opt.Random, 12)
 	return opt
 }
@@ -284,6 +292,7 @@ func (d *demoPlay) killed(ctx context.Context) error {
 		return nil
 	}
 	child := exec.CommandContext(ctx, d.self, "append", d.path, "--stdin", "--sync", "always")
+	// The child must not see the user's own config, cache or sessions either.
 	child.Env = append(os.Environ(), "HOME="+d.dir, "USERPROFILE="+d.dir, "XDG_STATE_HOME=")
 	in, err := child.StdinPipe()
 	if err != nil {
@@ -299,6 +308,7 @@ func (d *demoPlay) killed(ctx context.Context) error {
 	if _, err := io.WriteString(in, demoLast+"\n"); err != nil {
 		return err
 	}
+	// The acknowledgement is read before the kill: what is promised is promised from that line on.
 	_, err = bufio.NewReader(out).ReadString('\n')
 	if killErr := child.Process.Kill(); err == nil {
 		err = killErr

@@ -9,6 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// forkCommand copies and never moves: the source may be open in an agent, and is only read. The new file is printed
+// alone on stdout, for $(…).
 func (a *app) forkCommand() *cobra.Command {
 	var (
 		f       writeFlags
@@ -48,6 +50,8 @@ func (a *app) forkCommand() *cobra.Command {
 	return cmd
 }
 
+// The source is opened once more by the library, which reads it under its own rules; here it is needed for the
+// entry's id and for its directory.
 func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOptions) (*store.Session, error) {
 	s, err := a.writeStore()
 	if err != nil {
@@ -63,6 +67,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 	}
 	defer old.Close()
 	opt := store.CreateOptions{CWD: cwd, Write: w}
+	// Without --cwd the copy stays with the project that it is about.
 	if cwd == "" {
 		opt.CWD = old.CWD()
 	}
@@ -81,6 +86,8 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 }
 
 // inSources says whether a file lies in one of the agents' folders.
+// Rel and IsLocal compare names, not files: a link into an agent's folder counts as outside, which only means that
+// the copy lies beside it.
 func inSources(s *store.Store, path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {

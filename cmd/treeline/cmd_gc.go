@@ -10,6 +10,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// gcCommand finds first and removes only with --apply: what it takes for garbage is gone for good, and a reference
+// that it does not see would be a picture lost. So anything that it cannot read stops it, and the exit code is
+// then 1 even if nothing was to be removed.
 func (a *app) gcCommand() *cobra.Command {
 	var (
 		asJSON bool
@@ -43,6 +46,8 @@ func (a *app) gcCommand() *cobra.Command {
 }
 
 // gcJSON is what gc found, for programs.
+// It is a stable format: lists are never null, times are UTC, sizes bytes. Missing are folders that held sessions
+// once and are not there; obstacles are texts for people.
 type gcJSON struct {
 	Applied   bool         `json:"applied"`
 	Unused    []gcBlobJSON `json:"unused"`
@@ -63,6 +68,7 @@ type gcBlobJSON struct {
 	Time string `json:"time"`
 }
 
+// Bytes is the sum over what is unused, in both modes: what would be or was freed.
 func newGCJSON(r store.GCReport) gcJSON {
 	j := gcJSON{
 		Applied: r.Applied, Unused: []gcBlobJSON{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers, Files: r.Files,
@@ -100,6 +106,7 @@ func (a *app) printGC(ctx context.Context, r store.GCReport, opt store.GCOptions
 	if err != nil {
 		return err
 	}
+	// Behind the list: first what was found, then why nothing is done about it.
 	for _, o := range r.Obstacles {
 		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(o.Error()))
 	}

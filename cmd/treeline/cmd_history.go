@@ -29,6 +29,8 @@ type historyFlags struct {
 	anywhere                           bool
 }
 
+// historyCommand is the prompt history of all agents in one. Its database has the form of oh-my-pi's, so --db
+// works on that one as well; there nothing is changed by looking, also not the files that SQLite puts beside.
 func (a *app) historyCommand() *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
@@ -82,6 +84,7 @@ func addHistoryDB(cmd *cobra.Command, db *string) {
 }
 
 // check refuses what makes no sense together.
+// The ways to print exclude each other; which one was meant cannot be told.
 func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 	changed := cmd.Flags().Changed
 	var ways []string
@@ -107,6 +110,7 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 }
 
 // historyOptions say which history is meant.
+// The store is for reading, also for import: sessions are never changed for a history.
 func (a *app) historyOptions(db string) (treeline.HistoryOptions, error) {
 	s, err := a.store()
 	return treeline.HistoryOptions{
@@ -124,6 +128,8 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	progress := a.newProgress("reading", 0)
 	opt.Progress = progress.of
 	var places *treeline.HistoryPlaces
+	// Where each prompt was used is in a file of the cache, which may have to be made by reading all sessions. A
+	// plain list must not wait for that.
 	if f.cwd != "" || f.where || f.json { // nobody else waits for them where they have to be collected
 		places, err = treeline.OpenHistoryPlaces(ctx, opt)
 		progress.clear()
@@ -144,6 +150,8 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	list, err := treeline.SearchHistory(ctx, opt, q)
 	progress.clear()
 	switch {
+	// No history is where everyone begins: an explanation, and an empty answer with exit code 0, so that a key
+	// binding does not fail.
 	case errors.Is(err, fs.ErrNotExist) && f.db == "":
 		fmt.Fprintln(a.stderr, "treeline: there is no history yet; 'treeline history import' makes one of the sessions")
 	case err != nil:
@@ -161,6 +169,7 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 }
 
 // usedIn says which prompts were used in a directory, under whichever of its names.
+// Agents resolve links in a directory's name or do not, each in its own way, so both names count.
 func usedIn(ctx context.Context, places *treeline.HistoryPlaces, dir string) (func(treeline.Prompt) bool, error) {
 	here, err := places.In(ctx, dir)
 	if err != nil {
@@ -175,6 +184,8 @@ func usedIn(ctx context.Context, places *treeline.HistoryPlaces, dir string) (fu
 }
 
 // historyError says what is wrong with a history, and for an agent's what can be done about it.
+// A damaged history of our own is rebuilt without asking, since all of it can be made again; an agent's is the
+// agent's.
 func historyError(db string, err error) error {
 	switch {
 	case db == "":
@@ -186,6 +197,8 @@ func historyError(db string, err error) error {
 	return err
 }
 
+// rebuildHistory keeps the old file: what can be read of it goes into the new one, and the file itself is moved
+// aside.
 func (a *app) rebuildHistory(ctx context.Context, f historyFlags) error {
 	opt, err := a.historyOptions(f.db)
 	if err != nil {

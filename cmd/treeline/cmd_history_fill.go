@@ -13,6 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
+// historyAddCommand is for scripts and for agents without a history of their own. Nothing is printed: it is called
+// once for each prompt, often from a hook.
 func (a *app) historyAddCommand() *cobra.Command {
 	var (
 		db, cwd string
@@ -33,6 +35,7 @@ func (a *app) historyAddCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			text := strings.Join(given, "")
 			if stdin {
+				// One byte more than is allowed shows that there is more without reading it all.
 				b, err := io.ReadAll(io.LimitReader(a.stdin, longestAdded+1))
 				if err != nil {
 					return err
@@ -64,8 +67,11 @@ func (a *app) historyAddCommand() *cobra.Command {
 }
 
 // longestAdded is the longest prompt that is taken.
+// In bytes: a megabyte is no prompt but a file that was pasted.
 const longestAdded = 1 << 20
 
+// historyImportCommand brings the history up to date. Its report is printed also where it was interrupted: what
+// was read is kept, and the next import goes on from there. The exit code is then 1 all the same.
 func (a *app) historyImportCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -96,6 +102,8 @@ func (a *app) historyImportCommand() *cobra.Command {
 }
 
 // importJSON is what an import did, for programs.
+// It is a stable format. Failed are paths of files that are no sessions; renewed are prompts that were known and
+// have been used again.
 type importJSON struct {
 	Sessions  int      `json:"sessions"`
 	Unchanged int      `json:"unchanged"`
@@ -106,6 +114,8 @@ type importJSON struct {
 	Renewed   int      `json:"renewed"`
 }
 
+// Files that are no sessions do not fail an import: there is nothing to import in them, and 'check' is the command
+// that explains them.
 func (a *app) printImport(ctx context.Context, r treeline.HistoryImport, asJSON bool) error {
 	j := importJSON{r.Sessions, r.Unchanged, append([]string{}, r.Failed...), r.Prompts, r.TooLong, r.Added, r.Renewed}
 	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {

@@ -9,6 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// labelCommand writes and reads labels. Without a label it only reads, with the store that cannot write: asking
+// for a label must not touch the file's time.
 func (a *app) labelCommand() *cobra.Command {
 	var (
 		f     writeFlags
@@ -32,6 +34,8 @@ func (a *app) labelCommand() *cobra.Command {
 			switch {
 			case clear && len(args) == 3:
 				return errNothing(cmd, "a label and --clear contradict each other")
+			// An empty label would take the label away, which a script with an unset variable must not do by
+			// accident.
 			case len(args) == 3 && args[2] == "":
 				return errNothing(cmd, "the label is empty; --clear takes one away")
 			case len(args) == 2 && !clear:
@@ -61,6 +65,7 @@ func (a *app) labelCommand() *cobra.Command {
 }
 
 // labelJSON is the label of an entry, for programs.
+// label is null where the entry has none; the text output is then empty, and the exit code 0 in both.
 type labelJSON struct {
 	ID    string  `json:"id"`
 	Label *string `json:"label"`

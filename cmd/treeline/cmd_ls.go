@@ -17,6 +17,7 @@ import (
 )
 
 // lsFlags are the flags of ls.
+// Each filter is empty by default, and an empty one chooses everything.
 type lsFlags struct {
 	sessionFlags
 	cwd, root    string
@@ -29,6 +30,9 @@ type lsFlags struct {
 	limit        int
 }
 
+// lsCommand is what most people type first, so it must be quick: a list comes from the catalogue, and only logs
+// that changed are read. The exit code is 0 also for an empty list, which stderr explains; stdout has nothing but
+// the list.
 func (a *app) lsCommand() *cobra.Command {
 	var f lsFlags
 	cmd := &cobra.Command{
@@ -62,6 +66,7 @@ func (a *app) lsCommand() *cobra.Command {
 }
 
 // hasWords are what --has takes.
+// The words but "run" are those of index.ParseHas: "run" is found out by looking at run logs, not at the session.
 var hasWords = []string{"label", "branch", "compaction", "problem", "blob", "run"}
 
 func orderWords() []string {
@@ -73,6 +78,7 @@ func orderWords() []string {
 }
 
 // filter makes of the flags what the store understands.
+// Contradictions are refused rather than decided: whoever says --all and --cwd has two lists in mind.
 func (f *lsFlags) filter(a *app, now time.Time) (filter store.Filter, err error) {
 	if f.all && f.cwd != "" {
 		return filter, errors.New("--all and --cwd contradict each other")
@@ -84,6 +90,7 @@ func (f *lsFlags) filter(a *app, now time.Time) (filter store.Filter, err error)
 		return filter, fmt.Errorf("--sort takes one of %s, not %q", strings.Join(orderWords(), ", "), f.sort)
 	}
 	filter = store.Filter{Source: f.source, Model: f.model, Title: f.title}
+	// several words mean all of them
 	for _, word := range f.has {
 		h, ok := index.ParseHas(word)
 		switch {
@@ -99,6 +106,8 @@ func (f *lsFlags) filter(a *app, now time.Time) (filter store.Filter, err error)
 }
 
 // listDir is the directory whose sessions are wanted, "" for all. It need not exist any more.
+// Abs and no EvalSymlinks: agents write the name under which they were started, and the store knows how to compare
+// the two.
 func (a *app) listDir(cwd string, all bool) (string, error) {
 	if all {
 		return "", nil
@@ -110,6 +119,7 @@ func (a *app) listDir(cwd string, all bool) (string, error) {
 	return filepath.Abs(cwd)
 }
 
+// mustBeDir answers for --root. A folder that is misspelled would otherwise be an empty list.
 func mustBeDir(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -121,6 +131,8 @@ func mustBeDir(path string) error {
 	return nil
 }
 
+// ls goes by these steps: all rows, then filters, then files that are no sessions, then order and limit. The limit
+// comes last, so that it counts what is shown.
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	filter, err := f.filter(a, time.Now())
 	if err == nil {
@@ -132,6 +144,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if filter.CWD, err = a.listDir(f.cwd, f.all); err != nil {
 		return err
 	}
+	// from here on very many small things are made: see there
 	easeCollection()
 	ctx := cmd.Context()
 	rows, s, err := a.lsRows(ctx, cmd, f, &filter)
@@ -148,6 +161,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 			bad = append(bad, rows[i].Path)
 		}
 	}
+	// They are named on stderr instead: a list of sessions holds sessions.
 	if len(bad) > 0 {
 		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.Err != nil })
 	}
@@ -159,6 +173,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if f.limit > 0 && len(rows) > f.limit {
 		rows = rows[:f.limit]
 	}
+	// Without a pager: people look at the newest rows and type on.
 	width, _ := terminalWidth(a.stdout)
 	err = a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
 		if f.json {
@@ -172,6 +187,8 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	} else {
 		a.notListed(filter, len(rows), total, bad)
 	}
+	// The logs of runs look like sessions to whoever made a backup of an agent's folder, and an empty list would
+	// be no answer.
 	if len(rows) == 0 && f.root != "" && s.HoldsRuns(ctx, f.root) {
 		fmt.Fprintf(a.stderr, "treeline: %s holds logs of runs, which are no sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one\n",
 			screen.Clean(f.root))
@@ -181,6 +198,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 
 // lsRows gives the rows that filters choose from: those of the catalogue or, of a folder that is no source of this machine
 // or is to be read as something else than it is, those of a list that is made for the occasion.
+// --dialect asks to read files as something that the catalogue does not take them for, so it cannot be used then.
 func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *store.Filter) ([]store.Row, *store.Store, error) {
 	problem := func(err error) { a.notice(err.Error()) }
 	var roots []string
@@ -201,6 +219,7 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	if err != nil {
 		return nil, nil, err
 	}
+	// A filter that needs counts (--model, --has) cannot do with the two ends of each file that List reads.
 	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
 		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: func(p store.Progress) { show.of(p.Logs, p.OfLogs) }})
@@ -221,6 +240,7 @@ func (a *app) notListed(filter store.Filter, listed, total int, bad []string) {
 		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s%s\n",
 			counted(len(bad), "file", "files"), screen.Clean(bad[0]), more)
 	}
+	// The directory alone is no filter that someone typed: it is where he stands.
 	narrowed := filter
 	narrowed.CWD = ""
 	switch {

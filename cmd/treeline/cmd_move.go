@@ -7,6 +7,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// moveCommand is for a project that was renamed or moved: agents find sessions by the directory, and what they are
+// about cannot be told from their content. The header is rewritten, which is why it counts as rewriting for the
+// message about others (see writeFlags).
 func (a *app) moveCommand() *cobra.Command {
 	var (
 		f   = writeFlags{rewrites: true}
@@ -20,6 +23,7 @@ func (a *app) moveCommand() *cobra.Command {
 		Example: "  treeline move 01a1dcc8 --cwd ~/src/shop",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// A move to "" could only be a variable that is not set.
 			if cwd == "" {
 				return errNothing(cmd, "--cwd is missing")
 			}

@@ -13,6 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// newCommand makes the file at once, unlike the agents, which wait for something to be said: whoever calls it
+// wants a name to append to.
 func (a *app) newCommand() *cobra.Command {
 	var (
 		f                                  writeFlags
@@ -38,6 +40,7 @@ func (a *app) newCommand() *cobra.Command {
 				return err
 			}
 			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Write: opt}
+			// the agent's habit of waiting is for its own sessions
 			o.Write.Defer = dialect.DeferNever
 			if dialectName != "" {
 				if o.Dialect, err = s.Dialect(dialectName); err != nil {
@@ -64,8 +67,12 @@ func (a *app) newCommand() *cobra.Command {
 }
 
 // create begins a session, in a file that someone named or where the agent would.
+// An id that somebody chose may be taken by a session of any agent, so all are looked at; ids that we make are
+// never the same.
 func (a *app) create(ctx context.Context, s *store.Store, path string, opt store.CreateOptions) (*store.Session, error) {
 	if opt.ID != "" {
+		// An error other than the interruption means that there is none of this name, or several beginnings fit:
+		// either way no session has just this id.
 		switch row, err := s.Find(ctx, string(opt.ID)); {
 		case err == nil && row.ID == opt.ID:
 			return nil, fmt.Errorf("%s: a session with the id %s exists already", row.Path, opt.ID)
@@ -86,6 +93,7 @@ func (a *app) create(ctx context.Context, s *store.Store, path string, opt store
 	return sess, nil
 }
 
+// An existing file is opened and never overwritten. An empty one is as good as none: mktemp makes such.
 func (a *app) createAt(ctx context.Context, s *store.Store, path string, opt store.CreateOptions) (*store.Session, error) {
 	if path == "" {
 		return s.Create(ctx, opt)
@@ -99,6 +107,8 @@ func (a *app) createAt(ctx context.Context, s *store.Store, path string, opt sto
 		if err == nil {
 			return nil, errors.Join(fmt.Errorf("%s is a session already", path), old.Close())
 		}
+		// That it cannot be read is only accepted from somebody who says so, and its bytes are kept beside the new
+		// file.
 		if !errors.Is(err, store.ErrNotSession) || !opt.Write.ReplaceUnreadable {
 			return nil, openError(path, err)
 		}

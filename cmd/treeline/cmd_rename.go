@@ -7,6 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// renameCommand prints nothing where it succeeds, like mv. Whether the name goes into the header (oh-my-pi) or
+// into an entry (pi) is the agent's habit; for the former the file is rewritten.
 func (a *app) renameCommand() *cobra.Command {
 	f := writeFlags{rewrites: true}
 	cmd := &cobra.Command{

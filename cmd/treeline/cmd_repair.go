@@ -11,6 +11,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// repairCommand plans first and changes only with --apply. Only what is certain to be right is done: an orphan,
+// for example, is not hung up anywhere unless --reattach is given, because nobody knows where it belongs. The exit
+// code is 0 also where something was to be repaired: 'check' is the command to ask.
 func (a *app) repairCommand() *cobra.Command {
 	var (
 		asJSON, apply bool
@@ -41,6 +44,8 @@ func (a *app) repairCommand() *cobra.Command {
 			} else {
 				plan, err = s.PlanRepair(ctx, path, opt)
 			}
+			// A file without a header is nothing to mend piece by piece; the way out is named, and it keeps the
+			// old bytes.
 			if errors.Is(err, store.ErrNotSession) {
 				return fmt.Errorf("%w\nIt cannot be repaired; 'treeline append --replace-unreadable' begins a fresh session there and keeps it beside", openError(path, err))
 			}
@@ -58,6 +63,7 @@ func (a *app) repairCommand() *cobra.Command {
 }
 
 // planJSON is a repair, for programs.
+// It is a stable format. Backup and Torn are null where nothing was written, which is always so without --apply.
 type planJSON struct {
 	File    string `json:"file"`
 	Applied bool   `json:"applied"`
@@ -67,6 +73,7 @@ type planJSON struct {
 	Repairs []repairJSON `json:"repairs"`
 }
 
+// repairJSON is one repair. Change is false where nothing certain can be done and the line only tells.
 type repairJSON struct {
 	Line    int                 `json:"line"`
 	Offset  int64               `json:"offset"`
@@ -77,6 +84,7 @@ type repairJSON struct {
 	Change  bool                `json:"change"`
 }
 
+// A repair is printed as the problem that it mends, with what is done about it in the place of the advice.
 func (a *app) printPlan(ctx context.Context, p *store.RepairPlan, asJSON bool) error {
 	width, _ := terminalWidth(a.stdout)
 	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/term"
 )
 
+// rmCommand moves to treeline's own trash and not to the desktop's: it must work over ssh, and an undo must put a
+// file back byte for byte. Deleting for good is a step of its own.
 func (a *app) rmCommand() *cobra.Command {
 	var (
 		asJSON, yes, list, empty bool
@@ -63,6 +65,7 @@ func (a *app) rmCommand() *cobra.Command {
 				return a.emptyTrash(cmd.Context(), s, age, yes, asJSON)
 			case list:
 				return a.listTrash(cmd.Context(), s, asJSON)
+			// Changed: --undo '' must not fall through to removing
 			case cmd.Flags().Changed("undo"):
 				return a.undo(cmd.Context(), s, undo, asJSON)
 			}
@@ -80,6 +83,8 @@ func (a *app) rmCommand() *cobra.Command {
 }
 
 // trashedJSON is a session in the trash, for programs.
+// It is a stable format: ID is the name in the trash, which --undo takes, and Session the session's own id; a
+// session can be in the trash twice. Title is the first prompt where there is no title.
 type trashedJSON struct {
 	ID      string `json:"id"`
 	Session string `json:"session"`
@@ -98,6 +103,7 @@ func newTrashedJSON(t store.Trashed) trashedJSON {
 	}
 }
 
+// Several may be named, and one that is misspelled must not leave half of them removed.
 func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON bool) error {
 	// All are found before the first is gone.
 	var paths []string
@@ -106,6 +112,7 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 		if err != nil {
 			return err
 		}
+		// Opened only to see that it is a session: rm is no way to delete any file.
 		sess, err := s.Open(ctx, path, store.OpenOptions{})
 		if err != nil {
 			return openError(path, err)
@@ -119,6 +126,7 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 		return errors.New("nothing was removed")
 	}
 	for _, path := range paths {
+		// Each is told as soon as it is done: if a later one fails, it is known what is in the trash.
 		t, err := s.Trash(ctx, path, store.WriteOptions{})
 		if err != nil {
 			return openError(path, err)
@@ -136,6 +144,7 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 }
 
 // confirm asks whether sessions may go, where there is somebody to ask.
+// Without a terminal it goes ahead: the trash can be undone. emptyTrash, which cannot, decides otherwise.
 func (a *app) confirm(paths []string) bool {
 	if !a.somebody() {
 		return true
@@ -153,6 +162,7 @@ func (a *app) somebody() bool {
 }
 
 // ask wants a yes: all else is a no.
+// The end of the input, Ctrl-D, is no yes either.
 func (a *app) ask(question string) bool {
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
@@ -176,6 +186,7 @@ func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) 
 }
 
 // ageOf reads how long ago something must have been: a duration, or a number of days.
+// Days are what people think in here, and time.ParseDuration has none. At most 65535 of them.
 func ageOf(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -191,6 +202,7 @@ func ageOf(text string) (time.Duration, error) {
 }
 
 // emptyTrash removes for good what has been in the trash for that long, after it said what that is.
+// before is fixed once: what comes into the trash while somebody thinks about the question is not removed.
 func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration, yes, asJSON bool) error {
 	before := time.Now().Add(-age)
 	items, err := s.Trashed(ctx)
@@ -220,6 +232,7 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 	case !a.ask("Remove " + what + ", for good?"):
 		return errors.New("nothing was removed")
 	}
+	// What it removed before an error is still told.
 	gone, err := s.EmptyTrash(ctx, before)
 	if asJSON {
 		list := make([]trashedJSON, 0, len(gone))

@@ -14,6 +14,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// rpcCommand is how agents in other languages use the store. stdout belongs to the protocol alone; what there is
+// to tell besides goes to stderr as a log. Unlike other commands that write it keeps track of which terminal uses
+// which session, because here it stands in for the agent.
 func (a *app) rpcCommand() *cobra.Command {
 	var sync, onConflict string
 	cmd := &cobra.Command{
@@ -34,6 +37,7 @@ func (a *app) rpcCommand() *cobra.Command {
 			if !slices.Contains(policies, onConflict) {
 				return usageError{fmt.Errorf("--on-conflict %q: it is %s", onConflict, anyOf(policies)), cmd}
 			}
+			// without NoBreadcrumbs: see above
 			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
 			if err != nil {
 				return err

@@ -17,6 +17,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// runCommand gathers what is done with run logs, which are no sessions and have ids of their own. Without a word
+// it explains itself; a word that is none is refused, and not taken for a run.
 func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -48,6 +50,7 @@ func (a *app) runCommand() *cobra.Command {
 const runHelp = "\n\n<run> is a file, the id of a run, the beginning of one, or @last: the newest of all."
 
 // runStore gives the store of this machine for reading runs.
+// Runs are not in the catalogue's lists, so no index is opened here.
 func (a *app) runStore() (*store.Store, error) {
 	return treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv, ReadOnly: true, NoBreadcrumbs: true})
 }
@@ -62,6 +65,8 @@ func (a *app) locateRun(ctx context.Context, s *store.Store, ref string) (string
 }
 
 // openRun opens the run that someone named, and tells of what is wrong with its log.
+// The caller closes it. Problems go to stderr and do not fail the command, as with sessions; 'run audit' is where
+// they count.
 func (a *app) openRun(ctx context.Context, ref string) (*store.Run, error) {
 	s, err := a.runStore()
 	if err != nil {
@@ -108,6 +113,7 @@ func (a *app) completeRun(cmd *cobra.Command, given []string, _ string) ([]strin
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	list := []string{"@last\tthe newest"}
+	// fifty are more than anybody looks through
 	for _, r := range rows[:min(len(rows), 50)] {
 		if r.Err == nil {
 			list = append(list, r.Header.RunID+"\t"+screen.OneLine(r.Prompt, 60))
@@ -116,6 +122,7 @@ func (a *app) completeRun(cmd *cobra.Command, given []string, _ string) ([]strin
 	return list, cobra.ShellCompDirectiveDefault
 }
 
+// runLsCommand lists by directory, like ls: the header of a run says where it was started.
 func (a *app) runLsCommand() *cobra.Command {
 	var (
 		ref         string
@@ -139,6 +146,7 @@ func (a *app) runLsCommand() *cobra.Command {
 			}
 			var opt store.RunListOptions
 			switch {
+			// Changed: --session '' must not list everything.
 			case cmd.Flags().Changed("session"):
 				if opt.Session, err = a.sessionOfRuns(cmd.Context(), s, ref); err != nil {
 					return err
@@ -160,6 +168,8 @@ func (a *app) runLsCommand() *cobra.Command {
 }
 
 // sessionOfRuns gives the id of the session that someone named: one that has runs, or one that the store knows.
+// Runs are asked first, because an agent may have runs and no sessions that we know; then the store. Only at the
+// end do several beginnings count as ambiguous.
 func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (session.ID, error) {
 	if isPath(ref) {
 		sess, err := s.Open(ctx, ref, store.OpenOptions{})
@@ -199,6 +209,7 @@ func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (se
 	return "", err
 }
 
+// A log that is no run is told on stderr, file by file: in these folders there should be nothing else.
 func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOptions, asJSON bool) error {
 	opt.Problem = func(err error) { fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error())) }
 	rows, err := s.Runs(ctx, opt)
@@ -233,6 +244,8 @@ func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOption
 }
 
 // runJSON is a run in a list for programs.
+// It is a stable format: outcome is null for a run that crashed or still goes on, session and model are absent
+// where the header has none.
 type runJSON struct {
 	ID       string  `json:"id"`
 	Session  string  `json:"session,omitempty"`
@@ -267,6 +280,7 @@ func runListJSON(out *output, rows []store.RunRow) error {
 }
 
 // runTable prints runs for people.
+// On a terminal times are told as people say them; in a pipe they are sortable and do not depend on the moment.
 func (a *app) runTable(out *output, rows []store.RunRow) {
 	if len(rows) == 0 {
 		return
@@ -286,6 +300,8 @@ func (a *app) runTable(out *output, rows []store.RunRow) {
 				when = ago(r.Started.Local(), now)
 			}
 		}
+		// Ids of sessions are told by their first eight characters here: the column only shows what belongs
+		// together.
 		id := r.Header.SessionID
 		t.add(when, orElse(tilde(screen.OneLine(r.CWD(), 0), a.home()), "-"), orElse(screen.OneLine(r.Prompt, titleColumns), "-"),
 			orElse(screen.OneLine(r.Outcome, 20), "(open)"), byteSize(r.Log.Size), orElse(screen.OneLine(id[:min(len(id), 8)], 0), "-"), screen.OneLine(r.Short, 40))

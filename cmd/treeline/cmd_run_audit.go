@@ -15,6 +15,8 @@ import (
 
 func sessionID(s string) session.ID { return session.ID(s) }
 
+// runAuditCommand judges, while 'run show' only shows: its exit code is for CI jobs. Several runs are printed one
+// after the other; with --json each report is a line of its own, as soon as it is made.
 func (a *app) runAuditCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -53,6 +55,7 @@ func (a *app) runAuditCommand() *cobra.Command {
 				}
 				return nil
 			})
+			// All was printed already: the report is the message.
 			if err == nil && faults > 0 {
 				err = quietError{errors.New("there are faults")}
 			}
@@ -73,6 +76,8 @@ func (a *app) auditOne(ctx context.Context, ref string) (*runlog.Report, error) 
 	return runlog.Audit(r.Log)
 }
 
+// printReport prints for people: what it was, what it took, what is wrong with it. Damage of the file counts as a
+// fault, since a run that cannot be read in full cannot be trusted in part.
 func printReport(out *output, r *runlog.Report) error {
 	st := out.style
 	words := []string{"run " + r.RunID, r.Outcome}
@@ -83,6 +88,7 @@ func printReport(out *output, r *runlog.Report) error {
 	fmt.Fprintln(out, st.bold(screen.OneLine(strings.Join(words, " · "), 0)))
 	fmt.Fprintf(out, "%s, %s, %s, %s (%d failed), %s\n", counted(r.Requests, "request", "requests"), counted(r.Responses, "response", "responses"),
 		counted(r.ToolCalls, "tool call", "tool calls"), counted(r.ToolOutputs, "output", "outputs"), r.ToolErrors, counted(r.Events, "event", "events"))
+	// The sum over all models stands last, and is left out where there is one model only.
 	for _, t := range append(r.Models, r.Tokens) {
 		if t.Model == "" && (len(r.Models) == 1 || t.Responses == 0) {
 			continue
@@ -114,6 +120,9 @@ func printReport(out *output, r *runlog.Report) error {
 	return err
 }
 
+// runDiffCommand compares by what was done, not by bytes: its use is to see where an agent took another way. Like
+// diff(1) it exits with 1 where there is a difference, and with 1 where it could not compare; stderr tells the two
+// apart.
 func (a *app) runDiffCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -161,6 +170,8 @@ func (a *app) runDiffCommand() *cobra.Command {
 	return cmd
 }
 
+// diffJSON is a stable format: firstDifference is null where the runs are equal, and steps has the equal ones,
+// too.
 type diffJSON struct {
 	A     string        `json:"a"`
 	B     string        `json:"b"`
@@ -169,6 +180,7 @@ type diffJSON struct {
 	Steps []runlog.Step `json:"steps"`
 }
 
+// printSteps repeats the first difference at the end: what follows from it may be pages long.
 func printSteps(out *output, steps []runlog.Step, first runlog.Step, differ bool) {
 	st := out.style
 	for _, s := range steps {
@@ -185,6 +197,7 @@ func printSteps(out *output, steps []runlog.Step, first runlog.Step, differ bool
 	fmt.Fprintln(out, screen.OneLine(fmt.Sprintf("first difference: %s, %s", first.Name, stepText(first)), 0))
 }
 
+// stepText does not show what only one run has: it may be a whole request. The line says where it is.
 func stepText(s runlog.Step) string {
 	switch {
 	case s.LineB == 0 && s.LineA > 0 && s.Difference.Pointer == "":

@@ -23,6 +23,9 @@ type recordFlags struct {
 	session, run, dialect, sync string
 }
 
+// runRecordCommand writes run logs for agents that have none of their own. It is a filter: one line in, one line
+// out, in order, so that an agent can wait for the receipt of what it did. Refused records are told and do not end
+// it, because a run goes on whether or not its log is perfect.
 func (a *app) runRecordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
@@ -38,6 +41,7 @@ func (a *app) runRecordCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !f.stdin:
+				// The flag is there so that a command that was typed without a pipe does not sit and wait.
 				return errNothing(cmd, "--stdin is missing: records come on standard input")
 			case f.run != "" && (f.session != "" || f.dialect != ""):
 				return usageError{errors.New("--run goes on with a run, --session and --dialect are for a new one"), cmd}
@@ -62,6 +66,8 @@ func (a *app) runRecordCommand() *cobra.Command {
 }
 
 // record reads records until the input ends.
+// The log is not ended when the input is: only run.end in the input says how a run ended, and a pipe that breaks
+// is what a crash looks like.
 func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 	ctx := cmd.Context()
 	s, err := a.writeStore()
@@ -76,11 +82,14 @@ func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 	}
 	defer func() {
 		if rec.r != nil {
+			// Close reports what a lazy --sync left to be written, so its error counts where nothing else went
+			// wrong.
 			if closeErr := rec.r.Close(); err == nil {
 				err = closeErr
 			}
 		}
 	}()
+	// Reading has a goroutine, since a read cannot be interrupted; see inputLines.
 	lines := make(chan []byte)
 	ended := make(chan error, 1)
 	done := make(chan struct{})
@@ -104,6 +113,7 @@ func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 }
 
 // readRecords hands on the lines of the input, however long they are, blank ones too.
+// Blank lines are handed on so that the numbers of lines in messages are those of the input.
 func readRecords(in io.Reader, lines chan<- []byte, done <-chan struct{}) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -137,6 +147,7 @@ type recording struct {
 }
 
 // prepare finds what the flags name. A run that goes on is opened now.
+// Whatever can fail without any input fails before the first line is read.
 func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 	if c.f.run != "" {
 		path, err := c.a.locateRun(ctx, c.s, c.f.run)
@@ -174,6 +185,7 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 }
 
 // begun tells which run it is.
+// It is the first line of the output, before any receipt.
 func (c *recording) begun() error {
 	if !c.f.json {
 		_, err := fmt.Fprintln(c.a.stdout, screen.Clean(c.r.Path()))
@@ -187,6 +199,7 @@ func (c *recording) begun() error {
 }
 
 // start begins the run, with the header that the input brought or one of our own.
+// A header of the input is taken as it is, with the id and time filled in where it has none.
 func (c *recording) start(ctx context.Context, header []byte) error {
 	if c.opt.Header = header; header == nil {
 		env, err := c.a.env()
@@ -210,6 +223,7 @@ func (c *recording) line(ctx context.Context, line []byte) error {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil
 	}
+	// The run begins with the first record and not before: an empty input leaves no file.
 	if c.r == nil {
 		isHeader := rawjson.Valid(line) && rawjson.Str(line, "type") == string(runlog.TypeHeader)
 		if !isHeader {
@@ -233,6 +247,8 @@ func (c *recording) line(ctx context.Context, line []byte) error {
 	return c.acknowledge(w)
 }
 
+// ackJSON is a stable format, one for each record: ok false comes with error, and type and seq are those that were
+// written.
 type ackJSON struct {
 	Line  int    `json:"line"`
 	OK    bool   `json:"ok"`
@@ -257,6 +273,7 @@ func (c *recording) acknowledge(w runlog.Written) error {
 	return err
 }
 
+// With --json refusals go to stdout, in the place of the receipt, so that a program need not read two streams.
 func (c *recording) refuse(err error) error {
 	c.refused++
 	if c.f.json {

@@ -14,6 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// runReplayCommand has two ways to play a run again: to read, and to answer an agent as the model did
+// (cmd_run_serve.go). Neither calls a model.
 func (a *app) runReplayCommand() *cobra.Command {
 	var (
 		llm, serve, asJSON bool
@@ -37,6 +39,7 @@ func (a *app) runReplayCommand() *cobra.Command {
 			case llm && cmd.Flags().Changed("addr"):
 				return errNothing(cmd, "--addr goes with --serve")
 			}
+			// Checked before the run is opened: a mistake in the command line is told at once.
 			if serve {
 				var err error
 				if addr, err = loopback(addr); err != nil {
@@ -65,6 +68,7 @@ func (a *app) runReplayCommand() *cobra.Command {
 }
 
 // exchangeJSON is a request with its response, as they stand in the log.
+// It is a stable format; request and response are the records byte for byte, response null where there is none.
 type exchangeJSON struct {
 	Seq      int64           `json:"seq"`
 	Request  json.RawMessage `json:"request"`
@@ -86,6 +90,7 @@ func replayLLM(ctx context.Context, out *output, l *runlog.Log, asJSON bool) err
 		if err != nil {
 			return err
 		}
+		// null in the JSON: a program need not ask whether the member is there
 		response := []byte("null")
 		if x.Answered {
 			if response, err = x.Response.Raw(); err != nil {
@@ -105,6 +110,8 @@ func replayLLM(ctx context.Context, out *output, l *runlog.Log, asJSON bool) err
 	return nil
 }
 
+// exchange prints what was sent in full, each time: requests repeat the conversation, and the question is mostly
+// what was different in one of them.
 func (t *transcript) exchange(x runlog.Exchange, request, response []byte) error {
 	st := t.out.style
 	sent, received, err := x.Messages()
@@ -129,6 +136,8 @@ func (t *transcript) exchange(x runlog.Exchange, request, response []byte) error
 }
 
 // messages prints messages that stand in no entry of their own.
+// The parts are read as codelia writes them, the only program whose runs have this form; others that record do it
+// through us.
 func (t *transcript) messages(list [][]byte) {
 	for _, m := range list {
 		parts := codelia.MessageParts(m)

@@ -17,6 +17,8 @@ import (
 )
 
 // loopback checks that an address is of this machine alone: whoever can reach the endpoint can read the run.
+// A name other than localhost is not looked up: what it resolves to can change, and the check would be worth
+// nothing.
 func loopback(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -35,6 +37,8 @@ func loopback(addr string) (string, error) {
 }
 
 // serveRun plays the model until the run is used up or ctx ends.
+// The URL is the first line on stdout, so that a script can start an agent with it. The command ends by itself
+// when all is served, which is what a test of an agent waits for.
 func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string, asJSON bool) error {
 	p := &player{a: a, log: l, list: l.Exchanges(), json: asJSON, done: make(chan struct{})}
 	if len(p.list) == 0 {
@@ -58,6 +62,7 @@ func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string, asJSON b
 	case <-ctx.Done():
 	}
 	// The last answer is on its way to the agent.
+	// Five seconds are for a slow client to read its answer; nothing else is under way.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
@@ -71,6 +76,8 @@ type urlJSON struct {
 }
 
 // player answers requests with what was recorded.
+// Requests are answered one after the other, in the order of the run, whatever the agent asks: the point of a
+// replay is to see where it differs, and going on after a difference shows what follows.
 type player struct {
 	a    *app
 	log  *runlog.Log
@@ -84,6 +91,7 @@ type player struct {
 	telling error // a line that could not be printed
 }
 
+// handler takes both spellings of the path, since some clients add /v1 to the base themselves.
 func (p *player) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", p.complete)
@@ -94,6 +102,7 @@ func (p *player) handler() http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page in a browser must not get here under a name of its own.
+		// DNS rebinding: its name then points to this machine, but the Host header still has the name.
 		host := r.Host
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
@@ -131,6 +140,7 @@ func (p *player) complete(w http.ResponseWriter, r *http.Request) {
 		failure(w, http.StatusBadRequest, "bad_request", "the body must be a JSON object with a list of messages")
 		return
 	}
+	// Held while the answer is written: an agent that asks twice at once gets the two answers in order.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.next >= len(p.list) {
@@ -139,6 +149,7 @@ func (p *player) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	x := p.list[p.next]
 	p.next++
+	// deferred, so that the answer is written before the server is told to stop
 	if p.next == len(p.list) {
 		defer close(p.done)
 	}
@@ -153,6 +164,7 @@ func (p *player) complete(w http.ResponseWriter, r *http.Request) {
 		p.note(fmt.Sprintf("request %d: as recorded", x.Seq), servedJSON{Seq: x.Seq})
 	} else {
 		p.differ++
+		// A pointer may hold any character, a header may not; the quotes of QuoteToASCII are cut off.
 		w.Header().Set("X-Treeline-Difference", strconv.QuoteToASCII(d.Pointer)[1:len(strconv.QuoteToASCII(d.Pointer))-1])
 		p.note(fmt.Sprintf("request %d differs at %s", x.Seq, d.Describe("recorded", "got")), servedJSON{Seq: x.Seq, Difference: d})
 	}
@@ -160,6 +172,7 @@ func (p *player) complete(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer gives what came of an exchange: its response, whole or in pieces, or the recorded failure.
+// A failure that was recorded is played, too: how an agent copes with it is worth testing.
 func (p *player) answer(w http.ResponseWriter, x runlog.Exchange, body []byte) {
 	if !x.Answered {
 		status, text, err := runlog.Failure(p.log, x)
@@ -182,6 +195,7 @@ func (p *player) answer(w http.ResponseWriter, x runlog.Exchange, body []byte) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	usage := rawjson.Truthy(rawjson.At(body, "/stream_options/include_usage"))
+	// [DONE] ends a stream in this interface.
 	for _, chunk := range append(a.Chunks(usage), []byte("[DONE]")) {
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", chunk); err != nil {
 			return
@@ -202,6 +216,7 @@ func (p *player) models(w http.ResponseWriter, _ *http.Request) {
 }
 
 // servedJSON tells of one request, for programs.
+// It is a stable format: difference is null where the request was as recorded.
 type servedJSON struct {
 	Seq        int64              `json:"seq"`
 	Difference *runlog.Difference `json:"difference"`

@@ -16,6 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// runShowCommand plays what the user saw, not what the log holds: requests, responses and raw outputs are for 'run
+// replay' and 'run audit'.
 func (a *app) runShowCommand() *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
@@ -46,6 +48,7 @@ func (a *app) runShowCommand() *cobra.Command {
 }
 
 // played gives the records that are played: what was asked, the events by number, and how it ended.
+// run.error and run.end go last, wherever they stand: events may be written late.
 func played(l *runlog.Log) []runlog.Record {
 	var before, after []runlog.Record
 	for _, r := range l.Records() {
@@ -59,6 +62,8 @@ func played(l *runlog.Log) []runlog.Record {
 	return append(append(before, l.Events()...), after...)
 }
 
+// Each record goes out as it is in the log, without an array around it, so that it can be read line by line while
+// it is long.
 func playJSON(out *output, l *runlog.Log) error {
 	for _, r := range played(l) {
 		raw, err := r.Raw()
@@ -89,6 +94,8 @@ func (a *app) play(ctx context.Context, out *output, r *store.Run, all bool) err
 			return err
 		}
 		t.record(body)
+		// A Write of nothing gives the error that the buffered writer keeps, which the transcript does not look
+		// at.
 		if _, err := out.Write(nil); err != nil { // a reader that went away
 			return err
 		}
@@ -150,8 +157,11 @@ func (t *transcript) aside(body runlog.Body) {
 	t.header(note, t.out.style.dim("  ┄ "+screen.OneLine(strings.Join(words, " "), 160)))
 }
 
+// timeOf makes a session.Time, which is text as it stands in JSON, quotes included.
 func timeOf(ts string) session.Time { return session.Time{Text: `"` + ts + `"`} }
 
+// inputParts goes through the dialect's own reader of messages, so that pictures and texts look as they do
+// elsewhere.
 func inputParts(b *runlog.RunStart) []session.Part {
 	content := rawjson.Quote(b.Input.Text)
 	if b.Input.Parts != nil {
@@ -173,6 +183,8 @@ func runAbout(out *output, h runlog.Header) []string {
 }
 
 // event prints one event, its number first.
+// Kinds of events that we do not know are shown in one line with what they hold: a newer codelia must not look
+// silent.
 func (t *transcript) event(b *runlog.AgentEvent, all bool) {
 	st := t.out.style
 	e := b.Event
@@ -192,6 +204,7 @@ func (t *transcript) event(b *runlog.AgentEvent, all bool) {
 	case "tool_call":
 		head("→ " + callLine(session.ToolCall{Name: rawjson.Str(e, "tool"), Arguments: session.Raw(rawjson.Get(e, "args"))}, 100))
 	case "tool_result":
+		// A result is mostly text; one that is an object is shown as JSON.
 		result := rawjson.Get(e, "result")
 		s, ok := rawjson.Unquote(result)
 		if !ok {

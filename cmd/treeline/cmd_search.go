@@ -30,6 +30,8 @@ type searchFlags struct {
 // anyLabel is what --label takes for all labels.
 const anyLabel = "*"
 
+// searchCommand looks through everything there is, so that nobody needs to know where he said something. Like grep
+// it exits with 1 where nothing was found. What is printed first on each line can be given to 'show' as it stands.
 func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
@@ -48,6 +50,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"0 where something was found, 1 where nothing was, 2 for a query that is none.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
+		// Words need no quotes: all arguments together are the query.
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return usageError{errors.New("QUERY is missing"), cmd}
@@ -71,6 +74,7 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.BoolVar(&f.rank, "rank", false, "best first, not newest: where the words are rare, and frequent in a short entry (BM25)")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "print no more than `N` hits; 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
+	// A query like -retry is taken for flags by the parser, and its complaint would not help.
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; a query that begins with a minus goes behind --", flagError(err)), cmd}
 	})
@@ -78,6 +82,7 @@ func (a *app) searchCommand() *cobra.Command {
 }
 
 // partWords are what --in takes.
+// Their order is that of the bits of index.Field; see partField.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
 // partField gives the field that a word of --in stands for.
@@ -126,6 +131,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return usageError{err, cmd}
 	}
+	// Without --cwd all directories are searched, unlike in ls: one searches because one does not know where.
 	if f.cwd != "" {
 		if opt.CWD, err = a.listDir(f.cwd, false); err != nil {
 			return err
@@ -136,6 +142,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return err
 	}
+	// Bringing the index up to date may take long the first time; after that only what changed is read.
 	show := a.newProgress("reading sessions", 0)
 	opt.Progress = func(p store.Progress) { show.of(p.Logs, p.OfLogs) }
 	easeCollection()
@@ -151,6 +158,8 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if res.Substring {
 		fmt.Fprintln(a.stderr, "treeline: no such words; these are parts of others")
 	}
+	// A pager is used because hits are read from the top; --json goes the same way and gets none where stdout is
+	// no terminal.
 	err = a.page(cmd.Context(), func(ctx context.Context, out *output) error {
 		if f.json {
 			return searchJSON(out, res, f.regexp)
@@ -171,6 +180,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 }
 
 // printHits prints hits for people: where, and below it what. Paths in home are shortened.
+// In a pipe marks and dates are plain; see marked and hitWhen.
 func printHits(out *output, hits []store.SearchHit, home string) {
 	st := out.style
 	now := time.Now()
@@ -194,6 +204,7 @@ func printHits(out *output, hits []store.SearchHit, home string) {
 }
 
 // hitRef is what 'show' takes.
+// Shared: several sessions have this id (a copy of a file, say), so only the path names this one.
 func hitRef(h *store.SearchHit, short bool) string {
 	if h.Run != nil {
 		id := h.Run.Header.RunID
@@ -249,6 +260,7 @@ func hitPlace(h *store.SearchHit, home string) string {
 }
 
 // marked shows what matched: in colour on a terminal, and between « and » elsewhere.
+// Marks are byte offsets in the snippet. Each piece is cleaned by itself, since cleaning changes lengths.
 func marked(st style, text string, marks [][2]int) string {
 	var b strings.Builder
 	at := 0
@@ -266,6 +278,7 @@ func marked(st style, text string, marks [][2]int) string {
 }
 
 // searchResultJSON is the answer for programs.
+// It and hitJSON are stable formats. Lists are never null.
 type searchResultJSON struct {
 	// Matched says how: "words", "substring" where they were found inside of words only, or "regexp".
 	Matched string    `json:"matched"`
@@ -274,6 +287,8 @@ type searchResultJSON struct {
 }
 
 // hitJSON is a hit for programs.
+// session is null for a run, entry null for a session's title or header. active is false on an abandoned branch;
+// label, line, dialect and score are absent where they have nothing to say.
 type hitJSON struct {
 	Ref     string           `json:"ref"`
 	Session *session.ID      `json:"session"`
@@ -317,6 +332,7 @@ func newHitJSON(h *store.SearchHit) hitJSON {
 		Ref: hitRef(h, false), Kind: h.Kind.String(), Type: h.Type, Time: utc(h.Time), Label: h.Label, Active: h.OnPath,
 		Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
 	}
+	// Offsets in Go are bytes; programs in most other languages count characters.
 	for _, m := range h.Marks {
 		from := utf8.RuneCountInString(h.Snippet[:m[0]])
 		j.Marks = append(j.Marks, [2]int{from, from + utf8.RuneCountInString(h.Snippet[m[0]:m[1]])})

@@ -12,6 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// showCommand reads one way through the tree, the one that the agent would go on with. What is beside it is drawn
+// by 'tree'; what the model sees of it is told by 'context'.
 func (a *app) showCommand() *cobra.Command {
 	var (
 		f    sessionFlags
@@ -50,6 +52,7 @@ func (a *app) showCommand() *cobra.Command {
 	return cmd
 }
 
+// Problems are told behind the transcript: before it, a pager would cover them.
 func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, all, asJSON bool) error {
 	path, err := s.Tree().Path(leaf)
 	if err != nil {
@@ -93,6 +96,8 @@ func (a *app) transcript(ctx context.Context, out *output, s *store.Session, pat
 	return nil
 }
 
+// showJSON prints an entry a line, in a stable format (entryJSON): text is there for entries without parts, which
+// say something in their own members only.
 func showJSON(ctx context.Context, out *output, s *store.Session, path session.Path, blobs *blobSizes) error {
 	for _, e := range path.Entries() {
 		if ctx.Err() != nil {
@@ -116,6 +121,7 @@ func showJSON(ctx context.Context, out *output, s *store.Session, path session.P
 }
 
 // about says what session this is: the title, and a line with the rest.
+// The directory gives way where the line is too short: id and dialect are what one copies.
 func (a *app) about(s *store.Session, out *output) []string {
 	h := s.Header()
 	st := out.style
@@ -141,6 +147,7 @@ func (a *app) about(s *store.Session, out *output) []string {
 }
 
 // titleOf is the title that a session has now: entries may have named it since the header was written.
+// It goes from the end, since the last entry that names it counts, and looks at one such entry only.
 func titleOf(s *store.Session) string {
 	title := s.Header().Title
 	t := s.Tree()
@@ -160,6 +167,7 @@ func titleOf(s *store.Session) string {
 }
 
 // blobSizes looks blobs up, each once, and keeps what is wrong with them.
+// The problems have the line of the entry that names the blob, because that is what 'check' could show.
 type blobSizes struct {
 	ctx      context.Context
 	s        *store.Session
@@ -183,6 +191,8 @@ func (b *blobSizes) look(e session.Entry) (view, error) {
 	return lookInto(b.s.Dialect().Codec(), e, raw)
 }
 
+// A blob is read as a whole to learn its size: its bytes are compared with its hash, and one that is damaged
+// counts as not there.
 func (b *blobSizes) size(ref string) int64 {
 	if n, ok := b.known[ref]; ok {
 		return n

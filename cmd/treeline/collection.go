@@ -8,6 +8,8 @@ import (
 )
 
 // The growth, in percent, after which garbage is collected, while so much memory is in use.
+// Up to 12 MB in use, memory is cheaper than the time that a collection takes; from 24 MB on it is the other way
+// round.
 const (
 	rarely, little = 400, 12 << 20
 	usual, some    = 100, 24 << 20
@@ -38,6 +40,7 @@ func easeCollection() {
 			}
 		}
 		debug.SetGCPercent(percent)
+		// the one that was found is gone, so there must be another for the next collection
 		runtime.SetFinalizer(new(found), look)
 	}
 	runtime.SetFinalizer(new(found), look)

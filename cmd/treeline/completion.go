@@ -19,6 +19,7 @@ type completion = func(cmd *cobra.Command, given []string, word string) ([]strin
 
 // complete lets the shell complete what commands and flags take, where the command does not say it itself: a flag of one
 // name takes the same everywhere.
+// It runs for every command line, so it only registers functions: nothing is read before the shell asks.
 func (a *app) complete(root *cobra.Command) {
 	byFlag := map[string]completion{
 		"cwd": completeFolder, "root": completeFolder,
@@ -32,13 +33,16 @@ func (a *app) complete(root *cobra.Command) {
 	}
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			// A flag of type bool takes nothing.
 			if offer, ok := byFlag[f.Name]; ok && f.Value.Type() != "bool" {
 				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // the command's own stays
 			}
 		})
+		// Use without a space: the name alone.
 		if cmd.ValidArgsFunction == nil && !strings.ContainsAny(cmd.Use, " ") {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions // it takes nothing
 		}
+		// for 'history add', 'run ls' and the like
 		a.complete(cmd)
 	}
 }
@@ -54,6 +58,7 @@ func completeWhen(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 }
 
 // completeSome offers words of which a flag takes several, with commas between them.
+// The shell replaces the whole word, so what stands before the last comma is given back with each offer.
 func completeSome(words []string) completion {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]
@@ -68,6 +73,8 @@ func completeSome(words []string) completion {
 }
 
 // completeSource offers what there are sessions of here, and the folders that the settings name.
+// Errors are not told anywhere in completions: the shell shows them nowhere, and offering nothing, or what is
+// always right, is the best answer.
 func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.store()
 	if err != nil {
@@ -95,6 +102,8 @@ func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string
 }
 
 // completeModel offers the models that the catalogue knows.
+// It asks the index as it is, without bringing it up to date: whoever presses Tab does not wait for files to be
+// read.
 func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.store()
 	if err != nil {
@@ -105,7 +114,9 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 
 // completeSession offers the sessions of this directory beside files, those of others where the beginning of an id leaves no
 // choice, the entries of one behind session#, and as a second argument the entries of the first.
+// Ids and titles come from files and go to the shell, so they are cleaned like all output.
 func (a *app) completeSession(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+	// Use that ends in … takes any number of sessions; others take one.
 	if len(given) > 0 && !strings.HasSuffix(cmd.Use, "…") {
 		if len(given) == 1 && strings.Contains(cmd.Use, "<entry>") {
 			return a.completeEntry(cmd, given, word)
@@ -128,6 +139,8 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var list []string
+	// First those of this directory; all others only where these offer nothing and something was typed, because
+	// there may be thousands.
 	for _, cwd := range []string{env.WorkDir, ""} {
 		rows, err := s.List(cmd.Context(), store.ListOptions{CWD: cwd})
 		if err != nil {
@@ -145,6 +158,7 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 			break
 		}
 	}
+	// Default lets the shell offer files, too: a session may be named by its file.
 	return list, cobra.ShellCompDirectiveDefault
 }
 

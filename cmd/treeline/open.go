@@ -26,6 +26,8 @@ import (
 )
 
 // home is the user's folder. Where there is none the agents have no sessions, and files can be read all the same.
+// HOME goes before what the system says, also on Windows, where it would not be asked: so we can be run in another
+// home.
 func (a *app) home() string {
 	if home := a.getenv("HOME"); home != "" {
 		return home
@@ -37,6 +39,7 @@ func (a *app) home() string {
 }
 
 // env is the machine as layouts see it.
+// It is asked anew by each command: nothing of it is kept between command lines in one process.
 func (a *app) env() (dialect.Env, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -49,11 +52,15 @@ func (a *app) env() (dialect.Env, error) {
 }
 
 // store gives the store of this machine, or of the roots that were asked for.
+// It is for reading: files are opened read-only, so that no command that only reads can change an agent's folder
+// by a mistake elsewhere. writeStore is its counterpart.
 func (a *app) store(roots ...string) (*store.Store, error) {
 	env, err := a.env()
 	if err != nil {
 		return nil, err
 	}
+	// A config.toml that is wrong is an error of every command: ignored, it would make sessions invisible without
+	// a word.
 	config, err := treeline.ReadConfig(treeline.ConfigPath(env.Home, a.getenv), env.Home)
 	if err != nil {
 		return nil, err
@@ -65,9 +72,10 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
 		OpenCompanion: codelia.At,
 		Roots:         roots,
-		Index:         index.Open(index.Options{Dir: cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), Notice: a.notice}),
-		Extra:         config.Extra(),
-		State:         treeline.StateDir(env.Home, a.getenv),
+		// Opening the index reads nothing yet; it costs a command that does not list or search nothing.
+		Index: index.Open(index.Options{Dir: cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), Notice: a.notice}),
+		Extra: config.Extra(),
+		State: treeline.StateDir(env.Home, a.getenv),
 	}
 	if len(roots) > 0 {
 		opt.State = "" // whoever looks somewhere means nothing else
@@ -94,6 +102,7 @@ type sessionFlags struct {
 	json    bool
 }
 
+// add gives a command the flags; --json means the same in all of them.
 func (f *sessionFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
@@ -111,6 +120,8 @@ const entryHelp = "\nWith #ID behind it, as 'treeline search' prints it, it is t
 const pairHelp = "\nsession#entry, as 'treeline search' prints it, stands for <session> <entry>."
 
 // splitEntry takes the entry off a name as search prints it, session#entry. A file may have such a name of its own.
+// The last # counts, since an id has none and a path may. Nothing before or behind it is no entry; oneLeaf says so
+// where the # is the last character.
 func splitEntry(ref string) (name, entry string) {
 	i := strings.LastIndexByte(ref, '#')
 	if i <= 0 || i == len(ref)-1 {
@@ -148,6 +159,8 @@ func oneLeaf(cmd *cobra.Command, ref, flag, value string) (name, leaf string, er
 }
 
 // open opens the session that someone named.
+// The caller closes it. Problems in it are not told here: the command tells them when it has printed what it is
+// for.
 func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessionFlags) (*store.Session, error) {
 	s, err := a.store()
 	if err != nil {
@@ -166,6 +179,8 @@ func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessio
 }
 
 // locate gives the file of the session that someone named.
+// Order matters: a path is taken at its word and never looked up as an id, so that 'treeline show x.jsonl' does
+// not open another session when the file is missing.
 func (a *app) locate(ctx context.Context, s *store.Store, ref string) (string, error) {
 	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
 		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
@@ -193,6 +208,7 @@ func openError(path string, err error) error {
 	return err
 }
 
+// An unknown dialect is a slip in the command line, not a problem with a session.
 func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {
 	var opt store.OpenOptions
 	if f.dialect == "" {
@@ -208,6 +224,7 @@ func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.Open
 
 // isPath tells a file from an id: it has a slash or an ending, or it is there.
 func isPath(ref string) bool {
+	// A bare name without an ending is an id unless such a file is here: ids are what people type.
 	if ref == "." || ref == ".." || strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") {
 		return true
 	}
@@ -220,6 +237,7 @@ func (a *app) ambiguous(e *store.AmbiguousError) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v:", e)
 	for i, r := range e.Rows {
+		// twenty rows fit on a screen with the question still in sight
 		if i == 20 {
 			fmt.Fprintf(&b, "\n  … and %d more", len(e.Rows)-i)
 			break
@@ -229,6 +247,7 @@ func (a *app) ambiguous(e *store.AmbiguousError) error {
 	return errors.New(b.String())
 }
 
+// addLeaf is one text for all commands: the flag means the same everywhere.
 func addLeaf(cmd *cobra.Command, leaf *string) {
 	cmd.Flags().StringVar(leaf, "leaf", "", "the entry to look from: an `ID`, the beginning of one, or none for the place before the first entry")
 }
@@ -247,6 +266,8 @@ func leafOf(s *store.Session, flag string) (session.EntryID, error) {
 	}
 	var fits []string
 	for e := range t.Entries() {
+		// An id that stands twice in a log is one name, so it does not make a beginning ambiguous. Nine are enough
+		// to say that there are several.
 		if strings.HasPrefix(string(e.ID), flag) && !slices.Contains(fits, string(e.ID)) {
 			if fits = append(fits, string(e.ID)); len(fits) > 8 {
 				break
@@ -255,6 +276,7 @@ func leafOf(s *store.Session, flag string) (session.EntryID, error) {
 	}
 	switch len(fits) {
 	case 0:
+		// Get's error says that there is no such entry in the words of the library.
 		_, err := t.Get(session.EntryID(flag))
 		return "", fmt.Errorf("%s: %w; 'treeline tree' shows the ids", s.Path(), err)
 	case 1:

@@ -95,22 +95,24 @@ func Healed(messages []session.Raw) []session.Raw {
 		start++
 	}
 	messages = messages[start:]
-	// asked has the place of each call, answered the calls that an answer follows. Both are needed: a call may stand behind
-	// its answer in a history that was cut, and then neither counts.
-	asked, answered := map[string]int{}, map[string]bool{}
+	// An answer is that of the last call with its id before it: some servers count calls anew in each turn, so that ids
+	// stand again. A call behind its answer, in a history that was cut, has none.
+	asked, answered := map[string]int{}, map[call]bool{}
+	stray := map[int]bool{}
 	for i, m := range messages {
 		switch rawjson.Str(m, "role") {
 		case "assistant":
-			for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
-				if id := rawjson.Str(call, "id"); id != "" {
+			for c := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+				if id := rawjson.Str(c, "id"); id != "" {
 					asked[id] = i
 				}
 			}
 		case "tool":
-			if id := rawjson.Str(m, "tool_call_id"); id != "" {
-				if _, ok := asked[id]; ok {
-					answered[id] = true
-				}
+			id := rawjson.Str(m, "tool_call_id")
+			if at, ok := asked[id]; ok {
+				answered[call{at, id}] = true
+			} else {
+				stray[i] = true
 			}
 		}
 	}
@@ -121,12 +123,11 @@ func Healed(messages []session.Raw) []session.Raw {
 			continue
 		case role == "tool":
 			// Providers refuse a request with an answer before its call as they refuse one without.
-			at, ok := asked[rawjson.Str(m, "tool_call_id")]
-			if !ok || at > i {
+			if stray[i] {
 				continue
 			}
 		case role == "assistant" && rawjson.Get(m, "tool_calls") != nil:
-			if m = withoutCalls(m, answered); m == nil {
+			if m = withoutCalls(m, func(id string) bool { return answered[call{i, id}] }); m == nil {
 				continue
 			}
 		}
@@ -135,14 +136,20 @@ func Healed(messages []session.Raw) []session.Raw {
 	return list
 }
 
+// call is a call of a tool: the message that it stands in, and its id there.
+type call struct {
+	at int
+	id string
+}
+
 // withoutCalls leaves out the calls that nothing answers; nil where nothing is left. A message whose calls are all answered
 // stays byte for byte.
-func withoutCalls(m session.Raw, answered map[string]bool) session.Raw {
+func withoutCalls(m session.Raw, answered func(id string) bool) session.Raw {
 	var kept [][]byte
 	all := true
-	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
-		if answered[rawjson.Str(call, "id")] {
-			kept = append(kept, call)
+	for c := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+		if answered(rawjson.Str(c, "id")) {
+			kept = append(kept, c)
 		} else {
 			all = false
 		}

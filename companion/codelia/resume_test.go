@@ -60,6 +60,20 @@ func TestHealed(t *testing.T) {
 	}
 }
 
+// Servers that count calls anew in each turn use an id again: each answer belongs to the call before it.
+func TestHealedRepeatedIDs(t *testing.T) {
+	const turns = `
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}
+		{"role":"tool","tool_call_id":"call_0","content":"first"}
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}
+		{"role":"tool","tool_call_id":"call_0","content":"second"}`
+	const interrupted = `
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}`
+	if got, want := text(codelia.Healed(raws(turns+interrupted))), text(raws(turns)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // Where a session goes on elsewhere the model is told, in the program's words; where it does not it is not.
 func TestResume(t *testing.T) {
 	s := store.State{ID: one, Root: "/p", Messages: messages("hi"), Meta: session.Raw(

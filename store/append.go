@@ -14,8 +14,11 @@ func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, 
 	if s.w == nil || s.w.maker == nil || !s.w.created {
 		return s.append(ctx, session.Message{Role: role, JSON: message}, nil)
 	}
+	// The hot path: a body in an interface would be an allocation for each message. The session's lock guards said, and
+	// propose copies it before the lock is let go.
 	m := &s.w.said
 	*m = session.Message{Role: role, JSON: message}
+	// The caller's bytes are not kept alive until the next message.
 	defer func() { m.JSON = nil }()
 	return s.append(ctx, m, nil)
 }

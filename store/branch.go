@@ -16,6 +16,7 @@ import (
 func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// settled: while entries are on their way, where the leaf is has not been decided yet.
 	w, err := s.settled()
 	if err != nil {
 		return Appended{}, err
@@ -27,10 +28,13 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 		if err := w.builder.SetLeaf(id); err != nil {
 			return Appended{}, err
 		}
+		// The next append hangs on the tip, which runs ahead of the leaf while entries are on their way.
 		w.tip = id
 		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: id})
 		return Appended{ID: id, Durable: false}, nil
 	}
+	// Operator has an entry for it. In the pi family the leaf is the last entry of the file: there a custom entry below the
+	// target makes the programs resume at it (LeafType is the type of that entry).
 	var body session.Body = session.Leaf{Target: id}
 	at := &w.tip
 	if kind := w.d.Habits().LeafType; kind != "" {
@@ -73,10 +77,12 @@ func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b s
 	if err := s.canBranch(id); err != nil {
 		return Appended{}, err
 	}
+	// The programs differ: some name the entry that the branch goes on from, others the leaf that was left.
 	if b.From = id; !w.d.Habits().FromTarget {
 		b.From = s.tree.LeafID()
 	}
 	if b.From == "" {
+		// The place before the first entry.
 		b.From = "root"
 	}
 	done, err := s.append(ctx, b, &id)
@@ -91,6 +97,7 @@ func (s *Session) Label(ctx context.Context, target session.EntryID, label strin
 	return s.label(ctx, target, label, nil)
 }
 
+// label is Label; from is the record that somebody has of the entry, if so: see appendFrom.
 func (s *Session) label(ctx context.Context, target session.EntryID, label string, from []byte) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,6 +119,7 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 	return s.compact(ctx, c, nil)
 }
 
+// compact is Compact; from is as in label. The observer is told beforehand also where the entry is then refused.
 func (s *Session) compact(ctx context.Context, c session.Compaction, from []byte) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,6 +142,7 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	if err != nil {
 		return Appended{}, err
 	}
+	// These two have rules of their own, which must hold however the entry came.
 	switch b := body.(type) {
 	case session.Label:
 		return s.label(ctx, b.Target, b.Label, record)

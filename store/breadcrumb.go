@@ -15,12 +15,13 @@ import (
 // agent writes it so that each terminal goes on with its own session.
 
 // breadcrumb notes that this terminal uses the session. It is a convenience: that it cannot be written is no reason to
-// fail.
+// fail. It is written when the log is there, and not before: it must not lead nowhere.
 func (s *Session) breadcrumb(ctx context.Context) {
 	env := s.store.opt.Env
 	if s.path == "" || env.Terminal == "" || !s.w.created {
 		return
 	}
+	// The crumbs are those of the agent's folder that the session lies in; one that lies in none leaves none.
 	dir := s.store.crumbDir(s.dialect, s.path)
 	if dir == "" {
 		return
@@ -35,6 +36,8 @@ func (s *Session) breadcrumb(ctx context.Context) {
 	}
 	defer b.Close()
 	content := []byte(s.tree.Header().CWD + "\n" + abs + "\n")
+	// Replaced whatever stands there: the last one who uses the terminal counts, and a conflict means that somebody else
+	// just did.
 	if at, err := b.Stat(ctx, env.Terminal); err == nil {
 		_, err = b.Replace(ctx, at, content)
 		s.noteCrumb(err)
@@ -44,6 +47,7 @@ func (s *Session) breadcrumb(ctx context.Context) {
 	}
 }
 
+// noteCrumb says for those who look for the reason that there is no breadcrumb.
 func (s *Session) noteCrumb(err error) {
 	if err != nil {
 		s.w.opt.Log.Debug("breadcrumb not written", "file", s.path, "error", err)
@@ -88,7 +92,8 @@ func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt Cre
 	return sess
 }
 
-// breadcrumbOf gives the file that this terminal used last, if it was for this working directory and is still there.
+// breadcrumbOf gives the file that this terminal used last, if it was for this working directory and is still there. Both
+// directories are compared with their links resolved: a shell names them as it came there.
 func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string) (string, bool) {
 	for _, r := range d.Layout().Roots(s.opt.Env) {
 		if r.Breadcrumbs == "" || s.opt.Env.Terminal == "" {
@@ -107,6 +112,7 @@ func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string)
 	return "", false
 }
 
+// readCrumb reads a breadcrumb whose first line fits. Whatever is wrong with it, there is none: it is only a hint.
 func readCrumb(ctx context.Context, b backend.Backend, name string, fits func(string) bool) (string, bool) {
 	at, err := b.Stat(ctx, name)
 	if err != nil {

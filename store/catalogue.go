@@ -34,6 +34,7 @@ type Progress struct {
 // catalogued is a source with what is known of its logs.
 type catalogued struct {
 	Source
+	// key is how the catalogue calls the source; see sourceKey.
 	key  string
 	logs []index.Log
 	// unread are logs that could not be read, and why. They are in no catalogue.
@@ -52,6 +53,7 @@ func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, 
 		if err != nil {
 			return nil, err
 		}
+		// Until all is read: the errands read from it.
 		defer b.Close()
 		more, err := s.compare(ctx, b, &c, known.Logs(c.key), opt)
 		if err != nil {
@@ -62,11 +64,15 @@ func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, 
 		}
 		list, todo = append(list, c), append(todo, more...)
 	}
+	// Before the reading, so that texts which are gone from the files are gone from the catalogue, even if the rest is
+	// interrupted.
 	s.prune(ctx, known, list)
 	err := s.readAll(ctx, list, todo, opt)
+	// What was read is kept even when it is cancelled: reading it was the expensive part.
 	if commitErr := s.opt.Index.Commit(context.WithoutCancel(ctx)); err == nil {
 		err = commitErr
 	}
+	// Asked again: it is another one by now.
 	known = s.opt.Index.Catalogue()
 	for i := range list {
 		list[i].logs = known.Logs(list[i].key)
@@ -95,6 +101,7 @@ func (s *Store) prune(ctx context.Context, known *index.Catalogue, list []catalo
 		dir, name, _ := strings.Cut(src.Key, "\x00")
 		d, err := s.Dialect(name)
 		if err != nil {
+			// A dialect that this program does not have: nobody can say any more which logs are its own.
 			s.opt.Index.Put(index.Update{Source: src.Key, Forget: true})
 			continue
 		}
@@ -102,6 +109,7 @@ func (s *Store) prune(ctx context.Context, known *index.Catalogue, list []catalo
 		if err != nil {
 			continue
 		}
+		// Without claims: a log that is listed for another source now stays known here as well, until it changes.
 		c := catalogued{Source: Source{Dialect: d, Root: dialect.Root{Sessions: dir}}, key: src.Key}
 		changed, err := s.compare(ctx, b, &c, src.Logs, RefreshOptions{})
 		b.Close()
@@ -109,6 +117,7 @@ func (s *Store) prune(ctx context.Context, known *index.Catalogue, list []catalo
 			return // interrupted
 		}
 		var stale []string
+		// Those that are new there are nobody's business: only what is in the catalogue must be true.
 		for k := range changed {
 			if changed[k].known != nil {
 				stale = append(stale, changed[k].log.Name)
@@ -128,7 +137,8 @@ type errand struct {
 	known  *index.Log // what was known of it, or nil
 }
 
-// compare lists the logs of a source beside what is known of them, both in the order of names.
+// compare lists the logs of a source beside what is known of them, both in the order of names. Nothing is opened: names,
+// sizes, times and what the backend calls a generation are all that is looked at. What is gone is forgotten at once.
 func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, known []index.Log, opt RefreshOptions) ([]errand, error) {
 	var todo []errand
 	var gone []string
@@ -137,6 +147,8 @@ func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, k
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			// A folder that cannot be read looks as if its logs were gone: they are forgotten, and read again when it can
+			// be.
 			if opt.Problem != nil {
 				opt.Problem(err)
 			}
@@ -172,7 +184,8 @@ const (
 	keepBytes = 8 << 20
 )
 
-// readAll reads logs, several at a time, and puts what they say into the index.
+// readAll reads logs, several at a time, and puts what they say into the index. A log that cannot be read is a row with an
+// error and does not stop the others.
 func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, opt RefreshOptions) error {
 	if len(todo) == 0 {
 		return nil
@@ -184,13 +197,17 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, o
 	var mu sync.Mutex
 	var next atomic.Int64
 	last := s.opt.Clock()
+	// done is called by one worker at a time; it also keeps what was read so far, so that an interrupted first run goes on
+	// where it was.
 	done := func(r *errand, l index.Log, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		c := &list[r.source]
 		switch {
+		// What was read may be half of it.
 		case ctx.Err() != nil:
 			return
+		// It went between the list and the reading.
 		case errors.Is(err, backend.ErrNotExist):
 			s.opt.Index.Put(index.Update{Source: c.key, Remove: []string{r.log.Name}})
 		case err != nil:
@@ -212,6 +229,7 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, o
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(todo)) {
 		wg.Go(func() {
+			// One for each worker: its buffers and its signer are used again for each log.
 			v := surveyor{s: s, buf: peekBuffer{places: s.places()}}
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
@@ -256,7 +274,8 @@ func (s *Store) Models() []string {
 	return slices.Compact(list)
 }
 
-// rowsOf makes rows of what is known.
+// rowsOf makes rows of what is known. Working directories that a log does not name are worked out here and not kept: they
+// depend on what lies beside it.
 func (s *Store) rowsOf(list []catalogued) []Row {
 	n := 0
 	for i := range list {
@@ -291,11 +310,13 @@ func (s *Store) rowOf(c *catalogued, l *index.Log, below string) Row {
 		Source: c.Source, Path: below + filepath.FromSlash(l.Name), Known: known, kept: l, Dialect: c.Dialect,
 		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
 	}
+	// A log's content may say another value of the family than its place does.
 	if known.Dialect != c.Dialect.Name() {
 		if d, err := s.Dialect(known.Dialect); err == nil {
 			r.Dialect = d
 		}
 	}
+	// An empty file is one that an agent is about to fill: no error, and no session yet.
 	if !known.Session && l.Stamp.Size > 0 {
 		r.Err = ErrNotSession
 		return r

@@ -7,23 +7,29 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// chain hangs the entries of a path behind each other, leaving out labels and what only moves the leaf.
+// chain hangs the entries of a path behind each other, leaving out labels and what only moves the leaf. It is how the
+// agents' programs extract a branch: labels are made again at the end, and what hung on one hangs on what the label hung
+// on.
 type chain struct {
 	s       *Session
 	editor  dialect.Editor
 	records [][]byte
-	last    session.EntryID
+	// last is the id of the last record, which the next one hangs on; ids are all that the new session has.
+	last session.EntryID
 	// moved says, for a label that was left out, which entry follows it: a compaction may keep from a label on.
 	moved   map[session.EntryID]session.EntryID
 	skipped []session.EntryID
 	ids     map[session.EntryID]bool
 }
 
+// add takes the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps must
+// be named anew.
 func (c *chain) add(e session.Entry) error {
 	if e.Kind == session.KindLabel || e.Kind == session.KindLeaf {
 		c.skipped = append(c.skipped, e.ID)
 		return nil
 	}
+	// A compaction that kept from a skipped entry on keeps from the one behind it.
 	for _, id := range c.skipped {
 		c.moved[id] = e.ID
 	}
@@ -70,6 +76,7 @@ func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]s
 		}
 		if l.Label == "" {
 			delete(times, l.Target)
+			// A label that is given again later counts from then on: so the programs' map of labels does.
 			targets = slices.DeleteFunc(targets, func(id session.EntryID) bool { return id == l.Target })
 			continue
 		}
@@ -91,6 +98,7 @@ func (c *chain) relabel() error {
 		return err
 	}
 	for _, target := range targets {
+		// What it is called now, wherever on the tree that was said.
 		label := c.s.tree.Label(target)
 		if label == "" || !c.ids[target] {
 			continue

@@ -12,6 +12,7 @@ import (
 // Check lists all that is wrong with the session: the problems that reading it found, and blobs that its entries name
 // and that cannot be had. It reads the whole log again.
 func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
+	// A copy: the list is the tree's.
 	problems := append([]session.Problem(nil), s.tree.Problems()...)
 	if r, ok := s.dialect.(dialect.Ruler); ok && s.path != "" {
 		for _, p := range r.Check(s.tree, dialect.LogInfo{Name: s.path, Size: s.log.Size, Changed: s.log.Time}) {
@@ -22,6 +23,7 @@ func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 	if s.blobs == nil {
 		return problems, nil // what looks like a reference is one only to agents that keep blobs
 	}
+	// A picture that is named a hundred times is read once, and reported at each place.
 	known := map[string]*session.Problem{}
 	for e := range s.tree.Entries() {
 		if ctx.Err() != nil {
@@ -31,9 +33,11 @@ func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 		if err != nil {
 			return problems, err
 		}
+		// Decoding every message would take most of the time, and hardly any has a blob.
 		if !bytes.Contains(raw, []byte(blob.Prefix)) {
 			continue
 		}
+		// Strings that were cut name their rest in a member of their own, which is no part of a message.
 		_, cut, err := s.Whole(ctx, e)
 		if err != nil {
 			return problems, err

@@ -13,7 +13,8 @@ import (
 type claim struct {
 	// A log whose name begins with below is called above and the rest of its name there. One of them is empty.
 	below, above string
-	layout       dialect.Layout
+	// layout is the other source's: what it does not own, this one may list.
+	layout dialect.Layout
 }
 
 func (c claim) has(name string) bool {
@@ -52,6 +53,7 @@ func (s *Store) beside(known, added []Source) []Source {
 	}
 	var fit []Source
 	for _, p := range list {
+		// A name as the agent would give it: where the source around claims that, it claims all that matters here.
 		usual := p.Dialect.Layout().File(time.Time{}, "x")
 		covered := false
 		for _, o := range before {
@@ -65,6 +67,7 @@ func (s *Store) beside(known, added []Source) []Source {
 			default:
 				continue
 			}
+			// Also what covers the source only in part: the rest of its logs are its own.
 			p.claims = append(p.claims, c)
 		}
 		if !covered {

@@ -17,7 +17,10 @@ import (
 // patience is how often a write that others get in the way of is tried again. Each time somebody else got on.
 const patience = 1000
 
-// commit writes a batch. When somebody else wrote meanwhile it catches up, acts by policy and tries again.
+// commit writes a batch. When somebody else wrote meanwhile it catches up, acts by policy and tries again. The session's
+// lock is held, but for the time of the write itself: see write. Each round ends in one of four ways: written; not begun,
+// since it was cancelled; a conflict, after which the log is looked at again; or an error that is latched, because what is
+// on disk is then not known.
 func (s *Session) commit(batch []*proposal) error {
 	ctx := batch[0].ctx
 	if len(batch) > 1 {
@@ -30,12 +33,15 @@ func (s *Session) commit(batch []*proposal) error {
 		case err == nil:
 			s.accept(now, batch, foreign)
 			return nil
+		// The backend gives that cause only where nothing was written.
 		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 			return &givenUpError{err}
 		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved) && !errors.Is(err, backend.ErrChanged):
 			return s.latch(err)
 		}
+		// Entries from known on are what others wrote, unless the log was replaced: then it is another tree.
 		before, known := s.tree, s.tree.Len()
+		// Not to be cancelled: half a look at the log would leave tree and log apart.
 		fresh, err := s.catchUp(context.WithoutCancel(ctx))
 		if err != nil {
 			return s.latch(err)
@@ -43,6 +49,8 @@ func (s *Session) commit(batch []*proposal) error {
 		if s.tree != before {
 			known = s.tree.Len() // which entries are new is not known
 		}
+		// After ErrInterleaved it is: a writer without a lock only came in between. To write it again would double the
+		// entries.
 		if s.has(batch, known) {
 			// It was written after all, between what others wrote.
 			if s.w.opt.Policy != PolicyFollow {
@@ -51,6 +59,7 @@ func (s *Session) commit(batch []*proposal) error {
 			s.acknowledge(batch, foreign+fresh-len(batch))
 			return nil
 		}
+		// Over all rounds: the caller is told how many entries others wrote meanwhile.
 		foreign += fresh
 		if err := s.settle(batch, fresh); err != nil {
 			return err
@@ -62,16 +71,19 @@ func (s *Session) commit(batch []*proposal) error {
 // write appends the records of a batch. The lock is not held meanwhile.
 func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, error) {
 	w := s.w
+	// Only where the last line is another program's: all of ours end.
 	if w.loose {
 		if err := s.tighten(ctx); err != nil {
 			return backend.Log{}, err
 		}
 	}
+	// Its memory is used again by each batch; no two are written at once.
 	records := w.records[:0]
 	for _, p := range batch {
 		records = append(records, p.record)
 	}
 	w.records = records
+	// What the backend compares the file with. Nobody else changes it while busy is set.
 	at := s.log
 	s.mu.Unlock()
 	defer s.mu.Lock()
@@ -85,11 +97,13 @@ func (s *Session) tighten(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Trees that were handed out go on to read the old file.
 	s.source.hold(ctx)
 	now, err := s.w.b.Replace(ctx, s.log, lines...)
 	if err != nil {
 		return err
 	}
+	// Reading it anew would move the leaf to the last entry of the file.
 	leaf := s.tree.LeafID()
 	if err := s.reload(context.WithoutCancel(ctx), now); err != nil {
 		return err
@@ -102,6 +116,7 @@ func (s *Session) tighten(ctx context.Context) error {
 func (s *Session) has(batch []*proposal, fresh int) bool {
 	for _, p := range batch {
 		e, ok := s.tree.Lookup(p.entry.ID)
+		// Each record of the batch is looked for behind the one before it: a batch is written in one piece.
 		for ; !ok && fresh < s.tree.Len(); fresh++ {
 			e = s.tree.At(fresh)
 			raw, err := e.Raw()
@@ -120,13 +135,16 @@ func (s *Session) has(batch []*proposal, fresh int) bool {
 	return true
 }
 
-// accept takes entries that were written into the tree.
+// accept takes entries that were written into the tree. The tree decodes nothing where the dialect can take the proposal as
+// it is (Adder); otherwise the record goes through the decoder like any other.
 func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	w := s.w
 	size := int64(0)
 	for _, p := range batch {
 		size += int64(len(p.record)) + 1
 	}
+	// The batch is at the end of the log: offsets are counted back from there, since the backend may have written a newline
+	// that was missing before it.
 	offset := now.Size - size
 	if offset < s.log.Size {
 		w.lines-- // a torn end was moved away
@@ -149,6 +167,7 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	}
 	w.builder.Finish()
 	last := batch[len(batch)-1].record
+	// What readEnds would read, without reading.
 	w.tail = append(append(w.tail[:0], last[max(0, len(last)-tailKept+1):]...), '\n')
 	s.acknowledge(batch, foreign)
 }
@@ -164,7 +183,7 @@ func (s *Session) acknowledge(batch []*proposal, foreign int) {
 	s.finish(batch, nil)
 }
 
-// settle makes a batch fit again after others wrote fresh entries.
+// settle makes a batch fit again after others wrote fresh entries. An error is what the batch ends with.
 func (s *Session) settle(batch []*proposal, fresh int) error {
 	w := s.w
 	if fresh == 0 {
@@ -175,6 +194,7 @@ func (s *Session) settle(batch []*proposal, fresh int) error {
 	case PolicyRefuse:
 		return s.refused(fresh)
 	case PolicyFollow:
+		// Only the first needs another parent: the others hang on each other.
 		if first := batch[0]; !first.fixed {
 			first.entry.Parent = s.tree.LeafID()
 			if err := s.encode(first); err != nil {
@@ -189,7 +209,8 @@ func (s *Session) refused(fresh int) error {
 	return named(s.path, fmt.Errorf("%w: %d new entries; nothing was written", ErrForeign, fresh))
 }
 
-// renew gives those of our entries new ids whose ids others took meanwhile.
+// renew gives those of our entries new ids whose ids others took meanwhile. Entry ids are eight hex digits in most
+// dialects: two writers do meet.
 func (s *Session) renew(batch []*proposal) error {
 	w := s.w
 	for i, p := range batch {
@@ -205,6 +226,7 @@ func (s *Session) renew(batch []*proposal) error {
 		if w.tip == old {
 			w.tip = id
 		}
+		// What was proposed meanwhile hangs on the entry as well.
 		for _, q := range slices.Concat(batch[i:], w.queue) {
 			if q.entry.Parent == old && !q.fixed {
 				q.entry.Parent = id
@@ -220,7 +242,8 @@ func (s *Session) renew(batch []*proposal) error {
 }
 
 // catchUp reads what others wrote since we last looked, and says how many entries of theirs there are. The leaf stays
-// where it is, unless the policy is to follow.
+// where it is, unless the policy is to follow. A log that is gone is an error and never made anew: what it held before our
+// entry would be missing.
 func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 	leaf, problems := s.tree.LeafID(), s.tree.Problems()
 	for range patience {
@@ -249,6 +272,7 @@ func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 	}
 	s.tellProblems(problems)
 	if s.w.opt.Policy != PolicyFollow {
+		// Reading others' entries moves the leaf behind them.
 		if err := s.w.builder.SetLeaf(leaf); err != nil {
 			return fresh, fmt.Errorf("the log was replaced by one without our place in it: %w", err)
 		}
@@ -256,7 +280,8 @@ func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 	return fresh, nil
 }
 
-// grew says whether the log is the one we know, with more at its end.
+// grew says whether the log is the one we know, with more at its end. Sizes and times would not do: a program that rewrites
+// its file, as omp does, leaves a longer one, too.
 func (s *Session) grew(ctx context.Context, now backend.Log) bool {
 	head, tail := s.w.head, s.w.tail
 	if now.Size <= s.log.Size || len(tail) == 0 || tail[len(tail)-1] != '\n' {
@@ -289,6 +314,7 @@ func (s *Session) readOn(ctx context.Context, now backend.Log) (fresh int, err e
 		w.lines++
 		known := s.tree.Len()
 		w.dec.Decode(dialect.Record{Data: r.Data, Offset: r.Offset, Line: w.lines, Torn: r.Torn})
+		// Of the last line, which is the last one that is read.
 		w.loose = isLoose(r.Data, r.Torn, s.tree.Len()-known)
 	}
 	w.builder.Finish()
@@ -303,7 +329,8 @@ func isLoose(line []byte, torn bool, entries int) bool {
 	return torn && entries > 0 && !rawjson.Valid(line)
 }
 
-// readAgain reads a log that is not the one we knew.
+// readAgain reads a log that is not the one we knew. Entries are compared by their ids, so that what is known from before
+// does not count as foreign.
 func (s *Session) readAgain(ctx context.Context, now backend.Log) (fresh int, err error) {
 	old := s.tree
 	if err := s.reload(ctx, now); err != nil {

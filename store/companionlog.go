@@ -24,13 +24,15 @@ import (
 //
 // The first record holds the time of the last save, which an append changes: the rest stays where it is.
 type companionLogs struct {
-	c        Companion
-	ext      string // of the names
+	c   Companion
+	ext string // of the names
+	// readOnly is set for those who only look: a reader never writes.
 	readOnly bool
 	closed   atomic.Bool
 }
 
-// withCompanions lets folders that hold an agent's states be opened as logs.
+// withCompanions lets folders that hold an agent's states be opened as logs. It is done once, when the store is made: all
+// code behind it opens folders and does not know of companions.
 func (o *Options) withCompanions() {
 	open, openDir, writeDir := o.OpenCompanion, o.OpenDir, o.WriteDir
 	if open == nil {
@@ -53,6 +55,7 @@ func (o *Options) withCompanions() {
 	}
 }
 
+// id is the session of a log's name. Names with a folder in them are none: states lie flat.
 func (b *companionLogs) id(name string) (session.ID, error) {
 	id, ok := strings.CutSuffix(name, b.ext)
 	if !ok || id == "" || path.Base(name) != name {
@@ -81,6 +84,7 @@ func (b *companionLogs) load(ctx context.Context, name string) (s State, text []
 		return s, nil, at, err
 	}
 	text, start := s.content()
+	// A state whose time cannot be read has the zero time.
 	at = backend.Log{Name: name, Size: int64(len(text)), Generation: generation(text, start, int64(len(text)))}
 	at.Time, _ = time.Parse(time.RFC3339Nano, s.UpdatedAt)
 	return s, text, at, nil
@@ -104,6 +108,7 @@ func (b *companionLogs) List(ctx context.Context, prefix string) iter.Seq2[backe
 			yield(backend.Log{}, err)
 			return
 		}
+		// Lists of logs are in the order of names; a companion's are not.
 		names := make([]string, len(list))
 		for i := range list {
 			names[i] = string(list[i].ID) + b.ext
@@ -114,6 +119,7 @@ func (b *companionLogs) List(ctx context.Context, prefix string) iter.Seq2[backe
 				continue
 			}
 			at, err := b.Stat(ctx, name)
+			// It was removed since it was listed.
 			if errors.Is(err, backend.ErrNotExist) {
 				continue
 			}
@@ -124,7 +130,8 @@ func (b *companionLogs) List(ctx context.Context, prefix string) iter.Seq2[backe
 	}
 }
 
-// text gives the bytes that the caller saw, or why they are not to be had.
+// text gives the bytes that the caller saw, or why they are not to be had. The log may have grown, like that of a file:
+// what the caller saw is then its beginning, since messages are only ever added behind it.
 func (b *companionLogs) text(ctx context.Context, at backend.Log) ([]byte, error) {
 	s, text, _, err := b.load(ctx, at.Name)
 	if err != nil {
@@ -162,6 +169,7 @@ func (b *companionLogs) Read(ctx context.Context, at backend.Log, offset int64) 
 			return
 		}
 		for offset < at.Size {
+			// Every record has its newline: content made it.
 			end := offset + int64(bytes.IndexByte(text[offset:], '\n'))
 			if !yield(backend.Record{Offset: offset, Data: text[offset:end], End: end + 1}, nil) {
 				return
@@ -171,7 +179,8 @@ func (b *companionLogs) Read(ctx context.Context, at backend.Log, offset int64) 
 	}
 }
 
-// change saves a changed state, if it is still what the caller saw.
+// change saves a changed state, if it is still what the caller saw. The companion compares the state's version itself,
+// under its lock, so that nothing is overwritten that was saved between our look and the save.
 func (b *companionLogs) change(ctx context.Context, at backend.Log, f func(*State) error) (backend.Log, error) {
 	if b.readOnly {
 		return backend.Log{}, backend.ErrReadOnly
@@ -196,6 +205,8 @@ func (b *companionLogs) change(ctx context.Context, at backend.Log, f func(*Stat
 			return backend.Log{}, err
 		}
 		_, grown, now, err := b.load(ctx, at.Name)
+		// The agent's own program takes no lock and saves whole conversations: where what was there before us is gone, it
+		// did so just now.
 		if err == nil && (len(grown) < start || !bytes.HasPrefix(grown[start:], text[start:])) {
 			err = fmt.Errorf("%s: %w", at.Name, backend.ErrInterleaved)
 		}
@@ -208,6 +219,7 @@ func (b *companionLogs) Append(ctx context.Context, at backend.Log, records ...[
 	if err := checkRecords(records); err != nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, err)
 	}
+	// Nothing to save, but the promise of Append stays: an error where the log is not what the caller saw.
 	if len(records) == 0 {
 		_, _, now, err := b.load(ctx, at.Name)
 		if err != nil || now != at {
@@ -215,6 +227,7 @@ func (b *companionLogs) Append(ctx context.Context, at backend.Log, records ...[
 		}
 		return now, nil
 	}
+	// Whether the time has its usual length; see timeForm.
 	spelled := true
 	now, err := b.change(ctx, at, func(s *State) error {
 		// The new time must not move the messages. What is no time gives way to one first, and the caller looks again.
@@ -227,6 +240,8 @@ func (b *companionLogs) Append(ctx context.Context, at backend.Log, records ...[
 		}
 		return nil
 	})
+	// The state has a new time and no new message yet; the first record is of another length, so the caller must look
+	// again.
 	if err == nil && !spelled {
 		err = fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
@@ -261,6 +276,7 @@ func (b *companionLogs) Replace(ctx context.Context, at backend.Log, records ...
 	if err != nil || now.Generation != at.Generation || now.Size != at.Size || next.ID != s.ID {
 		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
+	// From here on the companion sees to it that nobody saves in between.
 	next.Version = s.Version
 	if err := b.c.Save(ctx, next); err != nil {
 		if errors.Is(err, ErrStateChanged) {
@@ -290,6 +306,7 @@ func (b *companionLogs) Create(ctx context.Context, name string, records ...[]by
 	if err != nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, err)
 	}
+	// It must not be there yet, which the companion checks under its lock.
 	s.Version = NewState
 	if err := b.c.Save(ctx, s); err != nil {
 		if errors.Is(err, ErrStateChanged) {

@@ -15,7 +15,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// record is the first record: all but the messages.
+// record is the first record: all but the messages. Its members stand in a fixed order, so that a save that changes nothing
+// but the time changes no other byte.
 func (s *State) record() []byte {
 	o := []byte(`{"schema_version":1}`)
 	set := func(key string, value []byte, there bool) {
@@ -32,6 +33,7 @@ func (s *State) record() []byte {
 	set("workspace_root", rawjson.Quote(s.Root), s.Root != "")
 	set("meta", rawjson.Compact(s.Meta), s.Meta != nil)
 	for key, value := range rawjson.Fields(s.Other) {
+		// A member "type" would make the decoder take it for a record of another kind.
 		set(key, rawjson.Compact(value), !slices.Contains(stateMembers, key))
 	}
 	return o
@@ -69,6 +71,7 @@ func ParseState(text []byte) (State, error) {
 		if !rawjson.IsObject(m) {
 			return State{}, fmt.Errorf("message %d is no object", len(records))
 		}
+		// What comes from a caller is ours to spell; messages that are in the file already are not.
 		records = append(records, escapeBreaks(rawjson.Compact(m)))
 	}
 	return stateOf(records)
@@ -96,6 +99,7 @@ func stateOf(records [][]byte) (State, error) {
 		s.InvokeSeq = &n
 	}
 	if meta := rawjson.Get(h, "meta"); rawjson.IsObject(meta) {
+		// Cloned: records belong to the caller.
 		s.Meta = slices.Clone(rawjson.Compact(meta))
 	}
 	other := []byte("{}")
@@ -136,7 +140,8 @@ func usualTime(text string) string {
 	return text
 }
 
-// generation stands for the messages in the first size bytes of a log, and for the length of what is before them.
+// generation stands for the messages in the first size bytes of a log, and for the length of what is before them. The time
+// of the last save is not in it: an append changes it, and what stood before the append is still the same log.
 func generation(text []byte, start int, size int64) string {
 	h := sha256.Sum256(text[min(start, int(size)):size])
 	return strconv.Itoa(start) + "-" + hex.EncodeToString(h[:12])

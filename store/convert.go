@@ -77,7 +77,8 @@ func (s *Store) composer(src *Session, d dialect.Dialect) (dialect.Composer, err
 	return to, nil
 }
 
-// conversion is the making of one session from another.
+// conversion is the making of one session from another. It goes in rounds: what does not come back when the new session is
+// converted back is carried along in the next one, until all does.
 type conversion struct {
 	store *Store
 	ctx   context.Context
@@ -85,13 +86,15 @@ type conversion struct {
 	to    dialect.Composer
 	opt   ConvertOptions
 
-	cross    *crossing
-	head     [][]byte // before the entries
-	carried  []bool   // by passage
-	all      bool     // all passages are: the source has no room for what the target's records need to be made again
-	eased    []bool   // by passage: it is carried for the way back alone; nil as long as nobody asked
-	inner    bool     // it is the way back of another conversion
-	header   bool     // what the session as a whole says is carried
+	cross   *crossing
+	head    [][]byte // before the entries
+	carried []bool   // by passage
+	all     bool     // all passages are: the source has no room for what the target's records need to be made again
+	eased   []bool   // by passage: it is carried for the way back alone; nil as long as nobody asked
+	// A conversion inside a conversion does not ask for its own way back: that would never end.
+	inner  bool // it is the way back of another conversion
+	header bool // what the session as a whole says is carried
+	// loose are the lines that are neither header nor entry, slot is the record with the title before the header.
 	loose    []int
 	slot     []byte
 	ledger   ledger
@@ -120,7 +123,8 @@ func (v *conversion) translate() (err error) {
 	return err
 }
 
-// run makes the new session.
+// run makes the new session. All is worked out in memory first; a log is created only when it is known that nothing will be
+// lost, and removed again if it does not read back so.
 func (v *conversion) run() (*Session, error) {
 	if err := v.translate(); err != nil {
 		return nil, named(v.src.path, err)
@@ -137,6 +141,8 @@ func (v *conversion) run() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Converting twice is mostly a mistake, and the same id at two places a bad one. Create would refuse it, too, but only
+	// after all the work.
 	if _, err := b.Stat(v.ctx, filepath.Base(path)); err == nil {
 		return nil, errors.Join(named(path, backend.ErrExist), b.Close())
 	}
@@ -163,6 +169,7 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 			if p.restored || p.custom != nil {
 				continue
 			}
+			// Blobs first, as in every write.
 			kept, err := sess.persist(v.ctx, r)
 			switch {
 			case err == nil:
@@ -171,6 +178,7 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 				return err
 			} // otherwise it is one that the agent would not have written so: it stays as it was
 		}
+		// A custom entry that stands for another says nothing but what it carries.
 		v.carried = append(v.carried, !p.restored && p.custom != nil)
 	}
 	if len(v.head) == 0 && len(v.cross.passages) == 0 {
@@ -190,6 +198,7 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 		}
 		sess.restart(records, born(n))
 		v.progress = false
+		// note has what is lost carried along, and says by progress that the next round will be another one.
 		wrong, err := v.compare(sess, v.note)
 		if err == nil && wrong && !v.progress {
 			err = ErrConverted // and there is nothing more to be carried along
@@ -211,6 +220,7 @@ func (v *conversion) addTitle() error {
 	c := v.cross
 	title := c.tree.Header().Title
 	leaf := c.leafID()
+	// A session that is converted back has its own records again, and with them its name.
 	if title == "" || !v.to.Habits().RenameByEntry || c.lastName() == title || leaf == "" || c.back != nil {
 		return nil
 	}
@@ -227,7 +237,8 @@ func (v *conversion) addTitle() error {
 	return nil
 }
 
-// addLeaf moves the leaf of the new session to where the old one's is, if it is not there.
+// addLeaf moves the leaf of the new session to where the old one's is, if it is not there. In a linear session the leaf is
+// the end, and a restored one has its own entries for that.
 func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
 	c := v.cross
 	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {
@@ -273,7 +284,8 @@ func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
 	return nil
 }
 
-// records gives the new log, with what is carried along in it.
+// records gives the new log, with what is carried along in it. owner is set for the comparison that follows: it says
+// which passage each record belongs to.
 func (v *conversion) records() ([][]byte, error) {
 	out := slices.Clone(v.head)
 	sealed := make([]*passage, len(v.cross.passages))
@@ -281,6 +293,7 @@ func (v *conversion) records() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A format without a header record has what the whole session carries in its first entry.
 	inEntry := v.header && len(v.head) == 0
 	if v.header && !inEntry {
 		out[len(out)-1] = whole.sealed(v.to, out[len(out)-1:])[0]
@@ -321,6 +334,7 @@ func (v *conversion) carries(k int) bool {
 	return v.carried[k] || v.eased != nil && v.eased[k] || v.all && !p.restored && len(p.entries) > 0 && len(p.records) > 0
 }
 
+// seal puts the origin into the records of a passage. A custom entry has it as its data: it holds nothing else.
 func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
 	if p.custom == nil {
 		return o.sealed(v.to, p.records), nil
@@ -360,7 +374,8 @@ func sources(p *passage) []int {
 	return all
 }
 
-// wholeOrigin is what the session as a whole carries.
+// wholeOrigin is what the session as a whole carries. Session is never empty there: by it the way back knows that the
+// header carries anything.
 func (v *conversion) wholeOrigin() (origin, error) {
 	o := origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
 	if o.Session == "" {

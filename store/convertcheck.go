@@ -39,10 +39,12 @@ func (v *conversion) convertBack(sess *Session) (returned, error) {
 	}
 	r.id = c.newOf.ID
 	for _, p := range c.passages {
+		// It stood in the header: see crossing.run.
 		if p.restored && len(p.entries) == 0 {
 			r.homeless = append(r.homeless, p.records...)
 			continue
 		}
+		// Something that the way back made by itself, such as a title: nothing in the old session is like it.
 		if len(p.entries) == 0 || p.entries[0] >= len(v.owner) {
 			r.strays += len(p.records)
 			continue
@@ -82,7 +84,8 @@ func (v *conversion) originsBack(sess *Session, r *returned) error {
 }
 
 // compare converts the new session back and tells what differs from the old one: by passage, -1 for what the session as a
-// whole says.
+// whole says. What was carried must come back to the byte, all else in what it means. Passages that are restored need no
+// comparison: they are bytes of a session that this one was made from.
 func (v *conversion) compare(sess *Session, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
 	if sess.tree.Len() != len(v.owner) {
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
@@ -112,6 +115,7 @@ func (v *conversion) compare(sess *Session, tell func(passage int, before, after
 			tell(k, before, r.records[k])
 		}
 	}
+	// The header was carried, and is what it was.
 	if v.cross.back != nil {
 		return wrong, nil
 	}
@@ -120,6 +124,7 @@ func (v *conversion) compare(sess *Session, tell func(passage int, before, after
 		return false, err
 	}
 	before := append(some(v.slot), some(header)...)
+	// An id that cannot be a file name gets another one, and that is no loss: the old one comes back with the header.
 	id := v.src.tree.Header().ID
 	if !v.equal(before, r.head, v.header) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
 		wrong = true
@@ -151,6 +156,7 @@ func (v *conversion) equal(before, after [][]byte, carried bool) bool {
 			continue
 		}
 		same := !carried
+		// Diff passes over the order of members, white space and the spelling of strings and numbers.
 		rawjson.Diff(before[i], after[i], func(string) { same = false })
 		if !same {
 			return false
@@ -207,7 +213,8 @@ func (v *conversion) noteHeader(before, after [][]byte) {
 	}
 }
 
-// verify reads the new log back and compares.
+// verify reads the new log back and compares. The same comparison as before, but with what the file holds: what the backend
+// did on the way is not taken on trust.
 func (v *conversion) verify(sess *Session) error {
 	again, err := v.store.Open(v.ctx, sess.path, OpenOptions{Dialect: v.to})
 	if err != nil {
@@ -229,7 +236,7 @@ func (v *conversion) verify(sess *Session) error {
 	return nil
 }
 
-// report says what became of everything.
+// report says what became of everything. Entries are counted once each; losses are listed by kind and path.
 func (v *conversion) report(dst *Session) ConvertReport {
 	t := v.src.tree
 	r := ConvertReport{
@@ -248,6 +255,7 @@ func (v *conversion) report(dst *Session) ConvertReport {
 		loss := v.ledger.note("", "line", Dropped)
 		loss.Lines = append(loss.Lines, n)
 	}
+	// eased passages do not count: they lose nothing, and carry only what the way back is glad of.
 	for k, p := range v.cross.passages {
 		carried := v.carried[k]
 		for _, i := range sources(p) {
@@ -282,11 +290,13 @@ func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
 	case !ok || v.inner || v.all || v.eased != nil:
 		return false, nil
 	case from.Habits().SavedWhole:
+		// Its messages have neither ids nor times: without their origins they would come back with others.
 		v.all = true
 		return true, nil
 	}
 	v.eased = make([]bool, len(v.carried))
 	back := &conversion{store: v.store, ctx: v.ctx, src: sess, to: from, opt: v.opt, inner: true}
+	// The whole of it: what was left out is not there any more.
 	back.opt.Leaf = nil
 	if err := back.translate(); err != nil {
 		return false, err

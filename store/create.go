@@ -44,6 +44,7 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 		return nil, err
 	}
 	opt.Write.fill()
+	// Id and time are made once, here: header, file name and tree must agree on them.
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,8 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 	return sess.entitle(ctx, n)
 }
 
-// entitle names a new session whose agent keeps names in entries. Where that fails the session is closed.
+// entitle names a new session whose agent keeps names in entries. Where that fails the session is closed. It is an append
+// like any other: where creation is deferred, the name waits with the rest.
 func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, error) {
 	if n.Title == "" || !s.w.d.Habits().RenameByEntry {
 		return s, nil
@@ -79,6 +81,7 @@ func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, erro
 		return nil, err
 	}
 	opt.Write.fill()
+	// There is nothing on disk that could be put off, and the log in memory must be there to be read.
 	opt.Write.Defer = dialect.DeferNever
 	n, err := s.newSession(d, opt)
 	if err != nil {
@@ -122,6 +125,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSession, error) {
 	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	// An id that somebody chose becomes a file name, and is checked; one that the dialect makes needs no check.
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -133,6 +137,7 @@ func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSess
 	return n, err
 }
 
+// absolute makes a directory absolute, by the working directory that the store was given and not by this process's.
 func (s *Store) absolute(dir string) string {
 	if filepath.IsAbs(dir) {
 		return filepath.Clean(dir)
@@ -156,7 +161,8 @@ func (s *Store) fileName(d dialect.Dialect, n dialect.NewSession) string {
 	return d.Layout().File(n.Time, n.ID)
 }
 
-// sessionDir is where the agent would keep the sessions of a working directory.
+// sessionDir is where the agent would keep the sessions of a working directory. The first root is the most specific one: an
+// agent that is told of a folder by its environment writes there.
 func (s *Store) sessionDir(d dialect.Dialect, cwd string) string {
 	return s.dirFor(d, d.Layout().Roots(s.opt.Env)[0], cwd)
 }
@@ -184,6 +190,7 @@ func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path strin
 		opt.Defer = d.Habits().Defer
 	}
 	sess := s.waitingSession(b, name, path, d, born(n), some(header), opt)
+	// A header that the dialect made and cannot read is a mistake that must not reach the disk.
 	if err := sess.w.dec.Finish(); err != nil {
 		return nil, err
 	}
@@ -211,6 +218,7 @@ func headerless(d dialect.Dialect) bool {
 
 // waitingSession makes a session of records that are in no log yet. It closes the backend when it is closed.
 func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.Writer, known session.Header, records [][]byte, opt WriteOptions) *Session {
+	// The source has no log yet: the tree keeps the records itself (Builder.Pending) until create tells the source of one.
 	sess := &Session{store: s, path: path, dialect: d, source: &logSource{b: b, at: backend.Log{Name: name}}, closers: []io.Closer{b}}
 	sess.w = sess.newWriting(d, b, name, opt)
 	sess.restart(records, known)
@@ -223,6 +231,7 @@ func (s *Store) writeDir(dir, path string, opt WriteOptions) (backend.Backend, e
 	if s.opt.WriteDir == nil {
 		return nil, fmt.Errorf("%s: %w", dir, backend.ErrReadOnly)
 	}
+	// What the backend mends on its way (a torn end, which it moves aside) is told to the observer of this session.
 	return s.opt.WriteDir(dir, opt.Durability, func(p session.Problem) {
 		p.File = path
 		opt.tell(Event{Kind: EventRepaired, Path: path, Problem: &p})

@@ -8,7 +8,8 @@ import (
 )
 
 // entry converts an entry, and those behind it on the path that become one with it. It gives nil for what the target has
-// no record for.
+// no record for. A record is tried first as what the entry is, then as a message in the user's name where the model sees
+// it, and last as a custom entry that only carries it.
 func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	raw, err := c.whole(e)
 	if err != nil {
@@ -18,6 +19,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Before anything is written: a message may need to name the model that was in use.
 	c.inherit(e, body)
 	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
 	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
@@ -28,6 +30,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 		return nil, err
 	}
 	if n.Body != nil {
+		// That the target refuses an entry is no error: it has no such entries, or other rules.
 		if record, err := c.to.Record(n); err == nil {
 			if m, ok := body.(session.ModelChange); ok {
 				c.said[e.Index] = m.Provider + "/" + m.ModelID
@@ -54,13 +57,15 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 	}
 }
 
-// inherit works out which model is in use after an entry, in both sessions.
+// inherit works out which model is in use after an entry, in both sessions. models is what the source means, said what the
+// target's records say: where they differ, an entry that names the model is written.
 func (c *crossing) inherit(e session.Entry, body session.Body) {
 	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
 		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
 	}
 	switch b := body.(type) {
 	case session.ModelChange:
+		// Models of other roles are for other work than answering prompts.
 		if b.Role == "default" {
 			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.ModelID}
 		}
@@ -82,6 +87,7 @@ func (c *crossing) parentOf(e session.Entry) session.EntryID {
 	return c.lastOf(e.Parent)
 }
 
+// habits are those of the source. A dialect that is only read has none.
 func (c *crossing) habits() dialect.Habits {
 	if w, ok := c.from.(dialect.Writer); ok {
 		return w.Habits()
@@ -89,6 +95,7 @@ func (c *crossing) habits() dialect.Habits {
 	return dialect.Habits{}
 }
 
+// isLeafMark says whether an entry is the custom one by which a branch of the pi family lasts.
 func (c *crossing) isLeafMark(e session.Entry) bool {
 	if c.habits().LeafType == "" {
 		return false
@@ -103,16 +110,19 @@ func (c *crossing) isLeafMark(e session.Entry) bool {
 func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *dialect.NewEntry) (session.Body, error) {
 	switch b := body.(type) {
 	case session.Compaction:
+		// What is no number is left out: the rest of the compaction can still be said.
 		if !isNumber(b.TokensBefore) {
 			b.TokensBefore = nil
 		}
 		if b.ReplacesAll && !c.same || c.to.Habits().KeepsByRepeating {
 			b.FirstKept = ""
 		} else if b.FirstKept != "" {
+			// The first record that stands for the entry: a message may have become several.
 			b.FirstKept = c.firstOf(b.FirstKept)
 		}
 		return b, nil
 	case session.BranchSummary:
+		// References mean the last record of what they name: by then all of it was said.
 		b.From = c.lastOf(b.From)
 		return b, nil
 	case session.Label:
@@ -139,6 +149,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	case session.Leaf:
 		b.Target = c.lastOf(b.Target)
 		if mark := c.to.Habits().LeafType; mark != "" {
+			// There the mark hangs on its target, and needs no member to name it.
 			n.Parent = b.Target
 			return session.Custom{Type: mark}, nil
 		}
@@ -163,7 +174,8 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	return body, nil
 }
 
-// repeats gives the records of what a compaction keeps, to be written again behind it.
+// repeats gives the records of what a compaction keeps, to be written again behind it. So Wave does it. Records are
+// repeated as they are, with their ids: the decoder gives those that stand again ids of their own.
 func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]byte {
 	if k.FirstKept == "" || k.ReplacesAll {
 		return nil
@@ -174,6 +186,7 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 	for _, i := range c.onPath[:pos] {
 		kept = kept || c.tree.At(i).ID == k.FirstKept
 		p := c.passageOf[i]
+		// A passage of several entries is repeated once; an earlier compaction is what this one replaces.
 		if !kept || p == nil || p == before || p.restored || c.tree.At(p.entries[0]).Kind == session.KindCompaction {
 			continue
 		}
@@ -185,6 +198,7 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 
 // asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
+	// Logs of runs hold whole requests.
 	if _, ok := c.from.Codec().(session.Snapshots); ok {
 		return nil, nil // the model saw what its requests hold, and nothing else
 	}
@@ -202,7 +216,8 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	return c.write(p, e, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts}, n)
 }
 
-// stand makes a custom entry in the place of one that the target has none for; nil where it has no custom entries.
+// stand makes a custom entry in the place of one that the target has none for; nil where it has no custom entries. Its
+// place in the tree is kept, so that its children need not be hung elsewhere.
 func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
 	n.Body = session.Custom{Type: carriedType, Data: session.Raw("{}")}
 	n.Parent = c.parentOf(e)
@@ -215,7 +230,8 @@ func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*pass
 	return p, nil
 }
 
-// messagePassage converts a message, which may take several records, and an entry before it that names the model.
+// messagePassage converts a message, which may take several records, and an entry before it that names the model. Within
+// one family the message is taken over as it is; between families it is taken apart and composed anew.
 func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message, n dialect.NewEntry, pos int) (*passage, error) {
 	message, err := c.resolve(m.JSON)
 	if err != nil {
@@ -248,7 +264,8 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 	return done, err
 }
 
-// gather adds the answers of tools that follow on the path to the message with their calls.
+// gather adds the answers of tools that follow on the path to the message with their calls. It ends at the first message
+// that answers none of them: what follows on the path is another turn.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 	calls := map[string]bool{}
 	for _, part := range m.Parts {
@@ -261,6 +278,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if e.Kind != session.KindMessage {
 			continue
 		}
+		// One that carries its origin is restored as a record of its own.
 		if e.Role != session.RoleTool || c.origins[i] != nil {
 			return nil
 		}
@@ -291,13 +309,15 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if len(results) == 0 {
 			return nil
 		}
+		// It has its record: the one with the call.
 		c.done[i] = true
 		p.entries, p.tip = append(p.entries, i), e.ID
 	}
 	return nil
 }
 
-// write makes the records of a message; nil where the target has none for it. The last one has the entry's id.
+// write makes the records of a message; nil where the target has none for it. The last one has the entry's id. Nothing of
+// the crossing is changed where it gives nil, so that something else may be tried.
 func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n dialect.NewEntry) (*passage, error) {
 	messages, err := c.to.Compose(m)
 	if err != nil || len(messages) == 0 {
@@ -315,6 +335,7 @@ func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n di
 	for k, body := range bodies {
 		n.Body, n.ID = body, e.ID
 		if k < len(bodies)-1 {
+			// The last one keeps the entry's own id, by which children and labels name it.
 			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
 				return nil, err
 			}
@@ -327,6 +348,7 @@ func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n di
 			c.first[e.ID] = n.ID
 		}
 		records = append(records, record)
+		// The records of one message hang on each other.
 		n.Parent = n.ID
 	}
 	if len(bodies) > len(messages) {

@@ -2,12 +2,10 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -42,6 +40,8 @@ type crossing struct {
 	// leaf, if set, is the end of the only path that is wanted.
 	leaf *session.EntryID
 
+	// The rest is what run finds out on its way. What is known of an entry is kept by its index in the tree; ids are only
+	// for what names entries by them.
 	same      bool // both dialects are of one family: messages need not be composed anew
 	linear    bool
 	onPath    []int        // what is converted, in order
@@ -66,6 +66,7 @@ type crossing struct {
 	back      *origin // the header's, where the session is converted back
 }
 
+// newCrossing begins a crossing. resolve, whole, random and now are for the caller to set before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.Composer) *crossing {
 	return &crossing{
 		tree: t, from: from, to: to, same: from.Family() == to.Family(), linear: !to.Habits().Branches,
@@ -75,7 +76,9 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.Composer) *cr
 	}
 }
 
-// run converts everything.
+// run converts everything. First what the session carries of one that it was made from: those records are taken over as
+// they are, and only the rest is converted. Then the entries in the order of the log, since each may need what those before
+// it became.
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
@@ -95,6 +98,7 @@ func (c *crossing) run() error {
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
 		c.settle(c.back.passage())
 	}
+	// Ids that are made for records must not meet those that entries keep, also of entries that come later.
 	for e := range c.tree.Entries() {
 		c.used[e.ID] = true
 	}
@@ -115,6 +119,7 @@ func (c *crossing) run() error {
 		c.settle(p)
 	}
 	c.attach()
+	// Its header has the time of the last save, which is that of the newest entry.
 	if c.to.Habits().SavedWhole {
 		c.newOf.Time = c.latest
 	}
@@ -150,6 +155,7 @@ func (c *crossing) path() error {
 		c.asked[e.Index] = true
 		compacted = compacted || e.Kind == session.KindCompaction
 	}
+	// Such a session holds what the model sees now, and nothing of what was compacted.
 	if compacted && c.to.Habits().SavedWhole {
 		return c.current(leaf)
 	}
@@ -179,6 +185,7 @@ func (c *crossing) begin() error {
 	if !ok {
 		at = c.now()
 	}
+	// Operator spells times to the microsecond: what is finer would not come back.
 	at = at.Round(time.Microsecond)
 	c.clock, c.latest = at, at
 	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
@@ -189,6 +196,8 @@ func (c *crossing) begin() error {
 			n.Time = began
 		}
 	}
+	// The id is kept wherever the target allows it: so a session and its copy in another format are known to belong
+	// together.
 	if n.ID == "" || check(n.ID) != nil {
 		var err error
 		if n.ID, err = c.to.NewID(at, c.random); err != nil {
@@ -224,7 +233,8 @@ func (c *crossing) lastName() string {
 	return ""
 }
 
-// restore takes over the records that entries were converted from.
+// restore takes over the records that entries were converted from. What is restored answers for itself: its ids are those
+// that other restored records name.
 func (c *crossing) restore(o *foundOrigin) {
 	p := o.passage()
 	for i := o.first; i <= o.last; i++ {
@@ -262,6 +272,7 @@ func (c *crossing) noteTools(parts []session.Part) {
 	}
 }
 
+// settle takes a passage in; nil is an entry without a record, which attach sees to.
 func (c *crossing) settle(p *passage) {
 	if p == nil {
 		return
@@ -272,7 +283,8 @@ func (c *crossing) settle(p *passage) {
 	}
 }
 
-// attach gives entries that have no record of their own to the passage before them, to be carried along.
+// attach gives entries that have no record of their own to the passage before them, to be carried along. Entries before the
+// first passage go with that one.
 func (c *crossing) attach() {
 	if len(c.passageOf) == c.tree.Len() {
 		return
@@ -292,6 +304,7 @@ func (c *crossing) attach() {
 			continue
 		}
 		switch {
+		// Off the path that was asked for; or there is neither a record nor a header to carry it.
 		case c.leaf != nil && !c.asked[i] || at == nil && (c.back != nil || c.to.Habits().Headerless):
 			c.dropped = append(c.dropped, i)
 		case at == nil:
@@ -311,6 +324,7 @@ func (c *crossing) firstOf(id session.EntryID) session.EntryID {
 }
 
 func (c *crossing) lastOf(id session.EntryID) session.EntryID {
+	// An id that nothing became is kept: it named nothing in the old session either, or what keeps its id.
 	if to, ok := c.last[id]; ok {
 		return to
 	}
@@ -320,6 +334,7 @@ func (c *crossing) lastOf(id session.EntryID) session.EntryID {
 // freshID makes an id for a record that stands for no entry alone. It is the same for the same seed, so that converting there
 // and back makes no difference.
 func (c *crossing) freshID(seed string) (session.EntryID, error) {
+	// More tries than any session needs: ids are eight hex digits at least.
 	for k := range 100 {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", seed, k))
 		id, err := c.to.NewEntryID(bytes.NewReader(sum[:]))
@@ -336,6 +351,7 @@ func (c *crossing) freshID(seed string) (session.EntryID, error) {
 
 // timeOf is when an entry was made; one that does not say was made with the one before.
 func (c *crossing) timeOf(raw []byte) time.Time {
+	// The clock may go back, as times in logs do; latest does not.
 	if at, ok := c.from.Codec().Time(raw).Time(); ok {
 		c.clock = at.Round(time.Microsecond)
 	}
@@ -343,47 +359,6 @@ func (c *crossing) timeOf(raw []byte) time.Time {
 		c.latest = c.clock
 	}
 	return c.clock
-}
-
-// flat is a record of the new session and the passage that it belongs to: an index, or -1 for what belongs to none.
-type flat struct {
-	record  []byte
-	passage int
-	at      int
-}
-
-// flatten gives the records in the order in which they are written. Restored ones go where they were; all others stay
-// behind those that they follow.
-func flatten(passages []*passage) []flat {
-	var list []flat
-	last := -1
-	for k, p := range passages {
-		for j, r := range p.records {
-			at := last
-			if p.restored {
-				at = p.at[j]
-				last = max(last, at)
-			}
-			list = append(list, flat{r, k, at})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b flat) int { return cmp.Compare(a.at, b.at) })
-	return list
-}
-
-// headRecords gives what stands before the entries: the title slot, the header, or nothing.
-func (c *crossing) headRecords() ([][]byte, error) {
-	if o := c.back; o != nil {
-		var list [][]byte
-		for _, r := range []*carried{o.Slot, o.Header} {
-			if b := r.bytes(); b != nil {
-				list = append(list, b)
-			}
-		}
-		return list, nil
-	}
-	header, err := c.to.Header(c.newOf)
-	return some(header), err
 }
 
 func isNumber(value []byte) bool {

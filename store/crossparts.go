@@ -16,7 +16,8 @@ func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) 
 	return c.from.Codec().Parts(e, resolved)
 }
 
-// messageID stands for the message of an entry, wherever in the log the entry stands.
+// messageID stands for the message of an entry, wherever in the log the entry stands. It is made of ids alone, so that
+// converting the same session again gives the same.
 func (c *crossing) messageID(e session.Entry) string {
 	id := fmt.Sprintf("%s/%s", c.tree.Header().ID, e.ID)
 	if last, ok := c.tree.Lookup(e.ID); ok && last.Index != e.Index {
@@ -27,6 +28,7 @@ func (c *crossing) messageID(e session.Entry) string {
 
 // parts takes a message apart.
 func (c *crossing) parts(message []byte) []session.Part {
+	// An optional capability: a dialect without it is one whose messages are never taken apart.
 	d, ok := c.from.(interface {
 		MessageParts(m []byte) []session.Part
 	})
@@ -44,6 +46,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		Provider: m.Provider, Model: m.Model, Stop: dialect.StopOf(m.Stop), Error: m.Error, Usage: m.Usage,
 	}
 	if at, ok := m.Time.Time(); ok {
+		// To the microsecond, 1000 nanoseconds: see crossing.begin.
 		out.Time = at.Round(1000)
 	}
 	if m.Role == session.RoleAssistant && m.Model == "" {
@@ -59,6 +62,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 	out.Parts = c.parts(message)
 	c.noteTools(out.Parts)
 	for i, part := range out.Parts {
+		// Some formats name the tool in the call alone, others need the name in the result.
 		if r, ok := part.(session.ToolResult); ok && r.Name == "" {
 			r.Name = c.tools[r.CallID]
 			out.Parts[i] = r

@@ -50,6 +50,7 @@ func (r *Row) When() time.Time {
 		var at session.Time
 		switch o.Order() {
 		case dialect.OrderActive:
+			// A log that spells no such time, or none that can be read, is ordered by its own.
 			at = r.Active
 		case dialect.OrderNames:
 			at = r.Created
@@ -93,7 +94,8 @@ func (s *Store) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	return newestFirst(rows, (*Row).When), nil
 }
 
-// newestFirst sorts by a time. Rows are large: they are moved once.
+// newestFirst sorts by a time. Rows are large: they are moved once. The order among equals is that in which they came, as
+// with a stable sort.
 func newestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	times := make([]time.Time, len(rows))
 	for i := range rows {
@@ -126,11 +128,13 @@ func newestFirst(rows []Row, when func(*Row) time.Time) []Row {
 // of keeps the rows of one working directory. Directories repeat: each spelling is looked at once.
 func (s *Store) of(cwd string, rows []Row) []Row {
 	want := s.canonical(cwd)
+	// Resolving links asks the file system: once for each spelling is enough.
 	known := map[string]bool{cwd: true}
 	return slices.DeleteFunc(rows, func(r Row) bool {
 		if r.Err != nil {
 			return false
 		}
+		// The log does not name it: the folder decides, where it can.
 		if r.CWD == "" {
 			return !s.placed(&r, cwd)
 		}
@@ -172,6 +176,8 @@ func shorten(rows []Row) {
 	}
 }
 
+// listSource gives the rows of one source, in the order of names. An error is one of the source as a whole; what is wrong
+// with a log stands in its row.
 func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]Row, error) {
 	b, err := s.opt.OpenDir(src.Root.Sessions)
 	if err != nil {
@@ -182,6 +188,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	names, named := byNames(src.Dialect)
 	named = named && opt.Dialect == nil
 	list := b.List
+	// Then a file is opened once, and not asked for its size before that.
 	if g, ok := b.(glimpser); ok && !named {
 		list = g.Names // peek finds out the rest
 	}
@@ -196,6 +203,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 			continue
 		}
 		if src.owns(log.Name) {
+			// append would grow by a quarter at a time, and a folder may hold tens of thousands.
 			if len(logs) == cap(logs) {
 				logs = slices.Grow(logs, max(64, len(logs)))
 			}
@@ -240,6 +248,7 @@ func keep(rows []Row, wanted func(*Row) bool) []Row {
 		}
 		n++
 	}
+	// What they point to is let go.
 	clear(rows[n:])
 	return rows[:n]
 }
@@ -275,6 +284,7 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 			return Row{}, err
 		}
 		for _, r := range rows {
+			// One that cannot be read is not what somebody was working on last, as far as anybody knows.
 			if r.Err == nil {
 				return r, nil
 			}
@@ -291,6 +301,7 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 	var exact, begin []Row
 	for _, r := range rows {
 		switch {
+		// The name counts also where the log says another id, or none: people copy what they see in the folder.
 		case r.OK && r.ID == session.ID(ref) || fileID(r.Log.Name) == ref:
 			exact = append(exact, r)
 		case hasPrefixFold(string(r.ID), ref), hasPrefixFold(fileID(r.Log.Name), ref), hasPrefixFold(path.Base(r.Log.Name), ref):
@@ -318,6 +329,7 @@ func fileID(name string) string {
 	return base[strings.LastIndexByte(base, '_')+1:]
 }
 
+// hasPrefixFold compares whatever the case: ids are hex digits, and people type them in either.
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -29,6 +29,7 @@ func ParseEntries(text []byte) [][]byte {
 // appendValues takes the values of one line, up to the first thing that is none.
 func appendValues(list [][]byte, line []byte) [][]byte {
 	for at := rawjson.SkipSpace(line, 0); at < len(line); at = rawjson.SkipSpace(line, at) {
+		// Skip checks the structure, so that no half of a value is taken.
 		end, err := rawjson.Skip(line, at)
 		if err != nil {
 			break
@@ -44,6 +45,7 @@ func appendValues(list [][]byte, line []byte) [][]byte {
 func (s *Store) LoadEntries(ctx context.Context, path string, opt OpenOptions) ([][]byte, error) {
 	sess, err := s.Open(ctx, path, opt)
 	switch {
+	// As the programs do it: to those who ask it is a list, and an empty one is the answer.
 	case errors.Is(err, backend.ErrNotExist), errors.Is(err, ErrNotSession):
 		return nil, nil
 	case err != nil:
@@ -65,6 +67,7 @@ func (s *Store) LoadEntries(ctx context.Context, path string, opt OpenOptions) (
 			data = data[min(before, int64(len(data))):]
 		}
 		for _, value := range appendValues(nil, data) {
+			// null and the like would be entries without anything to a program that only parses.
 			if rawjson.Truthy(value) {
 				list = append(list, bytes.Clone(value))
 			}
@@ -73,7 +76,8 @@ func (s *Store) LoadEntries(ctx context.Context, path string, opt OpenOptions) (
 	return list, nil
 }
 
-// isHeader says whether a record begins a session.
+// isHeader says whether a record begins a session. Both are asked: Detect looks at the family, and only decoding tells
+// whether it is complete.
 func isHeader(d dialect.Dialect, record []byte) bool {
 	if !d.Detect([]dialect.Record{{Data: record, Line: 1}}) {
 		return false
@@ -102,6 +106,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 	var header []byte
 	if at >= 0 {
 		header = entries[at]
+		// d first: the default value may know of no old version where the one that was asked for does.
 	} else if e, ok := d.(dialect.Elder); ok {
 		header = e.OldestHeader()
 	} else if e, ok := w.(dialect.Elder); ok {
@@ -109,6 +114,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 	} else {
 		return entries, nil
 	}
+	// All at once: what an old record becomes depends on those before it (version 1 has no ids, and counts).
 	t, where := treeOf(w, header, entries, at)
 	out := make([][]byte, len(entries))
 	for i, r := range entries {
@@ -116,6 +122,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 		case i == at:
 			out[i], _, err = w.EditHeader(t.Header(), nil, dialect.HeaderEdit{})
 		case k >= 0:
+			// An entry that is current gives its own bytes back.
 			out[i], err = w.Encode(t.At(k))
 		default:
 			out[i] = r // no entry: it stays as it is
@@ -128,7 +135,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 }
 
 // treeOf builds the tree of entries that are in no log. where says, for each of them, which entry of the tree it is, -1 for
-// what is none; skip is the one that is the header.
+// what is none; skip is the one that is the header. The records are kept by the tree itself, since no log has them.
 func treeOf(d dialect.Dialect, header []byte, entries [][]byte, skip int) (t *session.Tree, where []int) {
 	b := session.NewBuilder("", nil)
 	dec := d.NewDecoder(b)
@@ -156,6 +163,7 @@ func (s *Store) ContextOf(d dialect.Dialect, entries [][]byte, leaf *session.Ent
 	if err != nil {
 		return nil, err
 	}
+	// Any header will do: a context does not depend on it, and the decoder wants one before entries.
 	header, err := w.Header(dialect.NewSession{ID: "x", CWD: string(filepath.Separator)})
 	if err != nil {
 		return nil, err
@@ -189,6 +197,7 @@ func (s *Session) Name() (string, error) {
 	if d, ok := s.dialect.(dialect.Writer); ok {
 		byEntry = d.Habits().RenameByEntry
 	}
+	// Where the agent keeps names in entries, a title in the header is an older one.
 	if title := s.tree.Header().Title; title != "" && !byEntry {
 		return title, nil
 	}

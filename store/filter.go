@@ -61,6 +61,7 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 		switch {
 		case !f.Since.IsZero() && when.Before(f.Since), !f.Until.IsZero() && !when.Before(f.Until):
 			return true
+		// A row that was made without the catalogue, or one with an error: it cannot be said that it fits.
 		case f.Needs() && r.Known == nil:
 			return true
 		case f.Has != 0 && r.Known.Has&f.Has != f.Has:
@@ -83,7 +84,8 @@ func (s *Store) CheckSource(name string) error {
 	return err
 }
 
-// ofSource finds the rows of a source by its name or its folder.
+// ofSource finds the rows of a source by its name or its folder. A dialect's name comes before a folder's: a folder of that
+// name in the working directory can still be named by "./".
 func (s *Store) ofSource(name string) (func(*Row) bool, error) {
 	if d, err := s.Dialect(name); err == nil {
 		if isRuns(d) { // who names an agent means its sessions
@@ -123,6 +125,8 @@ func wildcard(pattern string, part bool) *regexp.Regexp {
 	if pattern == "" {
 		return nil
 	}
+	// Quoted as a whole, then the two wildcards are given their meaning back: so nothing else of a pattern is an
+	// expression, and it always compiles.
 	text := regexp.QuoteMeta(pattern)
 	text = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(text)
 	if !part || strings.ContainsAny(pattern, "*?") {
@@ -182,6 +186,7 @@ func Sort(rows []Row, by Order) []Row {
 	default:
 		return rows
 	}
+	// Rows are large: pointers are sorted, and the rows moved once.
 	order := make([]*Row, len(rows))
 	for i := range rows {
 		order[i] = &rows[i]
@@ -216,6 +221,7 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 			at := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			ordered, depth = append(ordered, rows[at.row]), append(depth, at.level)
+			// The last in comes out first: so forks stand in the order of the list.
 			for _, c := range slices.Backward(children[at.row]) {
 				stack = append(stack, place{c, at.level + 1})
 			}
@@ -238,6 +244,7 @@ func parents(rows []Row) []int {
 		byPath[r.Path] = i
 		name := lastName(r.Path)
 		if _, again := byName[name]; again {
+			// Two files of one name: which is meant cannot be said.
 			byName[name] = several
 			continue
 		}
@@ -250,6 +257,7 @@ func parents(rows []Row) []int {
 		if !ok {
 			p, ok = byID[session.ID(named)]
 		}
+		// An id is no path: it has no last name to be looked for.
 		if !ok && named != lastName(named) {
 			p, ok = byName[lastName(named)]
 		}
@@ -272,6 +280,7 @@ func parents(rows []Row) []int {
 		for m := parent[k]; m != k; m = parent[m] {
 			first = min(first, m)
 		}
+		// Cut at its first row, the circle is a tree below it; walks that come by later end in what was walked already.
 		parent[first] = -1
 	}
 	return parent

@@ -19,6 +19,7 @@ type finder struct {
 	s    *Store
 	opt  SearchOptions
 	rows []Row
+	// runs are filled by listRuns, rows by the caller, before find.
 	runs []RunRow
 	ids  []session.ID // of all sessions, also of those that are not searched
 	// changed: the index knows more of runs than before.
@@ -29,6 +30,7 @@ type finder struct {
 	// lost are logs whose signatures are damaged, by source.
 	lost []index.Update
 
+	// mu guards roots, and calls of opt.Problem: workers share both.
 	mu    sync.Mutex
 	roots map[string]backend.Backend // folders that were opened
 	huge  sync.Mutex                 // held by who looks at a huge record
@@ -40,7 +42,7 @@ func (f *finder) close() {
 	}
 }
 
-// backend gives the logs of a source.
+// backend gives the logs of a source. It stays open until the search ends: many logs lie in one folder.
 func (f *finder) backend(dir string) (backend.Backend, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,6 +86,7 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	all, known := f.logs()
 	limit, size := f.opt.Limit, batch
 	if f.opt.Rank || limit <= 0 {
+		// A rank is known only when all hits are; then nothing can be left out.
 		limit, size = math.MaxInt, len(all)
 	}
 	f.with = make([]int, queries[0].Terms())
@@ -94,6 +97,7 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 		if hits, err = f.walk(ctx, queries[0], lists[0], limit, hits); err != nil {
 			return nil, false, 0, err
 		}
+		// Kept for the second query, which must look at all logs if the first finds nothing.
 		for k := range queries {
 			rest[k] = append(rest[k], lists[k]...)
 		}
@@ -105,6 +109,7 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 			return nil, false, 0, err
 		}
 	}
+	// Logs were walked by when they were last used; the hits of one may be older than those of the next.
 	slices.SortStableFunc(hits, func(a, b SearchHit) int { return b.at.Compare(a.at) })
 	if f.opt.Rank {
 		weights := f.weights()
@@ -174,6 +179,7 @@ func (f *finder) logs() (all []target, known []*index.Log) {
 	for i := range f.rows {
 		t := target{row: &f.rows[i], last: f.rows[i].When()}
 		if at, ok := t.row.Active.Time(); ok {
+			// The log's own word: a file that was copied or touched is not used by that.
 			t.last = at
 		}
 		all = append(all, t)
@@ -194,7 +200,8 @@ func (f *finder) logs() (all []target, known []*index.Log) {
 	return all, known
 }
 
-// targets gives, for each query, those of the logs that may match. The signatures are gone through once.
+// targets gives, for each query, those of the logs that may match. The signatures are gone through once. A log of which the
+// index has nothing, or whose signatures are damaged, is looked at as a whole.
 func (f *finder) targets(queries []*index.Query, all []target, known []*index.Log) [][]target {
 	whole := make([]bool, len(all))
 	var logs []*index.Log
@@ -224,6 +231,7 @@ func (f *finder) targets(queries []*index.Query, all []target, known []*index.Lo
 	})
 	for _, i := range unknown {
 		whole[places[i]] = true
+		// Taken out of the catalogue after the search, so that the next refresh makes them anew.
 		f.lost = append(f.lost, index.Update{Source: all[places[i]].key(), Remove: []string{logs[i].Name}})
 	}
 	lists := make([][]target, len(queries))
@@ -240,7 +248,8 @@ func (f *finder) targets(queries []*index.Query, all []target, known []*index.Lo
 	return lists
 }
 
-// weights says how much each term tells, by how many of the pieces of all logs may have it.
+// weights says how much each term tells, by how many of the pieces of all logs may have it. The piece takes the document's
+// place in the usual formula: how many entries have a term is known to nobody without reading them.
 func (f *finder) weights() []float64 {
 	weights := make([]float64, len(f.with))
 	for i, n := range f.with {
@@ -263,6 +272,7 @@ func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, lim
 	take := func() int {
 		mu.Lock()
 		defer mu.Unlock()
+		// targets are the newest first: if this one cannot have newer hits, none behind it can.
 		if failed != nil || next == len(targets) || newest(hits, limit, targets[next].last) {
 			return -1
 		}
@@ -276,6 +286,8 @@ func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, lim
 			failed = err
 		}
 		results[i] = found
+		// In the order of the targets, whoever is done first: so the same search gives the same hits, however many work on
+		// it.
 		for head < next {
 			found, ok := results[head]
 			if !ok {

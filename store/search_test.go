@@ -56,7 +56,7 @@ func (l *library) entryLine(parent string) (line, id string) {
 		return `{"type":"label",` + head + `,"targetId":"00000001","label":` + text() + `}`, id
 	case 8:
 		return `{"type":"session_info",` + head + `,"name":` + text() + `}`, id
-	case 9: // of a newer program; it names itself and its parent, which is no text, and the entry before that, which is
+	case 9: // of a newer program; it names itself, its time and its parent, which is no text, and the entry before that, which is
 		return `{"type":"parse",` + head + `,"of":["parse",` + parent + `,"` + fmt.Sprintf("%08x", l.made-2) + `"],"body":{"text":` + text() + `}}`, id
 	}
 	return `{"type":"custom_message",` + head + `,"customType":"x","content":` + text() + `,"display":true}`, id
@@ -166,7 +166,7 @@ func (l *library) write(name string) {
 
 // oracleRecord is all that a record may say, for encoding/json.
 type oracleRecord struct {
-	Type, ID, ParentID, Title, Summary, ShortSummary, Label, Name, Timestamp string
+	Type, ID, ParentID, Title, Summary, ShortSummary, Label, Name string
 
 	Of      []string
 	Body    struct{ Text string }
@@ -209,7 +209,7 @@ func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
 		if r.ParentID == "" {
 			add(index.FieldOther, "null") // as it is spelled
 		}
-		for _, s := range append(r.Of, r.Timestamp, r.Body.Text) {
+		for _, s := range append(r.Of, r.Body.Text) {
 			if s != r.ID && s != r.ParentID && s != r.Type {
 				add(index.FieldOther, s)
 			}

@@ -29,8 +29,8 @@ func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.F
 	return err
 }
 
-// names are what makes a record an entry. They are no text of one that nobody understands.
-type names [3]string
+// names are what makes a record an entry: id, parent, type and time. They are no text of one that nobody understands.
+type names [4]string
 
 func ownNames(e session.Entry) names { return names{string(e.ID), string(e.Parent), e.Type} }
 
@@ -53,6 +53,9 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeA
 		return nil, err
 	}
 	for _, p := range parts {
+		if _, unknown := p.(session.OpaquePart); unknown {
+			own[len(own)-1] = strings.Trim(c.Time(raw).Text, `"`)
+		}
 		partTexts(p, fieldOf(e.Role), own, raw, take)
 	}
 	return parts, nil

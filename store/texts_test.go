@@ -176,3 +176,18 @@ func copyFixture(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// TestUnknownEntryTexts: of an entry that nobody understands all that it says is text, and not what makes it an entry. A time
+// that it tells of is one that it says.
+func TestUnknownEntryTexts(t *testing.T) {
+	m := newMachine(t)
+	m.write("a/a.jsonl", fmt.Sprintf(header, "s", "")+
+		`{"type":"custom","id":"00000001","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","customType":"timer","data":{"until":"2026-05-02T11:30:00.000Z"}}`+"\n")
+	s := m.store(index.Open(index.Options{}))
+	for query, want := range map[string]int{"timer": 1, "2026-05-02*": 1, "2026-05-01*": 0, "00000001": 0} {
+		res, err := s.Search(t.Context(), query, SearchOptions{})
+		if err != nil || len(res.Hits) != want {
+			t.Errorf("%s: %d hits, not %d: %v", query, len(res.Hits), want, err)
+		}
+	}
+}

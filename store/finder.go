@@ -19,7 +19,7 @@ type finder struct {
 	s    *Store
 	opt  SearchOptions
 	rows []Row
-	// runs are filled by listRuns, rows by the caller, before find.
+	// rows and runs are filled by list, before find.
 	runs []RunRow
 	ids  []session.ID // of all sessions, also of those that are not searched
 	// changed: the index knows more of runs than before.

@@ -45,6 +45,7 @@ type followed struct {
 
 // reading is how far a log was read.
 type reading struct {
+	// The tree is the builder's, and grows with it: one goroutine alone reads and tells.
 	builder  *session.Builder
 	dec      dialect.Decoder // nil: not read yet
 	tree     *session.Tree
@@ -79,6 +80,7 @@ func (s *briefSource) Bytes(span session.Span) ([]byte, error) {
 	return src.Bytes(span)
 }
 
+// close lets go of the file that is held; the log is followed on by its name.
 func (f *followed) close() {
 	if f.held != nil {
 		_ = f.held.Close()
@@ -111,6 +113,7 @@ func (w *watcher) follow(ctx context.Context, f *followed) error {
 		return nil
 	case stops(ctx, err):
 		return err
+	// Said once, not at each look, as long as it stays the same.
 	case f.failure == err.Error():
 		return nil
 	}
@@ -146,6 +149,7 @@ func (w *watcher) removed(ctx context.Context, f *followed) error {
 		return err
 	}
 	c := f.change(ChangeRemoved)
+	// It was never read, and cannot be any more. Should a log of that name come back, only times tell what is new in it.
 	f.lost = f.lost || f.dec == nil && f.base.Size > 0
 	f.gone, f.announced, f.failure, f.base = true, false, "", backend.Log{}
 	f.reading = reading{}
@@ -169,6 +173,7 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 		}
 		return w.readAnew(ctx, f, now)
 	}
+	// Before its size is looked at: a log of the same size may be another one.
 	grew, err := f.grew(ctx, f.at)
 	if err != nil {
 		return err
@@ -179,10 +184,12 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 	case grew: // the beginning was changed in place: a title, or the time of the last save
 		return w.readAnew(ctx, f, now)
 	}
+	// It is another log now, or a part of the old one.
 	torn, kind := f.torn, ChangeReplaced
 	if now.Size < f.pos && w.standsAt(ctx, f, now) {
 		kind = ChangeTruncated
 	}
+	// What was appended to the old file before it lost its name is told first: it is older.
 	if err := w.drain(ctx, f); err != nil {
 		return err
 	}
@@ -196,7 +203,8 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 	return w.readAnew(ctx, f, now)
 }
 
-// grew says whether a log is still the one that was seen, longer or not.
+// grew says whether a log is still the one that was seen, longer or not. Reading from its end on is how a backend is asked:
+// it compares the generation, and there are mostly no bytes to be read.
 func (f *followed) grew(ctx context.Context, seen backend.Log) (bool, error) {
 	for _, err := range f.src.b.Read(ctx, seen, seen.Size) {
 		if errors.Is(err, backend.ErrChanged) {
@@ -232,7 +240,8 @@ func (f *followed) bytes(ctx context.Context, at backend.Log, span session.Span)
 }
 
 // stands says whether a log of that size holds, as far as it reaches, what it held: it begins as it did, and the last entry
-// that has room in it is where it was. read gives its bytes.
+// that has room in it is where it was. read gives its bytes. It is asked only after the backend said that the log changed:
+// it need not be cheap.
 func (w *watcher) stands(f *followed, size int64, read func(session.Span) ([]byte, error)) bool {
 	head := f.head[:min(int64(len(f.head)), size)]
 	got, err := read(session.Span{Length: int64(len(head))})
@@ -269,6 +278,7 @@ func (w *watcher) readFirst(ctx context.Context, f *followed, now backend.Log) e
 			return w.readWhole(ctx, f, now, f.atStart)
 		}
 		f.lost = true
+		// All that is known of it is its size at the start.
 		kind := ChangeReplaced
 		if now.Size < f.base.Size {
 			kind = ChangeTruncated
@@ -283,6 +293,7 @@ func (w *watcher) readFirst(ctx context.Context, f *followed, now backend.Log) e
 // atStart says that an entry was whole at the start.
 func (f *followed) atStart(e session.Entry, _ []byte) bool { return e.Span.End() <= f.base.Size }
 
+// olderThan is the guess that is left where nobody knows what the log held: an entry without a time counts as new.
 func (f *followed) olderThan(raw []byte, moment time.Time) bool {
 	at, ok := f.dialect.Codec().Time(raw).Time()
 	return ok && at.Before(moment)
@@ -306,10 +317,12 @@ func (w *watcher) key(e session.Entry, raw []byte) uint64 {
 
 // isFresh counts an entry, and says whether it was never there before.
 func (f *followed) isFresh(key uint64) bool {
+	// As long as the log was never read anew, what is in it and what was ever told are the same.
 	if f.here == nil {
 		f.known[key]++
 		return true
 	}
+	// Counted, not only noted: records without ids may stand several times with the same bytes.
 	f.here[key]++
 	if f.here[key] <= f.known[key] {
 		return false
@@ -327,6 +340,7 @@ func (w *watcher) moved(ctx context.Context, f *followed) error {
 		return nil
 	}
 	if old.builder != nil && old.header.ID == id {
+		// The other log is still there: two files with one id.
 		same, err := old.grew(ctx, old.at)
 		if same || err != nil && !errors.Is(err, backend.ErrNotExist) {
 			return nil // a copy, which is a session of its own

@@ -28,6 +28,7 @@ var errElsewhere = errors.New("the session is of another working directory")
 // readWhole reads a log from its beginning and tells its entries, but for those that were told before and those that
 // known says are. While it has no whole record of a session it waits for more.
 func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, known func(session.Entry, []byte) bool) error {
+	// drain needs it, too, should the log be replaced before it was read to its end.
 	f.quiet = known
 	first, err := firstWhole(ctx, f.src.b, now)
 	if err != nil {
@@ -45,6 +46,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 	if len(first) == 0 || !ok {
 		f.reading, f.announced = reading{}, false
 		f.close()
+		// A log that is being begun has fewer: then it is waited for, and nothing is said.
 		if len(first) > 0 && (len(first) >= enoughToDetect || !f.isText()) {
 			return ErrNotSession
 		}
@@ -56,6 +58,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 	}
 	f.dialect, f.blobs = d, w.s.blobsFor(abs, d)
 	f.begin(now)
+	// Before the reading: from here on nothing that is appended can get lost with the file's name.
 	w.hold(ctx, f, now)
 	if err = w.readRecords(ctx, f, now, taking{known: known, before: before}); err != nil {
 		f.reading = reading{} // how far it was read does not count: it is another log by now
@@ -65,6 +68,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 		}
 		return err
 	}
+	// What was there at the start is in known now.
 	f.base, f.quiet = backend.Log{}, nothingKnown
 	f.head = f.readHead(ctx, now, min(headKept, f.builder.Header().Span.End()))
 	return f.dec.Finish()
@@ -74,9 +78,11 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 func (f *followed) begin(now backend.Log) {
 	f.reading = reading{source: &briefSource{b: f.src.b}, at: now}
 	f.source.at.Store(&now)
+	// No header of before: what the log says now counts.
 	f.builder = seeded(f.dialect, f.path, f.source, session.Header{})
 	f.dec = f.dialect.NewDecoder(f.builder)
 	f.tree = f.builder.Finish()
+	// known stays from one reading to the next: it is what was told.
 	if f.known == nil {
 		f.known, f.here = map[uint64]int32{}, nil
 	} else {
@@ -92,11 +98,13 @@ const longLine = 1 << 20
 func (w *watcher) readOn(ctx context.Context, f *followed, now backend.Log) error {
 	if f.torn && now.Size-f.pos > longLine {
 		if ended, err := f.lineEnds(ctx, now); err != nil || !ended {
+			// It grew, and there is no record yet.
 			f.at = now
 			return err
 		}
 	}
 	f.source.at.Store(&now)
+	// After an error at is the old one: the next look reads on from pos, where it stopped.
 	if err := w.readRecords(ctx, f, now, taking{known: nothingKnown}); err != nil {
 		return err
 	}
@@ -145,6 +153,7 @@ func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log,
 		if err != nil {
 			return err
 		}
+		// A last line without newline is told if it is whole: a log may end so. A very long one is not parsed at each look.
 		if r.Torn && (len(r.Data) > longLine || !isWhole(r.Data)) {
 			f.torn, f.looked = true, r.End
 			return nil
@@ -158,6 +167,7 @@ func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log,
 
 // takeLine takes a record of a text log. It may be the rest of a line whose beginning was a record already.
 func (w *watcher) takeLine(ctx context.Context, f *followed, r backend.Record, how taking) error {
+	// Then the number of the line was counted with its beginning.
 	rest := f.inLine
 	if !rest {
 		f.line++
@@ -169,7 +179,8 @@ func (w *watcher) takeLine(ctx context.Context, f *followed, r backend.Record, h
 	return w.take(ctx, f, dialect.Record{Data: r.Data, Offset: r.Offset, Line: f.line, Torn: r.Torn}, how)
 }
 
-// take decodes a record and tells what it says.
+// take decodes a record and tells what it says. Entries are counted whether they are told or not: what was not told at the
+// start must not be told when the log is read anew.
 func (w *watcher) take(ctx context.Context, f *followed, r dialect.Record, how taking) error {
 	count := f.tree.Len()
 	f.dec.Decode(r)
@@ -202,6 +213,7 @@ func (f *followed) raw(e session.Entry, r dialect.Record) ([]byte, error) {
 	if start < 0 || end > int64(len(r.Data)) {
 		return e.Raw()
 	}
+	// The record is the backend's; changes are kept by those who are told of them.
 	return bytes.Clone(r.Data[start:end]), nil
 }
 
@@ -209,6 +221,7 @@ func (f *followed) raw(e session.Entry, r dialect.Record) ([]byte, error) {
 func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error {
 	list := f.tree.Problems()[f.problems:]
 	f.problems += len(list)
+	// It was wrong before anybody watched.
 	if r.Offset < f.base.Size {
 		return nil
 	}
@@ -226,7 +239,8 @@ func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error 
 }
 
 // announce tells of a session whose header was just read and says something else than before. That it was there at the
-// start, or is not wanted, is found out here too.
+// start, or is not wanted, is found out here too. It is called after each record, and does something after the first that
+// gives a header, or an entry where there is none.
 func (w *watcher) announce(ctx context.Context, f *followed) error {
 	if f.headed || f.builder.Header().Raw == nil && f.tree.Len() == 0 {
 		return nil
@@ -249,6 +263,7 @@ func (w *watcher) announce(ctx context.Context, f *followed) error {
 			return errElsewhere
 		}
 	}
+	// A session that was there at the start is not news.
 	if err := w.moved(ctx, f); err != nil || f.base.Size > 0 || f.lost {
 		return err
 	}
@@ -260,6 +275,7 @@ func (f *followed) learn(e session.Entry, raw []byte) {
 	switch {
 	case e.Kind == session.KindSessionInfo:
 		if b, err := f.dialect.Codec().Body(e, raw); err == nil {
+			// An empty name takes the title away for lists; who watches still wants to know which session it was.
 			if info, ok := b.(session.SessionInfo); ok && info.Name != "" {
 				f.title = info.Name
 			}
@@ -279,6 +295,7 @@ func (f *followed) learn(e session.Entry, raw []byte) {
 }
 
 // hold keeps the file of a log open. Where that does not work the one before stays: the log was replaced once more.
+// Backends without random access, and logs that are replaced as a whole, are not held.
 func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
 	o, ok := f.src.b.(backend.Opener)
 	if !ok || !f.isText() {
@@ -297,7 +314,8 @@ func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
 	}
 }
 
-// drain reads what was written to a log before another was put in its place.
+// drain reads what was written to a log before another was put in its place. Half a record at its end stays untold: nobody
+// will complete it.
 func (w *watcher) drain(ctx context.Context, f *followed) error {
 	held, ok := f.held.(backend.Renewer)
 	if !ok {
@@ -313,6 +331,7 @@ func (w *watcher) drain(ctx context.Context, f *followed) error {
 		return b, err
 	}
 	if f.dec == nil || !grew || size < f.pos || !w.stands(f, size, read) {
+		// The file was cut or written anew under its old name: it is read from the beginning, and what was told is known.
 		f.begin(f.at)
 	}
 	rest := bufio.NewReader(io.NewSectionReader(held, f.pos, size-f.pos))

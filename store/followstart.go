@@ -9,7 +9,8 @@ import (
 )
 
 // readNewest reads the logs that were written last, as many as are held open and up to so many bytes: they are the ones that
-// somebody may be writing, and what was in them is then known for certain.
+// somebody may be writing, and what was in them is then known for certain. The limits keep the start short on a machine
+// with years of sessions: see readAtStart.
 func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 	budget := int64(readAtStart)
 	for i, f := range sessions {
@@ -25,6 +26,7 @@ func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 
 // readBase reads a log as it was at the start, and tells nothing.
 func (w *watcher) readBase(ctx context.Context, f *followed) error {
+	// Known already, not there at the start, or empty then.
 	if f.dec != nil || f.base.Generation == "" || f.base.Size == 0 {
 		return nil
 	}
@@ -42,6 +44,7 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 		e  session.Entry
 		at time.Time
 	}
+	// As many are kept in list at each moment, and no more are looked at in any session.
 	n := w.opt.Last
 	var list []old
 	for _, f := range sessions {
@@ -54,6 +57,7 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 		if f.dec == nil {
 			continue
 		}
+		// Times of entries may be missing, or lie in the future: none counts as later than the one behind it.
 		at := f.listed.Time
 		for i := f.tree.Len() - 1; i >= max(0, f.tree.Len()-n); i-- {
 			e := f.tree.At(i)
@@ -68,6 +72,7 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 		slices.SortStableFunc(list, func(a, b old) int { return b.at.Compare(a.at) })
 		list = list[:min(n, len(list))]
 	}
+	// The oldest first, as all that follows.
 	for _, o := range slices.Backward(list) {
 		raw, err := o.e.Raw()
 		if err != nil {

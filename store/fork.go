@@ -19,6 +19,7 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	if !ok {
 		return session.Entry{}, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
 	}
+	// A decoder wants a header first. It is thrown away with the tree.
 	header, err := w.Header(dialect.NewSession{ID: "x", CWD: "/"})
 	if err != nil {
 		return session.Entry{}, err
@@ -37,7 +38,8 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	return t.At(0), nil
 }
 
-// NewSession leaves the session and begins another in the same place: the Session is then that one.
+// NewSession leaves the session and begins another in the same place: the Session is then that one. An empty id makes one.
+// What the old session still had waiting is dropped with it: it was never worth a log.
 func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +61,10 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 	return s.become(next)
 }
 
-// become makes the session another one, of the same dialect. Trees and contexts from before go on to read the old log.
+// become makes the session another one, of the same dialect. Trees and contexts from before go on to read the old log. The
+// lock of the session is held. next must not be used any more: its backend and files are this one's now.
 func (s *Session) become(next *Session) error {
+	// As long as somebody has such a tree the old file stays open; it is closed when nobody has.
 	s.source.hold(context.Background())
 	s.source.retire()
 	var errs []error
@@ -70,6 +74,7 @@ func (s *Session) become(next *Session) error {
 	s.path, s.blobs = next.path, next.blobs
 	s.log, s.tree, s.source, s.closers = next.log, next.tree, next.source, next.closers
 	s.w = next.w
+	// It was tied to the lock of next.
 	s.w.idle = sync.NewCond(&s.mu)
 	return first(errs...)
 }
@@ -83,6 +88,7 @@ func (s *Session) Fork(ctx context.Context) error {
 		return err
 	}
 	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.path, Write: w.opt}
+	// A path that is not there yet would name nothing.
 	if w.d.Habits().ForkByID || !w.created || s.path == "" {
 		opt.Parent = string(s.tree.Header().ID)
 	}
@@ -102,6 +108,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
+	// Entries of an old version are written as today's: the copy is a new file, and gets no version of the past.
 	ed := edits{entry: s.current, header: headerOf(n)}
 	if opt.Title != "" && !w.d.Habits().RenameByEntry {
 		ed.header.Title = &opt.Title
@@ -110,6 +117,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, named(s.path, err)
 	}
+	// Before the records are there: no record ever names a blob that is missing.
 	if err := s.carryBlobs(ctx, opt.Dir, records); err != nil {
 		return nil, named(s.path, err)
 	}
@@ -117,12 +125,13 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
+	// Otherwise it would be the last entry of the file.
 	next.stay(s.tree.LeafID())
 	return next.entitle(ctx, n)
 }
 
 // from begins a session that consists of these records. They are written at once where they are worth a log, or where the
-// agent does so whatever they hold; otherwise they wait for what makes them worth it.
+// agent does so whatever they hold; otherwise they wait for what makes them worth it. dir is "" for a session in memory.
 func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
 	var next *Session
@@ -173,7 +182,8 @@ func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) 
 	return src.copyTo(ctx, opt)
 }
 
-// openSource opens a session that is to be copied, and fills in what the copy is to be.
+// openSource opens a session that is to be copied, and fills in what the copy is to be. The source gets a writing without a
+// backend: enough to make records, and nothing can be written with it.
 func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions) (*Session, CreateOptions, error) {
 	src, err := s.Open(ctx, source, OpenOptions{})
 	if err == nil && opt.Dialect != nil && opt.Dialect != src.dialect && opt.Dialect.Family() == src.dialect.Family() {
@@ -255,6 +265,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if !ok {
 		return nil, fmt.Errorf("a branched session of %s is %w", s.dialect.Name(), ErrUnsupported)
 	}
+	// Path alone would take "" for the place before the first entry; a branched session without any is none.
 	if _, err := s.tree.Get(leaf); err != nil {
 		return nil, err
 	}
@@ -281,6 +292,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 		if err := c.add(e); err != nil {
 			return nil, named(s.path, fmt.Errorf("entry %s: %w", e.ID, err))
 		}
+		// Where the first message stands for the header, EditHeader has made its record already.
 		if i == 0 && s.tree.Header().InEntry {
 			c.records = c.records[:1] // it is the header
 		}

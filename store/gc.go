@@ -33,7 +33,8 @@ const gcAge = time.Hour
 
 // GCBlob is a blob that nothing refers to.
 type GCBlob struct {
-	Ref  blob.Ref
+	Ref blob.Ref
+	// Ref and Path name the same; item and folder are for those who remove it.
 	Path string
 	Size int64
 	Time time.Time
@@ -68,6 +69,7 @@ func (s *Store) GC(ctx context.Context, opt GCOptions) (GCReport, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
+	// before is worked out once: what is made while we look is younger, whatever happens.
 	g := collector{
 		store: s, opt: opt, before: opt.Clock().Add(-gcAge), used: map[blob.Ref]bool{}, seen: map[string]backend.Log{},
 	}
@@ -83,12 +85,15 @@ type collector struct {
 	report GCReport
 	blobs  []string // the folders of blobs
 	found  []GCBlob
-	used   map[blob.Ref]bool // what is there, and whether it is referred to
-	seen   map[string]backend.Log
-	rest   []byte
+	// Blobs are listed before references are looked for: one that is put in between is in no list, and stays.
+	used map[blob.Ref]bool // what is there, and whether it is referred to
+	seen map[string]backend.Log
+	// rest is the buffer that files are read into.
+	rest []byte
 }
 
 func (g *collector) run(ctx context.Context) error {
+	// In this order. The other way round a blob could be listed whose reference was written after the looking.
 	if err := g.listBlobs(ctx); err != nil {
 		return err
 	}
@@ -105,6 +110,7 @@ func (g *collector) run(ctx context.Context) error {
 			}
 			fresh += n
 		}
+		// With an obstacle nothing is removed anyway; what was found is still reported.
 		if fresh == 0 || len(g.report.Obstacles) > 0 {
 			break
 		}
@@ -159,6 +165,7 @@ func (g *collector) listBlobs(ctx context.Context) error {
 	return nil
 }
 
+// missing notes a folder that should be there.
 func (g *collector) missing(folder string) {
 	g.report.Missing = append(g.report.Missing, folder)
 	if !g.opt.ForgetMissing {
@@ -174,6 +181,7 @@ func (g *collector) listFolders(ctx context.Context) error {
 		}
 	}
 	for _, r := range g.store.agentRoots() {
+		// One that is there and cannot be read is added: reading it gives the obstacle.
 		if _, err := os.Stat(r.Sessions); !errors.Is(err, fs.ErrNotExist) {
 			add(r.Sessions)
 		}
@@ -192,6 +200,7 @@ func (g *collector) listFolders(ctx context.Context) error {
 	if err := g.crumbs(ctx, add); err != nil {
 		return err
 	}
+	// A session in the trash may come back, and wants its pictures.
 	if g.store.opt.State != "" {
 		add(filepath.Join(g.store.opt.State, trashDir))
 	}
@@ -232,7 +241,8 @@ func (g *collector) crumbs(ctx context.Context, add func(string)) error {
 	return nil
 }
 
-// scan looks for references in the files of a folder that are new since the last time, and says how many those were.
+// scan looks for references in the files of a folder that are new since the last time, and says how many those were. Every
+// file counts, whatever its name: backups, torn ends and exports name blobs as sessions do.
 func (g *collector) scan(ctx context.Context, folder string) (fresh int, err error) {
 	b, err := g.store.opt.OpenDir(folder)
 	if err != nil {
@@ -267,7 +277,8 @@ func (g *collector) scan(ctx context.Context, folder string) (fresh int, err err
 	return fresh, nil
 }
 
-// references marks the blobs that a file names. A hash counts in whatever spelling: as a reference, or as a path.
+// references marks the blobs that a file names. A hash counts in whatever spelling: as a reference, or as a path. The bytes
+// are searched, not decoded: a reference in a damaged record keeps its blob as well.
 func (g *collector) references(ctx context.Context, b backend.Backend, at backend.Log) error {
 	o, ok := b.(backend.Opener)
 	if !ok {
@@ -286,6 +297,7 @@ func (g *collector) references(ctx context.Context, b backend.Backend, at backen
 	for offset := int64(0); offset < at.Size; {
 		want := min(int64(chunk), at.Size-offset)
 		n, err := r.ReadAt(g.rest[kept:kept+int(want)], offset)
+		// Shorter than it was: somebody is at work on it, and the next pass looks again.
 		if int64(n) < want {
 			if err == nil || errors.Is(err, io.EOF) {
 				err = backend.ErrChanged
@@ -315,7 +327,8 @@ func (g *collector) sort() {
 	slices.SortFunc(g.report.Unused, func(a, b GCBlob) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// sweep counts, or removes, files half-made.
+// sweep counts, or removes, files half-made. Only files in the making that are older than an hour: a younger one may be
+// somebody's.
 func (g *collector) sweep(ctx context.Context, remove bool) error {
 	if g.store.opt.WriteDir == nil {
 		return nil
@@ -349,12 +362,14 @@ func (g *collector) sweep(ctx context.Context, remove bool) error {
 
 // apply removes what was found.
 func (g *collector) apply(ctx context.Context) error {
+	// What is reported is what went.
 	kept := g.report.Unused[:0]
 	for _, b := range g.report.Unused {
 		lister, ok := g.store.opt.WriteBlobs(b.folder).(blob.Lister)
 		if !ok {
 			continue
 		}
+		// It looks at the time once more: a blob that was put again meanwhile has a new one, and stays.
 		removed, err := lister.Remove(ctx, b.item, g.before)
 		if err != nil {
 			return err

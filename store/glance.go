@@ -25,7 +25,8 @@ type glance struct {
 func (g *glance) reset(r backend.Reader) { *g = glance{r: r} }
 
 // may says whether an entry in a record may match. It asks only for what must occur: what an entry's neighbours know of it (the
-// id of its parent, say) is not known here, so that there may be more texts than there are in truth.
+// id of its parent, say) is not known here, so that there may be more texts than there are in truth. That the session
+// around is not read for records that do not match is what makes rare words cheap in long sessions.
 func (g *glance) may(l *lookup, data []byte, at int64) bool {
 	if !g.begun {
 		g.begun = true
@@ -34,6 +35,7 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 	if g.dec == nil || len(data) > huge {
 		return true // of what is so large there are not to be two copies of the texts
 	}
+	// Title slot and header are one: their text is what the session is called.
 	if at < g.header {
 		l.texts = l.texts[:0]
 		headerTexts(g.builder.Header(), l.take)
@@ -43,6 +45,7 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 	g.dec.Decode(dialect.Record{Data: data, Offset: at})
 	for i := first; i < g.builder.Len(); i++ {
 		e := g.builder.At(i)
+		// A dialect may give an entry that stands elsewhere; of that nothing can be said here.
 		start := e.Span.Offset - at
 		if start < 0 || start+e.Span.Length > int64(len(data)) {
 			return true
@@ -51,6 +54,7 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 			continue
 		}
 		l.texts = l.texts[:0]
+		// names{}: with no names known there are more texts, never fewer. See texts.go.
 		_, err := textsWithout(l.row.Dialect.Codec(), e, data[start:start+e.Span.Length], names{}, l.take)
 		if err == nil && l.q.Occurs(l.texts) {
 			return true
@@ -80,6 +84,7 @@ func (g *glance) begin(l *lookup) {
 		dec.Decode(dialect.Record{Data: bytes.TrimSuffix(head[at:at+n], []byte{'\r'}), Offset: int64(at)})
 		at += n + 1
 		switch h := g.builder.Header(); {
+		// Entries without a header: what they mean depends on more than themselves.
 		case h.Raw == nil && g.builder.Len() > 0:
 			return
 		case h.Raw != nil:

@@ -4,7 +4,8 @@ import "github.com/treeline-dev/treeline/blob"
 
 const hashLen = 2 * len(blob.Ref{})
 
-// markHashes marks the hashes that stand in a text, of those that are asked for.
+// markHashes marks the hashes that stand in a text, of those that are asked for. A row of more than 64 digits has a hash at
+// each place: which of them is meant is not known, and all are kept. Digits are lower case, as blob.Ref spells them.
 func markHashes(text []byte, used map[blob.Ref]bool) {
 	for end := hashLen; end <= len(text); {
 		// Looking at the last byte first passes text that is none in strides.

@@ -20,7 +20,8 @@ type line struct {
 
 func (l line) end() int64 { return l.offset + int64(len(l.data)) }
 
-// ended gives the line with what stood before its newline.
+// ended gives the line with what stood before its newline. The backend adds the newline; a carriage return before it is
+// part of the record to it.
 func (l line) ended(data []byte) []byte {
 	if l.cr {
 		return append(data[:len(data):len(data)], '\r')
@@ -31,7 +32,8 @@ func (l line) ended(data []byte) []byte {
 // edits say what becomes of a log. What they do not touch stays byte for byte, also lines that nobody understands.
 type edits struct {
 	header dialect.HeaderEdit
-	// entry gives the new record of an entry; nil keeps it, an empty one takes it out.
+	// entry gives the new record of an entry; nil keeps it, an empty one takes it out. It may be called again, when others
+	// wrote meanwhile.
 	entry func(e session.Entry) ([]byte, error)
 }
 
@@ -46,6 +48,7 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 		}
 		return list, nil
 	}
+	// Such as a backup of a log, which the backend gives as one record.
 	if !backend.IsText(s.log.Name) {
 		for r, err := range records(ctx, s.source.b, s.log) {
 			if err != nil {
@@ -69,7 +72,9 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 // bom may stand before the first record.
 var bom = []byte("\xef\xbb\xbf")
 
-// edited gives the lines of the log after edits.
+// edited gives the lines of the log after edits. Entries are found in their lines by their spans, which are in the order of
+// the file. A header that shares its line with entries, and entries that share one, get lines of their own once something
+// on the line changes.
 func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 	old, err := s.lines(ctx)
 	if err != nil {
@@ -98,6 +103,8 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if slot != nil {
 				record = bytes.TrimPrefix(slot.data, bom)
 			}
+			// The first message stands for the header; whether it changes is asked of the entry, and what the header says
+			// is put into what it became.
 			if h.InEntry {
 				first++
 				if r, ok := changed[first-1]; ok {
@@ -114,6 +121,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if newSlot != nil {
 				out = append(out, slot.ended(append(slot.data[:len(slot.data)-len(record):len(slot.data)-len(record)], newSlot...)))
 			}
+			// A copy begins with its header: neither slot nor byte order mark are taken along.
 			if start := h.Span.Offset - l.offset; !ed.header.DropSlot {
 				header = append(l.data[:start:start], header...) // a byte order mark, or spaces
 			}
@@ -122,6 +130,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if len(bytes.TrimSpace(rest.data)) > 0 {
 				out = append(out, s.pieces(rest, first, next, changed)...)
 			}
+		// The slot of oh-my-pi 18, a record of fixed length that the program overwrites in place.
 		case slot == nil && h.Line > 1 && next == 0 && isSlot(l.data):
 			slot = &l // it is written with the header
 		default:
@@ -137,7 +146,8 @@ func isSlot(data []byte) bool {
 	return rawjson.IsObject(data) && rawjson.Str(data, "type") == "title"
 }
 
-// changed asks for the new record of each entry.
+// changed asks for the new record of each entry. It is done before any line is put together: an edit that fails changes
+// nothing.
 func (s *Session) changed(edit func(session.Entry) ([]byte, error)) (map[int][]byte, error) {
 	if edit == nil {
 		return nil, nil
@@ -176,6 +186,7 @@ func (s *Session) pieces(l line, first, next int, changed map[int][]byte) [][]by
 	for i := first; i < next; i++ {
 		span := s.tree.At(i).Span
 		start, end := span.Offset-l.offset, span.End()-l.offset
+		// What is no record (spaces, half a record) is not thrown away.
 		keep(l.data[at:start])
 		r, ok := changed[i]
 		if !ok {

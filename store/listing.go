@@ -33,6 +33,7 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 	if d == nil {
 		d = s.opt.Dialects[0]
 	}
+	// own is the folder that the agent itself would look in for that directory.
 	own := ""
 	if opt.CWD != "" {
 		opt.CWD = s.absolute(opt.CWD)
@@ -94,6 +95,7 @@ func (s *Store) listingsIn(ctx context.Context, d dialect.Dialect, dir string, d
 	rows := make([]*listed, len(logs))
 	var wg sync.WaitGroup
 	next := make(chan int)
+	// More than there are processors: a part of the work is waiting for files.
 	for range min(2*runtime.GOMAXPROCS(0), len(logs)) {
 		wg.Go(func() {
 			for i := range next {
@@ -134,7 +136,8 @@ func (s *Store) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep 
 	return b, logs, nil
 }
 
-// listing gives the row of one log, nil where it has none.
+// listing gives the row of one log, nil where it has none. What cannot be opened is left out, as the programs do; 'treeline
+// ls' shows it with its error.
 func (s *Store) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
 	path := filepath.Join(dir, filepath.FromSlash(log.Name))
 	sess, err := s.OpenLog(ctx, b, log.Name, path, OpenOptions{})
@@ -142,6 +145,7 @@ func (s *Store) listing(ctx context.Context, b backend.Backend, log backend.Log,
 		return nil
 	}
 	defer sess.Close()
+	// A log of another agent in this folder is none that the program would show.
 	if sess.tree.Header().Raw == nil || sess.dialect.Family() != d.Family() {
 		return nil
 	}
@@ -158,6 +162,7 @@ func (s *Store) listing(ctx context.Context, b backend.Backend, log backend.Log,
 // plainListing is the row of a session whose agent has no list of its own.
 func plainListing(sess *Session, path string, changed time.Time) *dialect.Listing {
 	h := sess.tree.Header()
+	// Without a name it is listed all the same.
 	name, _ := sess.Name()
 	const iso = "2006-01-02T15:04:05.000Z"
 	row := struct {
@@ -214,6 +219,7 @@ func (s *Store) Recent(ctx context.Context, d dialect.Dialect, dir string, limit
 	return list, ctx.Err()
 }
 
+// recentName gives what one log is called among the recent ones; ok is false for what is no session of that family.
 func (s *Store) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *peekBuffer) (RecentSession, bool) {
 	r := RecentSession{Path: path, Changed: log.Time}
 	if l, ok := d.(dialect.Lister); ok {

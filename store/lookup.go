@@ -43,11 +43,13 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 	if l.b, err = l.f.backend(dir); err != nil {
 		return nil, err
 	}
+	// Runs are looked into in their own way: their records are no entries of a tree.
 	if t.run != nil {
 		return l.run(ctx, t)
 	}
 	o, random := l.b.(backend.Opener)
 	_, state := l.b.(*companionLogs)
+	// Offsets of records are then none in a file.
 	if !random || state || !backend.IsText(t.row.Log.Name) {
 		return l.whole(ctx)
 	}
@@ -64,11 +66,13 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 	if spans == nil {
 		return l.stream(ctx, r)
 	}
+	// From the end, where the newest entries are: of a long session with many hits only the last pieces are read.
 	for i := len(spans) - 1; i >= 0 && len(l.hits) <= limit; i-- {
 		before := len(l.hits)
 		if err := l.span(ctx, r, spans[i]); err != nil {
 			return l.again(ctx, err)
 		}
+		// Within a piece records come in the order of the log.
 		slices.Reverse(l.hits[before:])
 	}
 	return l.hits, nil
@@ -82,6 +86,7 @@ func (l *lookup) span(ctx context.Context, r backend.Reader, s textSpan) error {
 		defer l.f.huge.Unlock()
 		defer func() {
 			l.buf, l.texts = nil, nil
+			// Otherwise the heap would grow to twice as much before it is collected.
 			runtime.GC()
 		}()
 	}
@@ -99,7 +104,8 @@ func (l *lookup) release() {
 	}
 }
 
-// again looks at everything after the log turned out to be another one than it was.
+// again looks at everything after the log turned out to be another one than it was. Signatures and offsets were those of
+// another log; hits that were found are thrown away with them.
 func (l *lookup) again(ctx context.Context, err error) ([]SearchHit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
@@ -112,6 +118,7 @@ func (l *lookup) again(ctx context.Context, err error) ([]SearchHit, error) {
 func (l *lookup) read(r backend.Reader, from, to int64) ([]byte, error) {
 	l.buf = slices.Grow(l.buf[:0], int(to-from))[:to-from]
 	n, err := r.ReadAt(l.buf, from)
+	// A log that became shorter since gives what is left: record compares generations before anything counts.
 	if n == len(l.buf) || errors.Is(err, io.EOF) {
 		return l.buf[:n], nil
 	}
@@ -128,6 +135,7 @@ func (l *lookup) stream(ctx context.Context, r backend.Reader) ([]SearchHit, err
 			return l.again(ctx, err)
 		}
 		if from+int64(len(data)) < size {
+			// Only whole records are looked at; the rest is read again with the next piece.
 			end := bytes.LastIndexByte(data, '\n') + 1
 			if end == 0 && len(data) > 0 { // a record that is longer than that
 				n *= 2
@@ -161,16 +169,19 @@ func (l *lookup) scan(ctx context.Context, data []byte, base int64, odd bool) (e
 
 // record decodes the entries in a record that may match.
 func (l *lookup) record(ctx context.Context, data []byte, at int64) error {
+	// Labels are said by other records: with them the whole session must be read in any case.
 	if l.sess == nil && !l.f.opt.Labelled && !l.glance.may(l, data, at) {
 		return nil
 	}
 	if err := l.open(ctx); err != nil {
 		return err
 	}
+	// The session was opened later than the log was listed: offsets must be of the same bytes.
 	if l.sess.log.Generation != l.row.Log.Generation {
 		return backend.ErrChanged
 	}
 	t := l.sess.tree
+	// A record before the end of the header is the header, or its slot.
 	if h := t.Header(); at < h.Span.End() {
 		l.header(h)
 	}
@@ -231,6 +242,7 @@ func (l *lookup) header(h session.Header) {
 	if !ok || l.f.opt.Labelled || len(l.hits) > 0 && l.hits[len(l.hits)-1].Entry == "" {
 		return // the slot before a header is a record, too: it was looked at
 	}
+	// A title belongs to no entry: it is on every path.
 	hit := SearchHit{Type: "title", OnPath: true, Time: h.Timestamp}
 	l.add(hit, m)
 }
@@ -271,6 +283,7 @@ func (l *lookup) add(hit SearchHit, m index.Match) {
 	case hit.Run != nil:
 		hit.at = hit.Run.Log.Time
 	default:
+		// An entry without a time is as new as its session.
 		hit.at = l.row.When()
 	}
 	if !l.f.opt.passes(hit.at) {

@@ -69,6 +69,7 @@ type lossKey struct {
 	became     Became
 }
 
+// note counts one more of a loss, and gives its line, which is valid until the next call.
 func (l *ledger) note(path, kind string, became Became) *Loss {
 	key := lossKey{path, kind, became}
 	i, ok := l.at[key]
@@ -84,6 +85,7 @@ func (l *ledger) note(path, kind string, became Became) *Loss {
 	return &l.losses[i]
 }
 
+// entry notes a loss of an entry.
 func (l *ledger) entry(path string, e session.Entry, became Became) {
 	loss := l.note(path, e.Kind.String(), became)
 	loss.Entries = append(loss.Entries, e.ID)
@@ -105,6 +107,7 @@ func differences(before, after [][]byte) [][]string {
 	paths := make([][]string, len(before))
 	extra := len(after) - len(before)
 	for i, r := range before {
+		// More records than before: those that were added stand in front.
 		k := i + max(extra, 0)
 		if k >= len(after) {
 			paths[i] = []string{""}
@@ -131,6 +134,7 @@ func (s *Session) looseLines(ctx context.Context) (loose []int, slot []byte, err
 	h := s.tree.Header()
 	next, slotLine := 0, 0
 	for i, l := range lines {
+		// Header and entries are blanked out: what is then left is neither.
 		rest := bytes.Clone(l.data)
 		blank := func(span session.Span) {
 			if span.Offset < l.offset || span.End() > l.end() {
@@ -146,6 +150,7 @@ func (s *Session) looseLines(ctx context.Context) (loose []int, slot []byte, err
 		for ; next < s.tree.Len() && s.tree.At(next).Span.End() <= l.end(); next++ {
 			blank(s.tree.At(next).Span)
 		}
+		// NUL bytes, which a crash leaves at the end of a file, and a byte order mark say nothing that could be lost.
 		rest = bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(rest, bom), "\x00"))
 		switch {
 		case len(rest) == 0:

@@ -10,7 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// mendTree finds what is wrong with ids and parents, and says which entries get others.
+// mendTree finds what is wrong with ids and parents, and says which entries get others. Ids first: parents name entries by
+// the ids that they will have. Circles last: they are looked for among the parents as they will be.
 func (p *planner) mendTree() error {
 	for _, problem := range p.t.Problems() {
 		if problem.Kind == session.ProblemNoID {
@@ -32,6 +33,7 @@ func (p *planner) mendIDs() error {
 	for e := range p.t.Entries() {
 		if p.noID[e.Span.Offset] {
 			r := p.about(e, session.ProblemNoID, "an entry without an id")
+			// The id that reading derives for it: what names the entry by it already, such as a label, goes on to mean it.
 			if r.Action, r.Change = "it gets the id "+string(e.ID), canName; canName {
 				p.ids[e.Index] = e.ID
 			} else {
@@ -39,6 +41,7 @@ func (p *planner) mendIDs() error {
 			}
 			p.add(r)
 		}
+		// Linear formats give an entry whose id stands again another one when it is read; that is no damage.
 		if e.NativeID == e.ID {
 			p.byID[e.ID] = append(p.byID[e.ID], e.Index)
 		}
@@ -54,6 +57,7 @@ func (p *planner) mendIDs() error {
 		if err != nil {
 			return err
 		}
+		// The programs take the last one, but who wrote the mention may have meant the earlier.
 		if n > 0 || !canName {
 			r.Action = fmt.Sprintf("both are left as they are: the id is named elsewhere (%d), and either may be meant", n)
 		} else {
@@ -92,7 +96,8 @@ func (p *planner) mentions(id session.EntryID, same []int) (int, error) {
 	return n, nil
 }
 
-// parent gives the index of an entry's parent as it will be; -1 where there is none.
+// parent gives the index of an entry's parent as it will be; -1 where there is none. Ids that the repair makes are looked
+// up first: the tree does not know them yet.
 func (p *planner) parent(i int) int {
 	id, changed := p.parents[i]
 	if !changed {
@@ -128,6 +133,7 @@ func (p *planner) mendOrphans() {
 		case e.Index == 0:
 			r.Action, r.Change = "there is no entry before it: it becomes a root", true
 			p.parents[e.Index] = ""
+		// It would close a circle.
 		case p.leadsTo(e.Index-1, e.Index):
 			r.Action = "it is left as a root: the entry before it hangs on it"
 		case p.nameOf(e.Index-1) == "":
@@ -155,6 +161,7 @@ func (p *planner) nameOf(i int) session.EntryID {
 
 // leadsTo says whether the parents of an entry lead to another.
 func (p *planner) leadsTo(from, to int) bool {
+	// No way is longer than there are entries, unless it runs in a circle.
 	for i, steps := from, 0; i >= 0 && steps <= p.t.Len(); i, steps = p.parent(i), steps+1 {
 		if i == to {
 			return true
@@ -180,6 +187,7 @@ func (p *planner) mendCycles() {
 			p.cut(trail[slices.Index(trail, k):], canEdit)
 		}
 		for _, k := range trail {
+			// Whatever leads here later has been looked at.
 			state[k] = done
 		}
 	}

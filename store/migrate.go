@@ -12,7 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// migrate rewrites a log of an old version as today's, and keeps the original.
+// migrate rewrites a log of an old version as today's, and keeps the original. A reader never does: it is called when the
+// session is opened for writing. The copy is on disk before the log is replaced.
 func (s *Session) migrate(ctx context.Context) error {
 	h := s.tree.Header()
 	if !s.needsMigration(h) {
@@ -26,6 +27,7 @@ func (s *Session) migrate(ctx context.Context) error {
 
 // needsMigration says whether a log with that header is of an old version.
 func (s *Session) needsMigration(h session.Header) bool {
+	// An edit of nothing gives the header as it would be written today.
 	header, _, err := s.w.d.EditHeader(h, nil, dialect.HeaderEdit{})
 	return err == nil && !bytes.Equal(header, h.Raw)
 }
@@ -61,6 +63,7 @@ func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix str
 		if !errors.Is(err, backend.ErrExist) {
 			return err
 		}
+		// A crash after the copy and before the rewrite leaves one with the same bytes: it will do.
 		if old, statErr := b.Stat(ctx, name); statErr == nil && old.Size == at.Size {
 			for r, readErr := range b.Read(ctx, old, 0) {
 				if readErr == nil && bytes.Equal(r.Data, all) {

@@ -28,9 +28,11 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
+	// Each round writes the copy anew; the last one has all that others wrote.
 	for range patience {
 		next, err := s.moveTo(ctx, dir, edit)
 		if err == nil {
+			// It is at home in its new folder, and what it turns into goes there as well.
 			s.dir = ""
 			return s.become(next)
 		}
@@ -57,8 +59,10 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 	if err != nil {
 		return nil, err
 	}
+	// Name and id stay, so that whoever names it by its id finds it.
 	next := s.store.waitingSession(b, filepath.Base(path), path, w.d, s.tree.Header(), records, w.opt)
 	next.stay(s.tree.LeafID())
+	// There is nothing to be removed: what waits goes on waiting, for another place.
 	if !w.created {
 		return next, nil
 	}
@@ -69,6 +73,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 		err = syncLog(ctx, b, next.log)
 	}
 	if err == nil {
+		// Somebody wrote to the old one meanwhile: the copy goes again, and the caller makes another.
 		if err = w.b.Remove(ctx, s.log); err != nil {
 			err = first(b.Remove(context.WithoutCancel(ctx), next.log), err)
 		}
@@ -113,6 +118,7 @@ func (s *Session) Delete(ctx context.Context) error {
 		if !errors.Is(err, backend.ErrConflict) || try == patience {
 			return named(s.path, err)
 		}
+		// Perhaps only the time or the place of the file changed.
 		fresh, err := s.catchUp(ctx)
 		if err != nil {
 			return named(s.path, err)
@@ -122,6 +128,7 @@ func (s *Session) Delete(ctx context.Context) error {
 			return s.refused(fresh)
 		}
 	}
+	// Before anything else can fail: the log is gone, and the session with it.
 	s.closed = true
 	err = s.release()
 	if w.created {
@@ -140,6 +147,7 @@ func (s *Store) dropFolder(d dialect.Dialect, path string) {
 	}
 	dir := filepath.Dir(abs)
 	for _, r := range d.Layout().Roots(s.opt.Env) {
+		// Never the agent's folder of sessions itself, nor one that somebody chose.
 		if dir != filepath.Clean(r.Sessions) && within(r.Sessions, dir) {
 			_ = os.Remove(dir) // it fails where anything is left, and then the folder stays
 		}
@@ -161,6 +169,7 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 	if from == to || to == "" {
 		return nil
 	}
+	// Before the blobs: a collection that runs at this moment must look there.
 	if err := s.store.noteFolder(ctx, filepath.Join(dir, "x.jsonl")); err != nil {
 		return err
 	}
@@ -179,7 +188,8 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 	return nil
 }
 
-// blobRefs finds the references in a record, wherever they stand.
+// blobRefs finds the references in a record, wherever they stand. The bytes are searched, as a collection does: what may be
+// a reference is carried along.
 func blobRefs(record []byte) func(yield func(blob.Ref) bool) {
 	return func(yield func(blob.Ref) bool) {
 		const length = len(blob.Prefix) + 64

@@ -44,6 +44,7 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 	return sess, nil
 }
 
+// openWrite is OpenWrite once. With Create an empty file counts as none: it has nothing to lose.
 func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path string, opt CreateOptions) (*Session, error) {
 	at, err := b.Stat(ctx, name)
 	switch {
@@ -60,6 +61,7 @@ func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path str
 		err = errors.Join(named(path, fmt.Errorf("%w: it is empty", ErrNotSession)), sess.source.Close())
 	}
 	if errors.Is(err, ErrNotSession) && opt.Write.ReplaceUnreadable {
+		// Nothing is replaced before its copy is on disk.
 		if err := setAside(ctx, b, at, "unreadable-"+stamp(opt.Write.Clock())); err != nil {
 			return nil, named(path, err)
 		}
@@ -74,7 +76,8 @@ func (s *Store) openWrite(ctx context.Context, b backend.Backend, name, path str
 	return sess, nil
 }
 
-// startWriting makes a session that was opened for reading writable.
+// startWriting makes a session that was opened for reading writable. A version that is newer than ours is refused here,
+// before anything is written.
 func (s *Session) startWriting(ctx context.Context, b backend.Backend, name string, l loaded, opt WriteOptions) error {
 	d, err := s.store.writer(s.dialect)
 	if err != nil {
@@ -94,6 +97,7 @@ func (s *Session) startWriting(ctx context.Context, b backend.Backend, name stri
 	if err := s.migrate(ctx); err != nil {
 		return named(s.path, err)
 	}
+	// Only now: after an error the backend is still the caller's to close.
 	s.closers = []io.Closer{b}
 	s.tellProblems(nil)
 	s.breadcrumb(ctx)
@@ -109,6 +113,7 @@ func (s *Session) take(l loaded) {
 	w := s.w
 	s.tree = l.tree
 	w.builder, w.dec, w.lines, w.loose = l.builder, l.dec, l.lines, l.loose
+	// The decoder goes on where it stopped: in linear formats what comes next depends on it.
 	w.adder, _ = l.dec.(dialect.Adder)
 	s.readEnds()
 	if !w.busy {
@@ -116,7 +121,8 @@ func (s *Session) take(l loaded) {
 	}
 }
 
-// reload reads the log anew. The leaf is the log's own. Trees and contexts from before go on to read the old one.
+// reload reads the log anew. The leaf is the log's own. Trees and contexts from before go on to read the old one. Nothing
+// of the session changes where that fails.
 func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	src := &logSource{b: s.w.b, at: at}
 	l, err := load(ctx, s.w.b, at, s.dialect, s.path, src, s.tree.Header())
@@ -126,13 +132,15 @@ func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	if err != nil {
 		return errors.Join(err, src.Close())
 	}
+	// Not closed: whoever has a tree of before reads on.
 	s.source.retire()
 	s.log, s.source = at, src
 	s.take(l)
 	return nil
 }
 
-// same says why a log that took the place of ours cannot be gone on with.
+// same says why a log that took the place of ours cannot be gone on with. The id decides: a log of another session under
+// the same name is never written to.
 func (s *Session) same(h session.Header) error {
 	old := s.tree.Header()
 	switch {
@@ -142,6 +150,7 @@ func (s *Session) same(h session.Header) error {
 		return fmt.Errorf("%w: session %s is in its place", backend.ErrConflict, h.ID)
 	case h.Newer:
 		return newer(h)
+	// An older program wrote it anew: records of today in it would mix the two forms.
 	case s.needsMigration(h) && !s.needsMigration(old):
 		return fmt.Errorf("%w: it is of version %d now; open it again", backend.ErrConflict, h.Version)
 	}
@@ -172,6 +181,7 @@ func (s *Store) beginAt(ctx context.Context, b backend.Backend, at *backend.Log,
 		if err != nil {
 			return nil, err
 		}
+		// Compared with what we saw: a file that got content meanwhile is not replaced.
 		if _, err := b.Replace(ctx, *at, some(header)...); err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, named(path, err)
 		}
@@ -204,6 +214,7 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 	}
 	opt.Dialect = d
 	if opt.Dir == "" {
+		// Not where a folder was named: the terminal's last session may lie elsewhere.
 		if sess := s.followBreadcrumb(ctx, d, opt); sess != nil {
 			return sess, nil
 		}
@@ -229,6 +240,7 @@ func (s *Store) recent(ctx context.Context, d dialect.Dialect, dir, cwd string) 
 			sources = append(sources, Source{Dialect: d, Root: r})
 		}
 	}
+	// Only its depth counts: how many folders the agent puts its sessions into.
 	usual := filepath.ToSlash(d.Layout().File(time.Time{}, "x"))
 	if dir == "" {
 		usual = path.Join(filepath.ToSlash(d.Layout().Dir(s.opt.Env, cwd)), usual)

@@ -19,7 +19,9 @@ import (
 type origin struct {
 	// Dialect is that of the records in it.
 	Dialect string `json:"dialect"`
-	Hash    string `json:"hash"`
+	// Hash is over the origin and the records that it stands for: who edits one of them by hand, or with the agent, gets
+	// what he wrote converted and not what was there before.
+	Hash string `json:"hash"`
 	// Session, Header and Slot are of the session as a whole.
 	Session session.ID `json:"session,omitempty"`
 	Header  *carried   `json:"header,omitempty"`
@@ -40,6 +42,7 @@ type carried struct {
 	Base64 string `json:"base64,omitempty"` // where it is not UTF-8
 }
 
+// carry takes a record as it is, damaged bytes included.
 func carry(record []byte, at int) carried {
 	if utf8.Valid(record) {
 		return carried{At: at, Record: string(record)}
@@ -71,7 +74,8 @@ func (o origin) json() []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// sum is the hash of the origin and the records that it goes with.
+// sum is the hash of the origin and the records that it goes with. Lengths stand before the parts, so that no two rows of
+// records give the same.
 func (o origin) sum(bare [][]byte) string {
 	o.Hash = ""
 	h := sha256.New()
@@ -87,6 +91,8 @@ func (o origin) sealed(d dialect.Composer, records [][]byte) [][]byte {
 	o.Size = len(records)
 	bare := make([][]byte, len(records))
 	for i, r := range records {
+		// Set and taken out again: what the hash is made of is then what reading finds, whatever setting a member does to
+		// the spelling.
 		_, bare[i] = d.Origin(d.SetOrigin(r, []byte("{}")))
 	}
 	o.Hash = o.sum(bare)
@@ -101,6 +107,7 @@ func parseOrigin(value []byte, want string) (o origin, ok bool) {
 		return origin{}, false
 	}
 	for i := range o.Records {
+		// One that cannot be restored makes the others worthless: they may refer to it.
 		if o.Records[i].bytes() == nil {
 			return origin{}, false
 		}
@@ -127,7 +134,8 @@ type foundOrigin struct {
 }
 
 // origins finds what the entries of a tree carry along of a session of the dialect want. The result has, for each entry
-// that belongs to an origin, which one.
+// that belongs to an origin, which one. Whatever is wrong with an origin, it counts as none: the entry is then converted
+// like any other.
 func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOrigin, error) {
 	found := map[int]*foundOrigin{}
 	var bare [][]byte
@@ -138,6 +146,7 @@ func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOr
 		}
 		value, plain := d.Origin(raw)
 		bare = append(bare, plain)
+		// The records in a row that end here: an entry that was put between them changes the hash.
 		goesWith := func(o origin) [][]byte { return bare[len(bare)-o.Size:] }
 		if e.Kind == session.KindCustom {
 			body, err := e.Body()

@@ -16,8 +16,10 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// peekAll reads the ends of all logs, several at a time: the work is mostly waiting.
+// peekAll reads the ends of all logs, several at a time: the work is mostly waiting. After a cancellation rows are left as
+// they are; the caller asks ctx.
 func (s *Store) peekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
+	// Rows that one takes at a time: few enough that all finish together.
 	const batch = 32
 	var wg sync.WaitGroup
 	places := s.places()
@@ -56,7 +58,8 @@ const (
 	tailMost = 1 << 20 // and before what was last said there may stand much that was not
 )
 
-// peek fills in a row.
+// peek fills in a row. It reads more, sixteen times as much each time, where the dialect says that it saw too little, up to
+// a megabyte at each end.
 func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions, buf *peekBuffer) {
 	head, tail, err := buf.begin(ctx, b, row)
 	length := row.Log.Size
@@ -73,6 +76,7 @@ func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListO
 		row.Dialect = opt.Dialect
 		if row.Dialect == nil {
 			dir := row.Path[:strings.LastIndexByte(row.Path, filepath.Separator)] // it is clean: List made it
+			// Which agent's folder it is takes a walk through all places.
 			if dir != buf.dir || buf.place == nil {
 				buf.dir, buf.place = dir, s.dialectIn(buf.places, row.Path)
 			}
@@ -81,6 +85,7 @@ func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListO
 		row.Summary = row.Dialect.Peek(head, tail, whole)
 		switch {
 		case whole || row.OK && !row.TailShort:
+		// The header is known; what was last said stands farther from the end.
 		case row.OK && end < tailMost:
 			if end *= 16; size+end >= length {
 				size = length
@@ -119,6 +124,7 @@ func (buf *peekBuffer) begin(ctx context.Context, b backend.Backend, row *Row) (
 		}
 		return buf.read(ctx, b, row.Log, size, tailSize)
 	}
+	// For both ends: a log that fits is read in one go.
 	if cap(buf.head) < headSize+tailSize {
 		buf.head = make([]byte, headSize+tailSize)
 	}
@@ -136,6 +142,7 @@ func (buf *peekBuffer) read(ctx context.Context, b backend.Backend, at backend.L
 	}
 	head, tail = buf.head[:min(size, at.Size)], buf.tail[:min(end, max(at.Size-size, 0))]
 	switch o := b.(type) {
+	// Both ends with one look at the file.
 	case ender:
 		_, _, err = o.Ends(ctx, at, head, tail)
 	case backend.Opener:
@@ -156,7 +163,8 @@ func (buf *peekBuffer) read(ctx context.Context, b backend.Backend, at backend.L
 	return head, tail, err
 }
 
-// leading gives the records that begin a log, as far as they are whole.
+// leading gives the records that begin a log, as far as they are whole. Blank lines do not count. Eight are enough for
+// every dialect to say whether it is its own.
 func (buf *peekBuffer) leading(head []byte, whole bool) []dialect.Record {
 	buf.first = buf.first[:0]
 	offset := 0

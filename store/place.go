@@ -22,9 +22,11 @@ func seeded(d dialect.Dialect, path string, src session.Source, known session.He
 	if !ok {
 		return b
 	}
+	// What a session is called does not change when its log is read anew.
 	h := session.Header{ID: known.ID, CWD: known.CWD, Parent: known.Parent, Timestamp: known.Timestamp}
 	if path != "" {
 		var created session.Time
+		// The file's name is the id there (Wave), whatever was known.
 		h.ID, created = p.Named(filepath.ToSlash(path))
 		if created.Text != "" {
 			h.Timestamp = created
@@ -40,7 +42,8 @@ func born(n dialect.NewSession) session.Header {
 }
 
 // findCWD gives a session whose log does not name its working directory that of its folder, if it is certain: the one that
-// all other logs in it name, or the only one on this machine whose sessions would lie there.
+// all other logs in it name, or the only one on this machine whose sessions would lie there. Nothing is guessed: hyphens in
+// a folder's name may be hyphens or slashes. Where logs disagree it stays unknown.
 func (s *Store) findCWD(ctx context.Context, l loaded, b backend.Backend, name, path string, d dialect.Dialect) {
 	h := l.builder.Header()
 	p, ok := placer(d)
@@ -62,6 +65,7 @@ func (s *Store) findCWD(ctx context.Context, l loaded, b backend.Backend, name, 
 }
 
 // encodes says whether sessions of a working directory would lie in a folder, also when another one was there first.
+// another stands for a directory that took the plain name: the rule for collisions then gives a second one.
 func (s *Store) encodes(p dialect.Placer, d dialect.Dialect, cwd, folder string) bool {
 	another := func(string) []string { return []string{cwd + "/another"} }
 	return d.Layout().Dir(s.opt.Env, cwd) == folder || p.DirBeside(s.opt.Env, cwd, another) == folder
@@ -79,6 +83,7 @@ func (s *Store) cwdsIn(ctx context.Context, b backend.Backend, name string, d di
 		if err != nil || strings.Contains(log.Name[len(prefix):], "/") || path.Ext(log.Name) != path.Ext(name) {
 			continue
 		}
+		// The working directory stands at the beginning, if anywhere.
 		head, _, err := buf.read(ctx, b, log, headSize, 0)
 		if err != nil {
 			continue
@@ -102,6 +107,7 @@ func (s *Store) dirFor(d dialect.Dialect, root dialect.Root, cwd string) string 
 	if !ok {
 		return filepath.Join(root.Sessions, filepath.FromSlash(layout.Dir(s.opt.Env, cwd)))
 	}
+	// Asked only by layouts that avoid a folder which sessions of another directory have taken.
 	owners := func(dir string) []string {
 		b, err := s.opt.OpenDir(filepath.Join(root.Sessions, filepath.FromSlash(dir)))
 		if err != nil {
@@ -117,10 +123,12 @@ func (s *Store) dirFor(d dialect.Dialect, root dialect.Root, cwd string) string 
 // listNames fills in rows of sessions that are listed by their names alone. Only where the name of a folder may mean
 // several directories, its logs are asked: mostly one.
 func (s *Store) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, d dialect.Dialect, rows []Row) {
+	// By folder: most have many sessions.
 	known := map[string]string{}
 	for i := range rows {
 		r := &rows[i]
 		r.Dialect = d
+		// -1: they were not counted. No log is opened for a list by names.
 		r.Summary = dialect.Summary{OK: true, Messages: -1}
 		r.ID, r.Created = p.Named(r.Log.Name)
 		folder := path.Dir(r.Log.Name)
@@ -139,7 +147,8 @@ func (s *Store) listNames(ctx context.Context, b backend.Backend, p dialect.Plac
 	}
 }
 
-// placeRows fills in what the names of logs say, and working directories that all other logs of the folder agree on.
+// placeRows fills in what the names of logs say, and working directories that all other logs of the folder agree on. It
+// needs all rows of a folder at once, so it comes after the peeking.
 func (s *Store) placeRows(rows []Row) {
 	type folder struct{ path, dialect string }
 	named := map[folder]string{} // "" where logs differ
@@ -160,6 +169,7 @@ func (s *Store) placeRows(rows []Row) {
 		case !ok:
 			named[at] = r.CWD
 		case cwd != r.CWD:
+			// From then on the folder says nothing.
 			named[at] = ""
 		}
 	}

@@ -24,10 +24,12 @@ type Prompt struct {
 func (s *Session) Prompts(ctx context.Context) iter.Seq2[Prompt, error] {
 	return func(yield func(Prompt, error) bool) {
 		t, log := s.Tree(), s.Log()
+		// A prompt without a time gets that of the one before it, the first that of the session.
 		last := log.Time
 		if at, ok := t.Header().Timestamp.Time(); ok {
 			last = at
 		}
+		// Logs of subagents: what stands there as the user's words is another agent's.
 		if m, ok := s.dialect.Layout().(dialect.Placer); ok && log.Name != "" && !m.Main(log.Name) || startedByAgent(t) {
 			return
 		}
@@ -73,9 +75,11 @@ func promptOf(e session.Entry) (p Prompt, ok bool, err error) {
 		return p, false, err
 	}
 	m, ok := body.(session.Message)
+	// Meta is what the agent said in the user's name.
 	if !ok || m.Meta {
 		return p, false, nil
 	}
+	// The message may say it itself, and more exactly than its entry.
 	at, known := m.Time.Time()
 	if !known {
 		t, err := e.Time()

@@ -11,19 +11,22 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// propose makes the record of a new entry. Blobs are kept before the record that names them can be.
+// propose makes the record of a new entry. Blobs are kept before the record that names them can be. The session's lock is
+// held; the proposal is nobody else's until it is queued.
 func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) (*proposal, error) {
 	w := s.w
 	id, err := s.freshID()
 	if err != nil {
 		return nil, named(s.path, err)
 	}
+	// The memory of the last one, if nobody has it any more.
 	p := w.done
 	if w.done = nil; p == nil {
 		p = new(proposal)
 	}
 	p.ctx, p.from = ctx, from
 	if m, ok := body.(*session.Message); ok {
+		// The caller's message is used again for the next: see AppendMessage.
 		p.said = *m
 		body = &p.said
 	}
@@ -34,17 +37,21 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 	return p, nil
 }
 
+// encode makes the record of a proposal, again where its id or parent changed. Blobs that were put for it before stay: they
+// are the same.
 func (s *Session) encode(p *proposal) error {
 	record, err := s.recordOf(p)
 	if err == nil && p.from != nil {
 		record = takeOver(record, p.from)
 	}
+	// Asked before persist: no blob is kept for an entry that is refused.
 	if err == nil && len(record) > MaxRecord && s.path != "" {
 		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
 	}
 	if err == nil {
 		p.record, err = s.persist(p.ctx, record)
 	}
+	// A blob that could not be kept has latched: that error names the file already.
 	if s.w.err != nil {
 		return s.w.err
 	}
@@ -53,6 +60,7 @@ func (s *Session) encode(p *proposal) error {
 
 // recordOf has the dialect make the record, in the proposal's own memory where it can.
 func (s *Session) recordOf(p *proposal) (record []byte, err error) {
+	// Formats without a header record put what it would say into the first entry.
 	if p.entry.Parent == "" && p.entry.Header == nil {
 		h := s.tree.Header()
 		p.entry.Header = &h
@@ -67,7 +75,7 @@ func (s *Session) recordOf(p *proposal) (record []byte, err error) {
 }
 
 // takeOver adds the members of a given record that another lacks, but for its place in the tree. Records without ids are
-// all body.
+// all body. A client of another version may know more members than we do: they are kept.
 func takeOver(record, given []byte) []byte {
 	if rawjson.Get(record, "id") == nil {
 		return record
@@ -93,6 +101,7 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 			k.put = k.keep
 		}
 		k.s, k.ctx = s, ctx
+		// A context is not kept beyond its call.
 		defer func() { k.ctx = nil }()
 		opt.Put = k.put
 	}
@@ -117,6 +126,7 @@ func (k *blobKeeper) keep(b []byte) (string, error) {
 
 // freshID makes an id that no entry has, in the log or proposed.
 func (s *Session) freshID() (session.EntryID, error) {
+	// As many as the programs try.
 	for range 100 {
 		id, err := s.w.d.NewEntryID(s.w.opt.Random)
 		if err != nil {
@@ -129,6 +139,7 @@ func (s *Session) freshID() (session.EntryID, error) {
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
+// isProposed looks at what is being written and what waits: neither is in the tree yet.
 func (s *Session) isProposed(id session.EntryID) bool {
 	same := func(p *proposal) bool { return p.entry.ID == id }
 	return slices.ContainsFunc(s.w.batch, same) || slices.ContainsFunc(s.w.queue, same)

@@ -9,6 +9,7 @@ import (
 
 // Composer is a Writer that sessions of other dialects can be converted to. It makes its own messages of neutral parts,
 // and has a place in its records for what it cannot express.
+// The store composes, decomposes what came out and compares: a Composer may lose something, but must never invent.
 type Composer interface {
 	Writer
 	// Compose gives the message in the dialect's own JSON. It may take several: some agents keep the answers of tools
@@ -27,6 +28,7 @@ type Composer interface {
 }
 
 // NewMessage is a message to be composed.
+// Time and the model are known also where the source has none for the message: they are inherited from the path.
 type NewMessage struct {
 	// ID is unique to the message, for agents whose messages have ids beside those of their entries.
 	ID    string
@@ -56,6 +58,7 @@ const (
 )
 
 // StopOf reads the words that agents have for it; "" for one that is not known.
+// Each dialect spells them its own way, and converting must not make a failed turn a good one.
 func StopOf(word string) Stop {
 	switch word {
 	case "stop", "end_turn":
@@ -88,6 +91,7 @@ func Results(parts []session.Part) (others []session.Part, results []session.Too
 
 // Prose gives parts as text and images alone, for messages that cannot hold anything else: a command that somebody ran
 // becomes the text of it.
+// What is Opaque has no text that a model could use, so it is left out; a conversion carries the record along.
 func Prose(parts []session.Part) []session.Part {
 	var out []session.Part
 	for _, p := range parts {
@@ -106,6 +110,7 @@ func Prose(parts []session.Part) []session.Part {
 }
 
 // TextOf joins the texts among parts.
+// Newlines stand between them, as a reader would see them.
 func TextOf(parts []session.Part) string {
 	var out []byte
 	for _, p := range parts {

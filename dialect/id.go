@@ -12,6 +12,8 @@ import (
 )
 
 // idPattern is what may be the id of a session where it becomes part of a file's name. It cannot be a path.
+// No dot or dash at the ends: "." and ".." are paths, and a name with a leading dash is a flag to many programs.
+// 128 characters leave room for a time stamp and an ending in 255 bytes.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // CheckFileID says why an id will not do in the name of a file.
@@ -23,6 +25,7 @@ func CheckFileID(id session.ID) error {
 }
 
 // UUIDv7 makes a UUID of version 7: the time in milliseconds, then chance.
+// Ids of one millisecond are in no certain order: they have chance alone.
 func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -38,6 +41,8 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 }
 
 // ShortEntryID makes eight hex digits.
+// 32 bits of chance are as many as the programs take. They may collide, so the store tries again until an id is
+// new.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
 	// From a buffer they are taken where they are; a slice that is handed to any other reader is garbage afterwards.
 	if r, ok := random.(*bufio.Reader); ok {

@@ -12,11 +12,14 @@ import (
 // Lines goes through the lines of a log on which each record is a JSON object. What goes wrong with such lines (a byte
 // order mark, NUL bytes, several records on a line, a record that was cut off) is the same for every agent, and so is
 // what is said about it.
+// The zero value with a Builder and Starts is ready. It is used for one log, from one goroutine.
 type Lines struct {
 	Builder *session.Builder
 	// Text is the line at hand, prepared for scanning.
 	Text rawjson.Text
 	// Starts are the ways in which the agent's records begin: one is looked for behind a damaged piece of a line.
+	// A start must be specific enough that blocks inside of a record do not begin with it, or IsRecord must tell
+	// them apart.
 	Starts  []string
 	started bool
 }
@@ -38,6 +41,8 @@ var bom = []byte("\xef\xbb\xbf")
 func TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, bom) }
 
 // DecodeLog gives a decoder all records of a log in memory, and returns what Finish says of them.
+// Lines end at \n alone, with one \r before it taken off: the texts inside of records have their line breaks
+// escaped, but U+2028 may stand in them.
 func DecodeLog(dec Decoder, log []byte) error {
 	line, offset := 0, int64(0)
 	for data := range bytes.Lines(log) {
@@ -50,12 +55,14 @@ func DecodeLog(dec Decoder, log []byte) error {
 }
 
 // Behind says that the lines begin in the middle of a log.
+// No byte order mark is looked for then: at any other place those bytes are damage.
 func (l *Lines) Behind() { l.started = true }
 
 // Started says whether a line with anything on it was seen.
 func (l *Lines) Started() bool { return l.started }
 
 // Decode takes the next line. It gives the offset of a record that was cut off at the end of the log, or -1.
+// Everything that is not a blank is either handed to Objects or reported; nothing is passed over in silence.
 func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 	data, at := r.Data, r.Offset
 	if !l.started {
@@ -63,6 +70,7 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 			data, at = data[len(bom):], at+int64(len(bom))
 			l.Problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is passed over")
 		}
+		// A blank first line does not count as begun: what follows may still have the mark.
 		l.started = len(data) > 0
 	}
 	if data, at = l.trimNULs(r, data, at); len(data) == 0 {
@@ -79,6 +87,7 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 		if err != nil {
 			next := l.damaged(r, data, at, pos, err, to)
 			if next < 0 {
+				// The caller of a log whose only record is cut off must refuse it rather than take it for empty.
 				if r.Torn {
 					cutOff = at + int64(pos)
 				}
@@ -103,6 +112,8 @@ func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, ad
 }
 
 // trimNULs cuts off the NUL bytes that file systems leave at the end of a file when a machine goes down.
+// Journalling file systems grow a file before its bytes are written. So the size may survive a crash, and the
+// bytes not.
 func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 	if len(data) == 0 || data[0] != 0 && data[len(data)-1] != 0 {
 		return data, at
@@ -116,6 +127,7 @@ func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 }
 
 // one takes the value at pos and gives the offset behind it.
+// A number or null alone on a line crashes some of the programs, and is an entry to others. It is neither here.
 func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, error) {
 	if data[pos] == '{' {
 		return to.Object(r, data, at, pos)
@@ -132,6 +144,8 @@ func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, 
 
 // damaged reports a piece of a line that is not JSON and looks whether a whole record follows it on the same line, as
 // happens when a program appends to a torn file. It gives the offset to go on at, -1 for the end of the line.
+// Whether what is broken was cut off or is garbage decides what can be done about it: what was cut off can be
+// moved aside.
 func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to Objects) int {
 	next := l.nextRecord(data, pos+1, to)
 	end := next
@@ -139,6 +153,7 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 		end = len(data)
 	}
 	var syntax *rawjson.SyntaxError
+	// a JSON text that ends too early, wherever the line ends
 	short := errors.As(err, &syntax) && syntax.Short
 	kind, message := session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
 	advice := "they are passed over and stay in the file"
@@ -157,6 +172,7 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 // nextRecord looks behind a damaged piece for a record that runs, alone or with others, to the end of the line. The work
 // is limited: a hostile line must not make us scan it again for each of its braces.
 func (l *Lines) nextRecord(data []byte, from int, to Objects) int {
+	// Eight times the line is far more than one damaged piece and a few false starts need.
 	budget := 8*len(data) + 4096
 	for budget > 0 {
 		if from = l.nextStart(data, from); from < 0 {
@@ -186,6 +202,7 @@ func (l *Lines) nextStart(data []byte, from int) int {
 			return -1
 		}
 		from += i
+		// the comparison is done only where a brace and a quote stand together
 		for _, s := range l.Starts {
 			if bytes.HasPrefix(data[from:], []byte(s)) {
 				return from

@@ -11,6 +11,7 @@ import (
 
 // Dialects is every dialect. The first value of a family is the one that a log is taken for where nothing else decides;
 // the first of all is the default for new sessions.
+// A slice and no registry: the order decides which dialect claims a log, so it must be the same in every program.
 func Dialects() []dialect.Dialect {
 	return []dialect.Dialect{
 		pi.Omp,

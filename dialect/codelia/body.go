@@ -15,6 +15,8 @@ func (d *Dialect) Time(raw []byte) session.Time {
 }
 
 // Body decodes what an entry says.
+// A run has no messages of its own: what was asked, answered and put out stands in records of different types,
+// each of which becomes the message that codelia would have made of it.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	record, err := run.Decode(raw)
 	if err != nil {
@@ -27,6 +29,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return response(b), nil
 	case *run.ToolOutput:
 		return session.Message{Role: session.RoleTool, Native: "tool", JSON: toolMessage(b)}, nil
+	// A request is shown, but not as somebody's words: it repeats what other entries have said.
 	case *run.LLMRequest:
 		return session.CustomMessage{Type: e.Type, Content: session.Raw(b.Input.Messages)}, nil
 	case *run.RunError:
@@ -36,6 +39,8 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case *run.Opaque:
 		return session.Opaque{Type: e.Type, JSON: raw}, nil
 	}
+	// What is left (status, context, the end) has no meaning to a session: it is shown without what every record
+	// has.
 	data := raw
 	for _, key := range []string{"type", "run_id", "ts"} {
 		data = rawjson.Delete(data, key)
@@ -44,6 +49,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 }
 
 // response is an answer of the model; of several messages the last one counts as it.
+// The message is that of the program; who answered and what it took stand beside it in the record.
 func response(b *run.LLMResponse) session.Body {
 	m := session.Message{Role: session.RoleAssistant, Native: "assistant", Stop: stop(b.Output.StopReason)}
 	for message := range rawjson.Elements(b.Output.Messages) {
@@ -103,10 +109,12 @@ func errorText(b *run.RunError) string {
 }
 
 // IsSnapshot: a request holds all that was sent.
+// It makes BuildContext take the last request on the path as the whole context, rather than put one together.
 func (d *Dialect) IsSnapshot(typ string) bool { return typ == string(run.TypeLLMRequest) }
 
 // Follows takes the response to a request, unless the request holds it already: the program keeps its requests so late
 // that they often do.
+// Only the response with the same seq can follow. What came later is in the next request, if there is one.
 func (d *Dialect) Follows(request, entry []byte) bool {
 	if rawjson.Str(entry, "type") != string(run.TypeLLMResponse) ||
 		run.Compare(rawjson.Get(request, "seq"), rawjson.Get(entry, "seq")) != nil {
@@ -118,6 +126,7 @@ func (d *Dialect) Follows(request, entry []byte) bool {
 }
 
 // Messages gives what an entry contributes to a context: a request all that was sent, a response what came back.
+// A run that was begun and never asked the model has only what the user said.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch run.Type(e.Type) {
 	case run.TypeLLMRequest:
@@ -144,6 +153,8 @@ func messages(list []byte) [][]byte {
 }
 
 // Parts gives what is inside an entry in neutral form.
+// Of requests nothing is taken apart: their messages are those of other entries, and search would find each of
+// them as often as it was sent.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch run.Type(e.Type) {
 	case run.TypeRunStart, run.TypeToolOutput, run.TypeRunError:

@@ -14,6 +14,8 @@ import (
 var _ dialect.Composer = (*StateDialect)(nil)
 
 // Compose makes messages of neutral parts. What the model thought and what each tool answered are messages of their own.
+// Pictures in what a tool answered, and all that is neither text nor picture, become prose or are lost here:
+// whoever converts compares and carries along what is missing.
 func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
 	case session.RoleUser, session.RoleSystem:
@@ -36,6 +38,8 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
 }
 
+// The program would send it as it stands, and a conversation that cannot be continued is worth less than one with
+// a gap.
 var errSilent = errors.New("the message says nothing, which no provider takes")
 
 // speaks says whether there is a text or a picture.
@@ -52,6 +56,7 @@ func message(role string, content []byte) []byte {
 }
 
 // answer puts thoughts before the rest: an answer to a call must follow the message that has it.
+// A message that only thought is legal to codelia: the list then has nothing but reasoning.
 func answer(parts []session.Part) ([][]byte, error) {
 	var list, calls [][]byte
 	var said []session.Part
@@ -74,6 +79,7 @@ func answer(parts []session.Part) ([][]byte, error) {
 		}
 		return list, nil
 	}
+	// null and not "": nothing was said
 	m := message("assistant", []byte("null"))
 	if said != nil {
 		m = message("assistant", content(said))
@@ -90,6 +96,7 @@ func call(c session.ToolCall) []byte {
 	if s, ok := rawjson.Unquote(c.Arguments); ok {
 		arguments = s // what was no JSON when it was written
 	}
+	// providers take no empty text for arguments
 	if arguments == "" {
 		arguments = "{}"
 	}
@@ -137,6 +144,7 @@ func content(parts []session.Part) []byte {
 }
 
 // mediaTypes are those that the program names beside the address.
+// Other types are given by the data URL alone.
 var mediaTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 func picture(i session.Image) []byte {
@@ -160,6 +168,7 @@ func (d *StateDialect) Content(parts []session.Part) []byte { return content(dia
 
 // SetOrigin puts it into the message: the program keeps members that it does not know and sends none of them. Of a state it
 // goes into the meta, which has a column of its own.
+// The meta is written with every save and never sent to a model.
 func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
 		return escapeBreaks(dialect.SetOrigin(record, origin))

@@ -13,6 +13,7 @@ import (
 )
 
 // Detect claims a log whose first object is the header of a run.
+// Damaged lines before it are passed over, as a decoder does: both must take the same record for the first.
 func (d *Dialect) Detect(first []dialect.Record) bool {
 	for _, r := range first {
 		data := dialect.TrimBOM(r.Data)
@@ -31,6 +32,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 }
 
 // decoder is the state of reading one log.
+// Strings of one log are kept in env and id again and again: the builder copies what it keeps.
 type decoder struct {
 	b       *session.Builder
 	lines   dialect.Lines
@@ -51,6 +53,8 @@ func (dec *decoder) Decode(r dialect.Record) {
 	if dec.refused != nil {
 		return
 	}
+	// A log that consists of half a header is that of a run which began this moment, or crashed at once. It is
+	// refused, since there is no id to call it by.
 	if cut := dec.lines.Decode(r, dec); cut >= 0 && !dec.header && dec.refused == nil {
 		dec.refuse(r, cut, "the only record is cut off")
 	}
@@ -90,6 +94,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, s 
 	dec.header = true
 	header := headerOf(h, raw)
 	header.Span, header.Line = span, r.Line
+	// Unlike with sessions, a lower version is strange, too: there was never one.
 	if h.SchemaVersion != run.SchemaVersion {
 		header.Newer = true
 		dec.b.Problem(session.Problem{Line: r.Line, Offset: span.Offset, Kind: session.ProblemNewer,
@@ -100,6 +105,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, s 
 }
 
 // headerOf is what the header of a run says of a session: the log is that of the run, whose id it has.
+// In lists a run takes the place of a session, so it needs the id, the directory and the time of one.
 func headerOf(h run.Header, raw []byte) session.Header {
 	header := session.Header{
 		ID: session.ID(h.RunID), Version: int(min(max(h.SchemaVersion, 0), math.MaxInt32)),
@@ -130,6 +136,7 @@ func describe(s *run.Scanned, record []byte) string {
 	return dialect.Shorten(record)
 }
 
+// The text says that nothing was changed, because some programs answer such a file by replacing it.
 func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 	dec.refused = &session.Problem{Line: r.Line, Offset: offset, Kind: session.ProblemNoHeader,
 		Message: "no header of a run: " + found,
@@ -140,6 +147,8 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 // no two are equal (an odd factor turns numbers of 32 bits into each other) or begin alike.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, s *run.Scanned) {
 	kind, role := kindOf(s.Type)
+	// 2654435769 is 2^32 divided by the golden ratio, which spreads neighbours furthest apart. Position and not a
+	// counter of our own: reading may begin in the middle of a log.
 	short := uint32(dec.b.Position()+1) * 2654435769
 	for k := range dec.id {
 		dec.id[k] = "0123456789abcdef"[short>>(28-4*k)&0xf]

@@ -19,6 +19,7 @@ type layout struct {
 }
 
 // Roots gives the folder in use, then the usual one.
+// The usual one is looked at also with CODELIA_LAYOUT=xdg: who switched has old runs there.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	var roots []dialect.Root
 	if l.xdg && env.Getenv("CODELIA_LAYOUT") == "xdg" {
@@ -37,6 +38,7 @@ func (l layout) RootAt(dir string) dialect.Root {
 }
 
 // Dir is the same for every working directory.
+// Hence all sessions of all directories share it, and the header says where each belongs.
 func (l layout) Dir(dialect.Env, string) string { return "" }
 
 // File has the day's folder before the name: the time decides, not the working directory.

@@ -40,6 +40,7 @@ func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte
 }
 
 // Edit puts another content in the place of a message's.
+// An edit without content takes the member away, as in the other families.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
 		return rawjson.Delete(m, "content"), nil
@@ -71,6 +72,7 @@ func (d *Dialect) ToolResult(m []byte) string {
 func (d *Dialect) Failed([]byte) bool { return false }
 
 // Strip removes tool calls.
+// A message that is left with neither a call nor a text would be refused by providers, so it goes (nil).
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	left := false
 	calls := rawjson.MapElements(rawjson.Get(m, "tool_calls"), func(call []byte) []byte {
@@ -93,6 +95,8 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 func (d *Dialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
 // MessageParts gives what is inside a message in neutral form.
+// "reasoning" is codelia's way to keep what a model thought. One whose content is no text falls through and is
+// shown by its parts.
 func MessageParts(m []byte) []session.Part {
 	content := rawjson.Get(m, "content")
 	switch rawjson.Str(m, "role") {
@@ -117,6 +121,7 @@ func MessageParts(m []byte) []session.Part {
 }
 
 // arguments are JSON as text; a text that is none stays one.
+// A model that was cut off leaves half a JSON text. It must survive as it is, so it is kept as the string.
 func arguments(value []byte) session.Raw {
 	if s, ok := rawjson.Unquote(value); ok && rawjson.Valid([]byte(s)) {
 		return session.Raw(s)
@@ -134,6 +139,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
+// Content that is neither text nor a list is nothing that the program writes. It is kept, and shown as what it is.
 func contentParts(content []byte) []session.Part {
 	if s, ok := rawjson.Unquote(content); ok {
 		return textPart(s)

@@ -10,6 +10,8 @@ import (
 )
 
 // Peek makes a list's row from the two ends of a log.
+// Small logs come whole and are counted as a decoder counts them; of larger ones the number of messages stays
+// unknown.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if whole {
 		return d.count(head)
@@ -50,6 +52,7 @@ type peek struct {
 }
 
 // lines looks at each line that is there whole.
+// A line that is cut at the end of head is not looked at; at the end of the log it is.
 func (p *peek) lines(b []byte, toEnd bool) {
 	for len(b) > 0 && !p.refused {
 		line, rest, found := bytes.Cut(b, []byte{'\n'})
@@ -85,6 +88,7 @@ func (p *peek) header(h session.Header) {
 }
 
 // entry looks at a record behind the header.
+// The prompt is what the run was asked first.
 func (p *peek) entry(record []byte, typ run.Type) {
 	if at := rawjson.Get(record, "ts"); rawjson.IsString(at) {
 		p.s.Active = session.Time{Text: string(at)}

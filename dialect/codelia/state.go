@@ -19,6 +19,7 @@ import (
 //
 // then a message on each line. No file of the agent's looks so: whoever keeps the states puts row and messages, or the
 // members of one document, together. Messages have no ids and no times; each is below the one before.
+// The two values differ in where they lie; what stands in them is the same.
 type StateDialect struct {
 	name   string
 	layout stateLayout
@@ -54,6 +55,7 @@ func (d *StateDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() 
 func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
 // stateLayout has one folder for all sessions.
+// The embedded layout gives the agent's folders; states are one level below.
 type stateLayout struct {
 	layout
 	folder, ext string
@@ -93,6 +95,7 @@ func (l stateLayout) Place(dir string) string {
 func (l stateLayout) File(_ time.Time, id session.ID) string { return string(id) + l.ext }
 
 // Owns takes what has the right ending.
+// Hidden files are nobody's sessions.
 func (l stateLayout) Owns(name string) bool {
 	return strings.HasSuffix(name, l.ext) && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
@@ -112,6 +115,7 @@ var ofStates = stateCodec{Codelia}
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 
 // Time: messages have none, but the document's example has; a state says when it was saved.
+// The document's example has a time in each message, which the program has not.
 func (stateCodec) Time(raw []byte) session.Time {
 	if isState(raw) {
 		return session.Time{Text: string(rawjson.Get(raw, "updated_at"))}
@@ -139,6 +143,7 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 const resumed = `<system-reminder type="session.resume.diff">`
 
 // Messages gives the message, unless it is what was said at an earlier resume.
+// The reminder of an earlier resume would tell the model about a change that is long past.
 func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage || e.Role == session.RoleSystem && strings.HasPrefix(rawjson.Str(raw, "content"), resumed) {
 		return nil, nil
@@ -148,6 +153,7 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 }
 
 // isState tells a header from all other objects.
+// A header has an id and a time of saving, and neither "type" nor "messages": no message looks so.
 func isState(object []byte) bool {
 	t := texts.Get().(*rawjson.Text)
 	t.Reset(object)
@@ -203,6 +209,7 @@ func (dec *stateDecoder) IsRecord(object []byte) bool {
 }
 
 // Finish says whether it was a state.
+// An empty log is an empty session, as in the other dialects.
 func (dec *stateDecoder) Finish() error {
 	if dec.header || !dec.lines.Started() {
 		return nil
@@ -230,6 +237,7 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 		}
 	case state:
 		dec.lines.Problem(r, pos, session.ProblemHeaderAgain, "a second header", "it is no entry")
+	// Messages before the header are passed over: Finish then says that there is none.
 	case dec.header:
 		dec.message(r, record, span, f.role)
 	}
@@ -237,6 +245,7 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 }
 
 // stateFields are the members that tell records apart, as they stand.
+// A document as a whole ("messages" in it) and an entry of another family ("type") must not be taken for a header.
 type stateFields struct {
 	role, id, updated []byte
 	other             bool // it has a member that no header has
@@ -280,6 +289,7 @@ func stateHeader(record []byte) session.Header {
 	if h.CWD == "" {
 		h.CWD = rawjson.Str(rawjson.Get(record, "meta"), "codelia_workspace_root")
 	}
+	// Anything but 1 is not ours to write, also a version that is missing.
 	h.Newer = string(rawjson.Get(record, "schema_version")) != "1"
 	return h
 }
@@ -304,6 +314,8 @@ func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.S
 var messageType, unknownType = []byte("message"), []byte("unknown")
 
 // Peek makes a list's row from the beginning: the header, and the first thing that the user said.
+// The program's list shows what was asked first. The header stands at the beginning, so the tail is of no
+// interest.
 func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	count := 0

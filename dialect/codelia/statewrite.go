@@ -18,6 +18,8 @@ var (
 
 // Habits says how things are done: one line of messages, no branches, no labels, no names; a session is kept with its first
 // message.
+// SavedWhole makes the store write through the companion instead of appending: the program replaces a state with
+// every save.
 func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
@@ -39,6 +41,7 @@ func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 }
 
 // setRoot says where the session works, in the two places that the program looks at.
+// Whatever else stands in the meta stays.
 func setRoot(h []byte, cwd string) []byte {
 	meta := rawjson.Get(h, "meta")
 	if !rawjson.IsObject(meta) {
@@ -48,6 +51,7 @@ func setRoot(h []byte, cwd string) []byte {
 	return rawjson.Set(h, "meta", rawjson.Set(meta, "codelia_workspace_root", rawjson.Quote(cwd)))
 }
 
+// A parent is nothing that codelia knows, so it stands in our own member and goes with it.
 func setParent(h []byte, parent string) []byte {
 	meta := rawjson.Get(h, "meta")
 	if !rawjson.IsObject(meta) {
@@ -64,6 +68,7 @@ func setParent(h []byte, parent string) []byte {
 }
 
 // EditHeader changes members of a header and keeps all others.
+// updated_at is the only time that a state has, so the time of the header is that.
 func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
@@ -85,6 +90,7 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 }
 
 // Record gives the line of a message: the message.
+// A type would make it an entry of another family when it is read back, and a state would become a second header.
 func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {

@@ -16,6 +16,7 @@ func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 		if err := dialect.DecodeLog(d.NewDecoder(builder), log); err != nil {
 			b.Fatal(err)
 		}
+		// a decoder that is fast because it drops something must not count
 		if n := builder.Finish().Len(); n != entries {
 			b.Fatalf("%d entries, not %d", n, entries)
 		}

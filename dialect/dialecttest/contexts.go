@@ -12,6 +12,7 @@ import (
 
 // encode: what was read and not changed is written as it was, byte for byte; of an old version, as a record that says
 // the same.
+// Reading through the span must give the same bytes: that is what makes everything lossless that passes through.
 func (f *fixture) encode(t *testing.T) {
 	tree, _ := Decode(f.d, f.name, f.data)
 	for e := range tree.Entries() {
@@ -24,6 +25,7 @@ func (f *fixture) encode(t *testing.T) {
 		switch {
 		case err != nil:
 			t.Fatalf("entry %s: %v", e.ID, err)
+		// A record with a newline in it would be two lines in the log.
 		case bytes.IndexByte(record, '\n') >= 0 || !rawjson.Valid(record):
 			t.Fatalf("entry %s is written as %q, which is no record", e.ID, record)
 		case !e.Migrated && !bytes.Equal(record, want):
@@ -33,6 +35,7 @@ func (f *fixture) encode(t *testing.T) {
 }
 
 // contexts: at every entry, with every option, there is a path and a context of well-formed messages.
+// A fixture is small, so every entry can be the leaf.
 func (f *fixture) contexts(t *testing.T) {
 	tree, err := Decode(f.d, f.name, f.data)
 	if err != nil {
@@ -45,10 +48,12 @@ func (f *fixture) contexts(t *testing.T) {
 	}
 }
 
+// They are those with which messages are dropped and rewritten, where something is most likely to go wrong.
 var contextOptions = []session.ContextOptions{
 	{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {DropFailed: true, StripDangling: true, LLM: true},
 }
 
+// Also called by Fuzz: whatever the bytes, a path must end and a context be well formed.
 func checkLeaf(tree *session.Tree, e session.Entry) error {
 	path, err := tree.Path(e.ID)
 	if err != nil {
@@ -96,15 +101,18 @@ func Fuzz(f *testing.F, dir string, d dialect.Dialect) {
 		}
 		tree, err := Decode(d, "fuzz", data)
 		again, errAgain := Decode(d, "fuzz", data)
+		// An id that is made for an entry without one must be the same each time, or nobody can name the entry.
 		if a, b := describe(tree, err), describe(again, errAgain); a != b {
 			t.Fatalf("two readings differ (-first +second):\n%s", Diff(a, b))
 		}
 		d.Detect(first(data))
 		d.Peek(data, nil, true)
+		// The two ends may overlap or cut a record anywhere: Peek must bear both.
 		d.Peek(data[:len(data)/2], data[len(data)/2:], false)
 		if err != nil {
 			return
 		}
+		// Contexts of all entries would take the square of their number; the last ones have the longest paths.
 		from := max(0, tree.Len()-20)
 		for e := range tree.Entries() {
 			raw, err := e.Raw()

@@ -27,10 +27,12 @@ func (f *fixture) continues(t *testing.T) {
 	}
 	tree := whole.Finish()
 	h := tree.Header()
+	// Every record behind the header is a place at which reading may begin: that is what a log that grew needs.
 	for k, r := range all {
 		if r.Line <= h.Line || h.Raw == nil {
 			continue
 		}
+		// Before knows what the index would have kept of the entries up to there.
 		before, ok := whole.Before(r.Offset)
 		if !ok {
 			continue
@@ -53,6 +55,7 @@ func (f *fixture) continues(t *testing.T) {
 			t.Fatalf("from line %d: %v", r.Line, err)
 		}
 		rest := b.Finish()
+		// The contract of Continue leaves that case out, and the store reads such a log anew.
 		if twice(tree, before.Entries) {
 			continue
 		}

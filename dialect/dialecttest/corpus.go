@@ -12,6 +12,7 @@ import (
 // none. .ci/run lets nothing else be skipped; it knows these tests by the word Corpus in their names.
 func Corpus(t *testing.T, agent string) string {
 	t.Helper()
+	// the name is what .ci/run goes by
 	if !strings.Contains(t.Name(), "Corpus") {
 		t.Fatal("a test that needs real sessions has Corpus in its name")
 	}

@@ -10,6 +10,7 @@ import (
 )
 
 // shape is what damage elsewhere in the log must not change of an entry.
+// The text of problems is not compared here: golden files have it.
 type shape struct {
 	id, parent, native session.EntryID
 	kind               session.Kind
@@ -28,12 +29,14 @@ func shapes(tree *session.Tree) []shape {
 }
 
 // cut: of a log that ends at any byte, all entries are read that are there whole, and what is not whole is reported.
+// A crash can end a file at any byte, so none is left out.
 func (f *fixture) cut(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	entries := shapes(whole)
 	for n := range f.data {
 		data := f.data[:n]
 		tree, err := Decode(f.d, f.name, data)
+		// A log that is refused now must have lost its header; the goldens of refused fixtures show what is said.
 		if err == nil {
 			cutEntries(t, n, shapes(tree), entries)
 		}
@@ -79,6 +82,7 @@ func reported(tree *session.Tree, line int) bool {
 }
 
 // garbage: a line of garbage between two lines is one more Problem, and changes nothing else.
+// What one bad line may cost is that line: agents lose the entry behind it, or the session.
 func (f *fixture) garbage(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	line := 0
@@ -87,6 +91,7 @@ func (f *fixture) garbage(t *testing.T) {
 			line++ // a byte order mark is one only where the file begins
 			continue
 		}
+		// text, half a record, NULs, values that are no objects, and brackets that do not match
 		for _, junk := range []string{"not a record", `{"type":"message","id":"00000000`, "\x00\x00\x00", "null", "17", `"text"`, "}{"} {
 			data := append(append(append([]byte{}, f.data[:at]...), junk+"\n"...), f.data[at:]...)
 			f.oneMore(t, whole, data, int64(at), line, junk)
@@ -99,6 +104,7 @@ func (f *fixture) garbage(t *testing.T) {
 }
 
 // oneMore compares a log with what it was before a line of junk came in at an offset, behind so many lines.
+// Offsets and lines behind the junk move by its length; nothing else may.
 func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int64, lines int, junk string) {
 	t.Helper()
 	tree, err := Decode(f.d, f.name, data)
@@ -126,6 +132,7 @@ func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int
 			p.Offset += int64(len(junk)) + 1
 			p.Line++
 		}
+		// The message may name an offset, so only kind and place are compared.
 		was[fmt.Sprint(p.Kind, p.Line, p.Offset)]++
 	}
 	more := 0
@@ -144,7 +151,9 @@ func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int
 }
 
 // unknownMembers: members that nobody knows change nothing, and survive when another member is changed.
+// Agents add members all the time, and a program that is older than the file must not lose them.
 func (f *fixture) unknownMembers(t *testing.T) {
+	// spellings that a decoder and encoder would change
 	const key, value = "treeline test", `{"spelled":[1.0,1e3,-0,"\u00e4",{"a":1,"a":2}],"": null}`
 	tree, _ := Decode(f.d, f.name, f.data)
 	// From the back, so that the spans further up stay good.
@@ -172,6 +181,7 @@ func (f *fixture) unknownMembers(t *testing.T) {
 		if want.native == "" { // the id was made from the record's bytes
 			want.id = got[i].id
 		}
+		// Made-up parents follow made-up ids, so only those are taken over that the log does not name.
 		want.span, want.parent = got[i].span, got[i].parent
 		if got[i] != want {
 			t.Fatalf("with a member more, entry %+v is %+v", want, got[i])

@@ -38,6 +38,7 @@ func Updating() bool { return *update }
 const refused = "refused"
 
 // Run tests the values of one dialect's package on the fixtures of a folder.
+// Every value needs a fixture, and every folder must be a value's: a misspelled folder would test nothing.
 func Run(t *testing.T, dir string, values ...dialect.Dialect) {
 	fixtures := load(t, dir)
 	if len(fixtures) == 0 {
@@ -79,6 +80,7 @@ func find(values []dialect.Dialect, name string) dialect.Dialect {
 }
 
 // fixture is one log, and the test of it.
+// The methods are subtests: each says in its comment which sentence of the contract it holds the dialect to.
 type fixture struct {
 	*testing.T
 	d           dialect.Dialect
@@ -107,6 +109,7 @@ func load(t testing.TB, dir string) []*fixture {
 	return list
 }
 
+// Refused logs have no entries that could be written or continued.
 func (f *fixture) run() {
 	f.Run("Detect", f.detect)
 	f.Run("Golden", f.golden)
@@ -123,6 +126,7 @@ func (f *fixture) run() {
 }
 
 // Decode reads a log from bytes. The error is that of the decoder: the log is no session.
+// It is what tests of dialects use, so that all of them find decoders that keep what they were lent.
 func Decode(d dialect.Dialect, name string, data []byte) (*session.Tree, error) {
 	b := session.NewBuilder(name, source(data))
 	dec := d.NewDecoder(b)
@@ -162,6 +166,7 @@ func (s source) Bytes(span session.Span) ([]byte, error) {
 }
 
 // first gives what Detect gets: the first records, blank ones left out.
+// Eight are as many as the store gives.
 func first(data []byte) []dialect.Record {
 	var list []dialect.Record
 	for _, r := range records(data) {
@@ -173,6 +178,7 @@ func first(data []byte) []dialect.Record {
 }
 
 // detect: exactly one family of all that there are claims a log, and nobody one that is no session or empty.
+// All dialects are asked, not only those of the package: two that claim one log would make the order decide.
 func (f *fixture) detect(t *testing.T) {
 	for _, d := range all.Dialects() {
 		want := f.value != refused && len(f.data) > 0 && d.Family() == f.d.Family()
@@ -189,6 +195,7 @@ func (f *fixture) peek(t *testing.T) {
 	if want := err == nil && len(tree.Header().Raw) > 0; s.OK != want {
 		t.Fatalf("OK is %v", s.OK)
 	}
+	// The split is moved over every byte, so the tail begins in the middle of records, escapes and characters.
 	for n := range f.data {
 		if part := f.d.Peek(f.data[:n], f.data[n:], false); part.OK && !s.OK {
 			t.Fatalf("the first %d bytes have a header that the log has not", n)

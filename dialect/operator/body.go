@@ -13,6 +13,7 @@ func (d *Dialect) Time(raw []byte) session.Time {
 }
 
 // Body decodes what an entry says. What does not fit its kind is Opaque.
+// Members are looked up one by one: bodies are decoded on demand, a few at a time.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -40,6 +41,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		display := value(raw, "display")
 		return session.CustomMessage{
 			Type: rawjson.Str(raw, "custom_type"), Content: value(raw, "content"),
+			// the program shows a custom message unless it says otherwise
 			Display: display == nil || rawjson.Truthy(display), Details: value(raw, "details"),
 		}, nil
 	case session.KindLabel:
@@ -55,6 +57,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 }
 
 // value gives a member; one that is null is as good as none.
+// The program leaves out what has no value, but its own forks write null.
 func value(raw []byte, key string) session.Raw {
 	v := rawjson.Get(raw, key)
 	if rawjson.IsNull(v) {
@@ -63,6 +66,7 @@ func value(raw []byte, key string) session.Raw {
 	return v
 }
 
+// Everything but the message's own JSON is there for lists, search and conversion; a context takes the JSON.
 func message(e session.Entry, raw []byte) session.Body {
 	m := rawjson.Get(raw, "message")
 	if !rawjson.IsObject(m) {
@@ -86,6 +90,7 @@ func message(e session.Entry, raw []byte) session.Body {
 	return body
 }
 
+// Operator writes no total of tokens, so it is the sum. Its costs are in dollars.
 func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
@@ -110,6 +115,7 @@ func float(object []byte, key string) float64 {
 	return f
 }
 
+// Larger numbers have no use as counts and would overflow a sum.
 func integer(value []byte) int64 {
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != f || f > 1<<60 || f < -(1<<60) {

@@ -14,6 +14,7 @@ import (
 var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes a message of neutral parts. The answers of tools are one message.
+// A tool's answers of one turn stand in one message of the role "tool", and converting must not make several.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	parts, results := dialect.Results(m.Parts)
 	var list [][]byte
@@ -30,12 +31,14 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		return nil, fmt.Errorf("a message of the role %q is nothing that %s knows", m.Role, d.name)
 	}
 	if len(results) > 0 {
+		// an id of its own, since two messages come of one
 		m.ID += "/results"
 		list = append(list, d.compose(m, "tool", resultBlocks(results), nil))
 	}
 	return list, nil
 }
 
+// The order of members is the program's.
 func (d *Dialect) compose(m dialect.NewMessage, role string, contents, more []byte) []byte {
 	w := writer(`{"contents":`)
 	w = append(w, contents...)
@@ -47,6 +50,7 @@ func (d *Dialect) compose(m dialect.NewMessage, role string, contents, more []by
 }
 
 // messageID makes a UUID in the form of version 4 that is the same for the same message.
+// Converting the same session twice must give the same bytes, so ids are not made by chance.
 func messageID(seed string) string {
 	b := sha256.Sum256([]byte(seed))
 	b[6] = b[6]&0x0f | 0x40
@@ -70,6 +74,7 @@ func answer(m dialect.NewMessage) []byte {
 
 func usageJSON(u *session.Usage) []byte {
 	count := func(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+	// Costs are floats to the program, and Python spells whole ones with ".0".
 	money := func(f float64) []byte {
 		out := strconv.AppendFloat(nil, f, 'g', -1, 64)
 		if f == float64(int64(f)) && f < 1e15 {
@@ -91,6 +96,7 @@ func usageJSON(u *session.Usage) []byte {
 	return append(w, '}')
 }
 
+// Where the other agent said nothing, it follows from what the answer holds.
 func stopReason(m dialect.NewMessage) string {
 	switch m.Stop {
 	case dialect.StopEnd, dialect.StopLength, dialect.StopError:

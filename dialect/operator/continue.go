@@ -9,6 +9,8 @@ import (
 var _ dialect.Continuer = (*Dialect)(nil)
 
 // Continue implements dialect.Continuer: every entry names its parent.
+// Which header the log has decides how its entries are encoded, and that is all a decoder carries over from
+// before.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.begin(rawjson.Str(b.Header().Raw, "type"))

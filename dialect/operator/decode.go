@@ -12,6 +12,7 @@ import (
 
 // Detect claims a log whose first object is a header of the family. The header of the pi family has the same type as the
 // program's; its time is a text.
+// "session_header" alone is enough for the document's; there the time may be a text.
 func (d *Dialect) Detect(first []dialect.Record) bool { return headerType(first) != "" }
 
 // Exact says that the log's header is the one that this value writes.
@@ -39,6 +40,8 @@ func headerType(first []dialect.Record) string {
 				at = value
 			}
 		}
+		// An id that is no string would make the program invent another at each load, so such a header names no
+		// session.
 		if !rawjson.IsString(id) {
 			return ""
 		}
@@ -56,6 +59,7 @@ func headerType(first []dialect.Record) string {
 func isNumber(value []byte) bool { return len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) }
 
 // decoder is the state of reading one log.
+// Fields and envelope are used again for each record; the builder copies what it keeps.
 type decoder struct {
 	d       *Dialect
 	b       *session.Builder
@@ -69,6 +73,7 @@ type decoder struct {
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	b.SetCodec(d)
+	// The program writes the id first, the document the type.
 	return &decoder{d: d, b: b, lines: dialect.Lines{Builder: b, Starts: []string{`{"id":`, `{"type":`}}}
 }
 
@@ -119,6 +124,8 @@ func (f *fields) isHeader() bool {
 var roleInitial = rawjson.InitialsOf("role")
 
 // scan goes once through the record at pos. Nothing is decoded but what has escapes.
+// Outline gives all members of the record and, of those inside, only such with the right initial: whether one is
+// "role" of "message" is looked at here.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 	members, end, err := t.Outline(pos, roleInitial)
 	if err != nil {
@@ -156,6 +163,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 }
 
 // text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else.
+// Numbers as ids are dropped by the program; we keep the entry, under the id that others name it by.
 func text(value []byte) []byte {
 	if isNumber(value) {
 		return value
@@ -165,6 +173,7 @@ func text(value []byte) []byte {
 
 // first takes the record that must be the header.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
+	// The same test as in Detect but for the time: whoever says --dialect operator means it.
 	if !f.isHeader() || !rawjson.IsString(rawjson.Get(record, "id")) {
 		dec.refuse(r, span.Offset, "the first record is "+describe(f, record))
 		return
@@ -203,6 +212,7 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 
 // versionOf reads a header's version. The document has none, which counts as 0; the program takes a header without one
 // for today's.
+// Versions beyond a million are cut there: the number only says "newer", and must fit an int.
 func versionOf(typ, value []byte) int {
 	v, err := strconv.ParseFloat(string(value), 64)
 	switch {
@@ -223,6 +233,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		Kind: kindOf(f.typ), Role: roleOf(f.role), Type: f.typ,
 		Span: span, Line: r.Line, Record: record, Migrated: dec.old,
 	}
+	// The program makes one up at each load. Ours is made from the place in the log, so that it can be named
+	// again.
 	if len(f.id) > 0 {
 		env.ID = f.id
 	} else {
@@ -236,6 +248,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case session.KindLabel:
 		env.Target, env.Label = f.target, f.label
 	case session.KindLeaf:
+		// No target is the place before the first entry, as the program has it.
 		if len(f.target) > 0 {
 			env.Target = f.target
 		}
@@ -245,6 +258,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 
 // IsRecord tells a record from the other objects that a torn record has inside: blocks of its content have types and
 // some have ids, but neither time nor parent.
+// A block of type "tool_call" has type and id as well; it is the time or the parent that makes an entry.
 func (dec *decoder) IsRecord(object []byte) bool {
 	var t rawjson.Text
 	t.Reset(object)

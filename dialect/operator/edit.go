@@ -13,6 +13,7 @@ var _ dialect.Editor = (*Dialect)(nil)
 // Encode gives the record of an entry that was read: its own bytes, unless its log is the document's and the program is
 // to read it. Then the type gets the program's name, a compaction gets the count that the program insists on, and all
 // other members stay as they are.
+// Migrated is set for entries of a document's log that is read as the program's; see decoder.begin.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	raw, err := e.Raw()
 	if err != nil || !e.Migrated {
@@ -31,10 +32,12 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	if e.NativeID != e.ID {
 		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
 	}
+	// Also what was read is escaped here: it is rewritten anyway, and the program would lose the entry.
 	return escape(raw), nil
 }
 
 // Rechain changes the parent of a record, and what a compaction keeps.
+// A root has no parent_id at all, as the program writes it.
 func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
 	if parent == "" {
 		record = rawjson.Delete(record, "parent_id")

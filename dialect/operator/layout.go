@@ -24,6 +24,7 @@ func (l layout) Order() dialect.Order { return l.order }
 const base = ".operator"
 
 // Roots gives the folder for new sessions, then the one beside the profiles and those of all profiles.
+// Profiles are found by looking, since their names are the user's.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dir := filepath.Join(env.Home, base)
 	profiles := filepath.Join(dir, "profiles")

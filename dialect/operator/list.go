@@ -20,6 +20,7 @@ func (d *Dialect) Shows(name string, all bool) bool { return all || !strings.Con
 
 // List gives a session's row in the program's words. Its time of last use is that of the last message, or of the header;
 // the document goes by the file.
+// The program never fills in the name; we do, where an entry has one.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	p := peek{s: dialect.Summary{Messages: 0}, text: new(rawjson.Text)}
 	for e := range t.Entries() {
@@ -37,6 +38,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	}
 	h := t.Header()
 	l := dialect.Listing{CWD: h.CWD, Modified: changed}
+	// The program's own list goes by what was last said, also where the file was touched later.
 	if d.layout.order == dialect.OrderActive {
 		used := session.Time{Text: string(p.used)}
 		if p.used == nil {

@@ -8,6 +8,7 @@ import (
 )
 
 // Messages gives what an entry contributes to a context, as the program makes it.
+// Messages of the log go out as they stand, members that we do not know included.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	var w writer
 	switch e.Kind {
@@ -31,6 +32,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	case session.KindCompaction:
 		w = writer(`{"role":"compaction_summary"`)
 		w.optional("summary", rawjson.Get(raw, "summary"))
+		// The program would not have loaded a compaction without it; the document's have none.
 		tokens := value(raw, "tokens_before")
 		if tokens == nil {
 			tokens = noTokens
@@ -71,6 +73,7 @@ const (
 
 // LLM gives a message in the form that goes to a provider; nil where it is not sent. Operator has no words of its own
 // for summaries: they are wrapped as the pi family does it.
+// Unknown roles are not sent: a provider would refuse them.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch rawjson.Str(m, "role") {
 	case "user", "assistant", "tool", "system":
@@ -100,6 +103,7 @@ func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte
 }
 
 // Edit puts other blocks in the place of a message's.
+// A text becomes a block, because the program's contents are always a list.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
 		return rawjson.Delete(m, "contents"), nil
@@ -155,6 +159,7 @@ func (d *Dialect) Failed(m []byte) bool {
 
 // Strip removes tool calls from an assistant's message, and results from others. The signatures of thinking were made
 // for the message as it was and are rejected without the calls, so they go too.
+// A thinking block alone does not make the message useful: it only explains what follows.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	contents := rawjson.MapElements(rawjson.Get(m, "contents"), func(block []byte) []byte {
@@ -210,6 +215,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
+// Blocks of a kind that we do not know are kept as they are, so that they can be shown and counted.
 func contentParts(contents []byte) []session.Part {
 	var parts []session.Part
 	for block := range rawjson.Elements(contents) {
@@ -252,6 +258,7 @@ func images(block []byte) []session.Part {
 }
 
 // mimeOf knows a picture by the first bytes of its base64, as the program does; "" for an address.
+// PNG is what the program takes for granted where it knows nothing better.
 func mimeOf(data string) string {
 	if strings.Contains(data[:min(len(data), 12)], ":") {
 		return ""

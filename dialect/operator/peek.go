@@ -14,6 +14,8 @@ import (
 var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
 
 // Peek makes a list's row from the two ends of a log.
+// What a list shows of a large log is what its two ends show: the header and first prompt, and the time of the
+// last message.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}, text: texts.Get().(*rawjson.Text)}
 	defer texts.Put(p.text)
@@ -23,11 +25,14 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p.lines(dialect.TrimBOM(head), true, whole)
 	inTail := false
 	if p.s.OK && !whole {
+		// The head's last message is not the log's: only the tail can say, and if it does not, a longer one may
+		// (TailShort).
 		p.used = nil
 		p.lines(tail, false, true)
 		inTail = p.used != nil
 	}
 	p.text.Reset(nil)
+	// Lines that share records or are torn are counted wrongly by lines, so a small log is read properly.
 	if whole && p.damaged {
 		p.count(d, head)
 	}
@@ -48,6 +53,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	return p.s
 }
 
+// The slices point into the bytes at hand and are made into text at the end.
 type peek struct {
 	s       dialect.Summary
 	text    *rawjson.Text
@@ -93,6 +99,7 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		}
 		var m members
 		switch {
+		// blank lines are no damage
 		case !m.scan(p.text, line):
 			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
 		case p.s.OK:
@@ -111,6 +118,7 @@ type members struct {
 }
 
 // scan goes once through a record. It says false for what is no whole object.
+// Objects are walked member by member, since only a few of them are wanted and the text of a message is skipped.
 func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	if !rawjson.IsObject(line) {
 		return false
@@ -187,6 +195,7 @@ func (p *peek) entry(m *members) {
 }
 
 // message looks at a message. One of the user or the model with a text or a picture shows that the session was used.
+// Whether something was said is the program's test: tool calls alone do not move a session up in its list.
 func (p *peek) message(m *members) {
 	role := string(text(m.role))
 	if role != "user" && role != "assistant" {
@@ -217,6 +226,7 @@ func (p *peek) message(m *members) {
 	if !isNumber(at) {
 		at = m.timestamp
 	}
+	// Times may go back: the latest counts, as in the program.
 	if isNumber(at) && !later(p.used, at) {
 		p.used = at
 	}
@@ -238,6 +248,8 @@ func (p *peek) cut(line []byte) {
 	if !p.s.OK || p.s.Prompt != "" || !bytes.Contains(line, []byte(`"type":"message"`)) {
 		return
 	}
+	// The program writes contents before the role, so the beginning of the line shows the text but not whose it
+	// is.
 	const key = `"message":{"contents":[{"type":"text","content":`
 	i := bytes.Index(line, []byte(key))
 	if i < 0 {
@@ -249,6 +261,7 @@ func (p *peek) cut(line []byte) {
 	if end, err := rawjson.Skip(s, 0); err == nil {
 		s = s[:end-1]
 	}
+	// An escape is at most twelve bytes long (a surrogate pair), so some shorter beginning is whole.
 	for k := 0; k < 12 && len(s) > 0; k++ {
 		if t, ok := rawjson.Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
 			p.s.Prompt = t

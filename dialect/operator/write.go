@@ -18,6 +18,7 @@ import (
 var _ dialect.Writer = (*Dialect)(nil)
 
 // Habits says how the program does things.
+// Nothing is written before the model answered: what a user typed and gave up leaves no file, as with the program.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
@@ -26,6 +27,7 @@ func (d *Dialect) Habits() dialect.Habits {
 }
 
 // seconds is the program's spelling of a time: to the microsecond, always with a fraction.
+// Whole seconds get a ".0", as Python spells floats.
 func seconds(t time.Time) []byte {
 	us := t.Round(time.Microsecond).UnixMicro()
 	out := strconv.AppendFloat(nil, float64(us)/1e6, 'f', -1, 64)
@@ -39,6 +41,7 @@ func seconds(t time.Time) []byte {
 var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)
 
 // escape makes a record safe for the program to read back.
+// The check for the first two bytes is cheap; nearly all records pass it and are not copied.
 func escape(record []byte) []byte {
 	if !bytes.Contains(record, []byte("\xc2\x85")) && !bytes.Contains(record, []byte("\xe2\x80")) {
 		return record
@@ -47,6 +50,7 @@ func escape(record []byte) []byte {
 }
 
 // Header gives the first record of a session.
+// The document's header has no version; see versionOf.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -66,6 +70,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 
 // EditHeader changes a header. The document's becomes the program's where the program is to read it; the program's
 // becomes the document's only as that of a new session.
+// The title is an entry of its own, so a title in the edit has nothing to change here.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if rawjson.Str(raw, "type") != d.header && (d.header == typeHeader || edit.ID != nil) {
@@ -126,6 +131,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 
 // complete gives a message what each of the program's has: without an id it would have another one whenever it is loaded,
 // and without a time that of the moment.
+// The id is made from what makes the message unique in its session, since a dialect has no source of chance here.
 func complete(m []byte, n dialect.NewEntry) []byte {
 	if rawjson.IsNull(rawjson.Get(m, "id")) {
 		m = rawjson.Set(m, "id", rawjson.Quote(messageID(fmt.Sprintf("%d %s %s", n.Time.UnixNano(), n.ID, m))))
@@ -137,6 +143,7 @@ func complete(m []byte, n dialect.NewEntry) []byte {
 }
 
 // typeOf is the value's name for a body.
+// An Opaque body keeps its type, but must not become a header.
 func (d *Dialect) typeOf(b session.Body) (string, bool) {
 	switch b := b.(type) {
 	case session.Message:
@@ -185,6 +192,7 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 		}
 		raw("message", b.JSON)
 	case session.ThinkingLevelChange:
+		// The program drops an entry with a level that it does not know, on loading: better to refuse it now.
 		if d.strict && !slices.Contains(levels, b.Level) {
 			return fmt.Errorf("thinking level %q: Operator knows %s", b.Level, strings.Join(levels, ", "))
 		}

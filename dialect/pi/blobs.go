@@ -11,6 +11,8 @@ var blobPrefix = []byte(`"blob:sha256:`)
 
 // ResolveBlobs puts the pictures that omp keeps beside its sessions back into a message: the data of image blocks, in
 // base64, and data URLs, whole.
+// A blob that is missing leaves its reference where it was, as the programs do: a message with a hole is better
+// than none. Who gave get knows which were missing.
 func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) ([]byte, error) {
 	if !bytes.Contains(m, blobPrefix) {
 		return m, nil
@@ -19,6 +21,7 @@ func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) (
 }
 
 // resolve walks down a value; inContent is set for the elements of an array under the key "content".
+// Most values hold no reference: one search through the bytes decides for all that is inside of them.
 func resolve(value []byte, get func(string) ([]byte, error), inContent bool, depth int) []byte {
 	if depth > deepest || !bytes.Contains(value, blobPrefix) {
 		return value
@@ -36,6 +39,7 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool, dep
 			case !isString:
 				now = resolve(member, get, key == "content", depth+1)
 			case !bytes.HasPrefix(member, blobPrefix):
+			// only pictures in a content are made into blobs by omp; other members of that name are somebody's own
 			case key == "data" && image:
 				if data, err := get(ref); err == nil {
 					now = rawjson.Quote(base64.StdEncoding.EncodeToString(data))

@@ -15,6 +15,7 @@ func (d *Dialect) Time(raw []byte) session.Time {
 }
 
 // Body decodes what an entry says. What does not fit its kind is Opaque.
+// Both programs' members are read by every value: a file may have been written by both.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:

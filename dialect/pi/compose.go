@@ -14,6 +14,7 @@ import (
 var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes a message of neutral parts. Each answer of a tool is a message of its own.
+// Pictures in an answer of a tool stay, unlike in other families: the content of a toolResult takes them.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	parts, results := dialect.Results(m.Parts)
 	var list [][]byte
@@ -43,6 +44,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 }
 
 // answer is a message of the model, with all that the programs count on finding in one.
+// The programs add up usage and cost without asking whether they are there, so they always are.
 func (d *Dialect) answer(m dialect.NewMessage, parts []session.Part) []byte {
 	w := object(`"role":"assistant"`)
 	w.add("content", d.Content(parts))
@@ -61,6 +63,7 @@ func (d *Dialect) answer(m dialect.NewMessage, parts []session.Part) []byte {
 	return stamped(w, m.Time)
 }
 
+// pi has no word for an answer that a filter stopped; an error comes nearest.
 func stopReason(m dialect.NewMessage) string {
 	switch m.Stop {
 	case dialect.StopEnd, dialect.StopLength, dialect.StopError, dialect.StopAborted:
@@ -106,6 +109,7 @@ func stamped(w writer, at time.Time) []byte {
 }
 
 // Content gives parts as blocks; what the family has no block for is left out.
+// An empty list is a content, too.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	out := []byte{'['}
 	for _, p := range parts {
@@ -124,6 +128,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 			w = object(`"type":"toolCall"`)
 			w.add("id", rawjson.Quote(p.ID))
 			w.add("name", rawjson.Quote(p.Name))
+			// Arguments are an object to the programs, and what a model was cut off in is none.
 			arguments := p.Arguments
 			if !rawjson.Valid(arguments) {
 				arguments = session.Raw("{}")

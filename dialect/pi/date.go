@@ -10,6 +10,8 @@ import (
 
 // jsMillis reads a timestamp the way JavaScript's Date does, in milliseconds since 1970; ok is false for what Date calls
 // invalid. A time without a zone is taken as UTC: the zone of the machine that wrote it is not in the file.
+// The programs compute times of summaries from entries with new Date(…), so what that accepts decides what a
+// context says.
 func jsMillis(value []byte) (ms int64, ok bool) {
 	switch {
 	case value == nil:
@@ -25,6 +27,7 @@ func jsMillis(value []byte) (ms int64, ok bool) {
 	s, isString := rawjson.Unquote(value)
 	if !isString {
 		f, err := strconv.ParseFloat(string(value), 64)
+		// 8.64e15 ms is as far from 1970 as a Date can be.
 		if err != nil || math.Abs(f) > 8.64e15 {
 			return 0, false
 		}
@@ -35,6 +38,8 @@ func jsMillis(value []byte) (ms int64, ok bool) {
 
 // jsDate reads the ISO forms: a date, or a date and a time, with or without fraction and offset. Days up to 31 are
 // accepted in every month and roll over.
+// Dates in other than ISO forms are accepted by some JavaScript engines, each in its own way. They count as
+// invalid here.
 func jsDate(s string) (int64, bool) {
 	p := dateParser{s: s}
 	year := p.year()
@@ -68,6 +73,7 @@ func jsDate(s string) (int64, bool) {
 }
 
 // dateParser cuts pieces off the front of a date.
+// bad is looked at once at the end: what follows a mistake is read and thrown away.
 type dateParser struct {
 	s   string
 	bad bool
@@ -97,6 +103,7 @@ func (p *dateParser) digits(n int) int {
 	return v
 }
 
+// Six digits with a sign are ECMAScript's own extension; -000000 is not allowed.
 func (p *dateParser) year() int {
 	switch {
 	case p.byte('+'):
@@ -110,6 +117,7 @@ func (p *dateParser) year() int {
 }
 
 // fraction reads the digits behind the point; what is finer than a millisecond is cut off.
+// JavaScript cuts and does not round.
 func (p *dateParser) fraction() int {
 	ms, n := 0, 0
 	for ; p.s != "" && p.s[0]-'0' <= 9; n++ {

@@ -14,6 +14,8 @@ var bom = []byte("\xef\xbb\xbf")
 
 // Detect claims a log whose first object is a header of the family, or a title slot before one. Operator writes a header
 // of the same type; its times are numbers.
+// Text.Object and not Get: of a header of megabytes only a few members are read, and the Text is reused from log
+// to log.
 func (d *Dialect) Detect(first []dialect.Record) bool {
 	t := texts.Get().(*rawjson.Text)
 	defer texts.Put(t)
@@ -42,6 +44,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 		case "session":
 			return rawjson.IsString(id) && (at == nil || rawjson.IsString(at) || rawjson.IsNull(at))
 		case "title":
+			// a title slot says nothing yet: the header behind it decides
 			continue
 		}
 		return false
@@ -50,6 +53,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 }
 
 // decoder is the state of reading one log.
+// It is used for one log. env is used again for each entry, so the builder must copy what it keeps.
 type decoder struct {
 	d      *Dialect
 	b      *session.Builder
@@ -62,7 +66,8 @@ type decoder struct {
 	refused *session.Problem // why there is no header
 	// ordinals has, for version 1 only, the entry index of each record, -1 for headers.
 	ordinals []int
-	v        int
+	// v is the header's version, which decides how entries are read; before the header it is today's.
+	v int
 }
 
 // NewDecoder starts to decode a log.
@@ -79,12 +84,15 @@ func (dec *decoder) Decode(r dialect.Record) {
 	if dec.refused != nil {
 		return
 	}
+	// Half a header is nothing that could be opened; the programs would begin a new session in its place.
 	if cut := dec.lines.Decode(r, dec); cut >= 0 && !dec.header && dec.refused == nil {
 		dec.refuse(r, cut, "the only record is cut off")
 	}
 }
 
 // Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where Record put it.
+// What was written a moment ago is not parsed again: an append would cost twice. Where anything is not as Record
+// writes it, the usual way is taken.
 func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	role, _, ok := messageOf(n.Body)
 	if !ok || !dec.header || dec.v < version {
@@ -111,6 +119,7 @@ func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 
 // Other notes a value that is no object: version 1 counts arrays.
 func (dec *decoder) Other(value []byte) {
+	// The program counts lines that parsed, and typeof an array is "object"; numbers and texts are left out by it.
 	if dec.v < 2 && value[0] == '[' {
 		dec.ordinals = append(dec.ordinals, dec.b.Len())
 	}
@@ -119,6 +128,7 @@ func (dec *decoder) Other(value []byte) {
 // Object decodes the object at pos and gives the offset behind it.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f fields
+	// An error leaves the fields half filled; they are not looked at then.
 	end, err := f.scan(&dec.lines.Text, pos)
 	if err != nil {
 		return 0, err
@@ -187,6 +197,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 // rawjson.Inside written out: a second call for each member would be a thirtieth of the time that opening a log takes.
 func text(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
+		// 0 is no id to the programs: it is false to JavaScript.
 		if len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && string(value) != "0" {
 			return value
 		}
@@ -202,10 +213,12 @@ func text(value []byte) []byte {
 
 // first takes the record that must be the header, or the title slot before it.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
+	// There may be several slots only in a damaged file; the last one before the header counts.
 	if string(f.typ) == "title" {
 		dec.hasSlot, dec.slot = true, rawjson.Str(record, "title")
 		return
 	}
+	// The programs test the same: an id that is no string is no header.
 	if string(f.typ) != "session" || !rawjson.IsString(rawjson.Get(record, "id")) {
 		dec.refuse(r, span.Offset, "the first record is "+describe(f, record))
 		return
@@ -227,6 +240,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 			Advice:  "it is read as well as we can and never written"})
 	}
 	dec.header, dec.v = true, h.Version
+	// In version 1 compactions count lines, and the header is number 0.
 	dec.ordinals = append(dec.ordinals, -1)
 	dec.b.SetHeader(h)
 }
@@ -251,6 +265,8 @@ func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
 // and what is no number at all is no old version.
 func headerVersion(record []byte) int { return versionOf(rawjson.Get(record, "version")) }
 
+// JavaScript's comparison turns texts and booleans into numbers; what is none compares as false with everything,
+// so it is no old version.
 func versionOf(value []byte) int {
 	if rawjson.IsNull(value) {
 		return 1
@@ -277,6 +293,7 @@ func versionOf(value []byte) int {
 }
 
 // entry hands an envelope to the builder.
+// An empty id or parent is as good as none, as it is to the programs.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
 	env := &dec.env
 	*env = session.Envelope{
@@ -293,6 +310,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.Target, env.Label = f.target, f.label
 	}
 	if dec.v < 2 {
+		// ids in a file of version 1 are ignored by the migration, and every entry follows the one before
 		env.ID, env.InOrder = nil, true
 		if env.Kind == session.KindCompaction && f.keepIndex != nil {
 			env.HasKeepIndex, env.KeepIndex = dec.keepIndex(f.keepIndex)
@@ -307,6 +325,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 
 // keepIndex finds the entry that a compaction of version 1 keeps from. A number that is not the position of an earlier
 // entry keeps nothing; what is no number is left alone.
+// The ordinals have an element for each line that the program counts, so an index can be looked up without reading
+// again.
 func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	k, err := strconv.ParseFloat(string(value), 64)
 	if err != nil {
@@ -323,6 +343,8 @@ func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 
 // IsRecord tells a record from the other objects with a type that a torn record has inside: blocks of its content, or
 // items of a provider's history, which have an id as well.
+// Blocks of a content have a type, too, but no parent; version 1 has no parents, so there the kind and a time must
+// do.
 func (dec *decoder) IsRecord(object []byte) bool {
 	var t rawjson.Text
 	t.Reset(object)

@@ -19,6 +19,7 @@ func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
 }
 
 // Rechain changes the parent of a record, and what a compaction keeps.
+// A root has null and not nothing, as the programs write it. Everything else in the record keeps its spelling.
 func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
 	value := []byte("null")
 	if parent != "" {

@@ -14,6 +14,7 @@ import (
 // jsString gives the text that JavaScript makes of a value; nil stands for a member that is missing.
 func jsString(value []byte) string { return jsText(value, 0) }
 
+// Elements of arrays are joined with commas, objects say nothing: so it reads in the programs' texts, too.
 func jsText(value []byte, depth int) string {
 	if s, ok := rawjson.Unquote(value); ok {
 		return s
@@ -58,6 +59,7 @@ func number(value []byte) (float64, bool) {
 }
 
 // jsNumber spells a number as JavaScript does.
+// The borders 1e21 and 1e-6 are those of ECMAScript's Number::toString.
 func jsNumber(f float64) string {
 	switch abs := math.Abs(f); {
 	case f == 0:

@@ -11,6 +11,7 @@ import (
 )
 
 // layout is where one program of the family keeps its sessions.
+// The values differ in these members only.
 type layout struct {
 	base   string // folder in the home directory
 	env    string // variable that names the agent's folder instead
@@ -20,6 +21,7 @@ type layout struct {
 }
 
 // Roots gives the agent's folder: the one that the environment names, or the one in the home directory.
+// One and not both: a program that is told another folder does not look into its own.
 func (l *layout) Roots(env dialect.Env) []dialect.Root {
 	if dir := env.Getenv(l.env); dir != "" {
 		return []dialect.Root{l.RootAt(resolvePath(env, expandHome(env, dir)))}
@@ -43,6 +45,7 @@ func (l *layout) RootAt(dir string) dialect.Root {
 func (l *layout) Dir(env dialect.Env, cwd string) string { return l.rule(env, cwd) }
 
 // File is the time, with what a file name cannot hold replaced, and the id.
+// The programs replace the same two characters; the time sorts as text.
 func (l *layout) File(t time.Time, id session.ID) string {
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.UTC().Format("2006-01-02T15:04:05.000Z"))
 	return stamp + "_" + string(id) + ".jsonl"
@@ -83,6 +86,8 @@ func dirPi(env dialect.Env, cwd string) string {
 }
 
 // dirOmp is omp's rule: links resolved, short names below the home and the temporary folder.
+// Only omp resolves links, so one project that is reached by two names has one folder in omp and two in pi. Home
+// goes before the temporary folder, which may lie in it.
 func dirOmp(env dialect.Env, cwd string) string {
 	real := func(p string) string {
 		p = resolvePath(env, p)
@@ -108,6 +113,7 @@ func dirOmp(env dialect.Env, cwd string) string {
 func dirDoc(env dialect.Env, cwd string) string { return absolute(resolvePath(env, cwd)) }
 
 // inside gives the path of p relative to dir where it lies there.
+// A folder called "..x" is inside, so ".." alone or with a separator is what is outside.
 func inside(dir, p string) (string, bool) {
 	rel, err := filepath.Rel(dir, p)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

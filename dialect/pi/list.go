@@ -23,6 +23,7 @@ var (
 func (d *Dialect) OldestHeader() []byte { return []byte(`{"type":"session","id":"x"}`) }
 
 // listing is what the programs' lists gather from the entries of a session.
+// It is what one pass over the entries gives; the two programs pick different parts of it.
 type listing struct {
 	messages int
 	first    string   // the first prompt
@@ -43,6 +44,8 @@ func (d *Dialect) Shows(name string, all bool) bool {
 
 // List gives a session's row as the programs do. omp's is called by its title and ordered by the time of its file; pi's by
 // the name that it was given and the time of what was last said in it.
+// The members and their order are the programs' own: clients take the row for what listSessions of the program
+// gives.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	var l listing
 	for e := range t.Entries() {
@@ -61,6 +64,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	if d.omp && h.ID == "" {
 		return dialect.Listing{}, dialect.ErrNotShown
 	}
+	// Dates of files have a fraction of milliseconds; omp cuts it, pi rounds it.
 	modified, known := changed.UTC().Truncate(time.Millisecond), true
 	if !d.omp {
 		modified, known = l.modified(h, changed.UTC().Round(time.Millisecond))
@@ -99,6 +103,7 @@ func isoOrNull(t time.Time, ok bool) []byte {
 }
 
 // take looks at one entry.
+// That a message counts although it says nothing is pi's way; omp leaves out what has no message.
 func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 	switch kind {
 	case session.KindSessionInfo:
@@ -115,6 +120,7 @@ func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 		l.messages++
 	}
 	role, content := rawjson.Str(message, "role"), rawjson.Get(message, "content")
+	// Tool calls and results do not make a session recent.
 	if role != "user" && role != "assistant" || content == nil {
 		return
 	}
@@ -134,6 +140,8 @@ func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 }
 
 // blockTexts joins the text blocks of a message's content, empty ones too.
+// Other blocks are passed over. Blanks stand between texts, also where one is empty: so it is in the programs'
+// search text.
 func blockTexts(content []byte) string {
 	if s, ok := rawjson.Unquote(content); ok {
 		return s
@@ -149,6 +157,7 @@ func blockTexts(content []byte) string {
 
 // title is what omp calls a session: the header's title, also an empty one, or else the last short summary. A title slot
 // counts over the header.
+// h.Title is the slot's where there is one. That the two differ is how it is known here.
 func (l *listing) title(h session.Header) []byte {
 	title := rawjson.Get(h.Raw, "title")
 	if h.Title != rawjson.Str(h.Raw, "title") {
@@ -164,6 +173,7 @@ func (l *listing) title(h session.Header) []byte {
 }
 
 // modified is when pi says that a session was last used.
+// It is the latest moment, not the last: entries of an older branch may stand behind.
 func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool) {
 	if l.active > 0 {
 		if math.IsInf(l.active, 0) || l.active > 8.64e15 {
@@ -180,6 +190,7 @@ func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool
 
 // Recent names a session by its title, its first prompt, its id or its file, whichever is there first, in its first
 // 4096 bytes.
+// Of head only what the program would have read counts, so that both show the same name.
 func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	head = bytes.TrimPrefix(head[:min(len(head), dialect.RecentHead)], bom)
 	var header []byte
@@ -201,6 +212,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 			if !slot {
 				title = rawjson.Str(line, "title")
 			}
+		// only as long as it is needed: parsing messages is what costs here
 		case kind == "message" && !prompted && title == "":
 			prompt, prompted = firstText(rawjson.Get(line, "message"))
 		}
@@ -216,6 +228,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 		}
 	}
 	r := dialect.Recent{Name: name, FullName: name}
+	// JavaScript cuts at 39 units, also through a pair; Decode makes U+FFFD of the half.
 	if units := utf16.Encode([]rune(name)); len(units) > 40 {
 		r.Name = string(utf16.Decode(units[:39])) + "…"
 	}

@@ -7,6 +7,7 @@ import (
 )
 
 // The texts that the programs put around a summary before it goes to a provider.
+// They are the programs' words, to the letter: what the model was told decides how it answers.
 const (
 	piCompactionText  = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 	ompCompactionText = "Another language model started to solve this problem and produced a summary of its thinking process. " +
@@ -17,6 +18,7 @@ const (
 )
 
 // LLM gives a message in the form that goes to a provider; nil where it is not sent.
+// Roles that are not listed are not sent by the programs either.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant":
@@ -63,6 +65,7 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 }
 
 // said passes on what a person or a tool said. omp notes who is behind it.
+// pi knows no developer; omp passes it on and says that the agent is behind it.
 func (d *Dialect) said(m []byte, role string) []byte {
 	if !d.omp {
 		if role == "developer" {
@@ -77,6 +80,7 @@ func (d *Dialect) said(m []byte, role string) []byte {
 		}
 		m = rawjson.Set(m, "attribution", []byte(who))
 	}
+	// omp cuts old outputs and notes when; the blocks are then sent as one text.
 	if role == "toolResult" && rawjson.Get(m, "prunedAt") != nil {
 		var all strings.Builder
 		for b := range rawjson.Elements(rawjson.Get(m, "content")) {
@@ -112,6 +116,7 @@ func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []b
 
 // summary wraps a summary. pi puts the closing text right behind it; omp renders a template, in which a missing
 // summary is nothing, and formats the whole.
+// Both go to the model as a user's message: providers know no other way to say something that nobody said.
 func (d *Dialect) summary(m []byte, opening, closing string) []byte {
 	summary := rawjson.Get(m, "summary")
 	text := jsString(summary)
@@ -125,6 +130,7 @@ func (d *Dialect) summary(m []byte, opening, closing string) []byte {
 }
 
 // ran tells of a command that the user ran.
+// The same words as the programs', cancelled before failed: a cancelled command has an exit code as well.
 func (d *Dialect) ran(m []byte, role string) []byte {
 	if rawjson.Truthy(rawjson.Get(m, "excludeFromContext")) || role == "pythonExecution" && !d.omp {
 		return nil
@@ -159,6 +165,7 @@ func (d *Dialect) ran(m []byte, role string) []byte {
 }
 
 // files tells of files that the user mentioned.
+// omp alone has them. The files are one text, their pictures blocks behind it.
 func (d *Dialect) files(m []byte) []byte {
 	var texts []string
 	images := []byte{}

@@ -10,6 +10,7 @@ import (
 )
 
 // members adds what a body says.
+// The order is that in which the programs write members, so that files of both can be compared line by line.
 func (d *Dialect) members(w *writer, body session.Body) error {
 	switch b := body.(type) {
 	case session.ThinkingLevelChange:
@@ -49,6 +50,7 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 		w.str("name", oneLine(b.Name))
 	case session.ContextEdit:
 		return editMembers(w, b)
+	// What somebody hands over whole is taken over but for the envelope, which is ours.
 	case session.Opaque:
 		for key, value := range rawjson.Fields(b.JSON) {
 			switch key {
@@ -63,6 +65,7 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 
 func (w *writer) str(key, value string) { w.add(key, rawjson.Quote(value)) }
 
+// The programs leave out what is undefined.
 func (w *writer) optional(key, value string) {
 	if value != "" {
 		w.str(key, value)

@@ -9,6 +9,8 @@ import (
 )
 
 // Messages gives what an entry contributes to a context, as the program makes it.
+// Messages of the log are the bytes of the file wherever nothing has to change; what is put together has the
+// members of the program's own objects in their order.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -62,8 +64,10 @@ func (d *Dialect) normal(role session.Role, m []byte) []byte {
 }
 
 // withoutHistory removes the provider's own history from an answer, and the signatures that are bound to it.
+// It is good only for a conversation that the provider still has, and it has not after a reload.
 func withoutHistory(m []byte) []byte {
 	const history = "openaiResponsesHistory"
+	// \u: the word may be spelled with escapes, which the search would miss
 	if !bytes.Contains(m, []byte(history)) && !bytes.Contains(m, []byte(`\u`)) {
 		return m // nearly every message: one look at the bytes, none at the members
 	}
@@ -103,6 +107,7 @@ func (d *Dialect) customMessage(raw []byte) []byte {
 	return m.end(raw)
 }
 
+// pi puts a system message before the summary where the entry has one.
 func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 	var list [][]byte
 	m := object(`"role":"compactionSummary"`)
@@ -155,6 +160,7 @@ func (w writer) end(raw []byte) []byte {
 }
 
 // Edit applies pi's context edit to one message.
+// Blocks are needed where the role's content is always a list.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant", "toolResult":
@@ -172,6 +178,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 }
 
 // Role says who speaks in a message.
+// Looking for the member costs a walk through the message, and a context asks for each.
 func (d *Dialect) Role(m []byte) session.Role {
 	// The programs write it first, and once.
 	if rest, ok := bytes.CutPrefix(m, roleFirst); ok {

@@ -9,6 +9,7 @@ import (
 )
 
 // outputNotice is what omp adds to the output of a command that was cut: how much is shown, and how to see the rest.
+// The words are the program's. Members that are missing read "undefined" there, and so they do here.
 func outputNotice(meta []byte) string {
 	var parts []string
 	if t := rawjson.Get(meta, "truncation"); rawjson.Truthy(t) {
@@ -32,6 +33,7 @@ func outputNotice(meta []byte) string {
 	return "\n\n[" + strings.Join(parts, ". ") + "]"
 }
 
+// Lines are counted by the program when it cuts; nothing is counted anew.
 func truncationNotice(t []byte) string {
 	member := func(key string) string { return jsString(rawjson.Get(t, key)) }
 	shown := rawjson.Get(t, "shownRange")

@@ -11,6 +11,7 @@ import (
 var _ dialect.Overflower = (*Dialect)(nil)
 
 // Whole puts back what Persist cut off.
+// The beginning must be the same: a string that somebody changed after it was cut is what it is now.
 func (d *Dialect) Whole(record []byte, get func(ref string) ([]byte, error)) []byte {
 	if !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
 		return record

@@ -50,6 +50,8 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 }
 
 // mayNeedWork passes most records at the speed of a search.
+// It may say true for nothing; it must never say false where something has to be done. Whatever Persist looks for
+// has one of these words in it, or is long.
 func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
 		has(record, "partialJson", 'J') || has(record, "jsonlEvents", 'E') ||
@@ -83,6 +85,7 @@ type persister struct {
 type overflow struct{ pointer, ref string }
 
 // place is where in the record a value stands.
+// Strings that are cut are named by their place, so the way down is kept.
 type place struct {
 	pointer string
 	key     string // of the member, or of the member whose array it is an element of
@@ -115,6 +118,7 @@ func (p *persister) value(v []byte, at place) []byte {
 	return v
 }
 
+// An array that needs no work is not taken apart.
 func (p *persister) array(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -126,6 +130,7 @@ func (p *persister) array(v []byte, at place) []byte {
 	})
 }
 
+// Image data is tested before strings are: a picture must not be cut.
 func (p *persister) object(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -153,6 +158,7 @@ func (p *persister) object(v []byte, at place) []byte {
 	if len(out) == len(v) && bytes.Equal(out, v) {
 		return v
 	}
+	// omp counts the lines of a file's content anew, because the cut changed them
 	if content, ok := rawjson.Unquote(rawjson.Get(out, "content")); ok && rawjson.Get(out, "lineCount") != nil {
 		out = rawjson.Set(out, "lineCount", strconv.AppendInt(nil, int64(strings.Count(content, "\n")+1), 10))
 	}
@@ -197,6 +203,7 @@ func (p *persister) put(b, member []byte) []byte {
 }
 
 // str cuts a string that is too long. The whole of it goes to a blob where that is asked for.
+// The length in bytes bounds the length in units from above, so most strings are not decoded.
 func (p *persister) str(v []byte, at place) []byte {
 	if at.key == "image_url" && !at.element {
 		url, ok := rawjson.Unquote(v)

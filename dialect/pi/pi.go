@@ -27,6 +27,7 @@ import (
 const version = 3
 
 // Dialect is one value of the family.
+// What differs between programs is data here; only where words or members differ is there an if on omp.
 type Dialect struct {
 	name  string
 	rules session.Rules

@@ -27,6 +27,7 @@ func (d *Dialect) Say(role session.Role, text string, at time.Time, model sessio
 	w := object(`"role":"` + name + `"`)
 	w.add("content", append(append([]byte(`[{"type":"text","text":`), rawjson.Quote(text)...), "}]"...))
 	if role == session.RoleAssistant {
+		// An answer must name a model. Where none is known it is one that nobody takes for real.
 		provider, id := model.Provider, model.Model
 		if provider == "" || id == "" {
 			provider, id = "treeline", "none"

@@ -7,6 +7,7 @@ import (
 
 // tidy formats a text the way omp formats every prompt it renders, summaries included: ends of lines trimmed, tables
 // narrowed, blank lines thinned out around tags and lists. Text between code fences is only trimmed at line ends.
+// It is done because the text is what the model sees: a context must say the same, character for character.
 func tidy(text string) string {
 	lines := strings.Split(text, "\n")
 	out := make([]string, 0, len(lines))
@@ -30,6 +31,7 @@ func tidy(text string) string {
 		switch {
 		case code:
 		case isTag(inner, "</"):
+			// a closing tag takes the blank lines before it away
 			for len(out) > 0 && jsTrim(out[len(out)-1]) == "" {
 				out = out[:len(out)-1]
 			}
@@ -95,6 +97,7 @@ func isSeparator(line string) bool {
 }
 
 // tableRow writes a row without spaces around its cells, and the cells of a separator with three dashes.
+// Alignment marks of a separator stay: a table without them would be another one.
 func tableRow(line string) string {
 	cells := strings.Split(line, "|")
 	if !isSeparator(line) {

@@ -24,6 +24,7 @@ var (
 const leafType = "treeline.leaf"
 
 // Habits says how the program does things.
+// Each habit is described in dialect.Habits; which program has which was observed.
 func (d *Dialect) Habits() dialect.Habits {
 	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: dialect.DeferMessage,
 		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true}
@@ -54,6 +55,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 }
 
 // EditHeader changes a header, and the title slot where there is one.
+// Members that the edit does not name keep their bytes, unknown ones included.
 func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderEdit) (header, newSlot []byte, err error) {
 	raw := h.Raw
 	if h.Version < version {
@@ -82,6 +84,7 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 	if edit.Title != nil {
 		title = *edit.Title
 	}
+	// A copy has no slot, so the title goes into the header.
 	if edit.Title != nil || slot != nil && edit.DropSlot {
 		if title == "" {
 			raw = rawjson.Delete(raw, "title")
@@ -102,6 +105,8 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 const slotSize = 255
 
 // fitSlot puts a title into a slot, cut at a character so that the record keeps its length.
+// A title that does not fit is cut, not refused. The loop ends, since an empty title always fits unless the slot
+// itself is too long.
 func fitSlot(slot []byte, title string) []byte {
 	slot = rawjson.Set(slot, "source", []byte(`"user"`))
 	for runes := []rune(title); ; runes = runes[:len(runes)-1] {
@@ -124,6 +129,8 @@ func fitSlot(slot []byte, title string) []byte {
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) { return d.AppendRecord(nil, n) }
 
 // AppendRecord implements dialect.RecordAppender.
+// Messages are written without going through members: they are nearly all there is, and an append must cost
+// little.
 func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	kind, ok := typeOf(n.Body)
 	if !ok {
@@ -146,6 +153,7 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	w = appendISO(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
 		// Nearly all entries are messages.
+		// A message comes from outside: it is checked in full before it can spoil a log.
 		ok, tight := valid(message)
 		if !ok || !rawjson.IsObject(message) {
 			return nil, errNotObject
@@ -163,6 +171,7 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 }
 
 // messageOf gives what a message says, and who says it; ok is false for all other bodies.
+// A pointer is taken as well: see dialect.RecordAppender.
 func messageOf(b session.Body) (by session.Role, message []byte, ok bool) {
 	switch m := b.(type) {
 	case session.Message:
@@ -174,6 +183,7 @@ func messageOf(b session.Body) (by session.Role, message []byte, ok bool) {
 }
 
 // typeOf is the family's name for a body.
+// A body of another family (a Leaf) has no name here.
 func typeOf(b session.Body) (string, bool) {
 	switch b := b.(type) {
 	case session.Message, *session.Message:
@@ -237,6 +247,7 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
 	}
+	// the first of January 2015, from which the document's ids count
 	const epoch = 1420070400000
 	n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
 	return session.ID(fmt.Sprintf("%016x", n)), nil

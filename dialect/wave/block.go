@@ -10,6 +10,8 @@ import (
 )
 
 // Block is a piece of a message. The set is closed: what is not known is an OpaqueBlock.
+// The types have all members of the format, also those that nothing here reads: they are the public description of
+// a block.
 type Block interface{ block() }
 
 type (
@@ -27,9 +29,10 @@ type (
 	ToolBlock struct {
 		ID, Name, Parameters string
 		// Stage is "start", "streaming", "running" or "end".
-		Stage                           string
-		Result, ShortResult, Error      string
-		Success                         *bool // nil where the block does not say
+		Stage                      string
+		Result, ShortResult, Error string
+		Success                    *bool // nil where the block does not say
+		// HasResult tells an empty result from none.
 		HasResult                       bool
 		CompactParams, BackgroundTaskID string
 		ParametersChunk                 string
@@ -89,6 +92,7 @@ func (TaskNotificationBlock) block() {}
 func (OpaqueBlock) block()           {}
 
 // Blocks decodes the blocks of a message.
+// Blocks are decoded on demand: a decoder of logs only looks for their types.
 func Blocks(blocks []byte) []Block {
 	var list []Block
 	for b := range rawjson.Elements(blocks) {
@@ -97,6 +101,7 @@ func Blocks(blocks []byte) []Block {
 	return list
 }
 
+// What is no object, or of no known type, is kept whole, so that nothing gets lost between reading and showing.
 func decodeBlock(b []byte) Block {
 	if !rawjson.IsObject(b) {
 		return OpaqueBlock{JSON: b}
@@ -142,6 +147,8 @@ func decodeBlock(b []byte) Block {
 	}
 }
 
+// One pass over the members: a tool's result may be megabytes long, and each lookup by name would go through them
+// again.
 func toolBlock(b []byte) ToolBlock {
 	t := ToolBlock{}
 	for key, value := range rawjson.Fields(b) {
@@ -183,13 +190,16 @@ func toolBlock(b []byte) ToolBlock {
 }
 
 // answered says whether the tool has answered: its block is over, or holds a result or an error.
+// Any of these alone is enough: a block that was interrupted may never reach "end".
 func (t ToolBlock) answered() bool {
 	return t.Stage == "end" || t.HasResult || t.Error != "" || t.Success != nil
 }
 
+// A block without success and error is taken for one that went well.
 func (t ToolBlock) failed() bool { return t.Error != "" || t.Success != nil && !*t.Success }
 
 // integer reads a number, 0 for what is none.
+// Numbers may be floats to JavaScript; what is beyond 2^62 is no count and no time.
 func integer(value []byte) int64 {
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != f || f > 1<<62 || f < -(1<<62) {
@@ -207,6 +217,7 @@ func messageParts(m []byte) []session.Part {
 	return parts
 }
 
+// raw is the block as it stands: what has no neutral form is passed on whole.
 func blockParts(block Block, raw []byte) []session.Part {
 	switch b := block.(type) {
 	case TextBlock:
@@ -229,6 +240,8 @@ func blockParts(block Block, raw []byte) []session.Part {
 			parts = append(parts, imagePart(u, ""))
 		}
 		return parts
+	// A command that the user ran is shown as a call of bash, which is what other families have for it. It has no
+	// id.
 	case BangBlock:
 		return []session.Part{
 			session.ToolCall{Name: "bash", Arguments: append(append([]byte(`{"command":`), rawjson.Quote(b.Command)...), '}')},
@@ -255,6 +268,7 @@ func arguments(parameters string) session.Raw {
 	return rawjson.Quote(parameters)
 }
 
+// The error is often the result once more.
 func (t ToolBlock) result() []session.Part {
 	parts := textPart(t.Result)
 	if t.Error != "" && t.Error != t.Result {
@@ -267,6 +281,7 @@ func (t ToolBlock) result() []session.Part {
 }
 
 // imagePart takes a data URL apart; all else is an address.
+// A path or an address stays as it is: nothing is fetched.
 func imagePart(url, mime string) session.Image {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		if head, data, ok := strings.Cut(rest, ","); ok && strings.HasSuffix(head, ";base64") {

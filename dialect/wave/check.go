@@ -10,6 +10,7 @@ import (
 var _ dialect.Ruler = (*Dialect)(nil)
 
 // File describes a session's log as the document does.
+// CreatedAt stays zero where the id has no time in it.
 func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 	h := t.Header()
 	f := SessionFile{
@@ -27,6 +28,7 @@ func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 }
 
 // lastActive is the time of the last message, the file's where there is none.
+// It goes from the end: the last message with a time that can be read.
 func lastActive(t *session.Tree, changed time.Time) time.Time {
 	for i := t.Len() - 1; i >= 0; i-- {
 		if at, err := t.At(i).Time(); err == nil {
@@ -40,6 +42,8 @@ func lastActive(t *session.Tree, changed time.Time) time.Time {
 
 // Check checks the document's rules for a session as a whole. The program knows other ids: for it they need only be such
 // that it finds the file.
+// Only rules that concern the whole session are checked here; those of messages are reported while they are
+// decoded.
 func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem {
 	var problems []session.Problem
 	report := func(err error) {

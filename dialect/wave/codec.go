@@ -19,6 +19,7 @@ func (codec) Time(raw []byte) session.Time {
 }
 
 // Body decodes what an entry says.
+// The summary of a compaction is its block's text; what else the message holds stays in its parts.
 func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -35,6 +36,7 @@ func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
+// A message counts as the agent's own where it says so (isMeta), or where all its texts were put in by hooks.
 func message(role session.Role, raw []byte) session.Message {
 	m := session.Message{Role: role, JSON: raw}
 	said, hooked := 0, 0 // texts, and those of them that a hook put in
@@ -48,6 +50,7 @@ func message(role session.Role, raw []byte) session.Message {
 			m.Meta = rawjson.Truthy(value)
 		case "usage":
 			m.Usage = usage(value)
+			// Only an answer names the model that answered.
 			if model := rawjson.Get(value, "model"); role == session.RoleAssistant && rawjson.IsString(model) {
 				m.Model, _ = rawjson.Unquote(model)
 				m.ModelJSON = model
@@ -70,6 +73,7 @@ func message(role session.Role, raw []byte) session.Message {
 }
 
 // usage takes the names of the program and those of the document.
+// Which of the two it is cannot be told from anything else in the record, so the first name that is there counts.
 func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
@@ -87,6 +91,7 @@ func usage(value []byte) *session.Usage {
 		CacheRead: number("cache_read_input_tokens"), CacheWrite: number("cache_creation_input_tokens"),
 		Total: number("total_tokens", "totalTokens"),
 	}
+	// The document's form has no total, and zero would look as if nothing was used.
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output
 	}
@@ -103,6 +108,7 @@ func (codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 
 // Messages gives the message itself, which is the whole record. A message with a compact block is the first that the
 // model sees: the program, too, loads it as it is.
+// Compact takes white space between tokens away and nothing else.
 func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
 	case session.KindMessage, session.KindCompaction:
@@ -153,6 +159,7 @@ func (codec) Failed(m []byte) bool {
 }
 
 // Strip removes calls that nothing has answered.
+// A message that only thought, and called what is stripped, says nothing any more.
 func (codec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	blocks := rawjson.MapElements(rawjson.Get(m, "blocks"), func(b []byte) []byte {

@@ -12,6 +12,7 @@ import (
 var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes a message of neutral parts. A tool's answer stands in the block of its call.
+// Neither the time nor an id is put in: Record does that, for all messages.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	if m.Role != session.RoleUser && m.Role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", m.Role)
@@ -49,6 +50,7 @@ func array(items [][]byte) []byte {
 // blocks makes the blocks of a message; what there is no block for is left out.
 func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 	parts, results := dialect.Results(m.Parts)
+	// A user's message cannot hold calls, so what somebody ran becomes the text of it.
 	if m.Role == session.RoleUser {
 		parts, results = dialect.Prose(m.Parts), nil
 	}
@@ -69,6 +71,7 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 			b.add("imageUrls", array([][]byte{rawjson.Quote(imageURL(p))}))
 		case session.ToolCall:
 			var result *session.ToolResult
+			// of several answers to one call the last counts
 			for i := range results {
 				if results[i].CallID == p.ID {
 					result = &results[i]
@@ -84,6 +87,7 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 }
 
 // call is a tool's block. One that nothing has answered is still running.
+// Members stand in the order in which the program writes them.
 func call(c session.ToolCall, r *session.ToolResult) object {
 	var b object
 	b.add("type", []byte(`"tool"`))
@@ -126,6 +130,7 @@ func imageURL(i session.Image) string {
 	return "data:" + i.MIME + ";base64," + i.Data
 }
 
+// The cache is named only where it was used.
 func usageJSON(u *session.Usage, model string) []byte {
 	var o object
 	count := func(key string, n int64) { o.add(key, strconv.AppendInt(nil, n, 10)) }
@@ -151,6 +156,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 
 // SetOrigin puts it beside what else of ours stands in a record: in the metadata of a message, where the document leaves
 // room, or in the metadata line.
+// The metadata line has room for members of any name; a message's own is the document's "metadata".
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	origin = escape(origin)
 	if rawjson.Str(record, "type") == "metadata" {
@@ -164,6 +170,7 @@ func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 }
 
 // Origin takes it out again.
+// An empty "metadata" was made by SetOrigin, or meant nothing, so it goes with the origin.
 func (d *Dialect) Origin(record []byte) (origin, bare []byte) {
 	if rawjson.Str(record, "type") == "metadata" {
 		return dialect.Origin(record)

@@ -10,6 +10,7 @@ import (
 )
 
 // Detect claims a log whose first object is a metadata line or a message with blocks. No other family writes either.
+// The answer depends on the first object alone, so it stays the same while the log grows.
 func (d *Dialect) Detect(first []dialect.Record) bool {
 	for _, r := range first {
 		data := dialect.TrimBOM(r.Data)
@@ -26,6 +27,8 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 }
 
 // isRecord tells a record of the family from every other object.
+// Both members of a metadata line are optional to us, since others may write one without; but with neither it
+// could be anybody's.
 func isRecord(object []byte) bool {
 	var f fields
 	var t rawjson.Text
@@ -40,9 +43,11 @@ func isRecord(object []byte) bool {
 }
 
 // starts are the beginnings of a record, as the program and the document's example write them.
+// They must be the beginnings of records only; blocks begin with their type.
 var starts = []string{`{"timestamp":`, `{"role":`, `{"type":"metadata"`}
 
 // decoder is the state of reading one log.
+// There is no version and no second value of a header, so little state is needed.
 type decoder struct {
 	b      *session.Builder
 	lines  dialect.Lines
@@ -66,6 +71,7 @@ func (dec *decoder) Other([]byte) {}
 func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
 
 // Finish says whether it was a session: whether any record of it could be read.
+// There is no header that could be missing: one message that can be read makes it a session.
 func (dec *decoder) Finish() error {
 	if dec.header || !dec.lines.Started() {
 		return nil
@@ -77,17 +83,21 @@ func (dec *decoder) Finish() error {
 
 // fields are the members of an envelope, as they stand.
 type fields struct {
-	typ, id, role      []byte // what is between the quotes
+	typ, id, role []byte // what is between the quotes
+	// From the list to the end of the line: where it ends is not worth finding out, and whether it is empty can be
+	// seen at its beginning.
 	blocks             []byte // and all behind it, where it is a list
 	timestamp          []byte
 	workdir, createdAt []byte // of the metadata line
-	compact            bool   // one of the blocks may be a compaction
+	// "may": an inner object of a block could have such a type as well; hasCompact looks closely where it is set.
+	compact bool // one of the blocks may be a compaction
 }
 
 // typeInitial is that of all that an envelope needs of a block.
 var typeInitial = rawjson.InitialsOf("type")
 
 // scan goes once through the record at pos.
+// Members inside of blocks are outlined, too (OutlineLists), but only those whose names begin as "type" does.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 	members, end, err := t.OutlineLists(pos, typeInitial)
 	if err != nil {
@@ -151,6 +161,7 @@ func (dec *decoder) problem(r dialect.Record, span session.Span, kind session.Pr
 }
 
 // metadata takes the line that today's program writes first. The id is not in it: it stays what the log's name says.
+// The first one counts, as with the headers of the other families.
 func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span, f *fields) {
 	if dec.header {
 		dec.problem(r, span, session.ProblemHeaderAgain, "a metadata line behind the first one", "it stays in the file and is no entry")
@@ -159,6 +170,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	dec.header = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line = version, bytes.Clone(record), span, r.Line
+	// The name of the folder is a guess at most, so what the line says counts.
 	h.CWD = string(rawjson.Inside(f.workdir))
 	h.Timestamp = session.Time{Text: string(f.createdAt)}
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
@@ -172,6 +184,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 }
 
 // first makes a header of the first message of a log that has none.
+// InEntry: the header is an entry as well and must not be counted or copied as something beside it.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
 	dec.header = true
 	h := dec.b.Header()
@@ -198,12 +211,14 @@ const version = 1
 
 // entry hands an envelope to the builder.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
+	// Either is enough: a message without blocks, or without a role, is damaged but still somebody's words.
 	isMessage := f.role != nil || f.blocks != nil
 	if !dec.header && isMessage {
 		dec.first(r, record, span, f)
 	}
 	env := &dec.env
 	*env = session.Envelope{
+		// Repeats: the program writes messages again behind a compaction, ids included, and that is no damage.
 		ID: f.id, InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(f.role), Type: messageType,
 		Span: span, Line: r.Line, Record: record,
 	}

@@ -12,6 +12,7 @@ import (
 )
 
 // layout is where the sessions of one value are.
+// Both values have the same root, and each its own way to name folders in it.
 type layout struct {
 	// rule makes the name of a project's folder from a resolved path.
 	rule func(resolved string) string
@@ -37,10 +38,12 @@ func (l layout) RootAt(dir string) dialect.Root {
 }
 
 // Dir is the folder for the sessions of a working directory.
+// Links are resolved first, as the program does: one project has one folder, however one got there.
 func (l layout) Dir(env dialect.Env, cwd string) string { return l.rule(resolve(env, cwd)) }
 
 // DirBeside is Dir where others may have the folder: by the document's rule a directory whose name is taken by sessions of
 // another one gets its hash behind the name. The program knows no such thing: there they share a folder.
+// owners is asked only by the document's rule.
 func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) []string) string {
 	resolved := resolve(env, cwd)
 	plain := l.rule(resolved)
@@ -55,6 +58,7 @@ func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) [
 }
 
 // File is the id: nothing in the log has it.
+// So a log that is renamed is another session.
 func (l layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
 // Shares: the folders of both rules lie side by side.
@@ -98,6 +102,7 @@ func (l layout) Order() dialect.Order { return l.order }
 func (l layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), subagent) }
 
 // WorkDir maps the name of a folder back to the only directory that it can be of, "" where there is not exactly one.
+// It is not certain in general, and never guessed: a folder of a path that is gone has no directory.
 func (l layout) WorkDir(env dialect.Env, dir string) (cwd string, several bool) {
 	if strings.Contains(dir, "/") {
 		return "", false

@@ -19,6 +19,7 @@ import (
 //	{"id":…,"version":…,"messages":[…],"metadata":{"workdir":…,"startedAt":…,"lastActiveAt":…,"latestTotalTokens":…}}
 //
 // in ~/.wave/sessions. Nobody writes them any more, and neither do we.
+// It shares the codec, because a message in these documents is the same object as a line today.
 type LegacyDialect struct{ codec }
 
 // Legacy is the one value.
@@ -50,6 +51,7 @@ func (d *LegacyDialect) MessageParts(m []byte) []session.Part { return messagePa
 
 type legacyLayout struct{}
 
+// The layout is there for finding these files and for names; nothing is created by it.
 func (legacyLayout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{legacyLayout{}.RootAt(filepath.Join(env.Home, ".wave"))}
 }
@@ -70,12 +72,14 @@ func (legacyLayout) Owns(name string) bool {
 func (legacyLayout) Shares() bool { return true }
 
 // document is what stands in an old file.
+// The slices point into the document; at makes spans of messages, so that they can be read again alone.
 type document struct {
 	id, version, messages, metadata []byte
 	at                              int // where the messages begin
 }
 
 // parse reads the members of a document; false where it is none.
+// All four must be there: other programs keep JSON files with an id and messages, too.
 func (d *document) parse(data []byte) bool {
 	if !rawjson.IsObject(data) {
 		return false
@@ -100,6 +104,7 @@ func (d *document) parse(data []byte) bool {
 }
 
 // Detect claims a document that has all four members.
+// A document on one line is the usual case and is looked at without joining.
 func (d *LegacyDialect) Detect(first []dialect.Record) bool {
 	var doc document
 	for _, r := range first {
@@ -111,6 +116,8 @@ func (d *LegacyDialect) Detect(first []dialect.Record) bool {
 }
 
 // joined puts records together as they stand in the log.
+// Spans are offsets in the log, so what stood between the records (line ends, blank lines) is filled with as many
+// bytes.
 func joined(records []dialect.Record) []byte {
 	if len(records) == 0 {
 		return nil
@@ -119,6 +126,7 @@ func joined(records []dialect.Record) []byte {
 	var all []byte
 	for _, r := range records {
 		for gap := r.Offset - start - int64(len(all)); gap > 0; gap-- {
+			// the last byte of a gap is the newline, all before it blanks
 			all = append(all, " \n"[max(0, 2-gap)])
 		}
 		all = append(all, r.Data...)
@@ -130,6 +138,7 @@ func joined(records []dialect.Record) []byte {
 }
 
 // legacyDecoder waits for the end: only then is the document there.
+// It holds the whole file: nothing in it can be used before its end.
 type legacyDecoder struct {
 	b       *session.Builder
 	records []dialect.Record
@@ -148,6 +157,7 @@ func (dec *legacyDecoder) Decode(r dialect.Record) {
 }
 
 // Finish reads the document.
+// A document may stand among other lines.
 func (dec *legacyDecoder) Finish() error {
 	for i, r := range dec.records {
 		var doc document
@@ -190,6 +200,7 @@ func (dec *legacyDecoder) other(records []dialect.Record) {
 }
 
 // take makes entries of the messages. data begins at the offset at.
+// Each message keeps its place: entries are read again from the file by offset, like those of lines.
 func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *document) {
 	started := rawjson.Get(doc.metadata, "startedAt")
 	h := session.Header{
@@ -198,6 +209,7 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 		Span: session.Span{Offset: at, Length: int64(len(data))},
 	}
 	dec.b.SetHeader(h)
+	// Counting from the beginning for each problem would take the square of a large document.
 	line, counted := r.Line, 0 // lines are counted once, from one place to the next
 	report := func(offset int64, message string) {
 		line += bytes.Count(data[counted:offset-at], []byte{'\n'})
@@ -222,6 +234,7 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 	}
 }
 
+// What is no object is reported and is no entry; the positions of the others do not change.
 func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report func(int64, string)) {
 	if !rawjson.IsObject(m) {
 		report(span.Offset, fmt.Sprintf("the message is %s, not an object", dialect.Shorten(m)))
@@ -244,6 +257,7 @@ func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report 
 	dec.b.Add(env)
 }
 
+// timeless is any valid time: violations must not complain about what this format never had.
 var timeless = []byte(`"2026-01-01T00:00:00.000Z"`)
 
 // checkTimes says what is wrong with the times of a session: both must be moments, in their order.
@@ -260,6 +274,7 @@ func checkTimes(started, active []byte) error {
 }
 
 // Peek reads a document that is there whole; of a longer one the id comes from its head, and the metadata from its tail.
+// In a long document "metadata" stands behind the messages, as the program wrote it, so the tail has it.
 func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	var doc document
@@ -311,6 +326,8 @@ func (d *LegacyDialect) peekLines(log []byte) dialect.Summary {
 }
 
 // member finds the value of a member in a piece of a document, nil where it is not there whole.
+// The key may also occur in a text. Then what stands behind it is no colon, or the caller does not accept the
+// value; at worst a list lacks a row.
 func member(piece []byte, key string, find func(s, sep []byte) int) []byte {
 	i := find(piece, []byte(`"`+key+`"`))
 	if i < 0 {

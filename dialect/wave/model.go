@@ -34,6 +34,7 @@ type SessionDirectory struct {
 }
 
 // Directory describes the folder of all projects on a machine.
+// Nothing is created to find out: env.Access only looks.
 func Directory(env dialect.Env) SessionDirectory {
 	d := SessionDirectory{BasePath: Doc.layout.Roots(env)[0].Sessions, Permissions: PermissionNone}
 	if env.Access == nil {
@@ -54,6 +55,7 @@ func Directory(env dialect.Env) SessionDirectory {
 
 // Validate says why no session can be created here. A folder that is missing is no reason: it is created with the first
 // one.
+// All that is wrong is said, not the first thing only: it is shown to people.
 func (d SessionDirectory) Validate() error {
 	var errs []error
 	if !filepath.IsAbs(d.BasePath) {
@@ -66,6 +68,7 @@ func (d SessionDirectory) Validate() error {
 }
 
 // ProjectDirectory is the folder of one working directory's sessions.
+// The hash is that of the resolved path, before anything is replaced.
 type ProjectDirectory struct {
 	// OriginalPath is resolved: no part of it is a symbolic link.
 	OriginalPath string
@@ -78,6 +81,7 @@ type ProjectDirectory struct {
 
 // Project gives the folder of a working directory's sessions. owners, if not nil, gives the working directories that
 // sessions in a folder name: one whose name is taken gets a hash.
+// Without owners the name is that of a machine on which nobody else has it.
 func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) []string) ProjectDirectory {
 	if owners == nil {
 		owners = func(string) []string { return nil }
@@ -95,6 +99,7 @@ func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) [
 }
 
 // isLink says whether a path is itself a symbolic link: what it leads to is not what stands in its folder.
+// Its parents may be links: so the resolved path is compared with the resolved parent and the last name.
 func isLink(env dialect.Env, p string) bool {
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(env.WorkDir, p)
@@ -108,6 +113,7 @@ func isLink(env dialect.Env, p string) bool {
 }
 
 // Validate checks the document's rules.
+// A name that differs in length from the plain one was cut, so it needs the hash.
 func (p ProjectDirectory) Validate() error {
 	var errs []error
 	if !filepath.IsAbs(p.OriginalPath) || filepath.Clean(p.OriginalPath) != p.OriginalPath {
@@ -141,6 +147,7 @@ type SessionFile struct {
 }
 
 // Validate checks the document's rules. That the file exists and can be read is for those who open it.
+// Existence is not asked for: a list may be made of names alone.
 func (f SessionFile) Validate() error {
 	var errs []error
 	errs = append(errs, checkV6(f.SessionID))
@@ -156,6 +163,7 @@ func (f SessionFile) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Both the form and the version count: the time in the id is what lists go by.
 func checkV6(id string) error {
 	u, err := ParseUUID(id)
 	if err != nil {
@@ -168,6 +176,7 @@ func checkV6(id string) error {
 }
 
 // SessionMessage is one line.
+// Members are as they stand; Validate says whether they are what they should be.
 type SessionMessage struct {
 	Role      string
 	Blocks    session.Raw // an array; Blocks decodes it
@@ -197,6 +206,8 @@ func (m SessionMessage) Validate() error {
 }
 
 // violations lists the rules that a message breaks; nil for nearly all messages.
+// Each is one short text, for a Problem's message. Called for every message that is read, so the usual case must
+// cost little.
 func violations(role, blocks, timestamp []byte) (list []string) {
 	if r := roleOf(role); r != session.RoleUser && r != session.RoleAssistant {
 		list = append(list, fmt.Sprintf("role is %q, neither user nor assistant", dialect.Shorten(role)))
@@ -220,6 +231,7 @@ func isEmpty(array []byte) bool {
 }
 
 // isISO says whether a value is a string with a moment in ISO 8601: a date, a T, a time and a zone.
+// The usual spelling is compared by its bytes: parsing a time costs more than reading the rest of the envelope.
 func isISO(value []byte) bool {
 	if len(value) == len(`"2026-11-15T01:30:26.240Z"`) && value[0] == '"' && value[24] == 'Z' && isUsual(value[1:24]) {
 		return true
@@ -234,6 +246,7 @@ func isISO(value []byte) bool {
 
 // isUsual looks at the form in which nearly all times are written. It knows what a month and an hour can be, not how long
 // each month is: then the long way decides.
+// Days beyond the 28th are left to the long way.
 func isUsual(s []byte) bool {
 	const form = "0000-00-00T00:00:00.000"
 	for i, c := range s {

@@ -36,12 +36,14 @@ func resolve(env dialect.Env, cwd string) string {
 }
 
 // pathHash is what makes names differ that would be the same: the beginning of the path's SHA-256.
+// Eight digits are the program's. They tell apart what has the same 191 units, not every path there is.
 func pathHash(resolved string) string {
 	sum := sha256.Sum256([]byte(resolved))
 	return hex.EncodeToString(sum[:])[:hashSize]
 }
 
 // withoutDrive takes away the letter that paths begin with on Windows.
+// the program does so on every system
 func withoutDrive(p string) string {
 	if len(p) >= 2 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' {
 		return p[2:]
@@ -130,6 +132,7 @@ func safe(r rune) bool {
 }
 
 // jsSpace says what the patterns of JavaScript call \s.
+// Go's unicode.IsSpace differs: it lacks U+FEFF and has U+0085.
 func jsSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
@@ -146,10 +149,13 @@ func (l layout) encodes(resolved, name string) bool {
 }
 
 // lookups is how many folders the search for a working directory may read.
+// It bounds the time on slow or hostile trees; with more the answer is "several", which is to say "unknown".
 const lookups = 2000
 
 // existing gives the only directory on this machine whose sessions would lie in the folder of that name; "" where there is
 // none, or more than one. It goes down only where the name goes on as the path does.
+// The path is not in the file's name in full, so directories are looked at from the root down. Usually a handful
+// of folders are read, because a name that goes on as the path does is rare.
 func (l layout) existing(env dialect.Env, name string) (dir string, several bool) {
 	if env.Folders == nil {
 		return "", false
@@ -176,6 +182,7 @@ type finder struct {
 	left  int // folders that may still be read
 }
 
+// Two are enough to know that it is not certain.
 func (f *finder) walk(dir string) {
 	if f.encodes(dir, f.name) {
 		f.found = append(f.found, dir)
@@ -199,6 +206,7 @@ func (f *finder) walk(dir string) {
 }
 
 // leads says whether a directory, or one below it, may have the name.
+// plain+"-": the next separator. A name that was cut can only be compared up to the cut.
 func (f *finder) leads(dir string) bool {
 	plain := f.rule(dir)
 	return plain == f.name || strings.HasPrefix(f.name, plain+"-") || f.lead != "" && strings.HasPrefix(plain, f.lead)

@@ -11,6 +11,7 @@ import (
 // Peek makes a list's row from the two ends of a log: the working directory and the first thing that was said from its
 // beginning, the time of the last message from its end. Where the last line begins before the tail, the time is not
 // known.
+// The id is in the file's name, which is not known here: the store has it from Layout.Named.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}}
 	if whole {
@@ -33,6 +34,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 }
 
 // count reads a whole log as a decoder does.
+// Entries are walked in the order of the log, so the last time that is there wins.
 func (d *Dialect) count(log []byte) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	b := session.NewBuilder("", bytesSource(log))
@@ -72,6 +74,7 @@ type peek struct {
 }
 
 // lines looks at each line that is there whole.
+// Broken lines are passed over: a list is no check.
 func (p *peek) lines(b []byte, toEnd bool) {
 	for len(b) > 0 {
 		line, rest, found := bytes.Cut(b, []byte{'\n'})
@@ -93,6 +96,7 @@ func (p *peek) lines(b []byte, toEnd bool) {
 }
 
 // record looks at one record.
+// A log without a metadata line is one by its first message; what that says in our member counts as the header.
 func (p *peek) record(line []byte, f *fields) {
 	switch {
 	case f.isMetadata():
@@ -120,6 +124,7 @@ func (p *peek) record(line []byte, f *fields) {
 
 // prompt is what the program shows of a session: the text of a message that is not its own, or the command or the
 // summary in it.
+// The program looks at the first ten lines only; here the first message that has anything wins.
 func prompt(message []byte) string {
 	if rawjson.Truthy(rawjson.Get(message, "isMeta")) {
 		return ""

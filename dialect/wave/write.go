@@ -20,6 +20,7 @@ var (
 )
 
 // Habits says how things are done: one line of messages, no branches, no labels, no names.
+// Headerless is what makes the store put a session's directory into the first message (NewEntry.Header).
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true,
 		ResultsInCalls: true, KeepsByRepeating: true}
@@ -29,6 +30,7 @@ func (d *Dialect) Habits() dialect.Habits {
 func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
 
 // object builds a JSON object member by member.
+// The zero value is an empty object.
 type object []byte
 
 func (o *object) add(key string, value []byte) {
@@ -64,6 +66,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 }
 
 // own is what the format has no place for.
+// Only what the session has: an empty member would mean something when it is read back.
 func own(workdir, parent string) []byte {
 	var o object
 	if workdir != "" {
@@ -77,6 +80,7 @@ func own(workdir, parent string) []byte {
 
 // EditHeader changes the metadata line, or what the first message says in its place. The id is the file's name and a title
 // does not exist.
+// The time of a log without a metadata line is in its name or its first message, and neither is changed here.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
@@ -85,6 +89,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	if h.InEntry {
 		metadata := rawjson.Get(raw, "metadata")
 		if !rawjson.IsObject(metadata) {
+			// Metadata that is no object is somebody's own; it is not replaced.
 			if metadata != nil || edit.CWD == nil && edit.Parent == nil {
 				return raw, nil, nil // there is no room
 			}
@@ -114,6 +119,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 }
 
 // editOwn changes our own member; nil where nothing changes.
+// An empty text takes the member away.
 func editOwn(value []byte, workdir, parent *string) []byte {
 	if workdir == nil && parent == nil {
 		return nil
@@ -137,12 +143,14 @@ func editOwn(value []byte, workdir, parent *string) []byte {
 }
 
 // Record gives the line of a new message, members in the order in which the program, or the document, writes them.
+// Members that we do not know follow behind those that every message has.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	var m []byte
 	switch b := n.Body.(type) {
 	case session.Message:
 		m = b.JSON
 	case session.Compaction:
+		// The program repeats what it keeps behind the compaction, and there is no way to name it.
 		if b.FirstKept != "" {
 			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again behind it")
 		}
@@ -160,6 +168,8 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, errors.New("the message must be a JSON object")
 	}
 	at := iso(n.Time)
+	// What would break the rules is refused now: the program answers one bad line by not finding the session at
+	// all.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
 	}
@@ -183,6 +193,7 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		o.add("timestamp", at)
 	}
 	metadata := rawjson.Get(m, "metadata")
+	// In the document's form the first message has to say what the metadata line says elsewhere.
 	if !d.metadata && n.Parent == "" && n.Header != nil && (n.Header.CWD != "" || n.Header.Parent != "") {
 		if metadata == nil {
 			metadata = []byte("{}")
@@ -210,6 +221,7 @@ var breaks = []struct{ char, escaped []byte }{
 	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
 }
 
+// JSON has no such characters outside of strings, so they may be replaced wherever they stand.
 func escape(record []byte) []byte {
 	for _, b := range breaks {
 		if bytes.Contains(record, b.char) {
@@ -254,6 +266,7 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 }
 
 // Rechain leaves the record: its place is its parent.
+// A copy of a path keeps its order, and the order is all there is.
 func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
 
 // SetArguments changes the parameters of one tool call, which are JSON in a string.

@@ -340,7 +340,7 @@ func (w *watcher) moved(ctx context.Context, f *followed) error {
 		return nil
 	}
 	if old.builder != nil && old.header.ID == id {
-		// The other log is still there: two files with one id.
+		// Where the other log is still what it was, two files have one id.
 		same, err := old.grew(ctx, old.at)
 		if same || err != nil && !errors.Is(err, backend.ErrNotExist) {
 			return nil // a copy, which is a session of its own

@@ -40,6 +40,7 @@ func (s *Store) Open(ctx context.Context, path string, opt OpenOptions) (*Sessio
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	// Closed with the session, which reads entries from it on demand.
 	sess.closers = append(sess.closers, b)
 	return sess, nil
 }
@@ -58,7 +59,8 @@ func (s *Store) OpenLog(ctx context.Context, b backend.Backend, name, path strin
 // rewritten is how often a log that others rewrite while it is opened is looked at again.
 const rewritten = 100
 
-// openLog is OpenLog for those who go on reading.
+// openLog is OpenLog for those who go on reading. Stat, detection and reading are three looks at the log: what they see
+// must be one log, which the backend checks by at. ErrChanged says that it was not, and the caller begins again.
 func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path string, opt OpenOptions) (*Session, loaded, error) {
 	var l loaded
 	at, err := b.Stat(ctx, name)
@@ -79,6 +81,7 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 	d, known := opt.Dialect, true
 	if d == nil {
 		d, known = s.detect(abs, first)
+		// Who names the agent may mean either: the log says whether it is a run or a session.
 	} else if own := Sessions(d); runs && own.Detect(first) {
 		d = own
 	}
@@ -88,6 +91,7 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 	}
 	if l, err = load(ctx, b, at, d, path, src, session.Header{}); err != nil {
 		src.Close()
+		// Such an error is a Problem, which names the file itself.
 		if !known || errors.Is(err, ErrNotSession) {
 			return nil, l, err
 		}
@@ -102,6 +106,7 @@ func named(path string, err error) error {
 	switch {
 	case err == nil || path == "":
 		return err
+	// The backend names the log as it knows it; the path says more, and once is enough.
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
 	}
@@ -117,6 +122,7 @@ func firstRecords(ctx context.Context, b backend.Backend, at backend.Log) ([]dia
 			return nil, err
 		}
 		if len(bytes.TrimSpace(r.Data)) > 0 {
+			// A record is the backend's until the next one.
 			r.Data = bytes.Clone(r.Data)
 			first = append(first, r)
 		}
@@ -150,6 +156,7 @@ func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 				return
 			}
 			rest, offset := r.Data, r.Offset
+			// What is left of a name like "x.jsonl.v1.bak": the backend gives it whole, and lines are ours to find.
 			for len(rest) > 0 {
 				data, after, found := bytes.Cut(rest, []byte{'\n'})
 				line++
@@ -164,10 +171,12 @@ func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 }
 
 // eachRecord is records for a whole log, the fastest way that the backend has. take must keep nothing of a record, and
-// what it found counts only where there is no error.
+// what it found counts only where there is no error. View gives the bytes of a file without copying them (mapped memory);
+// they are gone when it returns.
 func eachRecord(ctx context.Context, b backend.Backend, at backend.Log, take func(dialect.Record)) error {
 	if v, ok := b.(backend.Viewer); ok && backend.IsText(at.Name) {
 		err := v.View(ctx, at, func(data []byte) error { return eachLine(ctx, data, take) })
+		// Not on this system, or not for this file: it is read record by record instead.
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
@@ -181,8 +190,10 @@ func eachRecord(ctx context.Context, b backend.Backend, at backend.Log, take fun
 	return nil
 }
 
-// eachLine takes apart the bytes of a text log.
+// eachLine takes apart the bytes of a text log. The rules are those of internal/jsonl: a carriage return before the newline
+// goes, a last line without newline is torn.
 func eachLine(ctx context.Context, data []byte, take func(dialect.Record)) error {
+	// Asked once: for each line it would cost more than most lines.
 	done := ctx.Done()
 	for start, line := 0, 1; start < len(data); line++ {
 		select {
@@ -219,6 +230,7 @@ func (s *Store) blobsFor(path string, d dialect.Dialect) blob.Reader {
 // blobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
 // agent's default one; "" where the dialect has none.
 func (s *Store) blobDir(path string, d dialect.Dialect) string {
+	// A folder that was copied as a whole has its own blobs beside its sessions.
 	if dir, ok := sessionsAbove(path); ok {
 		return d.Layout().RootAt(filepath.Dir(dir)).Blobs
 	}

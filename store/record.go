@@ -38,6 +38,7 @@ type Recording struct {
 	level Durability
 	b     backend.Backend
 
+	// mu guards what follows. Records are appended one at a time, in the order in which the recorder gives them.
 	mu     sync.Mutex
 	at     backend.Log
 	closed bool
@@ -64,6 +65,7 @@ func (s *Store) StartRun(ctx context.Context, opt RunOptions) (*Recording, error
 		return nil, err
 	}
 	r := &Recording{path: file, level: opt.Write.Durability, b: b}
+	// A run that could not be begun is known at once, not at its first record.
 	if r.at, err = b.Create(ctx, path.Base(name), raw); err != nil {
 		return nil, errors.Join(named(file, err), b.Close())
 	}
@@ -71,7 +73,8 @@ func (s *Store) StartRun(ctx context.Context, opt RunOptions) (*Recording, error
 	return r, nil
 }
 
-// ContinueRun goes on with a run that was recorded before and has not ended.
+// ContinueRun goes on with a run that was recorded before and has not ended. A torn end is moved aside by the first append,
+// as in every log.
 func (s *Store) ContinueRun(ctx context.Context, file string, opt WriteOptions) (*Recording, error) {
 	opt.fill()
 	abs, err := filepath.Abs(file)
@@ -91,6 +94,7 @@ func (s *Store) ContinueRun(ctx context.Context, file string, opt WriteOptions) 
 		return nil, errors.Join(named(file, err), b.Close())
 	}
 	r := &Recording{path: file, level: opt.Durability, b: b, at: at}
+	// All dialects of runs write the same records; they differ in where they keep them.
 	r.Recorder, err = run.ContinueRecorder(old.Log, r.options(places[0].d, opt))
 	if err == nil && r.Ended() {
 		err = run.ErrEnded
@@ -128,6 +132,7 @@ func (r *Recording) append(ctx context.Context, record []byte) error {
 		if err != nil {
 			return named(r.path, err)
 		}
+		// Longer or shorter: somebody else wrote. A conflict without that is a time that changed.
 		if now.Size != r.at.Size {
 			return named(r.path, ErrForeign)
 		}
@@ -155,7 +160,8 @@ func (r *Recording) Close() error {
 	return first(err, r.b.Close())
 }
 
-// placeFor decides where the log of a new run is kept.
+// placeFor decides where the log of a new run is kept. Runs of one session stay together, also where their session cannot
+// be found any more.
 func (s *Store) placeFor(ctx context.Context, opt RunOptions) (runPlace, error) {
 	places := s.runPlaces()
 	if opt.Dialect != nil {
@@ -169,6 +175,7 @@ func (s *Store) placeFor(ctx context.Context, opt RunOptions) (runPlace, error) 
 	own := slices.IndexFunc(places, func(p runPlace) bool { return p.own })
 	if id != "" {
 		row, err := s.Find(ctx, id)
+		// Find takes beginnings of ids as well: here only the id itself counts.
 		known := err == nil && string(row.ID) == id
 		for _, p := range places {
 			if p.own {
@@ -201,6 +208,7 @@ func newRunHeader(d dialect.Runs, opt RunOptions) ([]byte, run.Header, error) {
 	if !rawjson.IsObject(raw) || !rawjson.Valid(raw) || rawjson.Str(raw, "type") != string(run.TypeHeader) {
 		return nil, run.Header{}, run.ErrNotHeader
 	}
+	// null counts as missing: that is how programs write what they do not know.
 	missing := func(key string) bool { return rawjson.IsNull(rawjson.Get(raw, key)) }
 	if missing("schema_version") {
 		raw = rawjson.Set(raw, "schema_version", fmt.Append(nil, run.SchemaVersion))
@@ -224,6 +232,7 @@ func newRunHeader(d dialect.Runs, opt RunOptions) ([]byte, run.Header, error) {
 		return nil, h, err
 	case h.SchemaVersion != run.SchemaVersion:
 		return nil, h, fmt.Errorf("%w: only %d is written", run.ErrNewer, run.SchemaVersion)
+	// A run under the wrong session would never be found by its own.
 	case opt.Session != "" && h.SessionID != string(opt.Session):
 		return nil, h, fmt.Errorf("the header is of session %q, not of %q", h.SessionID, opt.Session)
 	}

@@ -82,6 +82,7 @@ type planner struct {
 // plan says what becomes of a log. Every byte of it is afterwards in the log, or in what is taken out; but for the members
 // that a repair names, each entry is as it was.
 func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
+	// Tree first, lines second: the lines are written with the ids and parents that the tree gets.
 	p.fresh = map[session.EntryID]int{}
 	p.parents, p.ids, p.noID = map[int]session.EntryID{}, map[int]session.EntryID{}, map[int64]bool{}
 	if err := p.mendTree(); err != nil {
@@ -92,6 +93,7 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 		return nil, nil, err
 	}
 	changed := slices.ContainsFunc(p.repairs, func(r Repair) bool { return r.Change })
+	// Encode gives entries of an old version in today's form in any case; it is only said here.
 	if h := p.t.Header(); changed && p.t.Len() > 0 && p.t.At(0).Migrated {
 		p.add(Repair{Line: h.Line, Offset: h.Span.Offset, Kind: RepairVersion, Change: true,
 			Problem: fmt.Sprintf("the log is of version %d", h.Version), Action: "it is written as today's version"})
@@ -103,6 +105,7 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 		}
 	}
 	slices.SortStableFunc(p.repairs, func(a, b Repair) int { return int(a.Offset - b.Offset) })
+	// What is merely reported gives no plan for the log: not a byte is written.
 	if !changed {
 		return nil, nil, nil
 	}
@@ -143,7 +146,7 @@ type piece struct {
 }
 
 // mendLines puts each record on a line of its own, and what is no record aside. A line of which nothing changes stays
-// byte for byte.
+// byte for byte. Pieces are the records that reading found, by their places; all bytes that no piece covers are gaps.
 func (p *planner) mendLines() (lines [][]byte, aside []byte, err error) {
 	var pieces []piece
 	for e := range p.t.Entries() {
@@ -185,6 +188,7 @@ type lineMend struct {
 	removed            bool
 }
 
+// mend takes a line apart into the records on it and the gaps between them.
 func (l *lineMend) mend(pieces []piece) error {
 	at, changed := l.start, false
 	for _, pc := range pieces {
@@ -213,6 +217,7 @@ func (l *lineMend) mend(pieces []piece) error {
 		l.add(Repair{Line: l.number, Offset: int64(l.end), Kind: RepairNewline, Change: true,
 			Problem: "the last line has no newline", Action: "it gets one"})
 	}
+	// A line break that is missing at the end does not count: the backend writes one behind each line.
 	if !changed && !l.removed && len(pieces) < 2 {
 		l.out = [][]byte{l.all[l.start:l.end]} // spaces, a carriage return, an empty line: as they were
 		if l.start == l.end && l.torn {
@@ -222,7 +227,7 @@ func (l *lineMend) mend(pieces []piece) error {
 	return nil
 }
 
-// gap looks at what lies between records.
+// gap looks at what lies between records. White space is dropped only where the line is put together anew.
 func (l *lineMend) gap(from, to int, beside bool) {
 	text := l.all[from:to]
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -242,7 +247,8 @@ func (l *lineMend) gap(from, to int, beside bool) {
 	l.add(Repair{Line: l.number, Offset: int64(from), Kind: kind, Change: true, Problem: problem, Action: action})
 }
 
-// what says what a piece of a line is that is no entry; "" for a part of the header.
+// what says what a piece of a line is that is no entry; "" for a part of the header. The reader has said what is wrong
+// already: its problems are looked up by their offsets.
 func (l *lineMend) what(text []byte, from, to int) (session.ProblemKind, string) {
 	size := fmt.Sprintf("%d bytes", len(text))
 	if from == 0 && bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) && len(bytes.TrimSpace(text[3:])) == 0 {
@@ -272,7 +278,8 @@ func (l *lineMend) what(text []byte, from, to int) (session.ProblemKind, string)
 	return session.ProblemMalformed, size + " that are no record"
 }
 
-// verify decodes what the log becomes: nothing may have got lost.
+// verify decodes what the log becomes: nothing may have got lost. It is the last step before anything is written: a mistake
+// of ours ends in an error and not in the file.
 func (p *planner) verify(lines [][]byte) error {
 	b := session.NewBuilder("", nil)
 	b.SetSource(lineSource(lines))

@@ -45,6 +45,7 @@ func (s *Store) Repair(ctx context.Context, path string, opt RepairOptions, w Wr
 		return nil, err
 	}
 	defer b.Close()
+	// Before the plan, and not again: what is written after it is a conflict for Replace.
 	if err := standstill(ctx, b, filepath.Base(abs), w.Clock); err != nil {
 		return nil, named(path, err)
 	}
@@ -52,6 +53,7 @@ func (s *Store) Repair(ctx context.Context, path string, opt RepairOptions, w Wr
 	if err != nil || plan.Changes() == 0 {
 		return plan, err
 	}
+	// The backup refers to blobs as the log does.
 	if err := s.noteFolder(ctx, abs); err != nil {
 		return nil, err
 	}
@@ -67,6 +69,7 @@ func standstill(ctx context.Context, b backend.Backend, name string, clock func(
 			return err
 		}
 		wait := still - clock().Sub(at.Time)
+		// A time in the future tells nothing: it is not waited for.
 		if wait <= 0 || wait > still {
 			return nil
 		}
@@ -94,6 +97,7 @@ func (s *Store) planRepair(ctx context.Context, b backend.Backend, abs, path str
 	if h := sess.tree.Header(); h.Newer {
 		return nil, sess.log, fmt.Errorf("%s: version %d is %w of the agent; it is read only", path, h.Version, ErrNewer)
 	}
+	// The bytes as they are: records would come without what stands between them.
 	all, err := readAll(ctx, b, sess.log)
 	if err != nil {
 		return nil, sess.log, named(path, err)
@@ -125,6 +129,7 @@ func freshIDs(d dialect.Writer, t *session.Tree, w WriteOptions) func() (session
 
 // apply writes: first what is kept of the old log, then the new one. Where somebody wrote meanwhile nothing changes.
 func (p *RepairPlan) apply(ctx context.Context, b backend.Backend, at backend.Log, abs string, now time.Time) error {
+	// Read again with at: it fails where the log is not the one that was planned for.
 	all, err := readAll(ctx, b, at)
 	if err != nil {
 		return err
@@ -145,6 +150,7 @@ func (p *RepairPlan) apply(ctx context.Context, b backend.Backend, at backend.Lo
 		_, err = b.Replace(ctx, at, p.lines...)
 	}
 	if err != nil {
+		// Nothing was replaced, so neither copy says anything that the log does not.
 		for _, log := range made {
 			err = errors.Join(err, b.Remove(ctx, log))
 		}

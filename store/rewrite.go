@@ -12,7 +12,9 @@ import (
 )
 
 // replace puts lines in the place of the log and reads it again. The leaf stays where it was. When others wrote
-// meanwhile nothing is lost: their entries are read, the lines are made anew and it is tried again.
+// meanwhile nothing is lost: their entries are read, the lines are made anew and it is tried again. lines is called once a
+// round, with the session as it is then; nil records mean that there is nothing to do. The caller holds the lock, and has
+// waited for appends to end.
 func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) error {
 	w := s.w
 	for range patience {
@@ -25,6 +27,7 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 			return named(s.path, err)
 		case !w.created:
 			s.restart(records, s.tree.Header())
+			// There is no log: the records that wait are the session.
 			s.stay(leaf)
 			if s.worthALog() {
 				return s.create(ctx)
@@ -56,6 +59,7 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 		return err
 	}
 	problems := s.tree.Problems()
+	// The log is replaced: not to read it now would leave the tree with spans of the old one.
 	err = s.reload(context.WithoutCancel(ctx), now)
 	if errors.Is(err, backend.ErrChanged) {
 		// It is done, and others have written since. What of the old log was in memory is no guide to the new one.
@@ -70,7 +74,8 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 	return nil
 }
 
-// catchUpOrRefuse reads what others wrote, for what changes more than the end of the log.
+// catchUpOrRefuse reads what others wrote, for what changes more than the end of the log. It is catchUp with the policy:
+// who only refuses is told, and both other policies go on, since nothing here hangs on the leaf.
 func (s *Session) catchUpOrRefuse(ctx context.Context) error {
 	w := s.w
 	fresh, err := s.catchUp(context.WithoutCancel(ctx))
@@ -99,6 +104,7 @@ func (s *Session) restart(records [][]byte, known session.Header) {
 	w := s.w
 	w.waiting, w.end = nil, 0
 	w.builder = seeded(w.d, s.path, s.source, known)
+	// Entries keep their records until a log has them.
 	w.builder.Pending(true)
 	w.dec = w.d.NewDecoder(w.builder)
 	w.adder, _ = w.dec.(dialect.Adder)
@@ -128,6 +134,7 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 	if w.d.Habits().Nameless {
 		return named(s.path, fmt.Errorf("a name for a session of %s is %w; fork it to keep it apart", s.dialect.Name(), ErrUnsupported))
 	}
+	// An entry is cheaper than a rewrite, and nobody who has the log open notices anything but growth.
 	if w.d.Habits().RenameByEntry {
 		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil)
 		return err
@@ -150,6 +157,7 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 	if !rawjson.Valid(arguments) {
 		return false, named(s.path, errors.New("the arguments are not JSON"))
 	}
+	// All entries are asked, on all branches: a call that was repeated by a branch stands twice.
 	edit := func(e session.Entry) ([]byte, error) {
 		if e.Role != session.RoleAssistant {
 			return nil, nil
@@ -162,6 +170,7 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 		if !changed || err != nil {
 			return nil, err
 		}
+		// It stays set when others' entries make it begin anew.
 		found = true
 		return s.persist(ctx, edited)
 	}
@@ -191,6 +200,7 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		if isHeader(s.dialect, r) {
 			continue
 		}
+		// Each must be an entry to the dialect, before the first is written.
 		e, err := decodeOne(s.dialect, rawjson.Compact(r))
 		if err != nil {
 			return named(s.path, fmt.Errorf("entry %d: %w", i, err))
@@ -204,6 +214,7 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		}
 		fresh = append(fresh, raw)
 	}
+	// An empty record takes the entry out.
 	none := func(session.Entry) ([]byte, error) { return []byte{}, nil }
 	return s.replace(ctx, func() ([][]byte, error) {
 		records, err := s.edited(ctx, edits{entry: none})

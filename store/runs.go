@@ -32,7 +32,8 @@ type runPlace struct {
 	own bool // it is ours
 }
 
-// runPlaces gives the folders of run logs: the agents' own, those in roots that were added, then ours.
+// runPlaces gives the folders of run logs: the agents' own, those in roots that were added, then ours. Ours is the last,
+// and there only where some dialect has runs: it uses that one's layout.
 func (s *Store) runPlaces() []runPlace {
 	var list []runPlace
 	seen := map[string]bool{}
@@ -44,6 +45,7 @@ func (s *Store) runPlaces() []runPlace {
 		roots := d.Layout().Roots(s.opt.Env)
 		for _, e := range s.opt.Extra {
 			named, err := s.Dialect(e.Dialect)
+			// A root that was added for the agent by its name, or one that looks like the agent's.
 			if err == nil && Sessions(named) == r.Sessions() || err != nil && s.statesAt(e.Path) != nil {
 				roots = append(roots, s.rootOf(d.Layout(), e.Path))
 			}
@@ -74,6 +76,7 @@ func (s *Store) HoldsRuns(ctx context.Context, dir string) bool {
 			continue
 		}
 		row := Row{Path: filepath.Join(dir, filepath.FromSlash(log.Name)), Log: log}
+		// One is enough.
 		if s.peek(ctx, b, &row, ListOptions{}, &buf); row.Err == nil && isRuns(row.Dialect) {
 			return true
 		}
@@ -116,12 +119,14 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 		}
 		rows = append(rows, part...)
 	}
+	// Before rows are left out: a short id must be unique among all runs.
 	shortenRuns(rows)
 	want := ""
 	if opt.CWD != "" {
 		want = s.canonical(opt.CWD)
 	}
 	rows = slices.DeleteFunc(rows, func(r RunRow) bool {
+		// Whose it is nobody knows: it is shown, unless one session's runs are asked for.
 		if r.Err != nil {
 			return opt.Session != ""
 		}
@@ -161,6 +166,7 @@ func shortenRuns(rows []RunRow) {
 	slices.Sort(ids)
 	for i := range rows {
 		id := rows[i].Header.RunID
+		// The first of equal ids: its neighbour behind it is then the same id, and Short the whole of it.
 		at, _ := slices.BinarySearch(ids, id)
 		n := least
 		for _, k := range []int{at - 1, at + 1} {
@@ -176,6 +182,7 @@ func shortenRuns(rows []RunRow) {
 	}
 }
 
+// runsIn gives the runs of one place, in the order of names, with an error in the row for what is none.
 func (s *Store) runsIn(ctx context.Context, p runPlace, opt RunListOptions) ([]RunRow, error) {
 	b, err := s.opt.OpenDir(p.dir)
 	if err != nil {
@@ -216,6 +223,7 @@ func (r *RunRow) peek(ctx context.Context, b backend.Backend, buf *peekBuffer) {
 				r.Err = run.ErrNotHeader
 				return
 			}
+			// The header may be longer than a page.
 			size *= 16
 			continue
 		}
@@ -240,6 +248,7 @@ func (r *RunRow) fromHead(head []byte, whole bool) bool {
 			continue
 		}
 		if !found {
+			// The header keeps parts of the bytes, and the buffer is used again.
 			h, err := run.DecodeHeader(bytes.Clone(line))
 			if err != nil {
 				return false
@@ -262,7 +271,8 @@ func (r *RunRow) fromHead(head []byte, whole bool) bool {
 	return found
 }
 
-// fromTail reads how the run ended. It says false where the last record begins before the bytes at hand.
+// fromTail reads how the run ended. It says false where the last record begins before the bytes at hand. A last record that
+// is cut off is no end: the run crashed.
 func (r *RunRow) fromTail(tail []byte) bool {
 	tail = bytes.TrimSpace(tail)
 	i := bytes.LastIndexByte(tail, '\n')
@@ -290,6 +300,7 @@ func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
 	}
 	var fits []RunRow
 	for _, r := range rows {
+		// The newest of those that have it.
 		if strings.EqualFold(r.Header.RunID, ref) {
 			return r, nil
 		}

@@ -22,6 +22,7 @@ func runTexts(record []byte, take func(index.Field, string)) {
 	if err != nil {
 		return // what cannot be decoded has no text
 	}
+	// Keys are left out: messages have the same ones in every record.
 	all := func(f index.Field, values ...[]byte) {
 		for _, v := range values {
 			if v != nil {
@@ -60,7 +61,8 @@ func runTexts(record []byte, take func(index.Field, string)) {
 // runsKey is how a folder of run logs is called in the catalogue. No source of sessions has such a name.
 func runsKey(p runPlace) string { return "runs\x00" + filepath.Clean(p.dir) }
 
-// listRuns finds the logs of runs, and brings their signatures up to date.
+// listRuns finds the logs of runs, and brings their signatures up to date. Sessions were brought up to date by the
+// catalogue; runs are here, since only a search needs it.
 func (f *finder) listRuns(ctx context.Context) error {
 	if f.opt.Labelled {
 		return nil // no run has labels
@@ -110,6 +112,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 			if ctx.Err() != nil {
 				return err
 			}
+			// Its row stays: what the index does not know is searched as a whole.
 			f.problem(named(f.runs[len(f.runs)-1].Path, err))
 			continue
 		}
@@ -117,6 +120,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 		f.s.opt.Index.Put(index.Update{Source: u.Source, Put: []index.Log{signed}})
 		f.changed = true
 	}
+	// Of a folder that could not be read all logs look gone, and are signed again later.
 	for _, l := range known.Logs(u.Source) {
 		if !names[l.Name] {
 			u.Remove = append(u.Remove, l.Name)
@@ -130,7 +134,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 }
 
 // signRun reads a log of a run, or what was added to it since it was known. Its chunks are valid until the signer is used
-// again.
+// again. The log is looked at anew, since it may have grown since the list: the stamp must be that of what was read.
 func (f *finder) signRun(ctx context.Context, b backend.Backend, name string, known *index.Log, s *index.Signer) (index.Log, error) {
 	at, err := b.Stat(ctx, name)
 	if err != nil {
@@ -193,6 +197,7 @@ func (l *lookup) run(ctx context.Context, t *target) ([]SearchHit, error) {
 	if spans == nil {
 		spans = []textSpan{{0, row.Log.Size, true}}
 	}
+	// Hits stand the last first, so the first request is the one that is kept.
 	requested := false
 	for _, s := range slices.Backward(spans) {
 		data, err := l.read(r, s.from, s.to)
@@ -253,10 +258,12 @@ func (l *lookup) nameRun(ctx context.Context, r backend.Reader, row *RunRow) ([]
 	if cwd := l.f.opt.CWD; row.Err != nil || cwd != "" && (row.CWD() == "" || l.f.s.canonical(row.CWD()) != l.f.s.canonical(cwd)) {
 		return nil, nil
 	}
+	// In full: how short it may be is known only to who lists all runs.
 	row.Short = row.Header.RunID
 	lines, at := 1, int64(0)
 	for i := len(l.hits) - 1; i >= 0; i-- {
 		place := int64(l.hits[i].Line)
+		// Counted from the beginning and once for all hits, which are in order.
 		for at < place {
 			data, err := l.read(r, at, min(at+1<<20, place))
 			if err != nil || len(data) == 0 {

@@ -23,6 +23,7 @@ type Session struct {
 	dialect dialect.Dialect
 	blobs   blob.Reader
 
+	// mu guards what follows; path, dir and blobs change under it, too, when the session becomes another (see become).
 	mu      sync.RWMutex
 	log     backend.Log
 	tree    *session.Tree
@@ -41,7 +42,8 @@ type loaded struct {
 	loose   bool // see writing
 }
 
-// load reads a log and builds the tree. known is what was known of the session before.
+// load reads a log and builds the tree. known is what was known of the session before. The whole log is read, but only the
+// envelopes of entries are kept: see session.Builder.
 func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (loaded, error) {
 	l := loaded{builder: seeded(d, path, src, known)}
 	l.builder.Expect(at.Size)
@@ -60,6 +62,7 @@ func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dial
 	if err := l.dec.Finish(); err != nil {
 		var p *session.Problem
 		if errors.As(err, &p) {
+			// The decoder knows no file.
 			p.File = path
 		}
 		return l, fmt.Errorf("%w: %w", err, ErrNotSession)
@@ -136,6 +139,7 @@ func (s *Session) Close() error {
 	if s.closed {
 		return nil
 	}
+	// Set before the waiting, so that no new append begins meanwhile.
 	s.closed = true
 	if s.w == nil {
 		return s.release()
@@ -143,6 +147,7 @@ func (s *Session) Close() error {
 	for s.w.busy { // what was proposed is written first
 		s.w.idle.Wait()
 	}
+	// A write that failed makes the log's end unknown: to sync it would claim too much.
 	err := s.w.err
 	if err == nil && s.w.created && s.w.opt.Durability != DurabilityNone {
 		err = named(s.path, syncLog(context.Background(), s.w.b, s.log))
@@ -222,6 +227,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if !opt.NoBlobs {
+		// A copy: the context may be read when the session has become another one.
 		shelf := blobShelf{s.path, s.dialect, s.blobs}
 		o.Resolve = func(m []byte) ([]byte, error) { return shelf.resolve(ctx, m, opt.Problem) }
 	}
@@ -235,6 +241,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	if err != nil {
 		return nil, err
 	}
+	// From here on it does not look at the tree, which appends change.
 	c.Detach()
 	return c, nil
 }
@@ -269,6 +276,7 @@ func (s *Session) Blob(ctx context.Context, ref string) ([]byte, *session.Proble
 }
 
 func (b blobShelf) get(ctx context.Context, ref string) ([]byte, *session.Problem) {
+	// A message with a picture that is gone is still worth reading: it is a problem, and no error.
 	p := &session.Problem{File: b.path, Kind: session.ProblemBlobMissing,
 		Advice: "the reference was left in its place; copy the blob into the agent's folder of blobs to see it"}
 	r, err := blob.ParseRef(ref)

@@ -40,6 +40,7 @@ func (s *logSource) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Nobody reads from it: readers hold the lock.
 	if s.r != nil {
 		s.r.Close()
 	}
@@ -84,7 +85,8 @@ func (s *logSource) cut(at backend.Log) {
 	}
 }
 
-// hold opens the log up to its end, before it is replaced.
+// hold opens the log up to its end, before it is replaced. After the replacement the name means another file, and the old
+// one could not be opened any more.
 func (s *logSource) hold(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,6 +102,7 @@ func (s *logSource) retire() {
 	defer s.mu.Unlock()
 	s.retired = true
 	if s.r != nil {
+		// Trees are handed out without being counted: the collector knows when the last is gone.
 		runtime.AddCleanup(s, func(r backend.Reader) { r.Close() }, s.r)
 	}
 }
@@ -107,6 +110,7 @@ func (s *logSource) retire() {
 // Bytes implements session.Source.
 func (s *logSource) Bytes(span session.Span) ([]byte, error) {
 	s.mu.RLock()
+	// The common case takes no more than a lock for reading.
 	for s.r == nil || span.End() > s.size {
 		s.mu.RUnlock()
 		if err := s.reach(span.End()); err != nil {
@@ -132,6 +136,7 @@ func (s *logSource) reach(end int64) error {
 	if s.r != nil && end <= s.size {
 		return nil // somebody else was faster
 	}
+	// A span of a log that is not this one.
 	if end > s.at.Size {
 		return backend.ErrChanged
 	}

@@ -44,6 +44,7 @@ func (s *Store) LookAtSources(ctx context.Context) ([]SourceInfo, error) {
 
 // lookAt fills in what is in a source, of whose logs some are known, in the order of their names.
 func (s *Store) lookAt(ctx context.Context, info *SourceInfo, known []index.Log) error {
+	// A folder that is there and empty is told from one that is not.
 	if s.opt.Env.Access != nil {
 		info.Exists, _, _ = s.opt.Env.Access(info.Root.Sessions)
 	}
@@ -66,11 +67,13 @@ func (s *Store) lookAt(ctx context.Context, info *SourceInfo, known []index.Log)
 			continue
 		}
 		info.Exists = true
+		// Such a source is listed without opening a log, and so it is counted.
 		if named {
 			info.count(counts, log, info.Dialect)
 			continue
 		}
 		i, ok := slices.BinarySearchFunc(known, log.Name, func(l index.Log, name string) int { return strings.Compare(l.Name, name) })
+		// The catalogue is not brought up to date for it: a look at the sources should cost no more than a list.
 		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
 			unknown = append(unknown, Row{Source: info.Source, Path: pathIn(info.Source, log.Name), Log: log})
 			continue
@@ -88,6 +91,7 @@ func (s *Store) lookAt(ctx context.Context, info *SourceInfo, known []index.Log)
 			info.count(counts, r.Log, r.Dialect)
 		}
 	}
+	// In their own order, so that equals stand the same way each time.
 	for _, d := range s.opt.Dialects {
 		if counts[d] > 0 {
 			info.Dialects = append(info.Dialects, d)

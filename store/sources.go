@@ -17,7 +17,8 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how we know of it.
 	Why Why
-	// claims are of sources whose folders lie inside this one, or around it: their logs are theirs.
+	// claims are of sources whose folders lie inside this one, or around it: their logs are theirs. A source without any
+	// lists all that its layout owns.
 	claims []claim
 }
 
@@ -60,6 +61,7 @@ func (s *Store) Sources() []Source {
 			add(src)
 		}
 	}
+	// Who names roots wants these and no others.
 	if len(s.opt.Roots) > 0 {
 		return s.beside(nil, list)
 	}
@@ -148,7 +150,8 @@ func (s *Store) agentPlaces() (list []Source) {
 	return list
 }
 
-// why finds out how an agent came to a root: by a variable of the environment, if it would be another one without it.
+// why finds out how an agent came to a root: by a variable of the environment, if it would be another one without it. The
+// variables are taken away one and all: it is the first that was set which counts.
 func (s *Store) why(d dialect.Dialect, r dialect.Root) Why {
 	env, asked := s.opt.Env, ""
 	env.Getenv = func(name string) string {
@@ -197,6 +200,7 @@ func (s *Store) rootOf(layout dialect.Layout, abs string) dialect.Root {
 	b, err := s.opt.OpenDir(abs)
 	if err == nil {
 		defer b.Close()
+		// One log is enough to tell an agent's folder from any folder with logs.
 		for range b.List(context.Background(), "sessions/") {
 			return layout.RootAt(abs)
 		}

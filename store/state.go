@@ -43,6 +43,7 @@ func (s *Store) noteFolder(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	// Most sessions: then nothing is read or written.
 	for _, r := range s.agentRoots() {
 		if within(r.Sessions, abs) {
 			return nil // it is looked at anyway
@@ -57,6 +58,7 @@ func (s *Store) noteFolder(ctx context.Context, path string) error {
 	if s.noted.known[folder] {
 		return nil
 	}
+	// The note must last before a blob relies on it.
 	b, err := s.opt.WriteDir(s.opt.State, DurabilityAlways, nil)
 	if err != nil {
 		return err
@@ -107,6 +109,7 @@ func appendFolder(ctx context.Context, b backend.Backend, folder string) error {
 		if err != nil {
 			return err
 		}
+		// Another process may have noted it.
 		known, err := readFolders(ctx, b, at)
 		if err != nil || known[folder] {
 			return err
@@ -134,6 +137,7 @@ func readFolders(ctx context.Context, b backend.Backend, at backend.Log) (map[st
 			known[f.Folder] = true
 		case r.Torn: // a note that was cut off was never relied on
 		default:
+			// A folder that is overlooked is one whose blobs would be removed.
 			return nil, fmt.Errorf("%s: the record at byte %d names no folder", foldersLog, r.Offset)
 		}
 	}
@@ -161,7 +165,8 @@ func (s *Store) Folders(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(known)), err
 }
 
-// forgetFolders takes folders out of the log.
+// forgetFolders takes folders out of the log. The log is rewritten whole: what others note meanwhile is a conflict, and is
+// read with the next try.
 func (s *Store) forgetFolders(ctx context.Context, gone []string) error {
 	b, err := s.opt.WriteDir(s.opt.State, DurabilityAlways, nil)
 	if err != nil {
@@ -208,7 +213,7 @@ func (s *Store) agentRoots() []dialect.Root {
 	return list
 }
 
-// within says whether a path is the folder or below it.
+// within says whether a path is the folder or below it. Names only are compared: links are for the caller to resolve.
 func within(folder, path string) bool {
 	folder, path = filepath.Clean(folder), filepath.Clean(path)
 	if rest, ok := strings.CutPrefix(path, folder); ok && (rest == "" || rest[0] == filepath.Separator) {

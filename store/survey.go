@@ -31,6 +31,8 @@ type idAt struct {
 }
 
 const (
+	// They bound the catalogue, which every command reads whole: a session takes some hundred bytes of it, whatever its
+	// texts are.
 	promptMost = 600 // bytes of a prompt that are kept: lists show no more
 	titleMost  = 1000
 	modelsMost = 32
@@ -47,6 +49,7 @@ func (v *surveyor) survey(ctx context.Context, r *errand, src Source) (index.Log
 	}
 }
 
+// The stamp is taken before the reading: what is written meanwhile makes it out of date, never the other way round.
 func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, error) {
 	at, err := r.b.Stat(ctx, r.log.Name)
 	if err != nil {
@@ -57,9 +60,11 @@ func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, 
 		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Racy: racy(at.Time, now),
 	}}
 	row := Row{Path: pathIn(src, at.Name), Log: at}
+	// Lists without a catalogue show what peek sees: both shall say the same.
 	v.s.peek(ctx, r.b, &row, ListOptions{}, &v.buf)
 	switch {
 	case errors.Is(row.Err, ErrNotSession):
+		// It is kept as no session, so that it is not read again until it changes.
 		l.Summary.Dialect = row.Dialect.Name()
 		return l, nil
 	case row.Err != nil:
@@ -139,6 +144,7 @@ func (v *surveyor) tally(row *Row, l *index.Log) *tally {
 	v.signer.Reset()
 	v.ids = v.ids[:0]
 	c.take = func(_ index.Field, text string) {
+		// The signer reads the bytes and keeps none of them, so that the text need not be copied.
 		v.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), c.from, c.to)
 	}
 	return c
@@ -157,6 +163,7 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 		if len(r.Data) > huge {
 			runtime.GC() // its texts were as large, and nobody has them any more
 		}
+		// An old document of Wave is one record with all messages in it.
 		if !backend.IsText(at.Name) {
 			last = dialect.Record{Data: bytes.Clone(r.Data), Offset: r.Offset, Torn: r.Torn}
 		}
@@ -175,6 +182,7 @@ func (c *tally) read(ctx context.Context, b backend.Backend, at backend.Log) err
 // record takes one record of the log.
 func (c *tally) record(dec dialect.Decoder, r dialect.Record) {
 	const seen = index.HasBlob | index.HasCompaction // the rest is for the whole tree to say
+	// As it stood before this record: should the record begin a chunk, reading on begins here.
 	base := index.Resume{
 		Messages: c.sum.Messages, Models: len(c.sum.Models), Tokens: c.sum.Tokens, Cost: c.sum.Cost, Has: c.sum.Has & seen,
 		Name: c.name, Short: c.short, Prompt: c.first,
@@ -212,6 +220,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 	c.v.ids = append(c.v.ids, idAt{e.Span.Offset, hashID(e.ID)})
 	// What cannot be decoded has no text that anybody could look for.
 	parts, _ := textsWithout(c.codec, e, raw, ownNames(e), c.take)
+	// In the bytes: to resolve references would mean to decode every message.
 	if c.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		c.sum.Has |= index.HasBlob
 	}
@@ -233,6 +242,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 				c.short = b.ShortSummary
 			}
 		case session.SessionInfo:
+			// Also where it is empty: the last word counts, and may take the name away.
 			c.name = b.Name
 		}
 	}
@@ -256,6 +266,7 @@ func (c *tally) answer(e session.Entry, raw []byte) {
 		t := &c.sum.Tokens
 		t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
 		t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+		// Not every provider sums them up.
 		if u.Total == 0 {
 			u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
 		}

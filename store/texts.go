@@ -43,6 +43,7 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeA
 		}
 	}
 	switch e.Kind {
+	// What these say is in no part, or not all of it.
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:
 		if err := bodyTexts(c, e, raw, take); err != nil {
 			return nil, err
@@ -111,9 +112,11 @@ func partTexts(p session.Part, field index.Field, own names, raw []byte, take fu
 	case session.Thinking:
 		take(index.FieldThinking, p.Text)
 	case session.ToolCall:
+		// Otherwise treeline made the name up.
 		if bytes.Contains(raw, rawjson.Quote(p.Name)) {
 			take(index.FieldTool, p.Name)
 		}
+		// With keys: people look for the name of an argument.
 		jsonTexts(p.Arguments, true, 0, func(s string) { take(index.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
@@ -132,6 +135,7 @@ func partTexts(p session.Part, field index.Field, own names, raw []byte, take fu
 // jsonTexts gives the strings in a value, with its keys if they are wanted: what people see when they look at it. Numbers are
 // texts, too, as they are spelled. What holds data and no words is left out.
 func jsonTexts(value []byte, keys bool, depth int, take func(string)) {
+	// Deeper than people nest; hostile records do it by the million.
 	const deepest = 64
 	switch {
 	case depth > deepest:
@@ -167,6 +171,7 @@ func isDataKey(key string) bool {
 // isData tells a string that holds bytes: an address with its content, or a long text of the alphabet of base64 alone.
 func isData(s string) bool {
 	const shortest = 256
+	// The media type stands before it, and is short.
 	if strings.HasPrefix(s, "data:") && strings.Contains(s[:min(len(s), 256)], ";base64,") {
 		return true
 	}

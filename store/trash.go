@@ -46,7 +46,7 @@ type Trashed struct {
 // ErrNoState is wrapped by the error for what needs a state folder in a store that has none.
 var ErrNoState = errors.New("the store has no state folder")
 
-// trash opens the trash.
+// trash opens the trash. DurabilityAlways: the copy must last before the original goes.
 func (s *Store) trash() (backend.Backend, error) {
 	if s.opt.State == "" || s.opt.WriteDir == nil {
 		return nil, ErrNoState
@@ -94,6 +94,7 @@ func (s *Store) trashOnce(ctx context.Context, t, b backend.Backend, abs, path s
 	if err != nil {
 		return Trashed{}, named(path, err)
 	}
+	// The whole of it is at hand, so what lists would show is known for certain.
 	about := d.Peek(all, nil, true)
 	item := Trashed{
 		Session: h.ID, Title: about.Title, Prompt: about.Prompt, CWD: h.CWD, Dialect: d.Name(), From: abs,
@@ -180,6 +181,7 @@ func (s *Store) Trashed(ctx context.Context) ([]Trashed, error) {
 		if err := json.Unmarshal(record, &item); err != nil {
 			return nil, fmt.Errorf("%s in the trash: %w", log.Name, err)
 		}
+		// The name of the file counts: somebody may have copied it.
 		item.ID = id
 		list = append(list, item)
 	}
@@ -208,12 +210,14 @@ func (s *Store) Restore(ctx context.Context, id string, opt WriteOptions) (Trash
 	if err != nil {
 		return item, err
 	}
+	// Before it is back: a collection must find its references.
 	if err := s.noteFolder(ctx, item.From); err != nil {
 		return item, err
 	}
 	if err := s.putBack(ctx, item.From, content, opt); err != nil {
 		return item, err
 	}
+	// Content first, as in EmptyTrash.
 	if err := t.Remove(ctx, at); err != nil {
 		return item, fmt.Errorf("%s is back, but still in the trash too: %w", item.From, err)
 	}
@@ -281,6 +285,7 @@ func (s *Store) putBack(ctx context.Context, path string, content []byte, opt Wr
 	return fmt.Errorf("%s: %w; it was not touched, and the session is still in the trash", path, backend.ErrExist)
 }
 
+// findTrashed gives the one whose id it is, or else the only one whose id begins so.
 func (s *Store) findTrashed(ctx context.Context, id string) (Trashed, error) {
 	list, err := s.Trashed(ctx)
 	if err != nil {
@@ -304,7 +309,8 @@ func (s *Store) findTrashed(ctx context.Context, id string) (Trashed, error) {
 	return Trashed{}, fmt.Errorf("%q fits %d sessions in the trash: %s and %s, for example", id, len(fits), fits[0].ID, fits[1].ID)
 }
 
-// readAll reads a log, byte for byte.
+// readAll reads a log, byte for byte. For logs that are kept as they are: splitting them into records would lose what
+// stands between.
 func readAll(ctx context.Context, b backend.Backend, at backend.Log) ([]byte, error) {
 	o, ok := b.(backend.Opener)
 	if !ok {

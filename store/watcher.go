@@ -25,7 +25,8 @@ type watcher struct {
 	wake    chan struct{} // there are hints
 	start   time.Time
 	seed    maphash.Seed
-	pass    int             // counts the looks at folders
+	pass    int // counts the looks at folders
+	// It may name some whose file was closed since: hold leaves these out.
 	holding []*followed     // whose files are held open, the one held longest first
 	said    map[string]bool // problems that belong to no log
 }
@@ -39,6 +40,7 @@ const share = 100
 // readAtStart is how much of the logs is read before anything is told, see Watch.
 const readAtStart = 32 << 20
 
+// A seed of its own for each: keys of entries are never kept.
 func newWatcher(s *Store, opt WatchOptions, yield func(Change, error) bool) *watcher {
 	return &watcher{
 		s: s, opt: opt, yield: yield, wake: make(chan struct{}, 1), seed: maphash.MakeSeed(),
@@ -71,6 +73,7 @@ func stops(ctx context.Context, err error) bool {
 	return errors.Is(err, errLeft) || ctx.Err() != nil
 }
 
+// close gives up what is open. The watch of a place goes first, so that no hint comes for what is closed.
 func (w *watcher) close() {
 	for _, src := range w.sources {
 		if src.watch != nil {
@@ -85,10 +88,12 @@ func (w *watcher) close() {
 
 // begin opens the places, finds out what is there, and tells that it did.
 func (w *watcher) begin(ctx context.Context) error {
+	// Before anything is listed: an entry with a later time counts as new.
 	w.start = w.opt.Clock()
 	if err := w.open(); err != nil {
 		return err
 	}
+	// What is written from here on is told, whenever it is read.
 	problems, err := w.baselines(ctx)
 	if err != nil {
 		return err
@@ -138,6 +143,7 @@ func (w *watcher) open() error {
 	return nil
 }
 
+// openDir begins to watch a folder; only is the one log in it that is wanted, "" for all that owns says yes to.
 func (w *watcher) openDir(dir, only string, owns func(string) bool) error {
 	b, err := w.s.opt.OpenDir(dir)
 	if err != nil {
@@ -204,6 +210,7 @@ func (w *watcher) elsewhere(ctx context.Context, src *watchedSource) {
 	}
 }
 
+// add begins to follow a log. With no base all that it holds is new.
 func (w *watcher) add(src *watchedSource, name string) *followed {
 	f := &followed{src: src, name: name, path: src.dir + string(filepath.Separator) + filepath.FromSlash(name)}
 	if src.only != "" {
@@ -341,7 +348,7 @@ func (w *watcher) list(ctx context.Context, src *watchedSource, prefix string) e
 }
 
 // missing gives the logs that the last list should have shown and did not. That need not mean that they are gone: their
-// folder may not be readable just now.
+// folder may not be readable just now. They are followed like any other: Stat then says whether they are gone.
 func (w *watcher) missing(src *watchedSource, prefix string) []*followed {
 	var list []*followed
 	for name, f := range src.logs {

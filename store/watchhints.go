@@ -28,6 +28,7 @@ type hints struct {
 	errs  []error
 }
 
+// told is called by the backend, on goroutines of its own; it must not wait for the watcher, and does not.
 func (h *hints) told(name string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -44,6 +45,7 @@ func (h *hints) told(name string, err error) {
 	}
 }
 
+// take gives what was told since the last time. Sorted, so that the same changes are told in the same order.
 func (h *hints) take() (names []string, errs []error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

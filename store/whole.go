@@ -44,6 +44,7 @@ func (s *Session) AppendText(ctx context.Context, role session.Role, text string
 	}
 	var model session.ModelRef
 	if role == session.RoleAssistant {
+		// Somebody may append between this look and the append: then the answer names the model of a moment ago.
 		c, err := s.Context(ctx, s.Leaf(), ContextOptions{NoBlobs: true})
 		if err != nil {
 			return Appended{}, err
@@ -57,6 +58,7 @@ func (s *Session) AppendText(ctx context.Context, role session.Role, text string
 	return s.AppendMessage(ctx, message)
 }
 
+// canWrite asks before a context is computed for nothing.
 func (s *Session) canWrite() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -133,6 +133,7 @@ func (s *Session) appendFrom(ctx context.Context, body session.Body, from []byte
 		w.tip = leaf.Target // nothing hangs on an entry that moves the leaf
 	}
 	w.queue = append(w.queue, p)
+	// Somebody writes: he, or one behind him, writes this one along. The lock is let go, or he could not finish.
 	if w.busy {
 		turn := make(chan struct{})
 		p.turn = turn
@@ -143,8 +144,10 @@ func (s *Session) appendFrom(ctx context.Context, body session.Body, from []byte
 			return p.result, p.err
 		}
 	}
+	// Nobody writes, or it is our turn: the queue begins with us, and holds all that came since.
 	s.lead()
 	result, err := p.result, p.err
+	// Only the leader may: whoever waits still has his own.
 	w.recycle(p)
 	return result, err
 }
@@ -235,10 +238,12 @@ func wakes(d dialect.Defer, body session.Body) bool {
 func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	w := s.w
 	s.note(ctx)
+	// Not to be cancelled: whether the log is there must not be in doubt.
 	at, err := w.b.Create(context.WithoutCancel(ctx), w.name, append(slices.Clip(w.waiting), more...)...)
 	if err != nil {
 		return s.latch(err)
 	}
+	// What is in the tree already is durable now, and what follows is from the start.
 	w.builder.Written()
 	for _, r := range more {
 		s.wait(r)

@@ -436,3 +436,76 @@ func TestDamagedSignatures(t *testing.T) {
 	defer x.Close()
 	m.look(m.store(x)) // fails where signatures are lost
 }
+
+// changing is a backend of logs that are changed while somebody reads them: before the first large piece from a log's
+// beginning is read.
+type changing struct {
+	backend.Backend
+	change *func() // nil once it is done
+}
+
+func (c *changing) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	r, err := c.Backend.(backend.Opener).Open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &changingReader{r, c}, nil
+}
+
+type changingReader struct {
+	backend.Reader
+	c *changing
+}
+
+func (r *changingReader) ReadAt(p []byte, off int64) (int, error) {
+	if change := *r.c.change; change != nil && off == 0 && len(p) > 8<<10 {
+		*r.c.change = nil
+		change()
+	}
+	return r.Reader.ReadAt(p, off)
+}
+
+// TestSearchChangedMeanwhile: a log that becomes another one in the middle of a search is searched as what it became, with
+// its own branches.
+func TestSearchChangedMeanwhile(t *testing.T) {
+	m := newMachine(t)
+	session := func(entries int, parent func(i int) string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, header, "s", `,"title":"needle"`)
+		for i := range entries {
+			fmt.Fprintf(&b, `{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle %d %s"}}`+"\n",
+				i+1, parent(i), i, strings.Repeat("word ", 200))
+		}
+		return b.String()
+	}
+	row := func(i int) string {
+		if i == 0 {
+			return "null"
+		}
+		return fmt.Sprintf("%q", fmt.Sprintf("%08x", i))
+	}
+	const before, after = 150, 200
+	m.write("a/a.jsonl", session(before, row))
+	s := m.store(index.Open(index.Options{}))
+	open := s.opt.OpenDir
+	var change func()
+	s.opt.OpenDir = func(dir string) (backend.Backend, error) {
+		b, err := open(dir)
+		return &changing{b, &change}, err
+	}
+	m.look(s)
+	change = func() { m.write("a/a.jsonl", session(after, func(int) string { return "null" })) }
+	res, err := s.Search(t.Context(), "needle", SearchOptions{Problem: func(err error) { t.Error(err) }})
+	if err != nil || change != nil {
+		t.Fatalf("%v, and the log was changed: %v", err, change == nil)
+	}
+	active := 0
+	for _, h := range res.Hits {
+		if h.OnPath && h.Entry != "" {
+			active++
+		}
+	}
+	if len(res.Hits) != after+1 || active != 1 {
+		t.Errorf("%d hits, %d of them active; want %d and 1", len(res.Hits), active, after+1)
+	}
+}

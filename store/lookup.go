@@ -36,7 +36,7 @@ const snippetWidth = 160
 
 // look gives the hits in a log, the last one first: all, or at least limit+1 of the last.
 func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, error) {
-	l.row, l.hits, l.onPath, l.next = t.row, nil, nil, 0
+	l.row, l.hits = t.row, nil
 	defer l.release()
 	var err error
 	dir, _ := t.place()
@@ -58,7 +58,7 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 		if errors.Is(err, backend.ErrNotExist) {
 			return nil, nil // it was removed meanwhile
 		}
-		return nil, err
+		return l.again(ctx, err)
 	}
 	defer r.Close()
 	l.glance.reset(r)
@@ -100,8 +100,8 @@ func (l *lookup) span(ctx context.Context, r backend.Reader, s textSpan) error {
 func (l *lookup) release() {
 	if l.sess != nil {
 		_ = l.sess.Close() // it was only read
-		l.sess = nil
 	}
+	l.sess, l.onPath, l.next = nil, nil, 0
 }
 
 // again looks at everything after the log turned out to be another one than it was. Signatures and offsets were those of
@@ -110,7 +110,6 @@ func (l *lookup) again(ctx context.Context, err error) ([]SearchHit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
 	}
-	l.hits = nil
 	return l.whole(ctx)
 }
 
@@ -207,9 +206,20 @@ func (l *lookup) open(ctx context.Context) (err error) {
 	return err
 }
 
-// whole looks at all entries of a session, for logs whose bytes are no lines.
+// whole looks at all entries of a session, for logs whose bytes are no lines. One that is changed meanwhile, in other ways than
+// by growing, is looked at again.
 func (l *lookup) whole(ctx context.Context) ([]SearchHit, error) {
+	for try := 0; ; try++ {
+		hits, err := l.all(ctx)
+		if try == rewritten || !errors.Is(err, backend.ErrChanged) {
+			return hits, err
+		}
+	}
+}
+
+func (l *lookup) all(ctx context.Context) ([]SearchHit, error) {
 	l.release()
+	l.hits = nil
 	if err := l.open(ctx); err != nil {
 		if errors.Is(err, backend.ErrNotExist) || errors.Is(err, ErrNotSession) {
 			return nil, nil // it is not there any more

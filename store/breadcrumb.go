@@ -95,6 +95,7 @@ func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt Cre
 // breadcrumbOf gives the file that this terminal used last, if it was for this working directory and is still there. Both
 // directories are compared with their links resolved: a shell names them as it came there.
 func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string) (string, bool) {
+	// The most specific folder first: an override by the environment before the default.
 	for _, r := range d.Layout().Roots(s.opt.Env) {
 		if r.Breadcrumbs == "" || s.opt.Env.Terminal == "" {
 			continue

@@ -48,6 +48,7 @@ func (c *chain) add(e session.Entry) error {
 			keep = c.moved[b.FirstKept]
 		}
 	}
+	// Only then is the record touched: Rechain changes its parent and the first entry that is kept, and nothing else.
 	if e.Parent != c.last || keep != "" {
 		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
 			return err
@@ -111,6 +112,7 @@ func (c *chain) relabel() error {
 			return err
 		}
 		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: target, Label: label}}
+		// oh-my-pi and pi differ in whether the label is as old as it was.
 		if at, ok := times[target].Time(); ok && w.d.Habits().RelabelKeepsTime {
 			n.Time = at
 		}

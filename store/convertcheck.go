@@ -22,7 +22,8 @@ type returned struct {
 	strays int
 }
 
-// convertBack converts the new session back.
+// convertBack converts the new session back. Each record belongs to the passage of the record that it was made from; where
+// several became one, to that of the first.
 func (v *conversion) convertBack(sess *Session) (returned, error) {
 	r := returned{records: make([][][]byte, len(v.cross.passages))}
 	from, ok := v.src.dialect.(dialect.Composer)
@@ -171,6 +172,7 @@ func (v *conversion) note(k int, before, after [][]byte) {
 		v.noteHeader(before, after)
 		return
 	}
+	// It was carried and still differs: there is nothing more to be done for it, and without progress the conversion fails.
 	if v.carried[k] {
 		return
 	}
@@ -193,6 +195,7 @@ func (v *conversion) note(k int, before, after [][]byte) {
 	}
 }
 
+// noteHeader has what the session as a whole says carried along, and takes down in what it differs.
 func (v *conversion) noteHeader(before, after [][]byte) {
 	if v.header {
 		return
@@ -270,6 +273,7 @@ func (v *conversion) report(dst *Session) ConvertReport {
 			}
 		}
 	}
+	// Migration is all or nothing: the first entry speaks for the log.
 	if t.Len() > 0 && t.At(0).Migrated {
 		v.ledger.note("/version", "header", Mapped) // an old version comes back as today's
 	}
@@ -301,6 +305,7 @@ func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
 	if err := back.translate(); err != nil {
 		return false, err
 	}
+	// In memory, and thrown away: only what it had to carry is asked for.
 	n := back.cross.newOf
 	again := v.store.waitingSession(memory.New(), memoryName, "", from, born(n), nil, v.opt.Write)
 	defer again.release()

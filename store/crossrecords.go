@@ -22,6 +22,8 @@ func flatten(passages []*passage) []flat {
 			at := last
 			if p.restored {
 				at = p.at[j]
+				// Restored records may stand in another order than their passages: what follows goes behind the last of
+				// them.
 				last = max(last, at)
 			}
 			list = append(list, flat{r, k, at})

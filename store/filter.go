@@ -104,7 +104,7 @@ func (s *Store) ofSource(name string) (func(*Row) bool, error) {
 	return func(r *Row) bool { return within(dir, filepath.Clean(r.Source.Root.Sessions)) }, nil
 }
 
-// withRuns gives the sessions that runs belong to.
+// withRuns gives the sessions that runs belong to. Runs name their session by its id, wherever either lies.
 func (s *Store) withRuns(ctx context.Context) (map[session.ID]bool, error) {
 	runs, err := s.Runs(ctx, RunListOptions{})
 	if err != nil {

@@ -31,6 +31,7 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	}
 	b.Pending(true)
 	dec.Decode(dialect.Record{Data: record, Line: 2})
+	// The decoder takes what it likes: a header, a scalar or two records on a line give none, or more than one.
 	t := b.Finish()
 	if t.Len() != 1 {
 		return session.Entry{}, errors.New("the entry is not one JSON object")
@@ -146,6 +147,7 @@ func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession
 		}
 		next = s.waitingSession(b, filepath.Base(path), path, d, born(n), records, opt)
 	}
+	// A copy of a session in which nobody answered waits like the original did.
 	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
 		return next, nil
 	}
@@ -197,6 +199,7 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	}
 	h := src.tree.Header()
 	switch {
+	// There is nothing that a copy could be made of.
 	case h.Raw == nil:
 		err = named(source, fmt.Errorf("%w: it is empty", ErrNotSession))
 	case h.Newer:

@@ -22,6 +22,7 @@ func markHashes(text []byte, used map[blob.Ref]bool) {
 				used[ref] = true
 			}
 		}
+		// Another hash may begin one digit later, in a longer row of digits.
 		end++
 	}
 }

@@ -52,6 +52,7 @@ func (s *Store) Listings(ctx context.Context, opt ListingOptions) ([][]byte, err
 	}
 	w, _ := d.(dialect.Writer)
 	shared := d.Layout().Dir(s.opt.Env, opt.CWD) == "" // one folder for all working directories
+	// The agent's own folder of a directory holds that directory's sessions; in any other the header decides.
 	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || s.canonical(own) != s.canonical(dirs[0]))
 	var rows []*listed
 	for _, dir := range dirs {
@@ -204,10 +205,12 @@ func (s *Store) Recent(ctx context.Context, d dialect.Dialect, dir string, limit
 		return nil, err
 	}
 	defer b.Close()
+	// Stable: among equals the first name stays first.
 	slices.SortStableFunc(logs, func(a, b backend.Log) int { return b.Time.Compare(a.Time) })
 	var list []RecentSession
 	var buf peekBuffer
 	for _, log := range logs {
+		// Logs are read only as far as they are wanted.
 		if len(list) >= limit {
 			break
 		}

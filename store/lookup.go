@@ -126,6 +126,7 @@ func (l *lookup) read(r backend.Reader, from, to int64) ([]byte, error) {
 
 // stream looks at a whole log, piece by piece: nothing is known of what is in it.
 func (l *lookup) stream(ctx context.Context, r backend.Reader) ([]SearchHit, error) {
+	// A few chunks at a time: enough to make reads long, and little to hold for each worker.
 	const piece = 256 << 10
 	size := l.row.Log.Size
 	for from, n := int64(0), int64(piece); from < size; {

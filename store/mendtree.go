@@ -76,6 +76,7 @@ func (p *planner) mendIDs() error {
 // mentions counts the entries in which an id stands other than as their own: as parent, target of a label, or whatever
 // else. Prose does not count: a quote in it is escaped.
 func (p *planner) mentions(id session.EntryID, same []int) (int, error) {
+	// Ids of the programs have no character that JSON spells in two ways.
 	quoted := rawjson.Quote(string(id))
 	n := 0
 	for e := range p.t.Entries() {
@@ -139,6 +140,7 @@ func (p *planner) mendOrphans() {
 		case p.nameOf(e.Index-1) == "":
 			r.Action = "it is left as a root: the id of the entry before it stands twice"
 		default:
+			// The entry before it in the file is what the agent appended last: most likely what it went on from.
 			before := p.nameOf(e.Index - 1)
 			r.Action, r.Change = fmt.Sprintf("it is hung onto %s, the entry before it", before), true
 			p.parents[e.Index] = before
@@ -153,6 +155,7 @@ func (p *planner) nameOf(i int) session.EntryID {
 		return id
 	}
 	id := p.t.At(i).ID
+	// The last one of an id is the one that the id means.
 	if same := p.byID[id]; len(same) > 1 && same[len(same)-1] != i {
 		return ""
 	}

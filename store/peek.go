@@ -52,6 +52,7 @@ type peekBuffer struct {
 }
 
 const (
+	// A page at each end: mostly the header and what was said last stand there whole.
 	headSize = 4 << 10
 	tailSize = 4 << 10
 	headMost = 1 << 20 // a header may be longer than a page: a system prompt in it, say

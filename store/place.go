@@ -56,6 +56,7 @@ func (s *Store) findCWD(ctx context.Context, l loaded, b backend.Backend, name, 
 	}
 	folder := filepath.Base(filepath.Dir(abs))
 	named := s.cwdsIn(ctx, b, name, d, func(string) bool { return false })
+	// That the name fits keeps a log which somebody copied here from speaking for the others.
 	if len(named) == 1 && s.encodes(p, d, named[0], folder) {
 		h.CWD = named[0]
 	} else if len(named) == 0 {

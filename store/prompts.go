@@ -60,6 +60,7 @@ func startedByAgent(t *session.Tree) bool {
 			continue
 		}
 		body, err := e.Body()
+		// oh-my-pi writes such an entry when it starts a subagent.
 		if init, ok := body.(session.SessionInit); err == nil && ok && init.Task != "" {
 			return true
 		}
@@ -96,6 +97,7 @@ func promptOf(e session.Entry) (p Prompt, ok bool, err error) {
 	var texts []string
 	for _, part := range parts {
 		if t, ok := part.(session.Text); ok && strings.TrimSpace(t.Text) != "" {
+			// Pictures and the like are no prompt that could be typed again.
 			texts = append(texts, t.Text)
 		}
 	}

@@ -105,6 +105,7 @@ func (s *Store) ContinueRun(ctx context.Context, file string, opt WriteOptions) 
 	return r, nil
 }
 
+// options ties the recorder to the dialect's spelling and to this log.
 func (r *Recording) options(d dialect.Runs, opt WriteOptions) run.RecorderOptions {
 	return run.RecorderOptions{Encode: d.RunRecord, Append: r.append, Clock: opt.Clock}
 }
@@ -119,6 +120,7 @@ func (r *Recording) append(ctx context.Context, record []byte) error {
 	if r.closed {
 		return named(r.path, ErrClosed)
 	}
+	// Each time somebody only touched the file.
 	for range patience {
 		at, err := r.b.Append(ctx, r.at, record)
 		if err == nil {
@@ -169,6 +171,7 @@ func (s *Store) placeFor(ctx context.Context, opt RunOptions) (runPlace, error) 
 		if !ok {
 			return runPlace{}, fmt.Errorf("%s keeps no runs: recording them in its place is %w", opt.Dialect.Name(), ErrUnsupported)
 		}
+		// Where the agent itself would write it.
 		return runPlace{d: d, dir: d.Layout().Roots(s.opt.Env)[0].Sessions}, nil
 	}
 	id := cmp.Or(string(opt.Session), rawjson.Str(opt.Header, "session_id"))

@@ -287,6 +287,7 @@ func (p *planner) verify(lines [][]byte) error {
 	for i, l := range lines {
 		dec.Decode(dialect.Record{Data: l, Offset: int64(i), Line: i + 1})
 	}
+	// The decoder is the one that reads it next time.
 	if err := dec.Finish(); err != nil {
 		return fmt.Errorf("the repair would make the log unreadable: %w", err)
 	}

@@ -84,6 +84,8 @@ func standstill(ctx context.Context, b backend.Backend, name string, clock func(
 	return errors.New("another program is writing to it all the time")
 }
 
+// planRepair reads the log and makes the plan. The log that it gives back is the one to be replaced: who wrote since then
+// makes that a conflict.
 func (s *Store) planRepair(ctx context.Context, b backend.Backend, abs, path string, opt RepairOptions, w WriteOptions) (*RepairPlan, backend.Log, error) {
 	sess, err := s.OpenLog(ctx, b, filepath.Base(abs), path, OpenOptions{})
 	if err != nil {
@@ -102,6 +104,7 @@ func (s *Store) planRepair(ctx context.Context, b backend.Backend, abs, path str
 	if err != nil {
 		return nil, sess.log, named(path, err)
 	}
+	// Tree and bytes are of the same log: both were read with sess.log.
 	p := planner{d: d, t: sess.tree, all: all, opt: opt, newID: freshIDs(d, sess.tree, w)}
 	plan := &RepairPlan{Path: path}
 	plan.lines, plan.aside, err = p.plan()
@@ -109,7 +112,7 @@ func (s *Store) planRepair(ctx context.Context, b backend.Backend, abs, path str
 	return plan, sess.log, named(path, err)
 }
 
-// freshIDs gives ids that no entry has.
+// freshIDs gives ids that no entry has. It remembers what it gave: none of them is in the tree yet.
 func freshIDs(d dialect.Writer, t *session.Tree, w WriteOptions) func() (session.EntryID, error) {
 	given := map[session.EntryID]bool{}
 	return func() (session.EntryID, error) {
@@ -134,6 +137,7 @@ func (p *RepairPlan) apply(ctx context.Context, b backend.Backend, at backend.Lo
 	if err != nil {
 		return err
 	}
+	// The time in the name is to the millisecond; two repairs within one still get names of their own.
 	backup, err := createFree(ctx, b, func(try int) string { return numbered(at.Name+".repair-"+stamp(now)+".bak", try) }, all)
 	if err != nil {
 		return err

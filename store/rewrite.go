@@ -95,6 +95,7 @@ func (s *Session) catchUpOrRefuse(ctx context.Context) error {
 
 // stay puts the leaf back to where it was; where that entry is gone, the leaf is the last one.
 func (s *Session) stay(leaf session.EntryID) {
+	// The error says that the entry is gone, which is dealt with by the line below.
 	_ = s.w.builder.SetLeaf(leaf)
 	s.w.tip = s.tree.LeafID()
 }
@@ -197,6 +198,7 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		if !rawjson.IsObject(r) || !rawjson.Valid(r) {
 			return named(s.path, fmt.Errorf("entry %d is not a JSON object", i))
 		}
+		// Clients hold lists that begin with the header, as files do.
 		if isHeader(s.dialect, r) {
 			continue
 		}

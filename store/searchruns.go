@@ -41,6 +41,7 @@ func runTexts(record []byte, take func(index.Field, string)) {
 	case *run.RunStart:
 		some(index.FieldUser, b.Input.Text)
 		all(index.FieldUser, b.Input.Parts)
+	// A request repeats all that was said so far; whose words these are is said in each message, and not looked at.
 	case *run.LLMRequest:
 		all(index.FieldOther, b.Input.Messages)
 	case *run.LLMResponse:
@@ -195,6 +196,7 @@ func (l *lookup) run(ctx context.Context, t *target) ([]SearchHit, error) {
 	defer r.Close()
 	spans := t.spans
 	if spans == nil {
+		// odd, since nobody looked: see index.Odd.
 		spans = []textSpan{{0, row.Log.Size, true}}
 	}
 	// Hits stand the last first, so the first request is the one that is kept.
@@ -237,6 +239,7 @@ func (l *lookup) runRecord(row *RunRow, record []byte, at int64) {
 	if err != nil {
 		return
 	}
+	// Line is counted only for hits that stay: see nameRun.
 	hit := SearchHit{
 		Run: row, Type: string(body.Type()), OnPath: true, Line: int(at), Time: session.Time{Text: string(rawjson.Get(record, "ts"))},
 	}
@@ -255,6 +258,7 @@ func (l *lookup) runRecord(row *RunRow, record []byte, at int64) {
 func (l *lookup) nameRun(ctx context.Context, r backend.Reader, row *RunRow) ([]SearchHit, error) {
 	var buf peekBuffer
 	row.peek(ctx, l.b, &buf)
+	// The working directory stands in the header, which is read only where something was found.
 	if cwd := l.f.opt.CWD; row.Err != nil || cwd != "" && (row.CWD() == "" || l.f.s.canonical(row.CWD()) != l.f.s.canonical(cwd)) {
 		return nil, nil
 	}

@@ -229,6 +229,7 @@ func within(folder, path string) bool {
 // sessionsAbove gives the nearest folder called "sessions" that a path lies in: its neighbour "blobs" is what the
 // references in it mean.
 func sessionsAbove(path string) (string, bool) {
+	// The root is its own parent, and ends it.
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if filepath.Base(dir) == "sessions" {
 			return dir, true

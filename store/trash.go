@@ -71,6 +71,7 @@ func (s *Store) Trash(ctx context.Context, path string, opt WriteOptions) (Trash
 		return Trashed{}, err
 	}
 	defer b.Close()
+	// Each round copies the whole session: one that is written all the time is better left where it is.
 	for range 20 {
 		item, err := s.trashOnce(ctx, t, b, abs, path, opt)
 		if !errors.Is(err, backend.ErrConflict) {
@@ -86,6 +87,7 @@ func (s *Store) trashOnce(ctx context.Context, t, b backend.Backend, abs, path s
 	if err != nil {
 		return Trashed{}, err
 	}
+	// at is what is copied and what is removed: Remove refuses where the log is not that any more.
 	at, d, h := sess.log, sess.dialect, sess.tree.Header()
 	if err := sess.Close(); err != nil {
 		return Trashed{}, err
@@ -107,6 +109,7 @@ func (s *Store) trashOnce(ctx context.Context, t, b backend.Backend, abs, path s
 			return item, nil
 		}
 	}
+	// The session is still at its place: what the trash has of it would be a second one.
 	for _, r := range records {
 		err = errors.Join(err, t.Remove(ctx, r))
 	}
@@ -135,6 +138,7 @@ func (item *Trashed) put(ctx context.Context, t backend.Backend, id string, cont
 			return nil, err
 		}
 		at, err := t.Create(ctx, item.ID+trashRecord, record)
+		// The record's name is what the id is claimed by: two who remove sessions of one id get two.
 		if errors.Is(err, backend.ErrExist) && n < 1000 {
 			continue
 		}
@@ -162,6 +166,7 @@ func (s *Store) Trashed(ctx context.Context) ([]Trashed, error) {
 	}
 	defer t.Close()
 	var list []Trashed
+	// One that cannot be read ends the list: to leave it out would look as if it were gone.
 	for log, err := range t.List(ctx, "") {
 		if err != nil {
 			return nil, err
@@ -267,6 +272,7 @@ func (s *Store) putBack(ctx context.Context, path string, content []byte, opt Wr
 	}
 	defer b.Close()
 	name := filepath.Base(path)
+	// Create would write records, each with its newline; a log may end without one, and comes back as it was.
 	restorer, ok := b.(backend.Restorer)
 	if !ok {
 		return fmt.Errorf("%s: putting a log back here is %w", path, ErrUnsupported)

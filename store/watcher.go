@@ -48,7 +48,7 @@ func newWatcher(s *Store, opt WatchOptions, yield func(Change, error) bool) *wat
 	}
 }
 
-// emit tells of a change.
+// emit tells of a change. After the loop over the changes was left, yield must not be called again: Go panics.
 func (w *watcher) emit(c Change) error {
 	if !w.left && !w.yield(c, nil) {
 		w.left = true
@@ -99,6 +99,7 @@ func (w *watcher) begin(ctx context.Context) error {
 		return err
 	}
 	sessions := w.followed()
+	// Who wants all entries gets them from follow, in order: to read some before that would only mark them as known.
 	if w.opt.Last != AllEntries {
 		if err := w.readNewest(ctx, sessions); err != nil {
 			return err
@@ -202,6 +203,7 @@ func (w *watcher) elsewhere(ctx context.Context, src *watchedSource) {
 	}
 	w.s.peekAll(ctx, src.b, rows, ListOptions{Dialect: w.opt.Dialect})
 	w.s.placeRows(rows)
+	// All first, then those of the directory back: of drops the rows that it does not keep.
 	for i := range rows {
 		src.logs[rows[i].Log.Name].elsewhere = true
 	}
@@ -250,6 +252,7 @@ func (w *watcher) loop(ctx context.Context) error {
 		case <-timer:
 			began := w.opt.Clock()
 			err = w.look(ctx)
+			// A look that took long is followed by a long rest, however many logs there are.
 			pause = max(w.opt.Interval, share*w.opt.Clock().Sub(began))
 			timer = w.opt.After(pause)
 		}
@@ -271,6 +274,7 @@ func (w *watcher) hinted(ctx context.Context) error {
 		for _, name := range names {
 			var err error
 			switch {
+			// A folder: the system lost count, or it is new and what came into it before it was watched was not told.
 			case name == "" || strings.HasSuffix(name, "/"):
 				err = w.list(ctx, src, name)
 			case src.owns(name):
@@ -297,6 +301,7 @@ func (w *watcher) look(ctx context.Context) error {
 // touch follows a log that may have changed, or may be new.
 func (w *watcher) touch(ctx context.Context, src *watchedSource, name string) error {
 	f := src.logs[name]
+	// A name that was told may be gone already, as those of files in the making are.
 	if f == nil {
 		if _, err := src.b.Stat(ctx, name); errors.Is(err, backend.ErrNotExist) {
 			return nil
@@ -333,6 +338,7 @@ func (w *watcher) list(ctx context.Context, src *watchedSource, prefix string) e
 			f = w.add(src, log.Name)
 		}
 		f.pass = w.pass
+		// What failed the last time is tried again even if nothing changed: a permission may have been given.
 		if f.listed != log || f.failure != "" || f.gone {
 			f.listed = log
 			list = append(list, f)

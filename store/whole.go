@@ -16,6 +16,7 @@ func (s *Session) Whole(ctx context.Context, e session.Entry) (record []byte, pr
 	if err != nil {
 		return nil, nil, err
 	}
+	// Only agents that cut long strings have anything to put back.
 	d, ok := s.dialect.(dialect.Overflower)
 	if !ok {
 		return record, nil, nil

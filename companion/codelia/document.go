@@ -117,6 +117,7 @@ func render(s *store.State, before []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// No message has a newline in it, so each that is there stands between two.
 	list := bytes.ReplaceAll(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"), []byte(","))
 	messages := slices.Concat([]byte("["), list, []byte("]"))
 	o := before
@@ -271,6 +272,7 @@ func (d *Document) List(ctx context.Context) ([]store.StateInfo, error) {
 		return nil, err
 	}
 	elsewhere := map[session.ID]bool{}
+	// So that a session is listed once, by the place where it goes on: see At.
 	if d.beside != nil {
 		list, err := d.beside.List(ctx)
 		if err != nil {
@@ -304,6 +306,7 @@ func (d *Document) Remove(ctx context.Context, id session.ID) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
+	// Under the lock: who is saving at this moment has finished, or finds no file.
 	return d.locked(ctx, id, func([]byte) error {
 		if err := d.opt.FS.Remove(d.path(id)); err != nil {
 			return err

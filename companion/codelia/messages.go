@@ -46,6 +46,7 @@ func splitMessages(path string, content []byte) ([]session.Raw, error) {
 	line, offset, next := 0, 0, 0
 	for text := range bytes.SplitSeq(content, []byte{'\n'}) {
 		line++
+		// Blank lines count: line and offset are those that an editor shows.
 		offset, next = next, next+len(text)+1
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
@@ -80,6 +81,7 @@ func joinMessages(messages []session.Raw) ([]byte, error) {
 
 // lastUser is what the user said last, as the program's list shows it: text, and a word in brackets for all else.
 func lastUser(messages []session.Raw) string {
+	// From the end: conversations are long, and the last prompt is near.
 	for i := len(messages) - 1; i >= 0; i-- {
 		if rawjson.Str(messages[i], "role") == "user" {
 			return display(rawjson.Get(messages[i], "content"))
@@ -90,6 +92,7 @@ func lastUser(messages []session.Raw) string {
 
 // display is the program's own rule, part by part: the text is compared with what it left in the row.
 func display(content []byte) string {
+	// Plain text has no parts.
 	if s, ok := rawjson.Unquote(content); ok {
 		return s
 	}

@@ -117,6 +117,7 @@ func (c *Companion) save(ctx context.Context, db *litefile.DB, s *store.State, s
 		if err := putRow(ctx, tx, &bare, nil); err != nil {
 			return err
 		}
+		// Without a version the caller takes whatever comes, and there is nothing to be compared.
 		if want != "" {
 			if now, _, err = c.current(ctx, tx, s.ID); err == nil {
 				want = now.Version

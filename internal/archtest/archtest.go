@@ -24,6 +24,7 @@ import (
 )
 
 // A Module is the parsed source of a Go module.
+// Only syntax is looked at: types would need everything to compile for every platform.
 type Module struct {
 	Path     string // as go.mod says it
 	Packages []*Package
@@ -58,6 +59,7 @@ func (v Violation) String() string {
 
 // Load parses all Go files of the module in fsys. What the go command passes over is passed over here too: testdata,
 // vendor, hidden folders, modules inside the module and files that are never built.
+// fsys is the module's root, so the test can be tested on a module in memory.
 func Load(fsys fs.FS) (*Module, error) {
 	m := &Module{fset: token.NewFileSet()}
 	gomod, err := fs.ReadFile(fsys, "go.mod")
@@ -91,6 +93,7 @@ func Load(fsys fs.FS) (*Module, error) {
 }
 
 // skip answers fs.SkipDir for the folders that hold no packages of this module.
+// A module inside the module has its own rules, or none.
 func skip(fsys fs.FS, dir string) error {
 	if dir == "." {
 		return nil
@@ -105,6 +108,7 @@ func skip(fsys fs.FS, dir string) error {
 	return nil
 }
 
+// Comments are parsed, too: package comments and generated-file marks are in them.
 func (m *Module) parse(fsys fs.FS, name string) error {
 	src, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -128,6 +132,7 @@ func (m *Module) parse(fsys fs.FS, name string) error {
 }
 
 // at finds the package of a folder, or begins it.
+// A linear search: there are a few dozen packages.
 func (m *Module) at(dir string) *Package {
 	for _, p := range m.Packages {
 		if p.Dir == dir {
@@ -140,6 +145,7 @@ func (m *Module) at(dir string) *Package {
 }
 
 // neverBuilt says whether the file is for `go run` alone (//go:build ignore).
+// Constraints stand before the package clause; a comment behind it is just a comment.
 func neverBuilt(f *ast.File) bool {
 	for _, group := range f.Comments {
 		if group.Pos() > f.Package {
@@ -159,6 +165,7 @@ func neverBuilt(f *ast.File) bool {
 }
 
 // Production gives the files that are not tests.
+// Rules are about these; see the package comment.
 func (p *Package) Production() []*File {
 	return slices.DeleteFunc(slices.Clone(p.Files), func(f *File) bool { return f.Test })
 }
@@ -170,6 +177,7 @@ func (m *Module) where(n ast.Node) string {
 }
 
 // Check applies every rule. Notes are things to know that break nothing, such as a file that is getting long.
+// All violations are given at once: whoever moves a package wants to see all of what that breaks.
 func Check(m *Module) (violations []Violation, notes []string) {
 	for _, p := range m.Packages {
 		violations = append(violations, checkImports(m, p)...)

@@ -328,6 +328,7 @@ func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why str
 	return "", ""
 }
 
+// isTestOnly says whether nothing that is shipped may import the package.
 func isTestOnly(dir string) bool {
 	return slices.ContainsFunc(testOnly, func(pattern string) bool { return matches(pattern, dir) })
 }

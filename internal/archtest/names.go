@@ -8,6 +8,7 @@ import (
 )
 
 // packageNames are names that say nothing about what is inside, so that everything ends up inside.
+// They are folders in every second repository, and each of them ends as a heap.
 var packageNames = []string{
 	"util", "utils", "common", "helper", "helpers", "types", "misc",
 	"manager", "service", "engine", "provider", "processor", "impl", "data",
@@ -22,6 +23,7 @@ const (
 )
 
 // checkNames looks for forbidden names of packages and exported types.
+// Test files are looked at for the name of their package only.
 func checkNames(m *Module, p *Package) []Violation {
 	var found []Violation
 	for element := range strings.SplitSeq(p.Dir, "/") {
@@ -41,6 +43,7 @@ func checkNames(m *Module, p *Package) []Violation {
 	return found
 }
 
+// Unexported types may be called what helps their file.
 func checkTypes(m *Module, f *File) []Violation {
 	var found []Violation
 	for _, decl := range f.Syntax.Decls {
@@ -64,6 +67,7 @@ func checkTypes(m *Module, f *File) []Violation {
 }
 
 // words splits a name at its capitals: SessionManager is Session, Manager; Implicit is one word.
+// A run of capitals is one word: IDError is ID, Error.
 func words(name string) []string {
 	var out []string
 	start, runes := 0, []rune(name)

@@ -25,6 +25,7 @@ const (
 )
 
 // checkLength finds files beyond the wall, and notes those that come near it. Generated files are nobody's to split.
+// A note is printed with -v and fails nothing: how long is too long is for people to see first.
 func checkLength(p *Package) (found []Violation, notes []string) {
 	for _, f := range p.Production() {
 		switch {
@@ -39,6 +40,7 @@ func checkLength(p *Package) (found []Violation, notes []string) {
 }
 
 // checkComment wants a package comment in the form that go doc expects.
+// One file of the package has it; which one is not prescribed.
 func checkComment(p *Package) []Violation {
 	files := p.Production()
 	if len(files) == 0 {
@@ -58,6 +60,7 @@ func checkComment(p *Package) []Violation {
 }
 
 // checkHabits looks for init functions, maps of anything and interfaces of everything.
+// ast.Inspect sees types inside of functions and signatures, too, where such maps like to hide.
 func checkHabits(m *Module, p *Package) []Violation {
 	var found []Violation
 	for _, f := range p.Production() {
@@ -83,6 +86,7 @@ func checkHabits(m *Module, p *Package) []Violation {
 }
 
 // methods counts those that an interface has of its own.
+// An interface that is embedded is counted where it is declared.
 func methods(i *ast.InterfaceType) (n int) {
 	for _, f := range i.Methods.List {
 		n += len(f.Names)

@@ -20,6 +20,7 @@ import (
 var said = []byte(`{"role":"user","content":"` + strings.Repeat("x", 500) + `"}`)
 
 // appends writes to sessions, lock included, beside loops that do nothing but write.
+// What a program gains that syncs less is not measured: the levels promise different things.
 func appends(b *bench) error {
 	if err := b.appendNone(); err != nil {
 		return err
@@ -28,6 +29,7 @@ func appends(b *bench) error {
 }
 
 // fresh begins a session in a file of its own.
+// Each run has a folder of its own, because the number of files in one changes what creating the next costs.
 func (b *bench) fresh(level treeline.WriteOptions) (*treeline.Session, error) {
 	home, err := os.MkdirTemp(b.dir, "append-")
 	if err != nil {
@@ -37,6 +39,7 @@ func (b *bench) fresh(level treeline.WriteOptions) (*treeline.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	// what is measured is appending, not waiting for an answer
 	level.Defer = dialect.DeferNever
 	return st.Create(context.Background(), treeline.CreateOptions{CWD: "/work", Write: level})
 }
@@ -52,6 +55,7 @@ func say(s *treeline.Session, n int) error {
 }
 
 // bareFile is a file without any care.
+// Opened as a log is, so that both sides have the same descriptor and the same write(2).
 func (b *bench) bareFile() (durable.File, error) {
 	path := filepath.Join(b.dir, "bare")
 	if err := os.RemoveAll(path); err != nil {
@@ -61,6 +65,7 @@ func (b *bench) bareFile() (durable.File, error) {
 }
 
 // bare writes n records, and syncs each where that is asked for.
+// The record is one that a session wrote, so both write the same number of bytes.
 func bare(f durable.File, record []byte, n int, sync bool) error {
 	for range n {
 		if _, err := f.Write(record); err != nil {
@@ -77,6 +82,7 @@ func bare(f durable.File, record []byte, n int, sync bool) error {
 
 // appendNone measures processor time at level none, where nothing waits for a disk.
 func (b *bench) appendNone() error {
+	// In pieces of a thousand: see bestPieces.
 	const n, pieces = 10_000, 10
 	level := treeline.WriteOptions{Durability: treeline.DurabilityNone}
 	s, err := b.fresh(level)
@@ -116,6 +122,8 @@ func (b *bench) appendNone() error {
 	if err != nil {
 		return err
 	}
+	// Five times a bare write is what a lock, a look at the file, a check of the message and a tree entry may cost
+	// together.
 	b.add(row{what: "append 10,000 messages, level none", figure: ms(ours), baseline: "write(2) " + ms(plain),
 		ratio: float64(ours) / float64(plain), target: 5, most: true})
 	// The same into a log that is ten times as long by then.
@@ -126,6 +134,7 @@ func (b *bench) appendNone() error {
 	if err != nil {
 		return err
 	}
+	// Appending must not depend on how long the log is: a third more leaves room for memory that grows.
 	b.add(row{what: "the same behind 90,000 others", figure: ms(later), baseline: "at the beginning " + ms(ours),
 		ratio: float64(later) / float64(ours), target: 1.3, most: true})
 	return s.Close()
@@ -133,6 +142,7 @@ func (b *bench) appendNone() error {
 
 // lastRecord appends a message and gives its line.
 func lastRecord(s *treeline.Session) ([]byte, error) {
+	// two, so that the record has a parent like all others
 	if err := say(s, 2); err != nil {
 		return nil, err
 	}
@@ -162,22 +172,26 @@ func (b *bench) appendAlways() error {
 		return err
 	}
 	defer f.Close()
+	// Twenty at a time: long enough to measure, short enough that a busy disk is as busy for the other side.
 	one := func() error { return say(s, n) }
 	rate, base, ratio, err := b.byTurns(one, n, func() error { return bare(f, record, n, true) }, n)
 	if err != nil {
 		return err
 	}
+	// 0.8: an append that is durable may cost a quarter more than the sync alone.
 	b.add(row{what: "append, level always", figure: rate, baseline: "write+fdatasync " + base, ratio: ratio, target: 0.8})
 	rate, base, ratio, err = b.byTurns(func() error { return together(s, appenders, shared) }, shared, one, n)
 	if err != nil {
 		return err
 	}
+	// Many appenders share one sync, which is the whole point of writing in batches.
 	b.add(row{what: "64 appenders, level always", figure: rate, baseline: "one " + base, ratio: ratio, target: 8})
 	return nil
 }
 
 // byTurns runs two things that do so many steps each, and says how many a second each does, and how much more the first
 // does; of many pairs the one in the middle counts.
+// The pair in the middle and not the best: both sides wait for the same disk, and the ratio is what counts.
 func (b *bench) byTurns(f func() error, n int, base func() error, m int) (rate, baseRate string, ratio float64, err error) {
 	type pair struct{ f, base float64 } // steps a second
 	var pairs []pair
@@ -198,6 +212,7 @@ func (b *bench) byTurns(f func() error, n int, base func() error, m int) (rate, 
 }
 
 // together has many appenders share n messages.
+// The first n%appenders take one more.
 func together(s *treeline.Session, appenders, n int) error {
 	var group sync.WaitGroup
 	errs := make(chan error, appenders)

@@ -26,6 +26,7 @@ func maxMemory(p *os.ProcessState) int64 {
 	if !ok {
 		return 0
 	}
+	// kilobytes everywhere but on darwin
 	if runtime.GOOS == "darwin" {
 		return int64(u.Maxrss)
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 // session gives the session that most rows are about: 100 MB, about 58,000 entries, one compaction in 400.
+// It is made once and kept in memory, for the rows that need no file.
 func (b *bench) session() (path string, log []byte, err error) {
 	path = filepath.Join(b.dir, "session.jsonl")
 	if b.log != nil {
@@ -31,6 +32,7 @@ func (b *bench) session() (path string, log []byte, err error) {
 }
 
 // write puts a generated session into a file.
+// gen.Write needs the memory of one record only, so a child's memory is not spoilt by the parent's.
 func (b *bench) write(name string, o gen.Options) (path string, err error) {
 	path = filepath.Join(b.dir, name)
 	f, err := os.Create(path)
@@ -45,6 +47,7 @@ func (b *bench) write(name string, o gen.Options) (path string, err error) {
 }
 
 // chain gives a session of short messages without branches, for what depends on the number of entries alone.
+// The records are as short as they can be, so that the number of entries is all that there is to measure.
 func (b *bench) chain(entries int) (path string, err error) {
 	var log bytes.Buffer
 	log.WriteString(`{"type":"session","version":3,"id":"chain","timestamp":"2026-01-05T08:00:00.000Z","cwd":"/"}` + "\n")
@@ -64,6 +67,7 @@ func (b *bench) chain(entries int) (path string, err error) {
 }
 
 // newStore gives a store as the program assembles it, over the folders that are named.
+// Read-only, without an index and with an empty environment: what is not measured must not cost anything.
 func (b *bench) newStore(roots ...string) *store.Store {
 	return store.New(store.Options{
 		Dialects: all.Dialects(),
@@ -77,6 +81,7 @@ func (b *bench) newStore(roots ...string) *store.Store {
 }
 
 // envelope is the least that a program must know of an entry to place it in the tree, with the message left as it is.
+// Other programs decode at least this much, so it is the fair thing to be held against.
 type envelope struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -96,6 +101,7 @@ func (b *bench) encodingJSON() (time.Duration, error) {
 		return 0, err
 	}
 	total := time.Duration(0)
+	// cut at the ends of lines
 	for piece := len(rest)/10 + 1; len(rest) > 0; {
 		part := rest
 		if len(part) > piece {

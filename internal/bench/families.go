@@ -16,6 +16,7 @@ import (
 
 // families decodes one conversation as each agent writes it: nobody's sessions are slow to read. They take turns, so that
 // all of them have the same share of quiet moments.
+// The ratio is against the pi family, whose own speed the group scan measures: one target for all.
 func families(b *bench) error {
 	size := int64(20_000_000)
 	if b.quick {
@@ -34,6 +35,7 @@ func families(b *bench) error {
 		{what: "codelia, runs", d: codelia.Codelia, log: gen.Run(log)},
 		{what: "codelia, states", d: codelia.State, log: gen.State(log)},
 	}
+	// three times over, for the best of each
 	for range 3 {
 		for i := range list {
 			f := &list[i]
@@ -56,6 +58,7 @@ func families(b *bench) error {
 }
 
 // decode decodes lines that are in memory into a tree.
+// Problems fail the row: a decoder is not fast because it gave up.
 func decode(d dialect.Dialect, log []byte) error {
 	builder := session.NewBuilder("bench", nil)
 	builder.Expect(int64(len(log)))

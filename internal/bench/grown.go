@@ -12,6 +12,8 @@ import (
 
 // writings are the families, each with a large log of it: how its data are called, where its agent keeps them, what brings the
 // index of them up to date, and a record that goes on from the last one. %[1]d is its number, %[2]s the last entry's id.
+// The line of each family is one that its agent could write: it names the last entry as its parent where the
+// format has parents.
 var writings = []struct {
 	what, data, path string
 	update           []string
@@ -32,6 +34,8 @@ var writings = []struct {
 var conversions = map[string]func(session []byte) []byte{"operator": gen.Operator, "wave": gen.Wave, "run": gen.Run}
 
 // grown appends one line to a large log of each family, and compares what that costs with reading the log anew.
+// What is measured is what a user waits for who goes on with a long session: the start of the program does not
+// count, nor what an unchanged catalogue costs.
 func grown(b *bench) error {
 	program, err := b.build()
 	if err != nil {
@@ -50,6 +54,7 @@ func grown(b *bench) error {
 		if err := apart(w.data, path, 1, size); err != nil {
 			return err
 		}
+		// before the first reading, so that a search finds it with and without an index
 		if err := goOn(path, w.line, 0); err != nil { // what search looks for
 			return err
 		}
@@ -70,6 +75,7 @@ func grown(b *bench) error {
 		if err != nil {
 			return err
 		}
+		// The difference of two runs may be less than nothing on a busy machine.
 		cost, whole := max(more.cpu-same.cpu, time.Millisecond/10), anew.cpu-start.cpu
 		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed", baseline: "read anew " + ms(whole),
 			ratio: float64(cost) / float64(whole), target: 0.1, most: true})
@@ -81,6 +87,7 @@ func grown(b *bench) error {
 }
 
 // goOn appends a record to a log.
+// Opened and closed for each line, as most agents do it.
 func goOn(path, line string, n int) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_RDWR, 0)
 	if err != nil {
@@ -96,6 +103,7 @@ func goOn(path, line string, n int) error {
 }
 
 // lastID gives the id of the last entry of a log, "" where it has none.
+// A megabyte of tail has the last record of any generated log.
 func lastID(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil {

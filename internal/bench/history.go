@@ -13,6 +13,8 @@ import (
 
 // prompts searches a history of very many prompts for words of which some are rare and some are not, beside looking at
 // every row.
+// The limits are in milliseconds, since a key press waits for the answer; they are scaled to the machine that they
+// were set on.
 func prompts(b *bench) error {
 	count := 100_000
 	if b.quick {
@@ -32,6 +34,7 @@ func prompts(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// The number of hits is checked: a search that finds less is faster.
 	search := func(q history.Query, least int) (time.Duration, error) {
 		return b.best(func() error {
 			got, err := h.Search(ctx, q)
@@ -41,6 +44,7 @@ func prompts(b *bench) error {
 			return err
 		})
 	}
+	// A directory where nothing was typed, and a filter that takes nothing: every row is looked at.
 	all, err := search(history.Query{CWD: "/nowhere", Also: func(history.Prompt) bool { return false }, Limit: 1}, 0)
 	if err != nil {
 		return err
@@ -78,6 +82,7 @@ func (b *bench) scale() (float64, error) {
 }
 
 // typed makes prompts of words as unequally frequent as those of a language, and says in how many each word is.
+// The exponent 1.1 is near to that of English.
 func typed(count int) (list []history.Prompt, uses map[string]int) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	words := rand.NewZipf(rnd, 1.1, 20, 20_000)
@@ -101,6 +106,7 @@ func typed(count int) (list []history.Prompt, uses map[string]int) {
 }
 
 // spell makes a word of a number. None is the beginning of another: the search is for beginnings.
+// The x at the end makes no word the beginning of another.
 func spell(n uint64) string {
 	const syllables = "kataminoruveposilade"
 	var b strings.Builder
@@ -113,6 +119,7 @@ func spell(n uint64) string {
 }
 
 // frequent gives the most frequent word that is in no more than so many prompts.
+// Ties are decided by the alphabet, so that each run asks for the same word.
 func frequent(uses map[string]int, most int) (word string, n int) {
 	for w, k := range uses {
 		if k <= most && (k > n || k == n && w < word) {

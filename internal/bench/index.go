@@ -13,6 +13,7 @@ import (
 )
 
 // build compiles the program, once.
+// The binary is kept for the other groups of this run.
 func (b *bench) build() (string, error) {
 	program := filepath.Join(b.dir, "treeline")
 	if runtime.GOOS == "windows" {
@@ -29,6 +30,7 @@ func (b *bench) build() (string, error) {
 }
 
 // apart makes data in a process of its own: the memory of one that is started later is counted from this one's on.
+// Linux counts what a process shared with its parent before exec as its own.
 func apart(what, path string, sessions int, bytes int64) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,6 +42,7 @@ func apart(what, path string, sessions int, bytes int64) error {
 }
 
 // makeData makes data: a tree of sessions, one session, or what it is made into.
+// The words are those of apart; nobody else calls it so.
 func makeData(args []string) error {
 	if len(args) != 4 {
 		return fmt.Errorf("%d words, not four", len(args))
@@ -73,6 +76,7 @@ type cost struct {
 }
 
 // costs runs the program on a home folder some times and gives the least that it took; before is called before each run.
+// The environment is empty but for the home: settings of who measures must not change the figures.
 func (b *bench) costs(program, home string, rounds int, before func() error, args ...string) (cost, error) {
 	least := cost{1<<63 - 1, 1<<63 - 1}
 	for range rounds {
@@ -97,6 +101,8 @@ func (b *bench) costs(program, home string, rounds int, before func() error, arg
 
 // statPass measures a bare walk over a folder that looks at every file, by a process of its own and above its start, as
 // what is held against it.
+// A walk by a process of its own has the same start-up as the program that it is compared with, and both are taken
+// off.
 func (b *bench) statPass(home, root string, rounds int) (time.Duration, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -141,6 +147,7 @@ func sized(root string) (size int64, err error) {
 
 // indexing makes the catalogue of many sessions from nothing, and brings it up to date: by the program, as people do it. The
 // costs are those above a start of the program.
+// The rows are in the order in which people meet them: first all, then nothing new, then one line more.
 func indexing(b *bench) error {
 	program, err := b.build()
 	if err != nil {
@@ -152,6 +159,7 @@ func indexing(b *bench) error {
 	}
 	home := filepath.Join(b.dir, "home")
 	agent := filepath.Join(home, ".omp", "agent")
+	// as large as gen.Tree makes sessions when it is not told
 	if err := apart("tree", agent, sessions, int64(sessions)*142_000); err != nil {
 		return err
 	}
@@ -164,6 +172,7 @@ func indexing(b *bench) error {
 		return err
 	}
 	cache := filepath.Join(home, ".cache")
+	// each time from nothing
 	cold, err := b.costs(program, home, b.rounds, func() error { return os.RemoveAll(cache) }, "ls", "--all")
 	if err != nil {
 		return err
@@ -174,6 +183,7 @@ func indexing(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// 15 % of the logs is what signatures may take on disk.
 	b.add(row{what: what + ", on disk", figure: mb(kept), baseline: "of the sessions", ratio: float64(kept) / float64(bytes), target: 0.15, most: true})
 	if err := b.upToDate(program, home, agent, start); err != nil {
 		return err
@@ -192,12 +202,14 @@ func indexing(b *bench) error {
 	}
 	scale := speed(len(b.log), slow) / slowJSON
 	b.log = nil
+	// Three seconds for a thousand sessions, on the slow machine.
 	b.add(row{what: what + ", CPU", figure: ms(cold.cpu), baseline: fmt.Sprintf("scaled by encoding/json, %.0f MB/s", scale*slowJSON*1e3),
 		ratio: (cold.cpu - start.cpu).Seconds() * scale, unit: "s", target: 3 * float64(sessions) / 1000, most: true})
 	return nil
 }
 
 // upToDate measures what is left to do when nothing changed, and when a session went on.
+// "Nothing changed" is what every command pays, every time.
 func (b *bench) upToDate(program, home, agent string, start cost) error {
 	rounds := 5 * b.rounds
 	same, err := b.costs(program, home, rounds, nil, "ls")
@@ -209,12 +221,14 @@ func (b *bench) upToDate(program, home, agent string, start cost) error {
 		return err
 	}
 	above := same.cpu - start.cpu
+	// Twice a bare walk: nobody can know that nothing changed without looking at every file.
 	b.add(row{what: "nothing changed", figure: ms(above), baseline: "stat pass " + ms(stat), ratio: float64(above) / float64(stat), target: 2, most: true})
 	files, err := filepath.Glob(filepath.Join(agent, "sessions", "*", "*.jsonl"))
 	if err != nil {
 		return err
 	}
 	n := 0
+	// another file each time
 	grown, err := b.costs(program, home, rounds, func() error { n++; return goOn(files[n%len(files)], writings[0].line, n) }, "ls")
 	if err != nil {
 		return err
@@ -225,6 +239,7 @@ func (b *bench) upToDate(program, home, agent string, start cost) error {
 }
 
 // oneLarge indexes a single session that is larger than memory should be.
+// The limit is the same as for many small ones: memory must not depend on the largest session.
 func (b *bench) oneLarge(program, home string) error {
 	size := int64(200_000_000)
 	if b.quick {
@@ -247,6 +262,7 @@ func (b *bench) oneLarge(program, home string) error {
 }
 
 // listed lists many sessions that are all known.
+// The catalogue is warm: what is measured is reading it, and printing.
 func listed(b *bench) error {
 	program, err := b.build()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 )
 
 // list lists many sessions without an index, beside looking at the sizes and times of the same files.
+// Without an index: that is what a folder costs that is looked at once (ls --root).
 func list(b *bench) error {
 	sessions := 10_000
 	if b.quick {
@@ -42,6 +43,7 @@ func list(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// a list that lacks something is no list
 	if len(paths) != sessions {
 		return fmt.Errorf("%d sessions were listed, not %d", len(paths), sessions)
 	}
@@ -56,6 +58,7 @@ func list(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// The paths are known here, which no list can; the row has no target.
 	stat, err := b.best(func() error {
 		for _, p := range paths {
 			if _, err := os.Stat(p); err != nil {

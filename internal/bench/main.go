@@ -25,6 +25,7 @@ import (
 )
 
 // group is a function that adds rows which belong together.
+// A name is what -run is compared with.
 type group struct {
 	name string
 	run  func(*bench) error
@@ -51,6 +52,7 @@ var groups = []group{
 }
 
 // bench is one run of this program.
+// Data that several groups need is made once and kept here.
 type bench struct {
 	table
 	dir    string // for data, removed at the end
@@ -84,6 +86,7 @@ func main() {
 	}
 }
 
+// The folder is removed also when the run is interrupted: it may hold gigabytes.
 func run(quick, large bool, only string) error {
 	fits, err := regexp.Compile(only)
 	if err != nil {
@@ -114,8 +117,10 @@ func run(quick, large bool, only string) error {
 		if err := g.run(b); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
+		// the garbage of a group is not the next one's to pay for
 		runtime.GC()
 	}
+	// a misspelled -run must not look like a success
 	if len(b.rows) == 0 {
 		return errors.New("no group has such a name")
 	}

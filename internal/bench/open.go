@@ -12,9 +12,12 @@ import (
 )
 
 // piSeconds is what pi 1.5.0 takes for a session of 100 MB where encoding/json is as fast as slowJSON says.
+// It was measured beside encoding/json there, so it can be scaled to any machine.
 const piSeconds = 1.35
 
 // open opens a session and computes the context at its leaf, as every command does that shows one.
+// Without the messages nothing of the bodies is read: that is what a list or a tree needs. With them it is what an
+// agent needs.
 func open(b *bench) error {
 	path, log, err := b.session()
 	if err != nil {
@@ -33,6 +36,7 @@ func open(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// as many seconds as pi would take here for this many bytes
 	pi := time.Duration(piSeconds * 1e9 * float64(len(log)) / 1e8 * slowJSON / speed(len(log), std))
 	ratio := func(base, d time.Duration) float64 { return float64(base) / float64(d) }
 	b.add(row{what: "open + context", figure: ms(short), baseline: "encoding/json " + ms(std), ratio: ratio(std, short), target: 20})
@@ -43,6 +47,7 @@ func open(b *bench) error {
 }
 
 // openContext opens a session and computes its context; with messages, it also reads each.
+// The store is the same for all runs; the session is opened anew.
 func openContext(s *store.Store, path string, messages bool) error {
 	ctx := context.Background()
 	sess, err := s.Open(ctx, path, store.OpenOptions{})
@@ -63,6 +68,7 @@ func openContext(s *store.Store, path string, messages bool) error {
 }
 
 // heap measures what an open session keeps in memory: it must depend on the entries and not on their size.
+// Three logs: many entries, few, and few large ones. Only the first two may differ, and only in total.
 func heap(b *bench) error {
 	entries := 58_000
 	if b.quick {
@@ -92,6 +98,7 @@ func heap(b *bench) error {
 	return nil
 }
 
+// HeapAlloc after several collections: what is left is what the session holds.
 func (b *bench) liveHeap(path string, entries int) (perEntry float64, size int64, err error) {
 	before := live()
 	sess, err := b.newStore().Open(context.Background(), path, store.OpenOptions{})
@@ -117,6 +124,7 @@ func live() int64 {
 }
 
 // contexts measures the context of a session that is open already, without the bytes of its messages.
+// A context is linear in its path, whatever its length, which the chain of a million shows.
 func contexts(b *bench) error {
 	large, sizes := 100_000, []int{10_000, 100_000, 1_000_000}
 	if b.quick {
@@ -153,6 +161,7 @@ func contexts(b *bench) error {
 }
 
 // contextTime gives the time of one context. Short ones are measured many at a time.
+// One context of a short session takes microseconds, less than the clock can tell.
 func (b *bench) contextTime(path string) (time.Duration, error) {
 	ctx := context.Background()
 	sess, err := b.newStore().Open(ctx, path, store.OpenOptions{})

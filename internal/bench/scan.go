@@ -11,6 +11,7 @@ import (
 )
 
 // limits shows what nobody can be faster than: the system hands over the bytes, and someone finds the lines.
+// Rows without a target: they say what the machine can do, for reading the others.
 func limits(b *bench) error {
 	path, log, err := b.session()
 	if err != nil {
@@ -60,6 +61,7 @@ func limits(b *bench) error {
 }
 
 // scan decodes lines that are in memory into a tree.
+// The target is a rate, so it is given for this machine and for the one that it was set on.
 func scan(b *bench) error {
 	_, log, err := b.session()
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 
 // search measures one search by the program as a user starts it, above what the start costs. What is looked for is taken
 // from the sessions themselves: the same words every time, since the sessions are.
+// Processes, and not calls: what a user waits for includes opening the index.
 func search(b *bench) error {
 	sessions := 1000
 	switch {
@@ -43,6 +44,7 @@ func search(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// ten times the sessions, three times the time
 	times := 1.0 // what more sessions may cost
 	if b.large {
 		times = 3
@@ -80,6 +82,7 @@ func search(b *bench) error {
 }
 
 // program is the program in a home of its own.
+// Cache and home are of its own, so nothing that is measured here can come from elsewhere.
 type program struct {
 	path  string
 	env   []string
@@ -101,6 +104,7 @@ func (b *bench) newProgram(home string) (*program, error) {
 }
 
 // best gives the least processor time that a command took. That nothing was found is no error.
+// Exit code 1 is what search says for no hits, and some questions have none on purpose.
 func (p *program) best(rounds int, args ...string) (time.Duration, error) {
 	least := time.Duration(1<<63 - 1)
 	for range rounds {
@@ -128,6 +132,7 @@ func (p *program) above(rounds int, args ...string) (time.Duration, error) {
 }
 
 // coldIndex measures the first look at all sessions, and what it leaves behind.
+// The size is scaled to 142 MB, a thousand sessions, so that -quick and -large can be compared with the limit.
 func coldIndex(b *bench, p *program, what string, size int64, scale float64) error {
 	cache := ""
 	for _, e := range p.env {
@@ -167,9 +172,11 @@ func coldIndex(b *bench, p *program, what string, size int64, scale float64) err
 }
 
 // withoutLiterals is an expression that tells signatures nothing.
+// No signature can tell where it may match, so every record has to be looked at.
 const withoutLiterals = `\d[a-z]\d[a-z]\d[a-z]`
 
 // naiveScan decodes every entry of every session and looks for an expression in its texts.
+// One round: it takes long, and is only there to show what an index is worth.
 func naiveScan(b *bench, root string) (time.Duration, error) {
 	s := b.newStore(root)
 	re := regexp.MustCompile("(?i)" + withoutLiterals)
@@ -203,6 +210,7 @@ func naiveScan(b *bench, root string) (time.Duration, error) {
 	})
 }
 
+// Arguments are decoded token by token, as a search must not find what stands in keys.
 func matchPart(re *regexp.Regexp, p session.Part) bool {
 	switch p := p.(type) {
 	case session.Text:
@@ -223,6 +231,7 @@ func matchPart(re *regexp.Regexp, p session.Part) bool {
 }
 
 // readLogs reads all sessions.
+// All logs at once: it is the parent that needs the memory, and no child's is measured from here on.
 func readLogs(home string) (logs [][]byte, size int64, err error) {
 	err = filepath.WalkDir(filepath.Join(home, ".omp/agent"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -244,6 +253,7 @@ type question struct {
 }
 
 // choose finds words that are as rare, or as common, as the questions want.
+// A session in the middle of the folder gives the words; which they are depends on the seed only.
 func choose(logs [][]byte) []question {
 	in := func(text string) (n int) {
 		for _, log := range logs {
@@ -253,6 +263,7 @@ func choose(logs [][]byte) []question {
 		}
 		return n
 	}
+	// one session in twenty: rare, but not unique
 	few := max(len(logs)/20, 1) // 5 %
 	rare, phrase, part := "", "", ""
 	words := regexp.MustCompile(`[a-z]+[A-Z][a-zA-Z]+`).FindAll(logs[len(logs)/2], -1)

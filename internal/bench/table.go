@@ -10,6 +10,7 @@ import (
 )
 
 // row is a line of the table. Ratio and target are numbers so that the verdict comes from them and from nothing else.
+// A row without a ratio is there to be read, one without a target to be compared.
 type row struct {
 	what     string
 	figure   string
@@ -24,6 +25,7 @@ type table struct{ rows []row }
 
 func (t *table) add(r row) { t.rows = append(t.rows, r) }
 
+// "below" also where the target is a maximum: it means that the target was missed.
 func (r row) verdict() string {
 	switch {
 	case r.target == 0:
@@ -34,6 +36,7 @@ func (r row) verdict() string {
 	return "below"
 }
 
+// Numbers have three digits: more would be noise.
 func (r row) cells() []string {
 	unit := r.unit
 	if unit == "" {
@@ -59,6 +62,7 @@ func (r row) cells() []string {
 	return []string{r.what, r.figure, r.baseline, number(r.ratio), target, r.verdict()}
 }
 
+// Widths are counted in characters; what is printed here has no wide ones.
 func (t *table) print(w io.Writer) {
 	lines := [][]string{{"what", "figure", "baseline", "ratio", "target", ""}}
 	for _, r := range t.rows {
@@ -81,6 +85,7 @@ func (t *table) print(w io.Writer) {
 
 // best runs f several times and gives the least processor time that it took. What is short is run more often: on a busy
 // machine it takes some luck to be left alone.
+// The least and not the mean: whatever disturbs a run makes it slower.
 func (b *bench) best(f func() error) (time.Duration, error) {
 	least := time.Duration(1<<63 - 1)
 	enough := time.Duration(b.rounds) * 100 * time.Millisecond
@@ -137,4 +142,5 @@ func ms(d time.Duration) string {
 // speed is GB a second.
 func speed(bytes int, d time.Duration) float64 { return float64(bytes) / float64(d) }
 
+// mb is decimal, like all sizes that are printed.
 func mb(bytes int64) string { return fmt.Sprintf("%.3g MB", float64(bytes)/1e6) }

@@ -19,6 +19,8 @@ import (
 
 // watching measures what it costs, and how long it takes, until an entry is told that somebody appends to one of very many
 // watched sessions; beside somebody who knows which file it is, and only opens it, reads the line and decodes it.
+// The appended line is told by somebody else's write, through the kernel: nothing in this process tells the
+// watcher.
 func watching(b *bench) error {
 	sessions, lines := 1000, 300
 	if b.quick {
@@ -38,6 +40,7 @@ func watching(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// the others are watched as well, and must not cost anything
 	a := appender{logs: logs[:min(20, len(logs))]} // as many as are in use at once
 	known, err := b.best(func() error { return a.each(lines, a.read) })
 	if err != nil {
@@ -63,6 +66,7 @@ func watching(b *bench) error {
 		}
 	}()
 	<-told // it has begun
+	// Every entry is waited for before the next is written, so times are not hidden behind each other.
 	var waits []time.Duration
 	cpu, err := b.best(func() error {
 		return a.each(lines, func(_, id string, _ int64) error {
@@ -77,6 +81,7 @@ func watching(b *bench) error {
 	if err != nil {
 		return err
 	}
+	// The median and one in a hundred: an average would hide the slow look that finds what nobody told.
 	slices.Sort(waits)
 	b.add(row{what: fmt.Sprintf("%d sessions watched: an entry is appended and told, CPU", sessions), figure: us(cpu, lines),
 		baseline: "the file is known and only its line read " + us(known, lines), ratio: float64(cpu) / float64(known), target: 5, most: true})
@@ -95,6 +100,7 @@ type appender struct {
 }
 
 // each appends entries, and calls then with each one's log, id and place.
+// The file is opened for each entry, as agents do.
 func (a *appender) each(n int, then func(log, id string, at int64) error) error {
 	for range n {
 		a.made++

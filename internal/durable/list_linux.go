@@ -13,6 +13,7 @@ import (
 
 // ListDir implements Lister with getdents64(2) and fstatat(2) on the open folder: the kernel need not walk the whole path
 // for every file, and nothing is allocated but the names.
+// A folder of ten thousand logs is looked at by every list, so this is what such a list costs.
 func (OS) ListDir(name string) (list []Listed, err error) {
 	fd := -1
 	err = retry(func() (err error) {
@@ -49,10 +50,12 @@ const (
 	direntName   = 19
 )
 
+// appendListed reads records where the kernel put them. "." and ".." are no entries.
 func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 	for len(buf) > direntName {
 		size := int(binary.NativeEndian.Uint16(buf[direntLength:]))
 		if size <= direntName || size > len(buf) {
+			// It would mean that the layout is not what it is on this system; the entries so far are right.
 			return list // the kernel does not write such a thing
 		}
 		record := buf[:size]
@@ -74,6 +77,7 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 			l.Mode = fs.ModeDir
 		case syscall.DT_LNK:
 			l.Mode = fs.ModeSymlink
+		// Lstat, since what a link points to is asked elsewhere.
 		case syscall.DT_UNKNOWN: // some file systems do not say
 			if info, err := os.Lstat(dir + string(name)); err == nil {
 				l.Mode = info.Mode().Type()
@@ -86,6 +90,7 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 }
 
 // statIn looks at a file of an open folder; name ends in a zero. Where that fails, the Info is empty.
+// Links are followed (flag 0): only regular files get here, as far as the entry's type says.
 func statIn(fd int, name *byte) Info {
 	var st syscall.Stat_t
 	for {

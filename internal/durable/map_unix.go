@@ -9,6 +9,7 @@ import (
 )
 
 // Map implements Mapper.
+// Nothing is mapped for an empty file, which mmap refuses.
 func (f *unixFile) Map(size int64) (data []byte, unmap func() error, err error) {
 	if size <= 0 || size > math.MaxInt {
 		return nil, nil, f.fail("map", errors.ErrUnsupported)

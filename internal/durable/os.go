@@ -10,6 +10,7 @@ import (
 type OS struct{}
 
 // ReadDir implements FS. Unlike os.ReadDir it does not sort.
+// Lists sort by something else anyway.
 func (OS) ReadDir(name string) ([]fs.DirEntry, error) {
 	f, err := os.Open(name)
 	if err != nil {

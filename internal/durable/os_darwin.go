@@ -12,11 +12,13 @@ func changed(*syscall.Stat_t) int64 { return 0 }
 
 // syncFile leaves the work to os.File, which knows that fsync(2) on this system stops at the drive's own cache and how to
 // ask for more. It gets a duplicate, because an os.File closes what it was given.
+// Both scopes are the same there.
 func syncFile(fd int, _ Scope) error {
 	d, err := syscall.Dup(fd)
 	if err != nil {
 		return err
 	}
+	// os.NewFile would otherwise hand it to the poller.
 	if err := syscall.SetNonblock(d, false); err != nil {
 		_ = syscall.Close(d)
 		return err

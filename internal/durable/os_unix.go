@@ -45,6 +45,7 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 }
 
 // Stat implements FS.
+// Interrupted calls are repeated here, as everywhere: a signal is no answer.
 func (OS) Stat(name string) (Info, error) {
 	for {
 		var st syscall.Stat_t
@@ -60,6 +61,7 @@ func (OS) Stat(name string) (Info, error) {
 }
 
 // SyncDir implements FS.
+// os.File is good enough: to sync takes longer than anything it adds.
 func (OS) SyncDir(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -74,6 +76,7 @@ func (OS) SyncDir(name string) error {
 	return err
 }
 
+// Pipes, devices and sockets are all irregular to us: none of them is a log.
 func info(st *syscall.Stat_t) Info {
 	mode := fs.FileMode(st.Mode & 0o777)
 	switch st.Mode & syscall.S_IFMT {
@@ -106,6 +109,7 @@ func (f *unixFile) fail(op string, err error) error {
 }
 
 // ReadAt implements io.ReaderAt.
+// A short read is not the end: io.ReaderAt must fill p or say why not.
 func (f *unixFile) ReadAt(p []byte, off int64) (done int, err error) {
 	for done < len(p) {
 		n, err := syscall.Pread(f.fd, p[done:], off+int64(done))
@@ -123,6 +127,7 @@ func (f *unixFile) ReadAt(p []byte, off int64) (done int, err error) {
 }
 
 // Write implements io.Writer: one write(2), unless the system takes less than all (Linux takes 2 GB at most).
+// A second call may find another's bytes between the two pieces; the backend's lock keeps those out who take it.
 func (f *unixFile) Write(p []byte) (done int, err error) {
 	for done < len(p) {
 		n, err := syscall.Write(f.fd, p[done:])

@@ -12,6 +12,7 @@ import (
 type windowsFile struct{ *os.File }
 
 // Open implements FS.
+// os.OpenFile does not share deletion, and without that no agent could rename a file that we read.
 func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
@@ -24,6 +25,7 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	default:
 		access = syscall.GENERIC_READ | syscall.GENERIC_WRITE
 	}
+	// O_APPEND has no counterpart among the flags of CreateFile.
 	if flag&os.O_APPEND != 0 {
 		// Without the right to write data elsewhere the system appends, each write in one piece. To truncate needs
 		// that right, so it opens the file again.
@@ -57,6 +59,7 @@ func (OS) Stat(name string) (Info, error) {
 // SyncDir implements FS. There is no such call here; the file system keeps its own journal of names.
 func (OS) SyncDir(string) error { return nil }
 
+// The creation time stands for the inode: a file that was replaced has another one.
 func info(fi fs.FileInfo) Info {
 	i := Info{Links: 1, Size: fi.Size(), Nanos: fi.ModTime().UnixNano(), Mode: fi.Mode()}
 	if d, ok := fi.Sys().(*syscall.Win32FileAttributeData); ok {
@@ -75,6 +78,7 @@ func (f *windowsFile) Stat() (Info, error) {
 }
 
 // Truncate implements File.
+// By name, because a file that is opened for appending may not be truncated; see Open.
 func (f *windowsFile) Truncate(size int64) error { return os.Truncate(f.Name(), size) }
 
 // Sync implements File.
@@ -96,6 +100,7 @@ const (
 )
 
 // TryLock implements File.
+// One byte is enough for a lock that everybody agrees on.
 func (f *windowsFile) TryLock() (bool, error) {
 	where := &syscall.Overlapped{OffsetHigh: lockHigh}
 	ok, _, err := lockFileEx.Call(f.Fd(), lockFailImmediately|lockExclusive, 0, 1, 0, uintptr(unsafe.Pointer(where)))

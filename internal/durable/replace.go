@@ -73,6 +73,7 @@ func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, er
 	return info, fsys.SyncDir(dir)
 }
 
+// What a file system answers that knows no links differs from one to the next.
 func cannotLink(err error) bool {
 	return err != nil && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) ||
 		errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EINVAL))
@@ -124,6 +125,8 @@ func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
 }
 
 // MkdirAll makes the folder and those above it where they are missing, lastingly.
+// Each folder's name is synced in the one above it, from the top down: a crash must not leave a folder below a
+// name that is lost.
 func MkdirAll(fsys FS, dir string, perm fs.FileMode) error {
 	info, err := fsys.Stat(dir)
 	if err == nil {
@@ -151,6 +154,7 @@ func MkdirAll(fsys FS, dir string, perm fs.FileMode) error {
 
 // Unsynced returns fsys without its syncs: what is written through it survives the end of the process, but not a crash
 // of the machine.
+// It is for the index, which can be made anew.
 func Unsynced(fsys FS) FS { return unsynced{fsys} }
 
 type unsynced struct{ FS }

@@ -1,7 +1,9 @@
 package gen
 
 // between writes the entries that are no messages, now and then, before a prompt.
+// Which kinds there are, and how often, follows what pi and omp write: each has some that the other has not.
 func (s *session) between() {
+	// Sessions begin with these two, as the agents' do.
 	if s.entries == 0 {
 		s.modelChange()
 		s.thinkingLevel()
@@ -76,6 +78,7 @@ func (s *session) thinkingLevel() {
 }
 
 // label names an earlier prompt.
+// The target is on the path, so it exists on every branch that goes on from here.
 func (s *session) label() {
 	if len(s.turns) == 0 {
 		return
@@ -128,6 +131,8 @@ func (s *session) bash() {
 }
 
 // compaction replaces what was said, up to one of the last prompts, by a summary.
+// Only turns since the last compaction can be kept, and at least one of them is: so the kept part is never empty
+// and never reaches behind an older summary.
 func (s *session) compaction() {
 	since := s.turns[s.kept:]
 	back := 1 + s.pick(min(3, len(since)))
@@ -148,9 +153,11 @@ func (s *session) compaction() {
 	s.number(s.tokens)
 	s.files()
 	s.end()
+	// what the summary and the kept part take in the model's context
 	s.tokens = 12_000
 }
 
+// From is the place where the branch begins in omp, and the leaf that was left in pi; the caller knows.
 func (s *session) branchSummary(from int) {
 	s.begin("branch_summary", 20_000)
 	s.add(`,"fromId":"`)

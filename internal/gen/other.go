@@ -11,6 +11,7 @@ import (
 // says in the words of another format. Texts pass through as they are spelled; what the other format has no place for is
 // left out. Sizes are much the same, so that measurements of formats can be held against each other.
 
+// Values that pass through unchanged are RawMessage, so their spelling survives.
 type entry struct {
 	Type, ID, Timestamp         string
 	ParentID                    *string
@@ -36,6 +37,7 @@ type block struct {
 }
 
 // entries reads a session of ours. It panics where it is none: whoever calls gave something else.
+// Reading our own output with encoding/json is slow and safe; measurements do it before their clock starts.
 func entries(log []byte) []entry {
 	var list []entry
 	for line := range bytes.Lines(log) {
@@ -69,6 +71,7 @@ func joined(items []string) string {
 }
 
 // Operator gives the session as Operator writes it.
+// Every entry gets a line, also kinds that Operator has not: parents must exist.
 func Operator(log []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(log))
@@ -91,6 +94,7 @@ func Operator(log []byte) []byte {
 	return out.Bytes()
 }
 
+// "" is what Operator has no kind for.
 func operatorBody(e *entry, at string, n int) string {
 	switch e.Type {
 	case "message":
@@ -109,6 +113,7 @@ func operatorBody(e *entry, at string, n int) string {
 	return ""
 }
 
+// Operator has one block for each text that a tool gave.
 func operatorMessage(m *message, at string, n int) string {
 	var contents []string
 	role, rest := m.Role, ""
@@ -136,6 +141,7 @@ func operatorMessage(m *message, at string, n int) string {
 	return fmt.Sprintf(`{"contents":[%s],"id":"5f0c2a34-0000-4000-8000-%012x","timestamp":%s,"role":%q%s}`, joined(contents), n, at, role, rest)
 }
 
+// A missing text becomes an empty one, since these formats want a string.
 func orNull(value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return json.RawMessage(`""`)
@@ -144,6 +150,7 @@ func orNull(value json.RawMessage) json.RawMessage {
 }
 
 // Wave gives the session as Wave writes it: what tools answered stands beside the calls, and there is one line of messages.
+// Branches are lost: Wave has one line of messages, and they stand in the order of the log.
 func Wave(log []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(log))
@@ -168,6 +175,7 @@ func Wave(log []byte) []byte {
 	return out.Bytes()
 }
 
+// Nil is an entry that Wave has no message for.
 func waveBlocks(e *entry, answers map[string]string) (blocks []string, role, rest string) {
 	if e.Type == "compaction" {
 		return []string{fmt.Sprintf(`{"type":"compact","content":%s}`, e.Summary)}, "assistant", ""

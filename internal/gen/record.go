@@ -6,6 +6,7 @@ import (
 )
 
 // models, as provider, id and API.
+// They are real names, so that what sums by model has something to sum.
 var models = [...][3]string{
 	{"anthropic", "claude-sonnet-4-5", "anthropic-messages"},
 	{"openai", "gpt-5.1-codex", "openai-responses"},
@@ -14,10 +15,12 @@ var models = [...][3]string{
 }
 
 // A toolCall waits for its result.
+// The id is what results name it by; the file is what edits and reads are about.
 type toolCall struct {
 	id, tool, file string
 }
 
+// Members stand in the order in which the agents write them.
 func (s *session) header() {
 	s.add(`{"type":"session","version":3,"id":"`)
 	s.add(escaped(s.o.ID))
@@ -50,6 +53,7 @@ func (s *session) id(entry int) {
 }
 
 // begin opens a record of the next entry; some time has passed.
+// pause is the most that can have passed, in milliseconds; at least 20 do.
 func (s *session) begin(kind string, pause int) {
 	s.now += int64(20 + s.pick(pause))
 	s.entries++
@@ -98,6 +102,7 @@ func (s *session) prompt() {
 }
 
 // toolStep is an assistant message that calls tools, and their results.
+// An aborted turn now and then: real sessions have them, and contexts may drop them.
 func (s *session) toolStep(image bool) {
 	at := len(s.buf)
 	s.message("assistant", 12_000)
@@ -142,11 +147,13 @@ func (s *session) thinking() {
 	s.add(`{"type":"thinking","thinking":"`)
 	s.prose(n)
 	s.add(`","thinkingSignature":"`)
+	// a multiple of four, as base64 is
 	s.base64(s.limit(200 + n&^3))
 	s.add(`"},`)
 }
 
 // call writes one tool call, in the proportions of real ones: half of them commands, a third edits.
+// The id is drawn before anything is written, since the record says it twice: in the call and in the result.
 func (s *session) call(image bool) {
 	at := len(s.buf)
 	s.add("toolu_01")
@@ -204,6 +211,7 @@ func (s *session) call(image bool) {
 }
 
 // command writes the arguments of a shell command.
+// Paths, quotes and heredocs are what makes commands hard to search and to escape.
 func (s *session) command() {
 	s.add(`"command":"cd `)
 	s.add(s.cwd)
@@ -238,6 +246,7 @@ func (s *session) command() {
 }
 
 // result answers one tool call.
+// Some fail: what reads sessions must know results that are errors.
 func (s *session) result(c toolCall, image bool) {
 	at := len(s.buf)
 	failed := !image && s.chance(40)
@@ -273,6 +282,7 @@ func (s *session) result(c toolCall, image bool) {
 	s.add(`"}`)
 	if image {
 		s.add(`,{"type":"image","data":"iVBORw0KGgo`)
+		// At least one digit, and with the head a multiple of four.
 		s.base64(max(1, s.limit(s.o.ImageBytes)&^3-11))
 		s.add(`","mimeType":"image/png"}`)
 	}
@@ -308,6 +318,7 @@ func (s *session) answer() {
 }
 
 // lastAnswer is an answer of the length that is missing, or nothing where not even that has room.
+// It is how a session gets exactly as many bytes as were asked for: the text is as long as what is missing.
 func (s *session) lastAnswer() {
 	before, at := s.state, len(s.buf)
 	s.message("assistant", 15_000)
@@ -329,6 +340,8 @@ func (s *session) lastAnswer() {
 }
 
 // usage tells what a message of n bytes cost.
+// The context grows with each message and is read from the cache by the next, as providers count it. Prices are
+// those of a usual model.
 func (s *session) usage(n int) {
 	m := models[s.model]
 	s.add(`,"api":"`)

@@ -7,6 +7,7 @@ import (
 )
 
 // chatMessages gives a message of ours as those of the chat-completions interface.
+// Thinking is a message of its own there, and each result one.
 func chatMessages(m *message) []string {
 	var said, list, calls []string
 	for _, b := range m.Content {
@@ -20,6 +21,7 @@ func chatMessages(m *message) []string {
 			calls = append(calls, fmt.Sprintf(`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, b.ID, b.Name, arguments))
 		}
 	}
+	// Of several texts the first: measurements need no more.
 	content := `""`
 	if len(said) > 0 {
 		content = said[0]
@@ -34,6 +36,7 @@ func chatMessages(m *message) []string {
 }
 
 // State gives the conversation as codelia keeps it: a message a line, behind what it knows of the session.
+// Branches are written one after the other; a state has no tree.
 func State(log []byte) []byte {
 	var out bytes.Buffer
 	list := entries(log)
@@ -54,6 +57,7 @@ const sentMessages = 6
 
 // Run gives the conversation as the log of one run: what was sent to the model, what came back, what tools put out, and the
 // events that told of it.
+// Events tell of calls and results only, which are most of those that programs write.
 func Run(log []byte) []byte {
 	var out bytes.Buffer
 	list := entries(log)

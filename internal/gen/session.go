@@ -13,6 +13,8 @@ const (
 )
 
 // A session is being written: where the conversation is, and what is not yet handed over.
+// The struct embedded as state is copied before each step and put back when the step went too far: the bytes in
+// buf are cut off again.
 type session struct {
 	*text
 	o      Options
@@ -43,6 +45,8 @@ type state struct {
 	tokens  int   // in the model's context
 }
 
+// Whatever the options leave open is drawn from the seed, in this order: another order would be another session
+// for all tests.
 func newSession(o Options, v *vocabulary) *session {
 	switch {
 	case o.Bytes > 0:
@@ -84,6 +88,7 @@ func escaped(text string) string {
 }
 
 // uuid makes a UUID of version 7 of the session's start.
+// The digits behind the time are drawn from the seed.
 func (s *session) uuid() string {
 	at := len(s.buf)
 	ms := strconv.FormatInt(s.now, 16)
@@ -101,6 +106,7 @@ func (s *session) uuid() string {
 }
 
 // write writes the session, and gives the time of its last entry.
+// A step that goes beyond the end is undone, and a last answer fills what is left.
 func (s *session) write(w io.Writer) (time.Time, error) {
 	s.header()
 	for {
@@ -136,6 +142,7 @@ func (s *session) over() bool {
 }
 
 // limit is how long a text may be, so that a session of few bytes is not one large record.
+// Half of what is left, so that there is always room for another record.
 func (s *session) limit(n int) int {
 	if s.o.Bytes <= 0 {
 		return n
@@ -144,6 +151,7 @@ func (s *session) limit(n int) int {
 }
 
 // due says whether it is time for one more of count things that are to be spread over the session.
+// Things are spread evenly, since many at one end would make only one end slow.
 func (s *session) due(done, count int) bool {
 	if done >= count {
 		return false
@@ -154,6 +162,7 @@ func (s *session) due(done, count int) bool {
 }
 
 // next adds one step: a prompt, a message with its tool results, a compaction, …
+// The order of the cases is their rank: branches and images must come, prompts and answers fill the rest.
 func (s *session) next() {
 	switch {
 	case s.due(s.branches, s.o.Branches) && len(s.turns) > 0:
@@ -178,6 +187,7 @@ func (s *session) next() {
 }
 
 // closing ends the session with an answer: exactly where it was asked to end.
+// An answer ends it: a session that ends with a prompt is one that crashed.
 func (s *session) closing() {
 	if s.o.Bytes > 0 {
 		s.lastAnswer()
@@ -193,6 +203,7 @@ func (s *session) closing() {
 }
 
 // branch goes back to an earlier prompt and asks something else, now and then with a summary of what was left.
+// Turns behind the new leaf are not on the path any more, so labels and compactions must not name them.
 func (s *session) branch() {
 	back := 1 + s.pick(min(4, len(s.turns)))
 	at := s.turns[len(s.turns)-back]

@@ -9,6 +9,7 @@ import (
 
 // A text writes words, code and the output of commands, escaped as inside a JSON string. Each method appends about n
 // bytes: it ends with the first line or word at which n is reached.
+// Everything is written as it stands in a JSON string, so nothing needs to be escaped afterwards.
 type text struct {
 	buf   []byte
 	src   *rand.PCG
@@ -18,6 +19,7 @@ type text struct {
 	left  int      // how many of them
 }
 
+// The stream is of its own, so that a vocabulary can change without changing every session.
 func newText(seed uint64, v *vocabulary) *text {
 	src := rand.NewPCG(seed, 0x73657373696f6e)
 	t := &text{src: src, vocab: v, focus: make([]string, 48)}
@@ -39,6 +41,7 @@ func (t *text) bits(n int) int {
 }
 
 // pick gives a number below n, for n up to some thousands; that it is not perfectly even does not matter here.
+// Products instead of a modulus: fast, and bits are taken from the top.
 func (t *text) pick(n int) int { return t.bits(20) * n >> 20 }
 
 // chance is true in p of 1,024 cases.
@@ -88,6 +91,7 @@ func (t *text) name() string {
 }
 
 // plain writes words and blanks alone, exactly n bytes.
+// Cutting the last word is fine: nobody reads it.
 func (t *text) plain(n int) {
 	end := len(t.buf) + n
 	for t.room(end) {
@@ -112,6 +116,7 @@ func (t *text) words(k int) {
 }
 
 // prose writes sentences, with names, paths, lists and paragraphs as assistants like them.
+// The proportions (names in backticks, lists, paragraphs) are those of assistants' messages.
 func (t *text) prose(n int) {
 	end := len(t.buf) + n
 	for t.room(end) {
@@ -168,6 +173,7 @@ func (t *text) code(n int) {
 }
 
 // codeLine writes one line at a depth of indentation, and gives the depth of the next.
+// Lines are templates; blocks are opened and closed so that the indentation looks like that of code.
 func (t *text) codeLine(depth int) int {
 	lines := t.vocab.lang.lines
 	line := lines[t.pick(len(lines))]
@@ -204,6 +210,7 @@ func (t *text) codeLine(depth int) int {
 }
 
 // output writes what a command prints: one of several kinds.
+// One kind for a whole output, as a command prints one kind of thing.
 func (t *text) output(n int) {
 	kinds := [...]func(*text){(*text).logLine, (*text).grepLine, (*text).pathLine, (*text).testLine, (*text).jsonLine, (*text).compilerLine}
 	kind := kinds[t.pick(len(kinds))]
@@ -214,6 +221,7 @@ func (t *text) output(n int) {
 	}
 }
 
+// clock writes a time of day; none is after another on purpose.
 func (t *text) clock() {
 	t.padded(t.pick(24))
 	t.add(":")
@@ -261,6 +269,7 @@ func (t *text) pathLine() {
 	t.add(t.file())
 }
 
+// testLine has escapes of terminals, which real outputs of tests are full of.
 func (t *text) testLine() {
 	switch t.bits(3) {
 	case 0:

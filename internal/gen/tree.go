@@ -18,11 +18,13 @@ type TreeOptions struct {
 	Pi       bool  // as pi spells it, not omp
 }
 
+// Below it a session of Bytes cannot be met exactly; see Options.
 const smallestSession = 2000 // bytes: a header, a prompt and an answer
 
 // Tree writes the sessions of many projects as an agent keeps them below its root (~/.omp/agent, ~/.pi/agent):
 // dir/sessions/--<cwd>--/<time>_<id>.jsonl. Some sessions are a hundred times as large as most, some projects have many
 // sessions, the times of the files are those of their last entries, in half a year before July 2026.
+// The same options give the same tree on every machine, times included.
 func Tree(dir string, o TreeOptions) error {
 	if o.Sessions <= 0 {
 		o.Sessions = 1000
@@ -38,6 +40,8 @@ func Tree(dir string, o TreeOptions) error {
 		return fmt.Errorf("%d sessions need at least %d bytes, not %d", o.Sessions, o.Sessions*smallestSession, o.Bytes)
 	}
 	t := newText(o.Seed, newVocabulary(o.Seed))
+	// Sizes are shares of what is left when each session has the least that it needs, so the sum is what was asked
+	// for.
 	weights, total := make([]int64, o.Sessions), int64(0)
 	for i := range weights {
 		weights[i] = int64(t.size(1000, 200, 400_000))
@@ -66,6 +70,7 @@ func Tree(dir string, o TreeOptions) error {
 }
 
 // writeFile writes one session under the name that the agents would give it.
+// The time of the file is that of its last entry, because lists go by it.
 func writeFile(dir string, o Options, v *vocabulary) error {
 	s := newSession(o, v)
 	folder := filepath.Join(dir, "--"+strings.ReplaceAll(strings.TrimPrefix(s.o.Cwd, "/"), "/", "-")+"--")

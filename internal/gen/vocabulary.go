@@ -7,6 +7,7 @@ import (
 	"sync"
 )
 
+// With these numbers a rare name occurs in a few sessions of one project, which is what searches are for.
 const (
 	nameCount = 2000 // names of a project
 	fileCount = 240  // files of a project
@@ -53,6 +54,8 @@ var languages = []language{
 }
 
 // newVocabulary makes the words of a project.
+// Names are put together as programmers do it: verb and noun, camel case or underscores, and words of the
+// project's own.
 func newVocabulary(project uint64) *vocabulary {
 	r := rand.New(rand.NewPCG(project, 0x766f636162)) // apart from the seeds of sessions
 	v := &vocabulary{

@@ -1,6 +1,7 @@
 package gen
 
 // english are common words of conversations about software, the most frequent first.
+// Their order is their rank: see zipf.
 const english = `the to is a of and in it that for this be with on not I as are from we you if can when but or so an
 at by now have will should there file which only one all no then was let test more use also into has its error need
 code same new them they what line does first after name other where value still before like check call type read

@@ -14,6 +14,7 @@ import (
 )
 
 // client talks to this library as programs do that are written in another language.
+// It goes through package rpc and two pipes, so that what is compared is what such a program gets.
 type client struct {
 	in   *io.PipeWriter
 	out  *bufio.Reader
@@ -52,6 +53,7 @@ type params struct {
 	Session    string `json:"session,omitempty"`
 }
 
+// Requests are made one at a time, so the next line is the answer to this one.
 func (c *client) call(method string, p params, result any) error {
 	c.next++
 	request := struct {
@@ -96,6 +98,7 @@ func (c *client) list(dialect string, ask command, answer any) error {
 }
 
 // continues gives the file that a client would go on with, nil for a new one.
+// continueRecent may only promise a file: a session that is new has none yet.
 func (c *client) continues(dialect, cwd, dir string) (*string, error) {
 	var s struct {
 		Session string

@@ -13,6 +13,7 @@ import (
 )
 
 // folders makes random folders of sessions: whole ones, forks, old ones, and what lies about beside them.
+// The seed makes each folder, so that a difference can be looked at again: main prints it.
 type folders struct {
 	rnd   *rand.Rand
 	made  int
@@ -36,6 +37,7 @@ func (f *folders) in(n int) bool { return f.rnd.IntN(n) == 0 } // one time in n
 func pick[T any](f *folders, list ...T) T { return list[f.rnd.IntN(len(list))] }
 
 // fill puts sessions of working directories into a folder. No directory is none at all.
+// Times and names are drawn from few, because ties are where lists differ.
 func (f *folders) fill(dir string, cwds ...string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -56,6 +58,7 @@ func (f *folders) fill(dir string, cwds ...string) error {
 }
 
 // litter puts beside the sessions what is none, or should not count twice.
+// What agents themselves leave about is there, and what people do: copies, backups, folders with odd names.
 func (f *folders) litter(dir string, cwds ...string) error {
 	write := func(name, text string) error {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -103,6 +106,7 @@ func (f *folders) iso() string {
 }
 
 // log is the text of one session.
+// A third of the cases are damaged or strange.
 func (f *folders) log(cwd string) string {
 	f.made++
 	switch f.rnd.IntN(24) {
@@ -124,6 +128,7 @@ func (f *folders) log(cwd string) string {
 		h := f.header(cwd, 3)
 		return h[:f.rnd.IntN(len(h))]
 	}
+	// 99: a version that does not exist yet
 	version := pick(f, 1, 2, 3, 3, 3, 3, 99)
 	records := []string{f.header(cwd, version)}
 	if len(f.last) > 0 && f.in(6) { // a fork: what was said is the same
@@ -134,10 +139,12 @@ func (f *folders) log(cwd string) string {
 		}
 	}
 	f.last = records[1:]
+	// the ways in which a log can end: whole, without its newline, torn, with blanks, with NULs
 	end := pick(f, "\n", "\n", "\n", "\n", "", "\n{\"type\":\"mess", "\n\n \n", "\n\x00\x00\x00")
 	return strings.Join(records, pick(f, "\n", "\n", "\n", "\r\n", "\n\n")) + end
 }
 
+// Every member may be missing or odd, one at a time.
 func (f *folders) header(cwd string, version int) string {
 	members := []string{`"type":"session"`}
 	if version > 1 {
@@ -165,6 +172,7 @@ func (f *folders) header(cwd string, version int) string {
 
 // title is what somebody calls a session, or what a model said that it is called.
 func (f *folders) title() string {
+	// lengths around 39 and 40 units, where the programs cut names, and pairs across the cut
 	return pick(f, "Fix the parser", "", "  ", "\n", "two\nlines", "\r\nsecond", "tab\tand\x1b[31mescape\x7f", "漢字の題名", strings.Repeat("0123456789", 4),
 		strings.Repeat("0123456789", 4)+"!", strings.Repeat("é", 45), strings.Repeat("x", 38)+"😀😀", strings.Repeat("x", 37)+"😀😀😀", "\u00a0padded\ufeff")
 }
@@ -175,6 +183,7 @@ func (f *folders) prompt() string {
 		strings.Repeat("a very long prompt ", 30+f.rnd.IntN(400)), "\x00\x01", f.title())
 }
 
+// Timestamps of messages may be missing, texts or fractions: the programs compare them as JavaScript does.
 func (f *folders) message(role string) string {
 	text := func() string { return `{"type":"text","text":` + spell(f.prompt()) + `}` }
 	content := spell(f.prompt())
@@ -199,6 +208,7 @@ func (f *folders) message(role string) string {
 func (f *folders) millis() string { return fmt.Sprint(pick(f, f.times...).UnixMilli()) }
 
 // record is something that a session consists of.
+// Kinds that count in a list, those that do not, and one that is broken.
 func (f *folders) record() string {
 	head := func(kind string) string {
 		return fmt.Sprintf(`{"type":%q,"id":"%08x","parentId":null,"timestamp":%s`, kind, f.rnd.Uint32(), spell(f.iso()))
@@ -231,6 +241,7 @@ func (f *folders) record() string {
 	return f.message("user")
 }
 
+// spell gives JSON; what cannot be encoded shows in the output of a failure.
 func spell(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 )
 
 // compareHistory makes the comparison "history".
+// Both orders are tried: who makes the database decides its pragmas and its schema, and the other must be content
+// with them.
 func compareHistory(ctx context.Context, opt options) error {
 	for _, theirsFirst := range []bool{false, true} {
 		dir := filepath.Join(opt.work, "history", fmt.Sprint(theirsFirst))
@@ -49,6 +51,7 @@ type historian struct {
 	asked   int
 }
 
+// After each change both are asked the same, so a difference is found where it arises.
 func (h *historian) run(ctx context.Context, queries int, theirsFirst bool) error {
 	const many = 1100 // more than an answer has at most
 	first, then := h.ours, h.theirs
@@ -80,6 +83,7 @@ func (h *historian) run(ctx context.Context, queries int, theirsFirst bool) erro
 }
 
 // ours adds prompts with this library.
+// Opened and closed: what the agent finds must be on disk by then.
 func (h *historian) ours(ctx context.Context, prompts []string) error {
 	db, err := treeline.OpenHistory(ctx, h.opt)
 	if err != nil {
@@ -95,6 +99,7 @@ func (h *historian) ours(ctx context.Context, prompts []string) error {
 }
 
 // theirs adds prompts with the agent.
+// The answer comes when the agent has queued the prompts, so questions that follow wait for its write.
 func (h *historian) theirs(_ context.Context, prompts []string) error {
 	if err := h.openTheirs(); err != nil {
 		return err
@@ -122,6 +127,8 @@ type historyCommand struct {
 
 // atOnce has both sides add n prompts each at the same time: the agent, somebody of ours who keeps the database open, and one who
 // opens it for each prompt.
+// The two of ours are the two ways in which it is used: by an agent that keeps it open, and by 'treeline history
+// add'.
 func (h *historian) atOnce(ctx context.Context, n int) error {
 	theirs, kept, opened := h.texts("theirs", n), h.texts("kept", n/2), h.texts("opened", n-n/2)
 	if err := h.peer.send(historyCommand{Op: "add", Prompts: theirs, CWD: h.home}); err != nil {
@@ -131,6 +138,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 	wrong := make(chan error, 2)
 	wg.Go(func() {
 		db, err := treeline.OpenHistory(ctx, h.opt)
+		// errors are kept and not returned, since a goroutine has nobody to return to
 		for _, p := range kept {
 			if err == nil {
 				err = errors.Join(db.Add(p, ""), db.Flush(ctx))
@@ -156,6 +164,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 		return err
 	}
 	h.prompts += 2 * n
+	// Each prompt begins with a word of its own, by which it can be found among a thousand.
 	for _, p := range slices.Concat(theirs, kept, opened) {
 		found, err := treeline.SearchHistory(ctx, h.opt, treeline.HistoryQuery{Text: firstWord(p), Limit: 1000})
 		if err != nil {
@@ -169,6 +178,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 }
 
 // complaints are errors that the agent wrote into its log and told nobody.
+// The agent only logs such errors, so nothing else would show that a prompt was lost.
 func (h *historian) complaints() error {
 	return filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".log") {
@@ -187,6 +197,8 @@ func (h *historian) complaints() error {
 	})
 }
 
+// Words in which tokenizers, quoting and case folding differ most: composed and decomposed letters, scripts
+// without spaces, operators of FTS5.
 var historyWords = []string{"fix", "fixed", "fixes", "the", "parser", "Parser", "PARSER", "test", "tests", "naïve", "naive", "café", "cafe\u0301", "漢字", "漢", "日本語", "かな",
 	"한국어", "a_b", "a-b", "a.b", "foo/bar.go", "C++", "don't", "\"quoted\"", "(x)", "AND", "OR", "NOT", "NEAR", "NEAR(a", "*", "fix*", "^fix", "prompt:", "-fix", "+", "😀",
 	"x😀y", "--flag", "100%", "{json:1}", "'", "\"", "\\", "ß", "straße", "İ", "I", "ǆ", "ﬁ", "１２", "12", "user@host", "#tag", "`code`", ";", "\u200b", "\u00a0", "a\u00a0b"}
@@ -210,6 +222,7 @@ func firstWord(s string) string {
 }
 
 // query is something to look for.
+// A quarter are whole queries that look like syntax; the others beginnings of words that are there.
 func (h *historian) query() string {
 	if h.rnd.IntN(4) == 0 {
 		return []string{"f", "fi", "t", "th", "first1", "then", "fix the", "漢 の", "NEAR(fix the, 2)", "fix AND test", "fix OR test", "prompt : fix", "\"fix the\"", "fix*", "a b c",
@@ -232,6 +245,7 @@ type found struct {
 }
 
 // compare asks both sides the same.
+// Ids and times are compared, too: both read the same rows.
 func (h *historian) compare(ctx context.Context, queries int) error {
 	for i := range queries {
 		limit := []int{1, 3, 50, 1000, 2000}[h.rnd.IntN(5)]

@@ -12,6 +12,7 @@ import (
 )
 
 // program is a real agent, as far as sessions and prompts go.
+// The version is part of the name, so several can be installed side by side.
 type program struct {
 	name     string
 	packages []string // with their versions
@@ -48,6 +49,7 @@ var (
 )
 
 // install gets the program's packages, unless they are there, and gives the command that runs it.
+// "complete" is written last: an installation that was interrupted is done again.
 func (p program) install(opt options) (*exec.Cmd, error) {
 	dir := filepath.Join(opt.work, "npm", p.name)
 	if opt.installed != "" {
@@ -79,6 +81,7 @@ func (p program) install(opt options) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// Scripts of packages are not run: nothing that npm brings is executed before it is asked something.
 func (p program) fetch(dir string) error {
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {

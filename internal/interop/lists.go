@@ -31,6 +31,7 @@ func compareLists(ctx context.Context, opt options) error {
 }
 
 // lister compares the lists of one agent.
+// The fields above the blank line are what it is asked to compare, those below what it works with.
 type lister struct {
 	program program
 	dialect string
@@ -44,6 +45,7 @@ type lister struct {
 	rows       int
 }
 
+// The folders are made anew for each seed; agent, library and program run on through all of them.
 func (l *lister) run(ctx context.Context, opt options) (err error) {
 	// The temp folder has rules of its own in oh-my-pi: the directories that are worked in lie below the home, and beside it.
 	base, err := filepath.EvalSymlinks(opt.work)
@@ -78,6 +80,7 @@ func (l *lister) run(ctx context.Context, opt options) (err error) {
 }
 
 // trial fills the agent's folder and asks both sides the same.
+// "a-b" and "a/b" have one folder in both programs, a link has two names, and one directory does not exist.
 func (l *lister) trial(ctx context.Context, seed uint64) error {
 	root := filepath.Join(l.home, filepath.FromSlash(l.root))
 	if err := errors.Join(os.RemoveAll(root), os.RemoveAll(l.work)); err != nil {
@@ -95,6 +98,7 @@ func (l *lister) trial(ctx context.Context, seed uint64) error {
 	f := newFolders(seed, !l.recents)
 	dirs := make([]string, len(cwds))
 	for i, cwd := range cwds {
+		// the agent says where its folder is, so its rule is compared as well
 		if err := l.peer.ask(command{Op: "dir", CWD: cwd}, &dirs[i]); err != nil {
 			return err
 		}
@@ -130,6 +134,7 @@ type command struct {
 	Limit *int   `json:"limit,omitempty"`
 }
 
+// Each command is one method of the agents' session manager.
 func (l *lister) compare(ctx context.Context, f *folders, cwds, dirs []string, own string) error {
 	var commands []command
 	for i, cwd := range cwds {
@@ -159,6 +164,7 @@ func (l *lister) compare(ctx context.Context, f *folders, cwds, dirs []string, o
 }
 
 // goOn compares with which session each side goes on. Both may write then: each gets the folders as they were.
+// To go on may migrate or create a file, so folders are copied before and put back afterwards.
 func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) error {
 	var wrong []error
 	for i, cwd := range cwds[:4] { // the last one is another name of the first
@@ -186,6 +192,7 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 // excused says that we mean to go on with another session than the agent: it takes the newest file of the folder, be it that of
 // another directory, of a newer version or, in oh-my-pi, one of several of that age; or one that says nothing of its directory in
 // a folder that is nobody's.
+// Every excuse is a row of FORMATS.md: what is not listed there is a difference.
 func (l *lister) excused(theirs, ours *string, cwd, dir string) bool {
 	if theirs == nil {
 		return false
@@ -229,6 +236,7 @@ func sameAge(a, b string) bool {
 }
 
 // keeping does something and puts all sessions back as they were.
+// cp -a keeps times and links, which is what the lists are made of.
 func (l *lister) keeping(ctx context.Context, do func() error) error {
 	dirs := []string{filepath.Join(l.home, filepath.FromSlash(l.root)), l.work}
 	for _, dir := range dirs {
@@ -244,6 +252,7 @@ func (l *lister) keeping(ctx context.Context, do func() error) error {
 }
 
 // ask asks both sides and compares.
+// Both answers are read before they are compared, so that one error does not hide the other's.
 func (l *lister) ask(c command) error {
 	if c.Op == "mostRecent" {
 		var theirs, ours *string
@@ -271,6 +280,7 @@ func (l *lister) ask(c command) error {
 }
 
 // row is one of a list: what it says, in its order.
+// A slice and not a map: the order of members is compared, too, since some clients show them as they come.
 type row []member
 
 type member struct {
@@ -311,6 +321,7 @@ func (r row) when() any { return cmp.Or(r.get("mtime"), r.get("modified")) }
 
 // inOrder sorts rows of one time by their path: oh-my-pi has them in the order in which their files happened to be read. Of the
 // last time some may have been cut off: then it does not matter which.
+// when() is what the list is sorted by, so rows of one time are neighbours.
 func inOrder(rows []row, cut bool) {
 	for from := 0; from < len(rows); {
 		to := from + 1
@@ -328,6 +339,7 @@ func inOrder(rows []row, cut bool) {
 }
 
 // difference tells two answers apart: rows by their paths, and in those that both have, the members that differ.
+// The whole rows are shown only where they differ: a folder may have dozens.
 func difference(ours, theirs []row) string {
 	find := func(list []row, path string) row {
 		if i := slices.IndexFunc(list, func(r row) bool { return r.path() == path }); i >= 0 {

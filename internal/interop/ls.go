@@ -15,6 +15,7 @@ import (
 )
 
 // cli is treeline itself, in a home of its own.
+// It is the binary and not the package: what people run is what is compared.
 type cli struct {
 	binary, home string
 }
@@ -34,6 +35,7 @@ type lsRow struct {
 	Messages                          int
 }
 
+// The cache is below the home, so that later folders find what earlier ones left there, as in life.
 func (c *cli) ls(ctx context.Context) (rows []lsRow, err error) {
 	cmd := exec.CommandContext(ctx, c.binary, "ls", "--all", "--json")
 	cmd.Env = []string{"HOME=" + c.home, "PATH=" + os.Getenv("PATH")}
@@ -55,6 +57,7 @@ const most = 150
 
 // compareLs compares `treeline ls` with the agent's list of all: count, first prompt and title of each session that both
 // have and, where both go by the files' times, their order.
+// Only what both mean the same by is compared; where we show something else on purpose, FORMATS.md says so.
 func (l *lister) compareLs(ctx context.Context) error {
 	var theirs []row
 	if err := l.peer.ask(command{Op: "listAll"}, &theirs); err != nil {

@@ -61,6 +61,7 @@ func main() {
 	}
 }
 
+// The packages lie in the temporary folder as well, unless -installed names another.
 func run(ctx context.Context, opt options) (err error) {
 	names := make([]string, len(comparisons))
 	for i, c := range comparisons {

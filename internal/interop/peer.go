@@ -12,6 +12,7 @@ import (
 )
 
 // peer is a real agent's code in a process of its own: one JSON command per line, one JSON answer per line.
+// The scripts beside this file (peer*.mjs, peer_omp.mts) are the other end.
 type peer struct {
 	name  string
 	cmd   *exec.Cmd
@@ -21,6 +22,8 @@ type peer struct {
 }
 
 // start runs the program with a home of its own, and without what would tell it of our terminal.
+// Variables that name panes would make the agent look for the last session of our terminal, and others lead it to
+// folders of who runs this.
 func (p program) start(opt options, home string, env ...string) (*peer, error) {
 	cmd, err := p.install(opt)
 	if err != nil {
@@ -48,6 +51,7 @@ func (p program) start(opt options, home string, env ...string) (*peer, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s cannot be run, so nothing was compared: %w", p.name, err)
 	}
+	// a megabyte: rows of long prompts come on one line
 	return &peer{name: p.name, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}, nil
 }
 
@@ -76,6 +80,7 @@ func (p *peer) send(command any) error {
 	return nil
 }
 
+// An error of the agent is an answer, too: it is given with its name.
 func (p *peer) receive(answer any) error {
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 )
 
 // view is what somebody sees of a session.
+// Everything is decoded, since numbers and escapes may be spelled differently and mean the same.
 type view struct {
 	Leaf    *string
 	Entries []any
@@ -65,6 +66,7 @@ func compareTrees(ctx context.Context, opt options) error {
 }
 
 // trial is one random tree, to which both sides append by turns.
+// The store is opened anew by each trial, the agent is one process for all.
 type trial struct {
 	dir     string
 	peer    *peer
@@ -78,6 +80,7 @@ func newTrial(dir string, p *peer, seed uint64) *trial {
 }
 
 // run writes a tree with our library, compares, lets the agent go on, compares, and so on.
+// Three turns each: what one side appends, the other must be able to go on from.
 func (t *trial) run(ctx context.Context) (err error) {
 	if t.store, err = treeline.New(treeline.Options{Home: t.dir, WorkDir: t.dir, Getenv: func(string) string { return "" }}); err != nil {
 		return err
@@ -119,6 +122,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if err := t.compare(ctx, path, theirs); err != nil {
 			return fmt.Errorf("turn %d, what we wrote: %w", turn, err)
 		}
+		// Only where the leaf is the file's: a move that was not written is known to us alone.
 		if theirs.Leaf != nil && *theirs.Leaf == string(leaf) && !reflect.DeepEqual(live, theirs) {
 			return fmt.Errorf("turn %d: what the open session saw is not what the agent sees", turn)
 		}
@@ -133,6 +137,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 }
 
 // ask has the agent open a session, do the steps, and tell what it sees.
+// Steps make it a writer: without any it must not change the file.
 func (t *trial) ask(path string, steps []step) (v view, err error) {
 	command := struct {
 		Op    string `json:"op"`
@@ -147,6 +152,7 @@ func (t *trial) ask(path string, steps []step) (v view, err error) {
 }
 
 // look gives what we see of an open session.
+// The file is not looked at: this is what the library has in memory or reads on demand.
 func (t *trial) look(ctx context.Context, s *treeline.Session) (v view, err error) {
 	leaf := s.Leaf()
 	if leaf != "" {
@@ -195,6 +201,7 @@ func (t *trial) look(ctx context.Context, s *treeline.Session) (v view, err erro
 }
 
 // compare opens the file for reading and compares what we see with what the agent sees.
+// A tree that both sides wrote must be free of problems.
 func (t *trial) compare(ctx context.Context, path string, theirs view) error {
 	s, err := t.store.Open(ctx, path, treeline.OpenOptions{Dialect: pi.Pi})
 	if err != nil {
@@ -230,6 +237,7 @@ func (t *trial) compareWritten(ctx context.Context, path string, theirs view) er
 	return t.compare(ctx, path, again)
 }
 
+// quotes, control characters, line separators, pairs, and what could end a summary
 var texts = []string{"plain", "with \"quotes\" and \\ slashes", "lines\nof\ttext\r\n", "ünïcödé 漢字 😀", "", "\u2028\u2029\u0000\u001f", "</summary>", strings.Repeat("long ", 3000)}
 
 func (t *trial) text() string { return texts[t.rnd.IntN(len(texts))] }

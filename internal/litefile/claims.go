@@ -9,6 +9,7 @@ import (
 // fileID tells files apart, whatever they are called.
 type fileID struct{ dev, ino uint64 }
 
+// Dev and Ino, not the path: a database can be reached through a link.
 func idOf(info durable.Info) fileID { return fileID{info.Dev, info.Ino} }
 
 // inUse are the databases that this process writes or copies. It is of the whole process because locks of files are.
@@ -35,6 +36,7 @@ func newClaims() *claims {
 }
 
 // change does something to a claim. The lock is held.
+// A claim that says nothing any more is deleted, so the map does not grow with every database that was ever read.
 func (c *claims) change(id fileID, f func(*claim)) {
 	now := c.files[id]
 	if f(&now); now == (claim{}) {
@@ -55,6 +57,7 @@ func (c *claims) releaser(id fileID, f func(*claim)) func() {
 }
 
 // write waits until nobody copies the database, and keeps those who want to from it until release.
+// Writers do not exclude each other here: SQLite does that among connections.
 func (c *claims) write(id fileID) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

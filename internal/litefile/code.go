@@ -7,6 +7,7 @@ import (
 )
 
 // The result codes of SQLite that mean something to us.
+// They are numbers of SQLite's documentation that never change; extended codes have them in their low byte.
 const (
 	codeBusy     = 5
 	codeLocked   = 6

@@ -164,6 +164,7 @@ func busy(d time.Duration) string {
 }
 
 // open opens a database file with so many connections at most: pragmas and transactions belong to a connection.
+// Nothing is opened yet: the driver connects with the first query, which is where errors of the file come out.
 func open(path string, connections int, query url.Values) (*DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

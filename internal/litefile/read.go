@@ -42,6 +42,8 @@ func StampOf(fsys durable.FS, path string) (s Stamp, err error) {
 }
 
 // pending says that there may be more in a journal than in the database.
+// An empty journal is one that was reset and not deleted.
+// A database in WAL mode may have all of its content there.
 func (s Stamp) pending() bool { return s.WAL.Size > 0 || s.Journal.Size > 0 }
 
 // Steady calls read with the stamp of a database until nothing changed meanwhile: what read saw is then of one moment. An
@@ -91,6 +93,7 @@ type Reading struct {
 
 // Read opens a database for reading, as the stamp describes it, without a trace: nothing beside it is made, changed or
 // locked. What the file had at that moment is only certain if it has the same stamp afterwards; see Kind and Steady.
+// A copy is made only where it must be, since a database may be large.
 func Read(path string, s Stamp, r Reading) (*DB, error) {
 	id := idOf(s.DB)
 	if !r.Copy && !s.pending() && (r.Wait || !inUse.written(id)) {
@@ -134,6 +137,7 @@ func openCopy(path string) (db *DB, err error) {
 	return db, nil
 }
 
+// Plain os calls: the copy lies in a temporary folder and need not survive anything.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -9,10 +9,13 @@ import (
 // Diff calls found with a pointer (RFC 6901) to each place where two values do not mean the same: members that only one
 // of them has, elements beyond the shorter array, and values that differ. The order of members, white space and the
 // spelling of strings and numbers do not matter; null is not the same as nothing.
+// It is for comparing a session with one that was converted there and back, so it must find everything and may
+// take its time.
 func Diff(a, b []byte, found func(pointer string)) { diff(a, b, "", found) }
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
+// Equal bytes are the usual case and end it at once.
 func diff(a, b []byte, at string, found func(string)) {
 	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
 	if bytes.Equal(a, b) {
@@ -34,6 +37,8 @@ func diff(a, b []byte, at string, found func(string)) {
 	}
 }
 
+// Repeated keys are reported as such: to compare the last ones would hide that a reader that takes the first sees
+// a difference.
 func diffObjects(a, b []byte, at string, found func(string)) {
 	values, repeated := members(b)
 	mine, again := members(a)
@@ -89,6 +94,7 @@ func diffArrays(a, b []byte, at string, found func(string)) {
 }
 
 // sameNumber says whether both are numbers, and the same one: also where there are more digits than a float has.
+// Beyond 2^53 floats have gaps, and numbers that differ would look the same.
 func sameNumber(a, b []byte) bool {
 	x, err := strconv.ParseFloat(string(a), 64)
 	y, err2 := strconv.ParseFloat(string(b), 64)

@@ -7,6 +7,7 @@ import (
 
 // Set gives the object with a member changed to value, or added behind the others. All other bytes stay as they are.
 // Where the key is repeated the last one, which counts, is changed. The input is not changed.
+// An object that is not well formed comes back as it is: nothing is guessed about where a member would go.
 func Set(object []byte, key string, value []byte) []byte {
 	start, end := -1, -1
 	t := borrow(object)
@@ -34,6 +35,8 @@ func Set(object []byte, key string, value []byte) []byte {
 		out = append(out, value...)
 		return append(out, object[end:]...)
 	}
+	// The new member goes before the white space that stands in front of the closing brace, so a pretty-printed
+	// object stays one.
 	closing := behind - 1
 	for closing > 0 && isSpace(object[closing-1]) {
 		closing--
@@ -50,6 +53,7 @@ func Set(object []byte, key string, value []byte) []byte {
 }
 
 // Delete gives the object without a member, however often it is repeated, and without the comma that went with it.
+// Every occurrence goes: a reader would otherwise find an older value.
 func Delete(object []byte, key string) []byte {
 	t := borrow(object)
 	defer t.done()
@@ -110,6 +114,8 @@ func MapElements(array []byte, f func(element []byte) []byte) []byte {
 }
 
 // AppendString appends s as a JSON string, escaped as JavaScript does it: only what must be.
+// What need not be escaped is not, as JSON.stringify does it: a record that is written again has the same
+// spelling. Bytes that are not UTF-8 become U+FFFD, which is what JavaScript would have read.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -155,9 +161,11 @@ func AppendString(dst []byte, s string) []byte {
 }
 
 // Quote is AppendString to nothing.
+// One byte more at each end is all that most strings need.
 func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
 
 // behindString gives the offset behind the string that goes on at i. It looks for quotes alone, many bytes at a time.
+// A backslash before the quote escapes it, unless it is itself escaped: so their number decides.
 func behindString(b []byte, i int) int {
 	for {
 		k := bytes.IndexByte(b[i:], '"')
@@ -178,6 +186,7 @@ func behindString(b []byte, i int) int {
 
 // Compact removes the white space between the tokens of a value; strings and numbers keep their spelling. It gives the
 // value itself where there is none.
+// The value must be JSON.
 func Compact(value []byte) []byte {
 	var out []byte // nil until the first white space
 	start := 0

@@ -29,6 +29,7 @@ type Object struct {
 }
 
 // Object begins at the object at or behind i; ok is false where there is another value, or none.
+// A Text goes forward only; one that was read past i is used without its index.
 func (t *Text) Object(i int) (o Object, ok bool) {
 	if t.passed(i) {
 		t.Damaged() // there is no way back in the index
@@ -41,6 +42,7 @@ func (t *Text) Object(i int) (o Object, ok bool) {
 }
 
 // Next moves to the next member.
+// Errors are kept and told by End, so that a loop over members needs no check in each turn.
 func (o *Object) Next() bool {
 	if o.pending {
 		o.Value()
@@ -93,6 +95,7 @@ func (o *Object) fail(at int) bool {
 }
 
 // Value gives the current member's value as it stands in the text, nil where it is not JSON.
+// A second call gives nil: the value was passed.
 func (o *Object) Value() []byte {
 	if !o.pending {
 		return nil
@@ -115,6 +118,7 @@ func decodeKey(inside []byte) []byte {
 }
 
 // Enter goes into the current value where it is an object. When its members are done, call Leave.
+// An array is no object: it is skipped by Next like every other value.
 func (o *Object) Enter() (Object, bool) {
 	if !o.pending {
 		return Object{}, false
@@ -123,6 +127,7 @@ func (o *Object) Enter() (Object, bool) {
 }
 
 // Leave goes on behind an object that Enter gave; members of it that were not visited are skipped.
+// What is wrong inside is wrong for the object around it as well.
 func (o *Object) Leave(in *Object) {
 	for in.Next() {
 	}
@@ -144,6 +149,7 @@ func (o *Object) End() (int, error) {
 
 // Fields goes through the members of an object: keys decoded, values as they stand. It ends where the object is not
 // well formed; call Valid first where that matters.
+// Keys are copied into strings; who looks for a few known keys of many objects uses Object or Outline.
 func Fields(object []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		t := borrow(object)
@@ -163,6 +169,7 @@ func Fields(object []byte) iter.Seq2[string, []byte] {
 }
 
 // Elements goes through the elements of an array, as they stand.
+// It is lenient about commas, because it goes through what Valid has accepted.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := SkipSpace(array, 0)
@@ -184,6 +191,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 }
 
 // Get gives the value of a member, nil where there is none. The last of repeated keys counts.
+// The whole object is walked through, since a later member may repeat the key. For several members of one object
+// see Pick.
 func Get(object []byte, key string) []byte {
 	var found []byte
 	t := borrow(object)
@@ -201,6 +210,7 @@ func Get(object []byte, key string) []byte {
 }
 
 // Pick is Get for several members in one pass: values[i] becomes that of keys[i], nil where there is none.
+// values must be as long as keys. A few keys are compared one by one, which is faster than a map.
 func Pick(object []byte, keys []string, values [][]byte) {
 	clear(values)
 	t := borrow(object)
@@ -238,6 +248,7 @@ func IsString(value []byte) bool { return first(value) == '"' }
 func IsNull(value []byte) bool { c := first(value); return c == 0 || c == 'n' }
 
 // Truthy says whether JavaScript takes the value for true.
+// Every object and list is true. Other spellings of zero are, too; JSON.stringify writes none.
 func Truthy(value []byte) bool {
 	switch value = bytes.TrimSpace(value); string(value) {
 	case "", "null", "false", `""`, "0", "-0":

@@ -14,6 +14,7 @@ type Member struct {
 }
 
 // Initials are letters with which keys may begin.
+// Only five bits of a letter count, so several letters share one: it is a filter, and Key decides.
 type Initials uint32
 
 // InitialsOf gives the first letters of names.

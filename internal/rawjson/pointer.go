@@ -7,6 +7,8 @@ import (
 
 // At gives the value that a JSON pointer (RFC 6901) leads to, nil where it leads nowhere. The empty pointer is the value
 // itself.
+// Each step goes through the value from its beginning: pointers of a few steps into one record are what it is made
+// for.
 func At(value []byte, pointer string) []byte {
 	found := value
 	for pointer != "" && found != nil {
@@ -21,6 +23,7 @@ func At(value []byte, pointer string) []byte {
 
 // SetAt gives the value with what the pointer leads to changed. All other bytes stay as they are; where the pointer leads
 // nowhere nothing changes.
+// Members are not added: a pointer that leads nowhere is somebody's mistake, or of another record.
 func SetAt(value []byte, pointer string, to []byte) []byte {
 	if pointer == "" {
 		return to
@@ -35,6 +38,7 @@ func SetAt(value []byte, pointer string, to []byte) []byte {
 	}
 	now := SetAt(old, rest, to)
 	// The child is a piece of the value, so where it lies is known without looking again.
+	// Slices of one array have their distance to its end in common, which is their capacity.
 	start := cap(value) - cap(old)
 	out := make([]byte, 0, len(value)+len(now)-len(old))
 	out = append(append(out, value[:start]...), now...)

@@ -35,6 +35,7 @@ func (w *walk) quick() {
 	}
 	c = b[i]
 
+	// Labels and jumps instead of loops and calls, because the place in the grammar is then the place in the code.
 value: // c is b[i]
 	at = atValue
 	if c == '"' {
@@ -45,6 +46,7 @@ value: // c is b[i]
 		k += 2
 		goto behind
 	}
+	// Leading zeros, signs and exponents go the general way, which knows what is wrong with them.
 	if c-'0' <= 9 {
 		end := skipDigits(b, i+1)
 		if c == '0' && end > i+1 {
@@ -104,6 +106,7 @@ key: // b[i] is a quote
 			if uint(n) >= uint(len(w.members)) {
 				goto stop
 			}
+			// A key with a backslash has to be decoded; it is left to the general way, which marks it.
 			for j := i + 1; j < end-1; j += 8 {
 				if j+8 > len(b) {
 					goto stop

@@ -88,6 +88,7 @@ func isHex(c byte) bool {
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // SkipSpace returns the offset of the first byte at or behind i that is not JSON white space.
+// Tokens mostly stand side by side, so the loop mostly ends at its first test.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
 		i++
@@ -109,6 +110,7 @@ func Skip(b []byte, i int) (int, error) {
 	return end, nil
 }
 
+// syntaxError tells a text that ended too early from one that is wrong: only the first can be what a crash left.
 func syntaxError(b []byte, at int) error {
 	if at >= len(b) {
 		return &SyntaxError{Offset: len(b), What: "unexpected end", Short: true}
@@ -136,6 +138,7 @@ func skipWord(b []byte, i int) int {
 	return i + len(word)
 }
 
+// As RFC 8259 has it: no leading zeros, no plus, digits on both sides of the point.
 func skipNumber(b []byte, i int) int {
 	if b[i] == '-' {
 		i++
@@ -170,6 +173,7 @@ func skipNumber(b []byte, i int) int {
 	return i
 }
 
+// skipDigits gives the offset of the first byte at or behind i that is no digit.
 func skipDigits(b []byte, i int) int {
 	for i+8 <= len(b) {
 		// Eight at a time: a digit is 0 to 9 when the bits of '0' are taken away, and anything else is more.

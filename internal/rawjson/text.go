@@ -23,6 +23,7 @@ type Text struct {
 }
 
 // Reset prepares b, which must not change while the Text is used.
+// A text of more than 4 GB is looked at without an index, whose places have 32 bits.
 func (t *Text) Reset(b []byte) {
 	if t.index == nil {
 		t.index = new(indexer)
@@ -55,6 +56,7 @@ func (t *Text) done() {
 func (t *Text) Damaged() { t.plain, t.quotes, t.next = true, nil, 0 }
 
 // passed says whether the text was gone through to behind i.
+// Quotes are only known forward. Who goes back, as a caller may that looks at one object twice, gets the slow way.
 func (t *Text) passed(i int) bool {
 	if t.next > 0 {
 		return int(t.quotes[t.next-1]) >= i
@@ -100,6 +102,7 @@ func (t *Text) more() {
 }
 
 // Tight is Skip, and says whether the value has certainly no white space between its tokens: Compact would change nothing.
+// "Certainly": a walk that the fast way could not finish is taken for one that may have blanks.
 func (t *Text) Tight(i int) (end int, tight bool, err error) {
 	w := walk{t: t, i: i, open: top}
 	if end = w.run(); end < 0 {

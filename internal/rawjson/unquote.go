@@ -9,6 +9,7 @@ import (
 )
 
 // Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as do bytes that are not UTF-8.
+// What is no string, or ends too early, is not ok; the caller then has a value of another type.
 func Unquote(value []byte) (s string, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return "", false
@@ -30,6 +31,7 @@ func Unquote(value []byte) (s string, ok bool) {
 
 // Inside gives what is between the quotes of a string, decoded only where it has escapes: then it is a copy, otherwise a
 // piece of value. It is nil for all that is no string.
+// It does not look at the last byte, because it is called with values that were found by a scan.
 func Inside(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
@@ -117,6 +119,7 @@ func hex4(b []byte) (r rune, ok bool) {
 }
 
 // unquoteSlowly is a function of its own because what a decoder writes to is allocated.
+// encoding/json decides in all doubtful cases, so that what we accept is what everybody does.
 func unquoteSlowly(value []byte) (s string, ok bool) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return "", false

@@ -53,6 +53,7 @@ func (t *Text) skip(i int) int {
 }
 
 // run walks to the end of the value and gives the offset behind it, or the complement of the offset where it goes wrong.
+// quick is tried again after each general step as long as it gets anywhere.
 func (w *walk) run() int {
 	if !w.t.plain && w.t.index.done.to == 0 {
 		w.t.more() // so that quick can begin
@@ -84,6 +85,8 @@ func (w *walk) run() int {
 	}
 }
 
+// The three methods below take one token each, anywhere and with white space. quick does the same for what is
+// usual.
 func (w *walk) value() int {
 	b := w.t.b
 	i := SkipSpace(b, w.i)
@@ -116,6 +119,7 @@ func (w *walk) value() int {
 	return ^i
 }
 
+// watch is cleared while the outermost words are full: what is so deep is no member that anybody asked for.
 func (w *walk) push(kind uint64) {
 	if w.open >= full {
 		w.outer = append(w.outer, w.open)
@@ -125,6 +129,7 @@ func (w *walk) push(kind uint64) {
 	w.open = w.open<<1 | kind
 }
 
+// key takes a key and its colon. Whether the member is wanted is decided as in quick: the two must agree.
 func (w *walk) key() int {
 	b := w.t.b
 	i := SkipSpace(b, w.i)
@@ -156,6 +161,7 @@ func (w *walk) key() int {
 	return i + 1
 }
 
+// behind takes what follows a value. A word of containers that is empty again gives way to the one before it.
 func (w *walk) behind() int {
 	b := w.t.b
 	if w.open == top {

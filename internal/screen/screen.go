@@ -13,6 +13,7 @@ import (
 
 // Clean makes text from a session harmless on a terminal: control characters, and those that change the direction of
 // writing, are shown as escapes. Newlines and tabs stay.
+// Showing escapes keeps what was there visible; cutting them out would hide that somebody tried.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -36,6 +37,7 @@ func Clean(s string) string {
 }
 
 // plain says that there is nothing in s to look at twice: most text is ASCII.
+// One pass over bytes: most text that is shown has nothing special, and this runs for every cell of a list.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
@@ -48,6 +50,8 @@ func plain(s string) bool {
 }
 
 // Dangerous says whether a character can do something to a terminal, or to the order in which others are read.
+// U+202A to U+202E and U+2066 to U+2069 change the direction, by which a file's name can be made to look like
+// another.
 func Dangerous(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -82,6 +86,7 @@ func isOneLine(s string, most int) bool {
 
 // OneLine gives the beginning of a text as one clean line: white space becomes single spaces, and it ends with an ellipsis
 // where it was longer than the given number of columns (0: no limit). A long text is not gone through to its end.
+// Used for what stands in tables and headers: one cell, one line.
 func OneLine(s string, most int) string {
 	if isOneLine(s, most) {
 		return s
@@ -110,6 +115,7 @@ func OneLine(s string, most int) string {
 const Ellipsis = "…"
 
 // Cut shortens a line to a number of columns (0: not at all).
+// A line of so few bytes cannot have more columns, so it is not measured.
 func Cut(s string, most int) string {
 	if most <= 0 || len(s) <= most {
 		return s
@@ -118,6 +124,7 @@ func Cut(s string, most int) string {
 }
 
 // CutPath shortens a path and keeps its end, which matters, if possible from a separator on.
+// Of a path the end says which it is; the beginning is mostly the same for all.
 func CutPath(s string, most int) string {
 	over := displaywidth.String(s) - most
 	if most <= 0 || over <= 0 {
@@ -150,6 +157,7 @@ func Pad(s string, width int, right bool) string {
 
 // Wrap breaks a clean line into pieces of at most width columns (0: not at all), between words where it can. What goes on is indented as
 // the line was.
+// Columns are counted in grapheme clusters, since a letter may consist of several characters.
 func Wrap(line string, width int) []string {
 	if width <= 0 {
 		return []string{line}
@@ -161,6 +169,7 @@ func Wrap(line string, width int) []string {
 		return []string{line}
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	// an indentation that leaves no room is dropped
 	if len(indent) > width/2 {
 		indent = ""
 	}

@@ -43,6 +43,7 @@ func Kept(n int) int { return n - 1 }
 func Mixed(seed uint64) Fate { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
 // FS is the file system. Make one with New.
+// One lock for everything: operations are short, and tests want them in one order.
 type FS struct {
 	mu    sync.Mutex
 	root  *node
@@ -53,6 +54,8 @@ type FS struct {
 }
 
 // node is a file or a folder.
+// data is what every process sees now; lasting and lastingNames are what the disk is sure of. A crash chooses
+// between the two.
 type node struct {
 	ino   uint64
 	mode  fs.FileMode
@@ -76,9 +79,11 @@ type change struct {
 }
 
 // epoch is the time of the first change; each operation is a millisecond.
+// Any fixed moment will do. Time moves with operations only, so that a test sees the same Infos each time.
 const epoch = 1_767_323_045_000_000_000
 
 // New returns an empty file system that has the folders above and including root.
+// The folders are lasting from the beginning: a test begins where a home folder is.
 func New(root string) *FS {
 	f := &FS{nanos: epoch}
 	f.root = f.folder()
@@ -91,6 +96,7 @@ func New(root string) *FS {
 	return f
 }
 
+// folder makes a folder that has no name yet.
 func (f *FS) folder() *node {
 	f.nodes++
 	return &node{ino: f.nodes, mode: fs.ModeDir | 0o700, names: map[string]*node{}, lastingNames: map[string]*node{}}
@@ -108,6 +114,7 @@ func (f *FS) Ops() []string {
 	return ops
 }
 
+// Volume names are cut off, so that the paths of Windows work as well.
 func split(path string) []string {
 	path = filepath.ToSlash(strings.TrimPrefix(filepath.Clean(path), filepath.VolumeName(path)))
 	if path = strings.Trim(path, "/"); path == "" {
@@ -140,6 +147,7 @@ func (f *FS) parent(path string) (*node, string, error) {
 }
 
 // do runs one operation and records it. Failed ones are recorded too: they are part of what a program does.
+// The callback is called without the lock: it makes a crash, which takes it.
 func (f *FS) do(op, path string, run func() error) error {
 	f.mu.Lock()
 	f.nanos += 1_000_000
@@ -148,6 +156,7 @@ func (f *FS) do(op, path string, run func() error) error {
 	if path != "" {
 		line += " " + path
 	}
+	// the end of a file is how reading ends, not something that failed
 	if err != nil && err != io.EOF {
 		line += fmt.Sprintf(": %v", err)
 		err = &fs.PathError{Op: op, Path: path, Err: err}
@@ -162,6 +171,7 @@ func (f *FS) do(op, path string, run func() error) error {
 }
 
 // Crash returns the file system as it might be found after a crash at this moment. The old one goes on undisturbed.
+// Locks and open files do not survive: the copies have no holder, as after a restart.
 func (f *FS) Crash(fate Fate) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,6 +183,7 @@ func (f *FS) Crash(fate Fate) *FS {
 
 // crash copies what is left of a node; a node with two names is copied once.
 func (n *node) crash(fate Fate, copies map[*node]*node) *node {
+	// The copy is put into the map before its contents are made, so links within it find it.
 	if c := copies[n]; c != nil {
 		return c
 	}
@@ -187,6 +198,7 @@ func (n *node) crash(fate Fate, copies map[*node]*node) *node {
 		return c
 	}
 	c.names = map[string]*node{}
+	// Sorted, so that the same seed gives the same crash: the order of maps is random.
 	for _, name := range slices.Sorted(maps.Keys(union(n.names, n.lastingNames))) {
 		entry := n.lastingNames[name]
 		if now := n.names[name]; now != entry && fate(2) == 1 {
@@ -208,6 +220,8 @@ func union(a, b map[string]*node) map[string]*node {
 }
 
 // apply makes the change, or the part of it that fate leaves.
+// Changes are applied in their order; that a later one may be kept though an earlier one is lost is what makes
+// holes.
 func (ch change) apply(data []byte, fate Fate) []byte {
 	if ch.bytes == nil {
 		if fate(2) == 1 {
@@ -227,6 +241,7 @@ func (ch change) apply(data []byte, fate Fate) []byte {
 	return data
 }
 
+// resize gives data that length, filled up with zeros, as a file system does.
 func resize(data []byte, size int64) []byte {
 	if size <= int64(len(data)) {
 		return data[:size:size]
@@ -240,6 +255,7 @@ func put(data []byte, at int64, bytes []byte) []byte {
 	return data
 }
 
+// All files are on one device.
 func (n *node) info() durable.Info {
 	return durable.Info{Dev: 1, Ino: n.ino, Links: n.links, Mode: n.mode, Size: int64(len(n.data)), Nanos: n.nanos}
 }

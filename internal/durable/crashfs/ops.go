@@ -13,6 +13,7 @@ import (
 )
 
 // Open implements durable.FS.
+// Every operation goes through do, which counts it: what is not counted cannot be crashed at.
 func (f *FS) Open(path string, flag int, perm fs.FileMode) (durable.File, error) {
 	var h *file
 	err := f.do("open"+flagNames(flag), path, func() error {
@@ -31,6 +32,7 @@ func (f *FS) Open(path string, flag int, perm fs.FileMode) (durable.File, error)
 			return err
 		case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
 			return syscall.EEXIST
+		// O_TRUNC is a change like a write, so a crash may bring the old bytes back.
 		case flag&os.O_TRUNC != 0:
 			n.change(f.nanos, change{})
 		}
@@ -79,9 +81,11 @@ type entry struct {
 	node *node
 }
 
-func (e entry) Name() string               { return e.name }
-func (e entry) IsDir() bool                { return e.node.mode.IsDir() }
-func (e entry) Type() fs.FileMode          { return e.node.mode.Type() }
+func (e entry) Name() string      { return e.name }
+func (e entry) IsDir() bool       { return e.node.mode.IsDir() }
+func (e entry) Type() fs.FileMode { return e.node.mode.Type() }
+
+// Nobody here asks for it: durable.FS has Stat.
 func (e entry) Info() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
 
 // Mkdir implements durable.FS.
@@ -108,11 +112,13 @@ func (f *FS) Rename(from, to string) error {
 		if err != nil {
 			return err
 		}
+		// The parent of a name that was found exists.
 		source, old, _ := f.parent(from)
 		target, name, err := f.parent(to)
 		if err != nil {
 			return err
 		}
+		// The replaced file loses a name, not its bytes: whoever has it open goes on reading them.
 		if have := target.names[name]; have != nil && have.names != nil {
 			return syscall.EISDIR
 		}
@@ -152,6 +158,7 @@ func (f *FS) Remove(path string) error {
 		if err != nil {
 			return err
 		}
+		// Also a folder that is not lasting yet must be empty to go.
 		if len(n.names) > 0 {
 			return syscall.ENOTEMPTY
 		}
@@ -165,6 +172,7 @@ func (f *FS) Remove(path string) error {
 }
 
 // SyncDir implements durable.FS.
+// A sync of the folder above is not included, as in POSIX: MkdirAll syncs each.
 func (f *FS) SyncDir(path string) error {
 	return f.do("syncdir", path, func() error {
 		n, err := f.walk(path)
@@ -224,6 +232,7 @@ func (h *file) Write(p []byte) (n int, err error) {
 			h.pos = int64(len(h.node.data)) // the end at this moment, whoever moved it
 		}
 		if len(p) > 0 {
+			// Clone: the caller may use its buffer again before the crash.
 			h.node.change(h.fs.nanos, change{h.pos, slices.Clone(p)})
 		}
 		h.pos += int64(len(p))
@@ -235,6 +244,7 @@ func (h *file) Write(p []byte) (n int, err error) {
 
 // change makes a change, now and for the crash.
 func (n *node) change(nanos int64, ch change) {
+	// The slice is cloned, because a reader or a crash may hold the old one.
 	n.data = ch.apply(slices.Clone(n.data), Kept)
 	n.changes = append(n.changes, ch)
 	n.nanos = nanos
@@ -258,6 +268,7 @@ func (h *file) Truncate(size int64) error {
 }
 
 // Sync implements durable.File.
+// Data and All are told apart in the record of operations only: this file system has no times that matter.
 func (h *file) Sync(what durable.Scope) error {
 	op := "sync-data"
 	if what == durable.All {
@@ -271,6 +282,7 @@ func (h *file) Sync(what durable.Scope) error {
 }
 
 // TryLock implements durable.File.
+// It belongs to the opening, as flock's does, so two openings of one process exclude each other.
 func (h *file) TryLock() (got bool, err error) {
 	err = h.do("lock", func() error {
 		if h.node.holder == nil || h.node.holder == h {

@@ -26,6 +26,7 @@ type Fault struct {
 }
 
 // Faults are the ways that disks have.
+// "Done" is the worse kind: the caller is told of a failure and finds the effect there all the same.
 var Faults = []Fault{
 	{Name: "full", Err: syscall.ENOSPC},
 	{Name: "full for good", Err: syscall.ENOSPC, Lasting: true},
@@ -44,6 +45,7 @@ type FS struct {
 }
 
 // New returns a file system whose nth operation, counted from 1, fails. With nth 0 none does.
+// Operations are counted over all files together, in the order in which they come.
 func New(inner durable.FS, nth int, fault Fault) *FS {
 	return &FS{FS: inner, nth: int64(nth), fault: fault}
 }
@@ -57,6 +59,7 @@ func (f *FS) fails(writes bool) bool {
 	return f.nth != 0 && (n == f.nth || n > f.nth && f.fault.Lasting && writes)
 }
 
+// run is called also where the answer is an error (Done), because a disk may fail after it did what it was asked.
 func (f *FS) do(writes bool, run func() error) error {
 	switch {
 	case !f.fails(writes):
@@ -107,6 +110,7 @@ func (f *FS) Link(from, to string) error {
 }
 
 // Remove implements durable.FS.
+// To remove is no writing: a full disk still lets files go.
 func (f *FS) Remove(name string) error {
 	return f.do(false, func() error { return f.FS.Remove(name) })
 }
@@ -116,6 +120,7 @@ func (f *FS) SyncDir(name string) error {
 	return f.do(true, func() error { return f.FS.SyncDir(name) })
 }
 
+// faultFile counts the operations of an open file together with all others.
 type faultFile struct {
 	durable.File
 	fs *FS
@@ -126,6 +131,7 @@ func (h *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
+// Half of it: a short write is what a full disk leaves.
 func (h *faultFile) Write(p []byte) (int, error) {
 	switch {
 	case !h.fs.fails(true):
@@ -142,6 +148,7 @@ func (h *faultFile) Stat() (info durable.Info, err error) {
 	return info, err
 }
 
+// Truncating frees space, so it works on a full disk.
 func (h *faultFile) Truncate(size int64) error {
 	return h.fs.do(false, func() error { return h.File.Truncate(size) })
 }

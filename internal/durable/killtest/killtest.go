@@ -18,6 +18,7 @@ import (
 const env = "TREELINE_TEST_CHILD"
 
 // Main is for TestMain. It runs the tests; in a process that Command made it runs child instead, with its arguments.
+// A test binary is both: so the child has the very code that is tested, and nothing must be built.
 func Main(m *testing.M, child func(args string) error) {
 	args, isChild := os.LookupEnv(env)
 	if !isChild {
@@ -34,12 +35,14 @@ func Main(m *testing.M, child func(args string) error) {
 // so that child can take them apart with fmt.Sscan; no one of them may have a space in it.
 func Command(args ...any) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
+	// The race detector would sleep a second at the end of each child.
 	cmd.Env = append(os.Environ(), env+"="+strings.TrimSpace(fmt.Sprintln(args...)), "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
 // Run runs a command, and kills it that long after it has acknowledged so many things. It gives all that was acknowledged.
 // The error is that the command said something on its standard error, or could not be started.
+// Every line counts, also those that came between the decision to kill and the end.
 func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []string, err error) {
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints

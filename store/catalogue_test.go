@@ -396,6 +396,40 @@ func TestRunsStayKnown(t *testing.T) {
 	}
 }
 
+// TestRunsGoneMeanwhile: a search that forgets runs may move all signatures to another file. It still has those of the
+// sessions, and takes nothing for damaged.
+func TestRunsGoneMeanwhile(t *testing.T) {
+	m, cache := newMachine(t), t.TempDir()
+	search := func(want int) {
+		t.Helper()
+		x := index.Open(index.Options{Dir: cache, Garbage: 1, Notice: func(text string) { t.Error(text) }})
+		defer x.Close()
+		res, err := m.store(x).Search(t.Context(), "needle", SearchOptions{})
+		if err != nil || len(res.Hits) != want {
+			t.Fatalf("%d hits, not %d: %v", len(res.Hits), want, err)
+		}
+	}
+	var words strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&words, "word%d ", i)
+	}
+	const run = "../../../.codelia/sessions/2026/02/03/8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"
+	m.write(run, `{"type":"header","schema_version":1,"run_id":"8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","started_at":"2026-02-03T12:00:00.123Z"}`+"\n"+
+		`{"type":"run.start","run_id":"8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","ts":"2026-02-03T12:00:00.456Z","input":{"type":"text","text":"`+words.String()+`"}}`+"\n")
+	search(0)
+	m.write("a/1.jsonl", fmt.Sprintf(header, "s1", "")+
+		`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle"}}`+"\n")
+	search(1)
+	if err := os.Remove(m.path(run)); err != nil {
+		t.Fatal(err)
+	}
+	search(1)
+	known := index.Open(index.Options{Dir: cache}).Catalogue()
+	if len(known.Sources) != 1 || len(known.Sources[0].Logs) != 1 {
+		t.Errorf("the session is not known any more: %d sources", len(known.Sources))
+	}
+}
+
 // TestDamagedSignatures: a search finds what it must whatever is in the file of signatures, says that it is damaged, and has
 // it made anew.
 func TestDamagedSignatures(t *testing.T) {

@@ -194,10 +194,21 @@ func (f *finder) logs() (all []target, known []*index.Log) {
 			l, _ := c.Log(runsKey(t.run.place), t.run.Log.Name)
 			known = append(known, l)
 		} else {
-			known = append(known, t.row.kept)
+			known = append(known, f.keptNow(c, t.row))
 		}
 	}
 	return all, known
+}
+
+// keptNow gives what the index has of a row's log. The row was made before the runs were brought up to date: what that
+// forgot may have moved all signatures to another file, in which the places that the row knows mean nothing.
+func (f *finder) keptNow(c *index.Catalogue, r *Row) *index.Log {
+	if f.changed && r.kept != nil {
+		if l, ok := c.Log(sourceKey(r.Source), r.kept.Name); ok && l.Stamp == r.kept.Stamp {
+			return l
+		}
+	}
+	return r.kept
 }
 
 // targets gives, for each query, those of the logs that may match. The signatures are gone through once. A log of which the

@@ -31,8 +31,7 @@ type idAt struct {
 }
 
 const (
-	// They bound the catalogue, which every command reads whole: a session takes some hundred bytes of it, whatever its
-	// texts are.
+	// They bound the catalogue, which every command reads whole.
 	promptMost = 600 // bytes of a prompt that are kept: lists show no more
 	titleMost  = 1000
 	modelsMost = 32
@@ -49,7 +48,8 @@ func (v *surveyor) survey(ctx context.Context, r *errand, src Source) (index.Log
 	}
 }
 
-// The stamp is taken before the reading: what is written meanwhile makes it out of date, never the other way round.
+// once is survey without a second try. The stamp is taken before the reading: what is written meanwhile makes it out of
+// date, never the other way round.
 func (v *surveyor) once(ctx context.Context, r *errand, src Source) (index.Log, error) {
 	at, err := r.b.Stat(ctx, r.log.Name)
 	if err != nil {

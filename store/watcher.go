@@ -40,7 +40,7 @@ const share = 100
 // readAtStart is how much of the logs is read before anything is told, see Watch.
 const readAtStart = 32 << 20
 
-// A seed of its own for each: keys of entries are never kept.
+// newWatcher opens nothing yet. Its seed is its own: keys of entries are never kept.
 func newWatcher(s *Store, opt WatchOptions, yield func(Change, error) bool) *watcher {
 	return &watcher{
 		s: s, opt: opt, yield: yield, wake: make(chan struct{}, 1), seed: maphash.MakeSeed(),

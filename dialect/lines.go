@@ -106,7 +106,8 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 	return cutOff
 }
 
-// Problem reports something wrong with a line, pos bytes behind its beginning.
+// Problem reports something wrong with a line, pos bytes behind the beginning of the record. A place in what Object gets is
+// behind more than that where something was cut off: at says where in the log it begins.
 func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, advice string) {
 	l.Builder.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
 }
@@ -136,7 +137,8 @@ func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, 
 	if err != nil {
 		return 0, err
 	}
-	l.Problem(r, pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", Shorten(data[pos:end])),
+	// pos counts in data, from which a byte order mark or NULs may have been cut off.
+	l.Problem(r, int(at-r.Offset)+pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", Shorten(data[pos:end])),
 		"it is passed over and stays in the file")
 	to.Other(data[pos:end])
 	return end, nil

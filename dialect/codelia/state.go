@@ -233,10 +233,10 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		if h.Newer {
-			dec.lines.Problem(r, pos, session.ProblemField, "schema_version is newer than 1", "it is read as well as we can and never written")
+			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "it is read as well as we can and never written")
 		}
 	case state:
-		dec.lines.Problem(r, pos, session.ProblemHeaderAgain, "a second header", "it is no entry")
+		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is no entry")
 	// Messages before the header are passed over: Finish then says that there is none.
 	case dec.header:
 		dec.message(r, record, span, f.role)

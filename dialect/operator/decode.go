@@ -102,7 +102,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	case !dec.header:
 		dec.first(r, data[pos:end], span, &f)
 	case f.isHeader():
-		dec.lines.Problem(r, pos, session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
+		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
 	default:
 		dec.entry(r, data[pos:end], span, &f)
 	}

@@ -173,6 +173,7 @@ func (a *app) ask(question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
+// undo prints where the session is again.
 func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) error {
 	t, err := s.Restore(ctx, id, store.WriteOptions{})
 	if err != nil {
@@ -247,6 +248,7 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 	return err
 }
 
+// listTrash shows the newest first, as the store gives them; the id is what --undo takes.
 func (a *app) listTrash(ctx context.Context, s *store.Store, asJSON bool) error {
 	items, err := s.Trashed(ctx)
 	if err != nil {

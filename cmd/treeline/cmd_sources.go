@@ -14,6 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// sourcesCommand answers why a session is not found: it shows every place that is looked at, with what is in it
+// and why it is known. Places that cannot be read are told on stderr; the exit code stays 0.
 func (a *app) sourcesCommand() *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
@@ -45,6 +47,7 @@ func (a *app) sourcesCommand() *cobra.Command {
 	return cmd
 }
 
+// sources prints JSON of all places, also of those that the table hides: programs can filter for themselves.
 func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON bool) error {
 	width, _ := terminalWidth(a.stdout)
 	hidden := 0
@@ -75,6 +78,7 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 		{name: "SIZE", right: true, mark: same}, {name: "NEWEST", mark: same}, {name: "KNOWN BY", mark: st.dim},
 	}
 	for i, s := range list {
+		// Several values of a family may share a folder; those without sessions there would only repeat the line.
 		beside := s.Sessions == 0 && slices.ContainsFunc(list[:i], func(o store.SourceInfo) bool { return o.Root.Sessions == s.Root.Sessions })
 		if (!s.Exists || beside) && !all {
 			hidden++
@@ -112,6 +116,7 @@ func dialectsAt(s store.SourceInfo) []string {
 }
 
 // sourceJSON is a source for programs.
+// It is a stable format: newest is null where there are no sessions.
 type sourceJSON struct {
 	// Dialect is the agent's or, in a place that is nobody's, that of most of its sessions; null where there are none.
 	// Dialects are those of the sessions that are there.

@@ -20,6 +20,7 @@ type treeFlags struct {
 	near int
 }
 
+// treeCommand shows what 'show' leaves out: every branch that was ever taken.
 func (a *app) treeCommand() *cobra.Command {
 	var f treeFlags
 	cmd := &cobra.Command{
@@ -137,6 +138,8 @@ func (a *app) tree(ctx context.Context, s *store.Session, at standpoint, asJSON 
 // treeText is how much of an entry a tree shows where no terminal limits it.
 const treeText = 100
 
+// treeJSON prints all entries in the order of the file; the tree is in their parents. Its members are those of
+// entryJSON, with text cut at treeText columns.
 func treeJSON(ctx context.Context, out *output, s *store.Session, at standpoint) error {
 	t := s.Tree()
 	list := arrayWriter{w: out}
@@ -273,6 +276,7 @@ func (d *drawing) link() {
 // of branches inside branches would otherwise cost the square of its size.
 const mostLevels = 24
 
+// entry prints one line. The text gives way to the columns before it, never the id.
 func (d *drawing) entry(e session.Entry, depth int, branch, root bool) error {
 	v, err := look(d.codec, e)
 	if err != nil {

@@ -9,9 +9,11 @@ import (
 )
 
 // version is set by releases with -ldflags.
+// Builds from a checkout say "-dev" and, where the go command knows it, the revision.
 var version = "0.1.0-dev"
 
 // versionJSON is what 'version' says, for programs.
+// It is a stable format; revision is absent in a build without version control.
 type versionJSON struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
@@ -20,6 +22,7 @@ type versionJSON struct {
 	Arch     string `json:"arch"`
 }
 
+// versionCommand is also what scripts call to see whether the program can be run: it touches no file.
 func (a *app) versionCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
@@ -33,6 +36,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
 					if s.Key == "vcs.revision" {
+						// twelve digits tell any two revisions apart
 						v.Revision = s.Value[:min(len(s.Value), 12)]
 					}
 				}

@@ -10,6 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// watchCommand follows what agents write, without their knowing: it reads only. It ends with Ctrl-C and exit code
+// 0, since that is how one ends it.
 func (a *app) watchCommand() *cobra.Command {
 	var (
 		f    sessionFlags
@@ -81,6 +83,7 @@ func (a *app) watchCommand() *cobra.Command {
 }
 
 // watchFlags say what is watched.
+// from and last say how much of what is there already is shown first.
 type watchFlags struct {
 	all       bool
 	cwd, from string
@@ -108,6 +111,7 @@ func (w *watchFlags) check(cmd *cobra.Command, args []string) error {
 }
 
 // watch prints changes until it is interrupted, each as soon as it is known.
+// Each change is flushed by itself: whoever reads the pipe must not wait for a buffer to fill.
 func (a *app) watch(ctx context.Context, s *store.Store, opt store.WatchOptions, asJSON bool) error {
 	width, onTerminal := terminalWidth(a.stdout)
 	return a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
@@ -134,6 +138,7 @@ func (a *app) watch(ctx context.Context, s *store.Store, opt store.WatchOptions,
 }
 
 // changeEvent is a change for programs.
+// It is a stable format, one object on a line. Members that an event has no use for are absent.
 type changeEvent struct {
 	Event    store.ChangeKind `json:"event"`
 	Sessions *int             `json:"sessions,omitempty"` // how many are watched, for start
@@ -153,6 +158,7 @@ type changeEvent struct {
 	Offset  *int64              `json:"offset,omitempty"`
 }
 
+// changeJSON has no tree, so labels are not known: an entry is told before anything can be said about it.
 func changeJSON(ctx context.Context, out *output, c store.Change) error {
 	j := changeEvent{Event: c.Kind, Session: c.Header.ID, Path: c.Path}
 	if c.Dialect != nil {

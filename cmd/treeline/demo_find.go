@@ -14,6 +14,7 @@ import (
 // The scenes in which the session is not alone: another agent has it too, and all sessions are searched.
 
 // convert makes the session one of another agent.
+// Time and chance are fixed, so the scene is the same in every demo.
 func (d *demoPlay) convert(ctx context.Context) error {
 	to, err := d.store.Dialect("operator")
 	if err != nil {
@@ -47,6 +48,7 @@ func (d *demoPlay) convert(ctx context.Context) error {
 }
 
 // find searches all sessions of the demo's home.
+// The session is converted by then, so both agents' copies are searched.
 func (d *demoPlay) find(ctx context.Context) error {
 	d.say("Where did we talk about that? Every session of every agent is searched, branches that were left included.", "treeline search 'cent*' --in user,assistant")
 	opt := store.SearchOptions{Limit: 3}

@@ -9,6 +9,7 @@ import (
 )
 
 // view is an entry that was looked into.
+// Body and parts are two ways to look at the same bytes; most commands need both, so they are decoded together.
 type view struct {
 	session.Entry
 	raw   []byte
@@ -26,6 +27,8 @@ func look(codec session.Codec, e session.Entry) (view, error) {
 	return lookInto(codec, e, raw)
 }
 
+// lookInto is look for bytes that are at hand, because they were read for something else or are not in a log any
+// more.
 func lookInto(codec session.Codec, e session.Entry, raw []byte) (view, error) {
 	v := view{Entry: e, raw: raw}
 	var err error
@@ -38,6 +41,7 @@ func lookInto(codec session.Codec, e session.Entry, raw []byte) (view, error) {
 }
 
 // role is who speaks: in neutral words where there are any, otherwise in the agent's own.
+// A role that only one agent has ("bashExecution") would otherwise read "other".
 func (v view) role() string {
 	if m, ok := v.body.(session.Message); ok && v.Role == session.RoleOther && m.Native != "" {
 		return m.Native
@@ -64,6 +68,7 @@ var kindWords = map[session.Kind]string{
 }
 
 // word says in one word what an entry is: the role of a message, the kind of all else.
+// Types that nobody knows are shown under their own name.
 func (v view) word() string {
 	if v.Kind == session.KindMessage {
 		if role := v.role(); role != "" {
@@ -80,6 +85,7 @@ func (v view) word() string {
 }
 
 // line says in one line what an entry says, in at most so many columns.
+// 0 columns means all of it. The cases are the bodies of package session, which are a closed set.
 func (v view) line(most int) string {
 	switch b := v.body.(type) {
 	case session.Message:
@@ -116,6 +122,7 @@ func (v view) line(most int) string {
 	return ""
 }
 
+// orElse is cmp.Or for two texts, which reads better in the middle of a line.
 func orElse(s, other string) string {
 	if s == "" {
 		return other
@@ -123,6 +130,7 @@ func orElse(s, other string) string {
 	return s
 }
 
+// modelText leaves the usual role out.
 func modelText(m session.ModelChange) string {
 	if m.Role == "default" || m.Role == "" {
 		return orElse(m.Model, "(none)")
@@ -130,6 +138,7 @@ func modelText(m session.ModelChange) string {
 	return orElse(m.Model, "(none)") + " for " + m.Role
 }
 
+// labelText also shows labels that were taken away: they are entries like others.
 func labelText(l session.Label) string {
 	if l.Label == "" {
 		return "removed from " + string(l.Target)
@@ -145,6 +154,7 @@ func editText(e session.ContextEdit) string {
 }
 
 // partsLine is what the parts of a message say in one line: text before all else, then what was called.
+// Thinking is shown only where there is nothing else: it is long, and seldom what one looks for.
 func partsLine(parts []session.Part, most int) string {
 	var words, calls []string
 	thinking := ""
@@ -205,6 +215,7 @@ var envelope = map[string]bool{
 }
 
 // shortJSON gives a JSON value in a few words. Its quotes and braces are of no interest here.
+// Eight members of 40 columns are what fits on a line; what is longer is cut there anyway.
 func shortJSON(value []byte, most int) string {
 	if rawjson.IsNull(value) {
 		return ""

@@ -13,6 +13,8 @@ import (
 )
 
 // entryJSON is an entry as 'show' and 'tree' print it for programs: the same members for every dialect.
+// It is a stable format. parentId, role and time are null where the entry has none; the optional members are
+// absent where they do not apply.
 type entryJSON struct {
 	ID     session.EntryID  `json:"id"`
 	Parent *session.EntryID `json:"parentId"`
@@ -34,6 +36,8 @@ type entryJSON struct {
 }
 
 // partJSON is a part of an entry. Pictures are named, not shown: 'context' has their bytes.
+// Which members there are depends on type: text and thinking have text, a toolCall id, name and arguments, a
+// toolResult callId, name, isError and parts, an image mime, size, blob or url, and opaque name and json.
 type partJSON struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`
@@ -50,6 +54,7 @@ type partJSON struct {
 	JSON      json.RawMessage `json:"json,omitempty"`
 }
 
+// newEntryJSON leaves leaf, active, text and parts to the command, which knows what was asked.
 func newEntryJSON(t *session.Tree, v view) entryJSON {
 	j := entryJSON{ID: v.ID, Kind: v.Kind.String(), Type: v.Type, Label: t.Label(v.ID), Time: utc(v.time)}
 	if v.Parent != "" {
@@ -153,6 +158,7 @@ type arrayWriter struct {
 	n int
 }
 
+// add writes the comma before an element, so that nothing needs to be known about the next one.
 func (a *arrayWriter) add(v any) error {
 	var b bytes.Buffer
 	b.WriteString("[\n")

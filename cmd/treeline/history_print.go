@@ -24,6 +24,7 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 		return promptsJSON(ctx, out, list, places)
 	case f.print0:
 		for _, p := range list {
+			// NUL is what separates prompts here, and no prompt needs one
 			text := strings.ReplaceAll(p.Text, "\x00", "") // it would end the prompt
 			if out.width > 0 {
 				text = screen.Clean(text)
@@ -42,6 +43,7 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 }
 
 // promptTable prints a line for each prompt. In a pipe it is the whole prompt.
+// A width of 0, in a pipe, cuts nothing.
 func (a *app) promptTable(out *output, list []treeline.Prompt) {
 	st := out.style
 	t := table{{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "PROMPT", mark: same}}
@@ -64,9 +66,11 @@ func (o *output) when(t time.Time) string {
 }
 
 // mostPlaces is how many places of a prompt are shown.
+// A prompt like "go on" may have been used thousands of times.
 const mostPlaces = 100
 
 // promptPlaces prints each prompt with the places where it was used below it, in the words that 'show' takes.
+// A prompt without a known place is shown with what the history itself says.
 func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
 	st := out.style
 	for _, p := range list {
@@ -87,6 +91,8 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Pro
 }
 
 // promptJSON is a prompt for programs.
+// It is a stable format: cwd is null where the history has none, uses is empty where no session is known. Times
+// are UTC, to the second, as the database has them.
 type promptJSON struct {
 	ID     int64     `json:"id"`
 	Prompt string    `json:"prompt"`
@@ -95,6 +101,7 @@ type promptJSON struct {
 	Uses   []useJSON `json:"uses"`
 }
 
+// useJSON is one place where a prompt was used: session#entry is what 'show' takes.
 type useJSON struct {
 	Session session.ID      `json:"session"`
 	Entry   session.EntryID `json:"entry"`
@@ -127,6 +134,8 @@ func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, place
 }
 
 // pick shows a numbered list on stderr, reads a number from stdin, and prints the prompt as it is, for a key binding.
+// What is picked goes to stdout alone, so that a key binding can put it on the command line; everything else is on
+// stderr.
 func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
 	if len(list) == 0 {
 		return quietError{errors.New("nothing to pick from")}

@@ -13,6 +13,8 @@ import (
 )
 
 // rowJSON is a session in a list for programs.
+// It is a stable format. messages is null where only the two ends of a file were read, created null where the
+// header has no time; the members of knownJSON are absent then, and depth is there with --tree only.
 type rowJSON struct {
 	ID          session.ID `json:"id"`
 	Dialect     string     `json:"dialect"`
@@ -30,6 +32,8 @@ type rowJSON struct {
 }
 
 // knownJSON is what only the catalogue knows.
+// active is when something was last said, which is not the file's time; cost is in dollars, as far as the agent
+// counted it.
 type knownJSON struct {
 	Active   *string    `json:"active"`
 	Entries  int        `json:"entries"`
@@ -41,6 +45,7 @@ type knownJSON struct {
 	Has      []string   `json:"has"`
 }
 
+// tokensJSON sums what answers say. Total is the agents' own, which need not be the sum of the others.
 type tokensJSON struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -85,6 +90,7 @@ func orEmpty(list []string) []string {
 }
 
 // extraColumn gives the column that shows what a list is sorted by, where no other does.
+// Who sorts by something wants to see it; the other orders are shown by columns that are always there.
 func extraColumn(by store.Order) (name string, text func(*store.Row) string) {
 	switch by {
 	case store.OrderCreated:
@@ -113,6 +119,7 @@ func extraColumn(by store.Order) (name string, text func(*store.Row) string) {
 }
 
 // listTable prints the rows for people. The title takes what is left of the line.
+// Cells are put together in one slice that is used again: lists have ten thousand rows.
 func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Order) {
 	if len(rows) == 0 {
 		return
@@ -143,6 +150,7 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Ord
 		}
 		title := rowTitle(r)
 		if depth != nil && depth[i] > 0 {
+			// deeper forks are not indented further, or nothing would be left of the title
 			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title
 		}
 		cells := append(row[:0], when, orElse(tilde(screen.OneLine(r.CWD, 0), home), "-"), title, messages, byteSize(r.Log.Size), r.Dialect.Name(),
@@ -162,6 +170,7 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Ord
 const titleColumns = 120
 
 // rowTitle is what a session is called, or why it is called nothing.
+// An empty title says nothing about why: these do.
 func rowTitle(r *store.Row) string {
 	switch {
 	case r.Heading() != "":

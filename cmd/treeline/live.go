@@ -24,6 +24,7 @@ type live struct {
 	ids  map[session.ID]string
 }
 
+// Labels are not known while a session is followed: see changeJSON.
 func newLive(a *app, out *output) *live {
 	l := &live{a: a, out: out, ids: map[session.ID]string{}}
 	l.t = &transcript{
@@ -34,6 +35,7 @@ func newLive(a *app, out *output) *live {
 }
 
 // tell prints one change.
+// Problems go to stderr, so that a pipe has entries alone.
 func (l *live) tell(ctx context.Context, c store.Change) error {
 	switch c.Kind {
 	case store.ChangeStart:
@@ -85,6 +87,7 @@ func (l *live) begin(c store.Change) {
 }
 
 // short is the beginning of a session's id that no other one has that was shown; of a file without an id its path.
+// What was shown once keeps its name, also when a later id begins alike.
 func (l *live) short(c store.Change) string {
 	const least = 8
 	id := c.Header.ID
@@ -104,6 +107,7 @@ func (l *live) short(c store.Change) string {
 }
 
 // entry prints an entry, if people see such entries.
+// The entry is written to a buffer first: one that people do not see must not bring the session's name with it.
 func (l *live) entry(ctx context.Context, c store.Change) error {
 	write, err := l.writer(c)
 	if err != nil {

@@ -9,12 +9,14 @@ import (
 )
 
 // parts writes what is inside a message. Text is whole where somebody speaks; what programs wrote is folded.
+// It calls itself for the parts of a tool's result, behind a deeper margin.
 func (t *transcript) parts(parts []session.Part, margin string, spoken bool) {
 	st := t.out.style
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Text:
 			switch {
+			// models send empty texts between tool calls
 			case strings.TrimSpace(p.Text) == "":
 			case spoken:
 				t.text(p.Text, margin, same)
@@ -24,6 +26,8 @@ func (t *transcript) parts(parts []session.Part, margin string, spoken bool) {
 		case session.Thinking:
 			if p.Text != "" {
 				t.text(p.Text, margin+st.dim("┊")+" ", st.thought)
+				// Providers encrypt some thinking: there is only a signature, and that something was thought is still
+				// worth a line.
 			} else if p.Signature != "" {
 				t.line(margin + st.dim("┊ (thinking that only the provider can read)"))
 			}
@@ -40,6 +44,7 @@ func (t *transcript) parts(parts []session.Part, margin string, spoken bool) {
 }
 
 // opaque writes a part of a type that we do not know, or what went wrong.
+// An "error" is how the dialects give what an answer failed with: it must be seen, folded or not.
 func (t *transcript) opaque(p session.OpaquePart, margin string) {
 	st := t.out.style
 	if s, ok := rawjson.Unquote(p.JSON); ok && p.Type == "error" {
@@ -53,6 +58,8 @@ func (t *transcript) opaque(p session.OpaquePart, margin string) {
 }
 
 // call writes a tool call: its name and what it is about on one line.
+// Paths below the session's directory are shown from there, so the text is cut after that was done: twice the
+// directory's length is the most that can be gained.
 func (t *transcript) call(c session.ToolCall, margin string) {
 	st := t.out.style
 	name := screen.OneLine(orElse(c.Name, "?"), 60)
@@ -70,6 +77,7 @@ func (t *transcript) call(c session.ToolCall, margin string) {
 }
 
 // arguments writes all that a tool was told.
+// Texts of several lines, such as the two sides of an edit, stand below their name as they are.
 func (t *transcript) arguments(raw session.Raw, margin string) {
 	st := t.out.style
 	if !rawjson.IsObject(raw) {
@@ -94,6 +102,7 @@ func (t *transcript) arguments(raw session.Raw, margin string) {
 }
 
 // result writes what a tool answered.
+// The number of lines is said first, since what follows is folded.
 func (t *transcript) result(r session.ToolResult, margin string) {
 	st := t.out.style
 	name := screen.OneLine(orElse(r.Name, "result"), 60)
@@ -122,6 +131,7 @@ func (t *transcript) result(r session.ToolResult, margin string) {
 func isText(p session.Part) bool { _, ok := p.(session.Text); return ok }
 
 // folded writes the first lines of a text and says how many more there are.
+// A text that is only one line longer than the fold is shown whole: the line that says so would take as much room.
 func (t *transcript) folded(s, margin string) {
 	st := t.out.style
 	list := lines(s)

@@ -7,6 +7,7 @@ import (
 
 // progress tells on a terminal how far a long run is, on one line that it wipes at the end. It is not for several goroutines
 // at once.
+// It goes to stderr: stdout may be a pipe, and belongs to the answer.
 type progress struct {
 	a     *app
 	what  string

@@ -6,6 +6,7 @@ import (
 )
 
 // column is one column of a table.
+// mark is applied after cutting and filling, so that escape sequences are never cut and never counted.
 type column struct {
 	name  string
 	right bool // aligned to the right: numbers
@@ -31,6 +32,7 @@ func (t table) grow(n int) {
 	}
 }
 
+// add takes a cell for each column. Widths are measured once, here.
 func (t table) add(texts ...string) {
 	for i := range t {
 		c := &t[i]
@@ -51,6 +53,7 @@ const (
 )
 
 // fit makes the table as wide as the terminal: first the project gives way, then the title.
+// Columns of numbers and ids are never cut: half an id is no id.
 func (t table) fit(columns int) {
 	total := len(gap) * (len(t) - 1)
 	for i := range t {
@@ -83,6 +86,8 @@ func (c *cell) shorten(width int, cut func(string, int) string) {
 	}
 }
 
+// write prints the names of columns and the rows. Nothing is put behind the last column, so lines do not end in
+// blanks.
 func (t table) write(out *output) {
 	for i := range t {
 		t.cell(out, i, cell{t[i].name, len(t[i].name)}, out.style.dim)
@@ -112,6 +117,7 @@ func (t table) cell(out *output, i int, c cell, mark func(string) string) {
 	}
 }
 
+// spaces writes from a constant: a table of ten thousand rows would otherwise make as many strings.
 func spaces(out *output, n int) {
 	const some = "                                                                "
 	for ; n > 0; n -= len(some) {

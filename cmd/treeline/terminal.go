@@ -86,6 +86,7 @@ func (a *app) page(ctx context.Context, write func(ctx context.Context, out *out
 	return err
 }
 
+// print runs write with a buffer around w, which it flushes. A closed pipe is no error here either.
 func (a *app) print(ctx context.Context, w io.Writer, width int, write func(context.Context, *output) error) error {
 	out := &output{Writer: bufio.NewWriterSize(w, 64<<10), style: a.style(), width: width}
 	err := write(ctx, out)

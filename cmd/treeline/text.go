@@ -10,6 +10,7 @@ import (
 )
 
 // byteSize is a size for people.
+// Decimal units, as disks and file managers count. 9.95 and 999.5 are where rounding would give one digit more.
 func byteSize(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -43,6 +44,8 @@ func counted(n int, one, many string) string {
 }
 
 // ago is a moment as people say it, seen from now.
+// Within a day it is hours, within a week the day's name, beyond that a date. Times ahead of the clock are told in
+// full.
 func ago(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case d < -time.Minute:
@@ -62,6 +65,7 @@ func ago(t, now time.Time) string {
 }
 
 // tilde shortens the home folder in a path.
+// A home of "/" would shorten every path to nothing that helps.
 func tilde(path, home string) string {
 	if home == "" || home == "/" {
 		return path
@@ -81,6 +85,7 @@ func displayWidth(s string) int {
 }
 
 // fromHere shows paths below a directory from there: that is where the agent was.
+// A plain replacement, also within words: what is shown is a hint and is not parsed by anybody.
 func fromHere(s, dir string) string {
 	if len(dir) < 2 {
 		return s

@@ -44,6 +44,7 @@ const (
 	indent      = "  "
 )
 
+// begin puts a blank line between blocks, but none before a result: it belongs to the call above.
 func (t *transcript) begin(b block) {
 	if t.last != nothing && (b != t.last || b == speech) && b != result {
 		io.WriteString(t.out, "\n")
@@ -141,6 +142,7 @@ func (t *transcript) speaker(role string) string {
 }
 
 // entry writes one entry of a path.
+// Labels and states of extensions are no part of the conversation, so they are shown with --all only.
 func (t *transcript) entry(v view) {
 	st := t.out.style
 	switch b := v.body.(type) {
@@ -205,6 +207,7 @@ func (t *transcript) summary(v view, title, text string) {
 	}
 }
 
+// message folds what tools answered and shows what people and models said in full.
 func (t *transcript) message(v view, m session.Message) {
 	if v.Role == session.RoleTool {
 		t.begin(result)
@@ -234,6 +237,7 @@ func hidden(m session.Message) bool {
 }
 
 // contextMessage writes a message as the model would see it.
+// A message without an entry is one that the agent says when a session goes on; see session.Context.
 func (t *transcript) contextMessage(role string, e session.Entry, parts []session.Part) {
 	if len(parts) == 1 {
 		if r, ok := parts[0].(session.ToolResult); ok {

@@ -11,9 +11,11 @@ import (
 const whenHelp = "a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)"
 
 // parseWhen reads a moment. A date means its beginning or, for a moment that ends something, its end.
+// Times without a zone are local, because they are typed by somebody who looks at a clock.
 func parseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 	if t, err := time.ParseInLocation("2006-01-02", text, now.Location()); err == nil {
 		if ends {
+			// the end of a day is the beginning of the next
 			t = t.AddDate(0, 0, 1)
 		}
 		return t, nil
@@ -30,6 +32,7 @@ func parseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 }
 
 // parseSpan reads --since and --until, each of which may be missing.
+// An empty span is refused: it would answer nothing, whatever there is.
 func parseSpan(from, to string, now time.Time) (since, until time.Time, err error) {
 	if from != "" {
 		if since, err = parseWhen(from, now, false); err != nil {
@@ -48,6 +51,7 @@ func parseSpan(from, to string, now time.Time) (since, until time.Time, err erro
 }
 
 // parseAge reads a duration that may be given in days or weeks, too.
+// Fractions are fine ("1.5d"); a hundred thousand days are beyond any session.
 func parseAge(text string) (time.Duration, bool) {
 	for _, unit := range []struct {
 		suffix string

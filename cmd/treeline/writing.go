@@ -20,6 +20,7 @@ func (a *app) writeStore() (*store.Store, error) {
 }
 
 // writeFlags are the flags of commands that write to a session.
+// The defaults are those of the library: flush, and a branch of one's own where others wrote.
 type writeFlags struct {
 	json       bool
 	sync       string
@@ -69,6 +70,7 @@ func anyOf(words []string) string {
 }
 
 // outcomes say what becomes of an entry when others wrote first. What is refused is an error, which says so itself.
+// A command that rewrites has no entry that could go anywhere; see writeFlags.rewrites.
 var outcomes = map[store.Policy]string{
 	store.PolicyBranch: "what you wrote goes on beside it, as a branch of its own",
 	store.PolicyFollow: "what you wrote goes on from there",
@@ -103,6 +105,7 @@ func (a *app) openWrite(ctx context.Context, cmd *cobra.Command, ref string, f w
 }
 
 // changing runs what a command does to a session, and closes it. What was written before an error stays written.
+// The error of Close counts where nothing else went wrong: with --sync flush it is Close that syncs.
 func (a *app) changing(cmd *cobra.Command, ref string, f writeFlags, change func(ctx context.Context, s *store.Session) error) error {
 	s, err := a.openWrite(cmd.Context(), cmd, ref, f)
 	if err != nil {
@@ -116,6 +119,7 @@ func (a *app) changing(cmd *cobra.Command, ref string, f writeFlags, change func
 }
 
 // sessionJSON is a session that a command made or changed, for programs.
+// It is a stable format: leafId is null before the first entry, parentSession absent where there is none.
 type sessionJSON struct {
 	ID      session.ID       `json:"id"`
 	File    string           `json:"file"`
@@ -145,6 +149,7 @@ func (a *app) printSession(s *store.Session, asJSON bool) error {
 }
 
 // appendedJSON acknowledges an entry, for programs.
+// It is a stable format: foreign is 0 and outcome absent in the usual case, parentId null for a root.
 type appendedJSON struct {
 	ID     session.EntryID  `json:"id"`
 	Parent *session.EntryID `json:"parentId"`

@@ -543,3 +543,31 @@ func TestSearchChangedMeanwhile(t *testing.T) {
 		t.Errorf("%d hits, %d of them active; want %d and 1", len(res.Hits), active, after+1)
 	}
 }
+
+// TestActiveBehindLongEntries: when a session was last used is known, too, where its last entry is longer than what lists read of
+// a log's end; and so a search that ends early gives the newest.
+func TestActiveBehindLongEntries(t *testing.T) {
+	m := newMachine(t)
+	message := func(id, clock string, words int) string {
+		return fmt.Sprintf(`{"type":"message","id":"%s","parentId":null,"timestamp":"2026-05-01T%s.000Z","message":{"role":"user","content":"needle %s"}}`+"\n",
+			id, clock, strings.Repeat("word ", words))
+	}
+	long := fmt.Sprintf(header, "long", "") + message("00000001", "10:00:01", 3000)
+	m.write("a/long.jsonl", long+message("00000002", "19:00:00", 3000))
+	m.write("a/short.jsonl", fmt.Sprintf(header, "short", "")+message("00000001", "12:00:00", 1)+message("00000002", "12:00:01", 1))
+	s := m.store(index.Open(index.Options{}))
+	rows, err := s.Catalogue(t.Context(), RefreshOptions{})
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows: %v", len(rows), err)
+	}
+	for i := range rows {
+		want := map[string]string{"long": `"2026-05-01T19:00:00.000Z"`, "short": `"2026-05-01T12:00:01.000Z"`}[string(rows[i].ID)]
+		if got := rows[i].Active.Text; got != want {
+			t.Errorf("%s: last used at %s, not %s", rows[i].ID, got, want)
+		}
+	}
+	res, err := s.Search(t.Context(), "needle", SearchOptions{Limit: 1})
+	if err != nil || len(res.Hits) != 1 || res.Hits[0].Session.ID != "long" {
+		t.Errorf("the newest is not found: %+v, %v", res, err)
+	}
+}

@@ -157,8 +157,9 @@ func (c *tally) goOn(ctx context.Context, b backend.Backend, at backend.Log, kno
 		return false, nil
 	}
 	t := c.builder.Finish()
-	// A record that was cut off may have become another one: then the chunk begins elsewhere.
-	if c.begun != was.From || p.repeats(t) || p.unsure {
+	// A record that was cut off may have become another one: then the chunk begins elsewhere. When the session was last used
+	// an older entry may have to say.
+	if c.begun != was.From || c.sum.Active.Text == "" || p.repeats(t) || p.unsure {
 		return false, p.err
 	}
 	c.finish(t)

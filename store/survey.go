@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -125,6 +126,7 @@ type tally struct {
 
 	name, short string // the last session's name and the last compaction's short summary
 	first       string // what the user said first
+	untimed     bool   // the two ends do not say when it was last used: the last entry is too long
 	from, to    int64  // of the record at hand
 	take        func(index.Field, string)
 
@@ -141,6 +143,7 @@ func (v *surveyor) tally(row *Row, l *index.Log) *tally {
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
 		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
 	}
+	c.untimed = row.Active.Text == ""
 	v.signer.Reset()
 	v.ids = v.ids[:0]
 	c.take = func(_ index.Field, text string) {
@@ -218,6 +221,11 @@ func (c *tally) entries(before int, r dialect.Record) {
 func (c *tally) entry(e session.Entry, raw []byte) {
 	c.sum.Entries++
 	c.v.ids = append(c.v.ids, idAt{e.Span.Offset, hashID(e.ID)})
+	if c.untimed {
+		if at := c.codec.Time(raw); at.Text != "" {
+			c.sum.Active = session.Time{Text: strings.Clone(at.Text)} // the record is the backend's
+		}
+	}
 	// What cannot be decoded has no text that anybody could look for.
 	parts, _ := textsWithout(c.codec, e, raw, ownNames(e), c.take)
 	// In the bytes: to resolve references would mean to decode every message.

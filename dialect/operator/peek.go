@@ -27,7 +27,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if p.s.OK && !whole {
 		// The head's last message is not the log's: only the tail can say, and if it does not, a longer one may
 		// (TailShort).
-		p.used = nil
+		p.used, p.active = nil, nil
 		p.lines(tail, false, true)
 		inTail = p.used != nil
 	}

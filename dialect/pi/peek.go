@@ -22,7 +22,8 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		p.s.Messages = 0
 	}
 	p.lines(bytes.TrimPrefix(head, bom), true, whole)
-	if p.s.OK {
+	if p.s.OK && len(tail) > 0 {
+		p.active = nil // that of the head is not the last
 		p.lines(tail, false, true)
 	}
 	p.text.Reset(nil)

@@ -230,6 +230,7 @@ func getHeader(_ *call, s *store.Session) ([]byte, error) {
 	return null, nil
 }
 
+// getLabel answers null also for an entry that is not there, as the agents do.
 func getLabel(c *call, p idParams) ([]byte, error) {
 	var w wanted
 	id := need(&w, "id", p.ID)
@@ -244,6 +245,7 @@ func getLabel(c *call, p idParams) ([]byte, error) {
 	return quoteOrNull(label), err
 }
 
+// getSessionName is the name that counts now, wherever the dialect keeps it.
 func getSessionName(_ *call, s *store.Session) ([]byte, error) {
 	name, err := s.Name()
 	return quoteOrNull(name), err

@@ -206,6 +206,7 @@ type newSessionParams struct {
 	ParentSession *string `json:"parentSession"`
 }
 
+// newSession leaves the old session as it is and needs no cwd: the new one is begun in the same place.
 func newSession(c *call, p newSessionParams) ([]byte, error) {
 	if p.ID != nil && *p.ID == "" {
 		return nil, badParams(`parameter "id": must not be empty`)
@@ -217,6 +218,7 @@ type leafParams struct {
 	LeafID *string `json:"leafId"`
 }
 
+// createBranchedSession goes on in a copy of one path; the handle is then that of the copy.
 func createBranchedSession(c *call, p leafParams) ([]byte, error) {
 	var w wanted
 	leaf := need(&w, "leafId", p.LeafID)
@@ -228,6 +230,7 @@ func createBranchedSession(c *call, p leafParams) ([]byte, error) {
 
 func fork(c *call, s *store.Session) ([]byte, error) { return c.rebound(s.Fork(c.ctx)) }
 
+// move answers with the new file: the log may have gone to another folder.
 func move(c *call, p place) ([]byte, error) {
 	var w wanted
 	cwd := need(&w, "cwd", p.CWD)

@@ -129,6 +129,7 @@ type customParams struct {
 	Data       json.RawMessage `json:"data"`
 }
 
+// appendCustomEntry is for an extension's own state: no model ever sees it.
 func appendCustomEntry(c *call, p customParams) ([]byte, error) {
 	var w wanted
 	kind := need(&w, "customType", p.CustomType)
@@ -209,6 +210,7 @@ type modeParams struct {
 	Data json.RawMessage `json:"data"`
 }
 
+// appendModeChange is oh-my-pi's, as are the two below; the families that have no such entries refuse them.
 func appendModeChange(c *call, p modeParams) ([]byte, error) {
 	var w wanted
 	mode := need(&w, "mode", p.Mode)

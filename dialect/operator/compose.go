@@ -72,6 +72,7 @@ func answer(m dialect.NewMessage) []byte {
 	return w[1:]
 }
 
+// usageJSON writes all members, as the program does.
 func usageJSON(u *session.Usage) []byte {
 	count := func(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 	// Costs are floats to the program, and Python spells whole ones with ".0".

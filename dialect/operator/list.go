@@ -83,6 +83,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 		}
 	}
 	r := dialect.Recent{Name: name, FullName: name}
+	// as in the lists of the pi family, here in characters
 	if utf8.RuneCountInString(name) > 40 {
 		r.Name = string([]rune(name)[:39]) + "…"
 	}

@@ -16,6 +16,7 @@ var (
 
 // Say makes a message of plain text. Which model answered stands in entries of its own.
 func (d *Dialect) Say(role session.Role, text string, at time.Time, _ session.ModelRef) ([]byte, error) {
+	// the id is made from what is said and when: Say has no source of chance
 	m := dialect.NewMessage{
 		ID:   fmt.Sprintf("%d %s %s", at.UnixNano(), role, text),
 		Role: role, Parts: []session.Part{session.Text{Text: text}}, Time: at,

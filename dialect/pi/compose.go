@@ -84,6 +84,7 @@ func stopReason(m dialect.NewMessage) string {
 	return "stop"
 }
 
+// usageJSON writes all members, because the programs add them up.
 func usageJSON(u *session.Usage) []byte {
 	count := func(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 	money := func(f float64) []byte { return strconv.AppendFloat(nil, f, 'g', -1, 64) }

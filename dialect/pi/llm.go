@@ -103,6 +103,7 @@ func block(quoted []byte) []byte {
 }
 
 // asUser is a message of the program in the user's name.
+// more names members that omp passes on besides.
 func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []byte {
 	w := object(`"role":"user"`)
 	w.add("content", block(rawjson.Quote(text)))

@@ -84,6 +84,7 @@ func (w *writer) raw(key string, value session.Raw) error {
 	return nil
 }
 
+// compactionMembers leaves out what only omp has, so that pi's files have pi's members.
 func (d *Dialect) compactionMembers(w *writer, b session.Compaction) error {
 	w.str("summary", b.Summary)
 	if d.omp {
@@ -102,6 +103,7 @@ func (d *Dialect) compactionMembers(w *writer, b session.Compaction) error {
 	return err
 }
 
+// customMembers has to tell omp from the document's value: only the program adds an attribution of its own.
 func (d *Dialect) customMembers(w *writer, b session.CustomMessage) error {
 	w.str("customType", b.Type)
 	if err := w.raw("content", b.Content); err != nil {
@@ -118,6 +120,7 @@ func (d *Dialect) customMembers(w *writer, b session.CustomMessage) error {
 	return nil
 }
 
+// editMembers: null hides the target, a content takes the place of its own.
 func editMembers(w *writer, b session.ContextEdit) error {
 	w.str("targetId", string(b.Target))
 	if b.Content == nil {

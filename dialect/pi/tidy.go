@@ -90,6 +90,7 @@ func isTableRow(line string) bool {
 		(isSeparator(line) || !strings.ContainsAny(line, "\r\u2028\u2029"))
 }
 
+// isSeparator is the line below a table's head: bars, dashes and colons only.
 func isSeparator(line string) bool {
 	return len(line) > 2 && strings.IndexFunc(line, func(r rune) bool {
 		return r != '|' && r != '-' && r != ':' && !jsSpace(r)

@@ -36,6 +36,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return [][]byte{o.end()}, nil
 }
 
+// array joins values that are JSON already.
 func array(items [][]byte) []byte {
 	out := []byte{'['}
 	for i, item := range items {

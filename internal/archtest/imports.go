@@ -314,6 +314,7 @@ func (r row) judge(module, from, pattern, target string) (what, why string) {
 	return "", ""
 }
 
+// judgeOurs is judge for packages of this module. What lies below a sibling is its own.
 func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why string) {
 	if own := family(pattern, from); own != "" && below(target, own) {
 		return "", ""

@@ -8,6 +8,7 @@ import (
 
 // command measures what the program costs before it does anything: shells and editors start it often.
 func command(b *bench) error {
+	// built as it is shipped, without the race detector or tests
 	program, err := b.build()
 	if err != nil {
 		return err

@@ -48,6 +48,7 @@ func families(b *bench) error {
 			}
 		}
 	}
+	// of the first of the list, pi's
 	rate := speed(len(log), list[0].time)
 	for _, f := range list[1:] {
 		here := speed(len(f.log), f.time)
@@ -61,6 +62,7 @@ func families(b *bench) error {
 // Problems fail the row: a decoder is not fast because it gave up.
 func decode(d dialect.Dialect, log []byte) error {
 	builder := session.NewBuilder("bench", nil)
+	// as the store does it, which knows the size of a file
 	builder.Expect(int64(len(log)))
 	dec := d.NewDecoder(builder)
 	line, at := 1, 0

@@ -51,6 +51,7 @@ func (s *session) between() {
 	}
 }
 
+// modelChange names the model in two members as pi does, or in one as omp does.
 func (s *session) modelChange() {
 	m := models[s.model]
 	s.begin("model_change", 3000)
@@ -92,6 +93,7 @@ func (s *session) label() {
 	s.end()
 }
 
+// custom is what an extension keeps for itself: it never reaches a model.
 func (s *session) custom() {
 	s.begin("custom", 3000)
 	s.add(`,"customType":"`)
@@ -106,6 +108,7 @@ func (s *session) custom() {
 	s.end()
 }
 
+// customMessage is hidden from people every other time.
 func (s *session) customMessage() {
 	s.begin("custom_message", 3000)
 	s.add(`,"customType":"reminder","content":"`)

@@ -12,6 +12,7 @@ import (
 // left out. Sizes are much the same, so that measurements of formats can be held against each other.
 
 // Values that pass through unchanged are RawMessage, so their spelling survives.
+// entry is a record of ours, with the members that other formats have a place for.
 type entry struct {
 	Type, ID, Timestamp         string
 	ParentID                    *string
@@ -22,6 +23,7 @@ type entry struct {
 	Model, Provider, CWD        string
 }
 
+// message is that of an entry.
 type message struct {
 	Role, ToolCallID, ToolName string
 	Content                    []block
@@ -30,6 +32,7 @@ type message struct {
 	StopReason, Model          string
 }
 
+// block is a piece of a message; which members it has depends on its type.
 type block struct {
 	Type                                                string
 	Text, Thinking, ID, Name, Arguments, Data, MIMEType json.RawMessage

@@ -92,6 +92,7 @@ func (s *session) endMessage() {
 	s.end()
 }
 
+// prompt begins a turn. Branches and compactions go back to these.
 func (s *session) prompt() {
 	s.turns = append(s.turns, turn{s.entries + 1, s.parent})
 	s.message("user", 90_000)
@@ -142,6 +143,7 @@ func (s *session) toolStep(image bool) {
 	}
 }
 
+// thinking has a signature that is a little longer than the text.
 func (s *session) thinking() {
 	n := s.limit(s.size(390, 180, 8000))
 	s.add(`{"type":"thinking","thinking":"`)

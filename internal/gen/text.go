@@ -230,6 +230,7 @@ func (t *text) clock() {
 	t.padded(t.pick(60))
 }
 
+// logLine has names and values as structured logs have them, some in quotes.
 func (t *text) logLine() {
 	levels := [...]string{"INFO ", "INFO ", "DEBUG", "WARN ", "ERROR"}
 	t.add("2026-02-")
@@ -254,6 +255,7 @@ func (t *text) logLine() {
 	}
 }
 
+// grepLine is a match in a file, with its line number.
 func (t *text) grepLine() {
 	t.add(t.file())
 	t.add(":")
@@ -262,6 +264,7 @@ func (t *text) grepLine() {
 	t.codeLine(t.bits(1))
 }
 
+// pathLine has tabs, which are escapes in JSON.
 func (t *text) pathLine() {
 	t.add(`-rw-r--r--\t`)
 	t.digits(90000)
@@ -304,6 +307,7 @@ func (t *text) testLine() {
 	}
 }
 
+// jsonLine is JSON within JSON: every quote of it is escaped.
 func (t *text) jsonLine() {
 	t.add(`  {\"id\": `)
 	t.digits(100000)
@@ -316,6 +320,7 @@ func (t *text) jsonLine() {
 	t.add(`\"},`)
 }
 
+// compilerLine takes three lines, as compilers do.
 func (t *text) compilerLine() {
 	t.add(t.file())
 	t.add(":")

@@ -22,6 +22,7 @@ type client struct {
 	next int
 }
 
+// NoBreadcrumbs: which session a terminal used last would otherwise decide what recent means.
 func newClient(ctx context.Context, home string) (*client, error) {
 	st, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
 	if err != nil {
@@ -107,6 +108,7 @@ func (c *client) continues(dialect, cwd, dir string) (*string, error) {
 	if err := c.call("continueRecent", params{Dialect: dialect, CWD: cwd, SessionDir: dir}, &s); err != nil {
 		return nil, err
 	}
+	// Looked at before the session is closed, which may write it.
 	_, err := os.Stat(s.File)
 	var closed any
 	if err := c.call("close", params{Session: s.Session}, &closed); err != nil {

@@ -55,6 +55,7 @@ func (p program) start(opt options, home string, env ...string) (*peer, error) {
 	return &peer{name: p.name, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}, nil
 }
 
+// stop closes the agent's input, which is how its script is told to end.
 func (p *peer) stop() {
 	p.in.Close()
 	_ = p.cmd.Wait() // it has answered everything that was asked
@@ -68,6 +69,7 @@ func (p *peer) ask(command, answer any) error {
 	return p.receive(answer)
 }
 
+// send and receive are apart for questions that are to be answered while we do something.
 func (p *peer) send(command any) error {
 	p.asked++
 	line, err := json.Marshal(command)

@@ -265,10 +265,12 @@ func (t *trial) message(role string) json.RawMessage {
 	return fmt.Appendf(nil, `{"role":%q,%s,"timestamp":%d}`, role, more, 1_771_236_000_000+t.rnd.IntN(1_000_000))
 }
 
+// Roles that count in a context and one that may be left out of it.
 func (t *trial) role() string {
 	return []string{"user", "assistant", "toolResult", "bashExecution"}[t.rnd.IntN(4)]
 }
 
+// say appends a message of that role with our library.
 func (t *trial) say(ctx context.Context, s *treeline.Session, role string) error {
 	_, err := s.AppendMessage(ctx, t.message(role))
 	return err

@@ -202,6 +202,7 @@ type section struct {
 	off, end int64
 }
 
+// A file that is shorter than it was is an error, and no end: whoever reads must look at it anew.
 func (s *section) Read(p []byte) (int, error) {
 	if s.off >= s.end {
 		return 0, io.EOF

@@ -301,6 +301,7 @@ func (h *file) Unlock() error {
 	})
 }
 
+// unlock does nothing for who does not hold it.
 func (h *file) unlock() {
 	if h.node.holder == h {
 		h.node.holder = nil

@@ -272,7 +272,11 @@ func (l *library) expected(q indextest.Query) (found []string, substring bool) {
 // TestSearchFindsWhatAScanFinds compares random queries with the oracle while sessions are made, appended to, forked, removed
 // and rewritten.
 func TestSearchFindsWhatAScanFinds(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		d := newDesk(t)
 		l := &library{t: t, r: rand.New(rand.NewPCG(seed, 11)), dir: filepath.Join(d.home, ".omp/agent/sessions"),
 			logs: map[string][]string{}, time: time.Date(2026, 2, 16, 11, 0, 0, 0, time.UTC)}

@@ -79,7 +79,7 @@ func tailsOf(run []rune, starts []int) (e ends) {
 func asciiHeads(run []byte, kinds class) (e ends) {
 	e.all = asciiHead(run)
 	// A run with capitals and small letters has two characters at least, so that these are there.
-	if kinds&(classLower|classUpper) != classLower|classUpper || (classes[run[1]]|classes[run[min(2, len(run)-1)]])&classUpper == 0 {
+	if kinds&classHumps != classHumps || (classes[run[1]]|classes[run[min(2, len(run)-1)]])&classUpper == 0 {
 		return e
 	}
 	var room [humpsMost]int
@@ -95,7 +95,7 @@ func asciiHeads(run []byte, kinds class) (e ends) {
 func asciiTails(run []byte, kinds class) (e ends) {
 	e.all = asciiTail(run)
 	n := len(run)
-	if kinds&(classLower|classUpper) != classLower|classUpper || (classes[run[n-1]]|classes[run[n-2]])&classUpper == 0 {
+	if kinds&classHumps != classHumps || (classes[run[n-1]]|classes[run[n-2]])&classUpper == 0 {
 		return e
 	}
 	var room [humpsMost]int
@@ -106,24 +106,22 @@ func asciiTails(run []byte, kinds class) (e ends) {
 	return e
 }
 
-// addPhrase adds a pair of runs: what the one ends with beside what the other begins with. All that a query may ask for:
-// whether its words are whole runs or rows of humps at their ends is not known here.
-func (s *Signer) addPhrase(tail *ends, head ends) {
-	s.addPair(tail.all, head.all)
-	if tail.n|head.n == 0 {
-		return // most runs are single words
-	}
-	for _, t := range tail.short[:tail.n] {
+// addShort adds all pairs of what the run before ended with, its tail and the shorter ones in s.tails, and what this one
+// begins with, but for the first of each. All that a query may ask for: whether its words are whole runs or rows of humps at
+// their ends is not known here.
+func (s *Signer) addShort(tail uint64, head ends) {
+	for _, t := range s.tails.short[:s.tails.n] {
 		s.addPair(t, head.all)
 		for _, h := range head.short[:head.n] {
 			s.addPair(t, h)
 		}
 	}
 	for _, h := range head.short[:head.n] {
-		s.addPair(tail.all, h)
+		s.addPair(tail, h)
 	}
 }
 
+// addPair adds what one run ends with beside what the next one begins with.
 func (s *Signer) addPair(tail, head uint64) {
 	if k := phraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
 		s.grams = append(s.grams, k)

@@ -65,6 +65,7 @@ type Signer struct {
 	folded []byte
 	runes  []rune
 	starts []int
+	tails  ends // of the run before, as far as they are shorter
 }
 
 // Reset forgets all chunks.
@@ -169,8 +170,8 @@ func (s *Signer) bigrams() (n int) {
 
 // sign adds the keys of a text.
 func (s *Signer) sign(text []byte) {
-	last := rune(-1)       // the character before, where it stands for itself
-	tail, end := ends{}, 0 // what the run before ended with, and where
+	last := rune(-1)          // the character before, where it stands for itself
+	tail, end := uint64(0), 0 // what the run before ended with, and where; its shorter ends are in s.tails
 	for i := 0; i < len(text); {
 		// 64 KB cannot have so many: there is a much longer record. flagOdd is set as well, for what follows is not looked
 		// at.
@@ -206,20 +207,30 @@ func (s *Signer) sign(text []byte) {
 				if !s.seen.has(h) && s.seen.add(h) {
 					s.addASCII(text[i:j], kinds)
 				}
-				if tail.all != 0 && (i == end+1 && text[end] == ' ' || isGap(text[end:i])) {
-					s.addPhrase(&tail, asciiHeads(text[i:j], kinds))
+				run := text[i:j]
+				if tail != 0 && (i == end+1 && text[end] == ' ' || isGap(text[end:i])) {
+					s.addPair(tail, asciiHead(run))
+					if kinds&classHumps == classHumps || s.tails.n > 0 { // most runs are single words
+						s.addShort(tail, asciiHeads(run, kinds))
+					}
 				}
-				tail, end = asciiTails(text[i:j], kinds), j
+				tail, end, s.tails.n = asciiTail(run), j, 0
+				if kinds&classHumps == classHumps {
+					s.tails = asciiTails(run, kinds)
+				}
 				i, last = j, -1
 				continue
 			}
 		}
 		n, r := s.wide(text[i:], last)
 		if r < 0 { // it was a run, and is still in s.runes
-			if tail.all != 0 && isGap(text[end:i]) {
-				s.addPhrase(&tail, headsOf(s.runes, s.starts))
+			if tail != 0 && isGap(text[end:i]) {
+				head := headsOf(s.runes, s.starts)
+				s.addPair(tail, head.all)
+				s.addShort(tail, head)
 			}
-			tail, end = tailsOf(s.runes, s.starts), i+n
+			s.tails = tailsOf(s.runes, s.starts)
+			tail, end = s.tails.all, i+n
 		}
 		i, last = i+n, r
 	}
@@ -256,7 +267,7 @@ func (s *Signer) addASCII(run []byte, kinds class) {
 // asciiHumps is humps for ASCII.
 func asciiHumps(starts []int, run []byte, kinds class) []int {
 	starts = append(starts, 0)
-	if kinds&(classLower|classUpper) != classLower|classUpper || len(run) > humpRunes {
+	if kinds&classHumps != classHumps || len(run) > humpRunes {
 		return starts
 	}
 	for i := 1; i < len(run); i++ {

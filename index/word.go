@@ -22,6 +22,7 @@ const (
 	classWide  class = 1 << 3 // the first byte of something longer
 
 	classASCII = classLower | classUpper | classDigit
+	classHumps = classLower | classUpper // only a run of both has humps
 )
 
 // classes of all bytes.

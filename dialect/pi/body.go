@@ -61,36 +61,24 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 }
 
 func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
-	m := d.migrated(e, rawjson.Get(raw, "message"))
-	if !rawjson.IsObject(m) {
+	var v [9][]byte
+	found := rawjson.PickIn(raw, "message", bodyKeys, v[:])
+	if !rawjson.IsObject(found) {
 		return session.Opaque{Type: e.Type, JSON: raw}
 	}
-	body := session.Message{Role: e.Role, JSON: m}
-	var provider, model []byte
-	for key, value := range rawjson.Fields(m) {
-		switch key {
-		case "role":
-			body.Native, _ = rawjson.Unquote(value)
-		case "provider":
-			provider = value
-			body.Provider, _ = rawjson.Unquote(value)
-		case "model":
-			model = value
-			body.Model, _ = rawjson.Unquote(value)
-		case "stopReason":
-			body.Stop, _ = rawjson.Unquote(value)
-		case "timestamp":
-			body.Time = session.Time{Text: string(value)}
-		case "errorMessage":
-			body.Error, _ = rawjson.Unquote(value)
-		case "usage":
-			body.Usage = usage(value)
-		case "synthetic":
-			body.Meta = body.Meta || rawjson.Truthy(value)
-		case "attribution": // of a message: who caused it, a person or the agent itself
-			who, _ := rawjson.Unquote(value)
-			body.Meta = body.Meta || who == "agent" && body.Role == session.RoleUser
-		}
+	m := d.migrated(e, found)
+	native, provider, model := v[0], v[1], v[2]
+	if e.Migrated {
+		native = rawjson.Get(m, "role")
+	}
+	body := session.Message{
+		Role: e.Role, Native: str(native), JSON: m, Provider: str(provider), Model: str(model), Stop: str(v[3]), Error: str(v[5]),
+		Usage: usage(v[6]),
+		// The attribution of a message is who caused it: a person, or the agent itself.
+		Meta: rawjson.Truthy(v[7]) || e.Role == session.RoleUser && str(v[8]) == "agent",
+	}
+	if v[4] != nil {
+		body.Time = session.Time{Text: string(v[4])}
 	}
 	if body.Role == session.RoleAssistant {
 		body.ModelJSON = d.answered(provider, model)
@@ -129,23 +117,12 @@ func usage(value []byte) *session.Usage {
 		return nil
 	}
 	// One pass: there is a usage in every answer, and a catalogue reads them all.
-	u := new(session.Usage)
-	for key, v := range rawjson.Fields(value) {
-		switch key {
-		case "input":
-			u.Input = integer(v)
-		case "output":
-			u.Output = integer(v)
-		case "cacheRead":
-			u.CacheRead = integer(v)
-		case "cacheWrite":
-			u.CacheWrite = integer(v)
-		case "totalTokens":
-			u.Total = integer(v)
-		case "cost":
-			u.Cost, u.Costs = costs(v)
-		}
+	var v [6][]byte
+	rawjson.Pick(value, usageKeys, v[:])
+	u := &session.Usage{
+		Input: integer(v[0]), Output: integer(v[1]), CacheRead: integer(v[2]), CacheWrite: integer(v[3]), Total: integer(v[4]),
 	}
+	u.Cost, u.Costs = costs(v[5])
 	return u
 }
 
@@ -154,30 +131,27 @@ func costs(value []byte) (total float64, c session.Costs) {
 	if !rawjson.IsObject(value) {
 		return 0, c
 	}
-	for key, v := range rawjson.Fields(value) {
-		f, err := strconv.ParseFloat(string(v), 64)
-		if err != nil {
-			f = 0
-		}
-		switch key {
-		case "total":
-			total = f
-		case "input":
-			c.Input = f
-		case "output":
-			c.Output = f
-		case "cacheRead":
-			c.CacheRead = f
-		case "cacheWrite":
-			c.CacheWrite = f
-		}
-	}
-	return total, c
+	var v [5][]byte
+	rawjson.Pick(value, costKeys, v[:])
+	return amount(v[0]), session.Costs{Input: amount(v[1]), Output: amount(v[2]), CacheRead: amount(v[3]), CacheWrite: amount(v[4])}
 }
 
-func integer(value []byte) int64 {
+// amount is a value that is a number, and 0 for any other.
+func amount(value []byte) float64 {
+	if len(value) == 0 || len(value) == 1 && value[0] == '0' {
+		return 0
+	}
 	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || f != f || f > 1<<62 || f < -(1<<62) {
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+// integer is a number without what stands behind its point, and 0 for one that is beyond all counting.
+func integer(value []byte) int64 {
+	f := amount(value)
+	if f != f || f > 1<<62 || f < -(1<<62) {
 		return 0
 	}
 	return int64(f)
@@ -290,7 +264,9 @@ func oneLine(name string) string {
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
 	case session.KindMessage:
-		return messageParts(rawjson.Get(raw, "message")), nil
+		var v [6][]byte
+		m := rawjson.PickIn(raw, "message", messageKeys, v[:])
+		return partsOf(m, &v), nil
 	case session.KindCustomMessage:
 		return contentParts(rawjson.Get(raw, "content")), nil
 	case session.KindCompaction, session.KindBranchSummary:
@@ -310,8 +286,11 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// The members of messages and of blocks that parts are made of, found in one pass: search reads them all.
+// The members of messages and of blocks that bodies and parts are made of, found in one pass: search reads them all.
 var (
+	bodyKeys    = []string{"role", "provider", "model", "stopReason", "timestamp", "errorMessage", "usage", "synthetic", "attribution"}
+	usageKeys   = []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"}
+	costKeys    = []string{"total", "input", "output", "cacheRead", "cacheWrite"}
 	messageKeys = []string{"role", "content", "errorMessage", "toolCallId", "toolName", "isError"}
 	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data"}
 )
@@ -322,9 +301,15 @@ func str(value []byte) string {
 	return s
 }
 
+// messageParts gives the parts of a message.
 func messageParts(m []byte) []session.Part {
 	var v [6][]byte
 	rawjson.Pick(m, messageKeys, v[:])
+	return partsOf(m, &v)
+}
+
+// partsOf is messageParts where the members of messageKeys were found already.
+func partsOf(m []byte, v *[6][]byte) []session.Part {
 	role, content, failure := v[0], v[1], v[2]
 	switch str(role) {
 	case "toolResult":

@@ -215,10 +215,13 @@ func Pick(object []byte, keys []string, values [][]byte) {
 	clear(values)
 	t := borrow(object)
 	defer t.done()
-	o, ok := t.Object(0)
-	if !ok {
-		return
+	if o, ok := t.Object(0); ok {
+		o.pick(keys, values)
 	}
+}
+
+// pick is Pick for an object that was begun.
+func (o *Object) pick(keys []string, values [][]byte) {
 	for o.Next() {
 		for i, key := range keys {
 			if string(o.Key) == key {
@@ -227,6 +230,37 @@ func Pick(object []byte, keys []string, values [][]byte) {
 			}
 		}
 	}
+}
+
+// PickIn is Pick for an object that is a member of another, and gives all of that member's value: one pass through both,
+// where Get and Pick take two. Of a member that is no object nothing is picked.
+func PickIn(object []byte, member string, keys []string, values [][]byte) (value []byte) {
+	clear(values)
+	t := borrow(object)
+	defer t.done()
+	o, ok := t.Object(0)
+	if !ok {
+		return nil
+	}
+	for o.Next() {
+		if string(o.Key) != member {
+			continue
+		}
+		clear(values) // of one with the same key that stood before
+		from := o.Offset()
+		in, ok := o.Enter()
+		if !ok {
+			value = o.Value()
+			continue
+		}
+		in.pick(keys, values)
+		if o.Leave(&in); o.bad != 0 {
+			clear(values)
+			return nil
+		}
+		value = object[from:o.Offset()]
+	}
+	return value
 }
 
 // Str gives the text of a member that is a string, "" for all else.

@@ -150,6 +150,17 @@ func amount(value []byte) float64 {
 
 // integer is a number without what stands behind its point, and 0 for one that is beyond all counting.
 func integer(value []byte) int64 {
+	n, whole := int64(0), len(value) < 16
+	for _, c := range value {
+		if c -= '0'; c > 9 {
+			whole = false
+			break
+		}
+		n = n*10 + int64(c)
+	}
+	if whole {
+		return n // as nearly all are
+	}
 	f := amount(value)
 	if f != f || f > 1<<62 || f < -(1<<62) {
 		return 0

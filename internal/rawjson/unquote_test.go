@@ -1,7 +1,9 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 	"unicode/utf8"
 )
@@ -59,6 +61,29 @@ func TestPick(t *testing.T) {
 			if want := Get([]byte(object), key); string(want) != string(got[i]) {
 				t.Errorf("%s of %s: %q, not %q", key, object, got[i], want)
 			}
+		}
+	}
+}
+
+// PickIn is Get and Pick in one pass: of repeated members the last counts, and what is no object has no members.
+func TestPickIn(t *testing.T) {
+	keys := []string{"a", "b"}
+	for _, object := range []string{
+		`{"m":{"a":1,"b":[2]}}`, `{"x":{"a":7},"m": {"b" : "\u0061"} ,"y":2}`, `{"m":{"a":1,"a":{"a":2}}}`, `{"m":{"a":1},"m":{"b":2}}`,
+		`{"m":{"a":1},"m":3}`, `{"m":3,"m":{"a":1}}`, `{"m":null}`, `{"m":[{"a":1}]}`, `{"\u006d":{"\u0061":1}}`, `{}`, `[]`, `7`, ``,
+	} {
+		want := make([][]byte, len(keys))
+		value := Get([]byte(object), "m")
+		Pick(value, keys, want)
+		got := [][]byte{[]byte("left"), []byte("over")}
+		if v := PickIn([]byte(object), "m", keys, got); string(v) != string(value) || !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%s: %q of %q, want %q of %q", object, got, v, want, value)
+		}
+	}
+	for _, broken := range []string{`{"m":{"a":1,"b"`, `{"m":{"a":1]}`, `{"m":{"a":1}`, `{"m":{"a":tru}}`} {
+		got := make([][]byte, len(keys))
+		if v := PickIn([]byte(broken), "m", keys, got); v != nil && !bytes.HasPrefix([]byte(broken)[5:], v) {
+			t.Errorf("%s: %q", broken, v)
 		}
 	}
 }

@@ -206,9 +206,6 @@ func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
 	case "session":
 		r.ID = ""
 	case "parse":
-		if r.ParentID == "" {
-			add(index.FieldOther, "null") // as it is spelled
-		}
 		for _, s := range append(r.Of, r.Body.Text) {
 			if s != r.ID && s != r.ParentID && s != r.Type {
 				add(index.FieldOther, s)

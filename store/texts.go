@@ -158,7 +158,9 @@ func jsonTexts(value []byte, keys bool, depth int, take func(string)) {
 			jsonTexts(v, keys, depth+1, take)
 		}
 	default:
-		take(string(bytes.TrimSpace(value)))
+		if s := string(bytes.TrimSpace(value)); s != "null" { // which says that nothing is there
+			take(s)
+		}
 	}
 }
 

@@ -12,13 +12,13 @@ type Log struct {
 	Stamp Stamp
 	// Summary is what lists show.
 	Summary Summary
-	// Resume is for those who read on.
-	Resume Resume
 	// Chunks are signatures to be kept, IDs hashes of the ids of each chunk's entries. They are for Put alone: who wants them
 	// back asks EachChunk and IDs.
 	Chunks []Chunk
 	IDs    [][]uint32
 
+	// resume is what SetResume was given, as it is kept.
+	resume string
 	// pieces are where its signatures lie. A slice of them is never changed once a catalogue has it; who changes one copies
 	// it.
 	pieces []piece

@@ -302,7 +302,7 @@ func TestContinueMoved(t *testing.T) {
 		if !ok || l.Summary.Messages != 3 {
 			t.Fatalf("what was put is not known: %v %+v", ok, l)
 		}
-		if !l.Stamp.Racy || l.Resume.From != 0 {
+		if !l.Stamp.Racy || l.Resume().From != 0 {
 			t.Error("it would not be read again")
 		}
 		if unknown := x.EachChunk([]*index.Log{l}, func(int, index.Chunk) {}); len(unknown) != 1 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/treeline-dev/treeline/session"
@@ -18,7 +17,7 @@ const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is made anew from the logs. Whatever changes the encoding, or the
 	// meaning of what is encoded, takes the next number.
-	catalogueVersion = 2
+	catalogueVersion = 3
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 
@@ -103,15 +102,7 @@ func (w *writer) prepare(l *Log) (size int) {
 		w.number(m)
 	}
 	size = numbers + usage + 12*len(l.pieces) + 2*len(s.Models)
-	if r := &l.Resume; r.From > 0 {
-		size += numbers + len(r.Name) + len(r.Short) + len(r.Prompt)
-		for _, ids := range slices.Concat(r.Before.Ends, [][]session.EntryID{r.Before.Labels, r.Before.Missing}) {
-			for _, id := range ids {
-				size += len(id) + 2
-			}
-		}
-	}
-	for _, text := range []string{l.Name, l.Stamp.Generation, string(s.ID), s.Title, s.Prompt, s.Created.Text, s.Active.Text, s.Parent} {
+	for _, text := range []string{l.Name, l.resume, l.Stamp.Generation, string(s.ID), s.Title, s.Prompt, s.Created.Text, s.Active.Text, s.Parent} {
 		size += len(text)
 	}
 	return size
@@ -125,7 +116,7 @@ func (w *writer) log(l *Log) {
 	w.varint(l.Stamp.Size)
 	w.varint(l.Stamp.Nanos)
 	flags := uint64(0)
-	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.Resume.From > 0, l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
+	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.resume != "", l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
 		if on {
 			flags |= 1 << i
 		}
@@ -138,8 +129,8 @@ func (w *writer) log(l *Log) {
 		w.uvarint(uint64(p.chunks))
 	}
 	w.summary(&l.Summary)
-	if l.Resume.From > 0 {
-		w.resume(&l.Resume, &l.Summary)
+	if l.resume != "" {
+		w.string(l.resume)
 	}
 }
 
@@ -217,11 +208,9 @@ type reader struct {
 	text string // ends where data ends
 	bad  bool
 
-	table   []string
-	models  []string // pieces of memory that many logs share
-	pieces  []piece
-	ends    [][]session.EntryID
-	entries []session.EntryID
+	table  []string
+	models []string // pieces of memory that many logs share
+	pieces []piece
 }
 
 // fail ends the reading: without bytes nothing more can be read, so that loops over counts end at once.
@@ -305,7 +294,7 @@ func (r *reader) log(l *Log) {
 	l.Summary.Session = flags&2 != 0
 	r.summary(&l.Summary, flags&8 != 0)
 	if flags&4 != 0 {
-		r.resume(&l.Resume, &l.Summary)
+		l.resume = r.string()
 	}
 }
 

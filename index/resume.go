@@ -20,6 +20,30 @@ type Resume struct {
 	Before              session.Before
 }
 
+// Resume gives what SetResume was given, and the zero value where it was given nothing. It is decoded at each call: all logs
+// of a catalogue are read every time, and nearly none of them has grown.
+func (l *Log) Resume() (v Resume) {
+	if l.resume == "" {
+		return v
+	}
+	r := reader{data: []byte(l.resume), text: l.resume}
+	r.resume(&v, &l.Summary)
+	if r.bad || len(r.data) > 0 {
+		return Resume{}
+	}
+	return v
+}
+
+// SetResume keeps what reading on needs. It comes after the summary, of which it is a part where they say the same.
+func (l *Log) SetResume(v Resume) {
+	l.resume = ""
+	if v.From > 0 {
+		var w writer
+		w.resume(&v, &l.Summary)
+		l.resume = string(w.data)
+	}
+}
+
 // resume writes what reading on needs, in the order of reader.resume.
 func (w *writer) resume(r *Resume, s *Summary) {
 	w.varint(r.From)
@@ -68,7 +92,7 @@ func (r *reader) resume(v *Resume, s *Summary) {
 	v.Has = Has(r.uvarint())
 	v.Name, v.Short, v.Prompt = r.like(s.Title), r.like(s.Title), r.like(s.Prompt)
 	if n := r.count(1); n > 0 {
-		v.Before.Ends = take(&r.ends, n)
+		v.Before.Ends = make([][]session.EntryID, n)
 		for i := range v.Before.Ends {
 			v.Before.Ends[i] = r.ids()
 		}
@@ -95,7 +119,7 @@ func (r *reader) ids() []session.EntryID {
 	if n == 0 {
 		return nil
 	}
-	list := take(&r.entries, n)
+	list := make([]session.EntryID, n)
 	for i := range list {
 		list[i] = session.EntryID(r.string())
 	}

@@ -97,7 +97,7 @@ func (s *signatures) hold(logs []Log) {
 
 // lose says that the signatures of a log cannot be had, by a piece that is nowhere. The log is read again next time. Its
 // stamp is made one that proves nothing, so that the next refresh reads it.
-func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.Resume = []piece{{at: -1}}, true, Resume{} }
+func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.resume = []piece{{at: -1}}, true, "" }
 
 // there says whether all pieces of a log can be read.
 func (s *signatures) there(l *Log) bool {

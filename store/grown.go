@@ -50,10 +50,11 @@ func (c *tally) resume(l *index.Log, earlier int) {
 	if !ok || idBytes(before) > beforeMost {
 		return
 	}
-	l.Resume = c.base
-	l.Resume.From, l.Resume.Head, l.Resume.Before = c.chunk, headHash(h), before
-	l.Resume.Name, l.Resume.Short = bounded(c.base.Name, titleMost), bounded(c.base.Short, titleMost)
-	l.Resume.Prompt = bounded(c.base.Prompt, promptMost)
+	next := c.base
+	next.From, next.Head, next.Before = c.chunk, headHash(h), before
+	next.Name, next.Short = bounded(c.base.Name, titleMost), bounded(c.base.Short, titleMost)
+	next.Prompt = bounded(c.base.Prompt, promptMost)
+	l.SetResume(next)
 }
 
 func idBytes(p session.Before) (n int) {
@@ -89,7 +90,7 @@ func (c *tally) within(h session.Header, before session.Before, has func(session
 
 // grew says whether a log is what was read of it before, and more.
 func grew(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
-	if known == nil || known.Resume.From == 0 || at.Size <= known.Stamp.Size {
+	if known == nil || known.Resume().From == 0 || at.Size <= known.Stamp.Size {
 		return false, nil
 	}
 	// What was read must still be there: the backend tells growth from anything else.
@@ -127,12 +128,12 @@ func (v *surveyor) grown(ctx context.Context, r *errand, row *Row, l *index.Log)
 
 // goOn reads the header, and what stands behind the place where reading is to go on.
 func (c *tally) goOn(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
-	was := &known.Resume
+	was := known.Resume()
 	h, err := c.header(ctx, b, at, was.From)
 	if err != nil || h.Raw == nil || headHash(h) != was.Head {
 		return false, err
 	}
-	p := &past{ctx: ctx, c: c, b: b, at: at, h: h, known: known, trees: map[int]*session.Tree{}}
+	p := &past{ctx: ctx, c: c, b: b, at: at, h: h, was: was, trees: map[int]*session.Tree{}}
 	if err := c.v.s.opt.Index.IDs(known, known.ChunkCount()-1, p.take); err != nil {
 		return false, nil // the signatures are lost: they are made anew
 	}
@@ -144,7 +145,7 @@ func (c *tally) goOn(ctx context.Context, b backend.Backend, at backend.Log, kno
 		return false, nil
 	}
 	c.builder = builder
-	c.begin(known)
+	c.begin(known, was)
 	line := h.Line
 	for r, err := range b.Read(ctx, at, was.From) {
 		if err != nil {
@@ -182,8 +183,8 @@ func (c *tally) header(ctx context.Context, b backend.Backend, at backend.Log, m
 }
 
 // begin takes over what was counted before.
-func (c *tally) begin(known *index.Log) {
-	c.base = known.Resume
+func (c *tally) begin(known *index.Log, was index.Resume) {
+	c.base = was
 	c.chunk = c.base.From
 	s := c.sum
 	s.Messages, s.Entries, s.Tokens, s.Cost = c.base.Messages, c.base.Before.Entries, c.base.Tokens, c.base.Cost
@@ -194,12 +195,12 @@ func (c *tally) begin(known *index.Log) {
 // past is the part of a log that is not read again. The index has hashes of its ids: one that is not among them is not
 // there, and where one is, the entry itself is looked for.
 type past struct {
-	ctx   context.Context
-	c     *tally
-	b     backend.Backend
-	at    backend.Log
-	h     session.Header
-	known *index.Log
+	ctx context.Context
+	c   *tally
+	b   backend.Backend
+	at  backend.Log
+	h   session.Header
+	was index.Resume
 
 	hashes []uint32
 	chunks []pastChunk
@@ -230,7 +231,7 @@ func (p *past) bit(hash uint32) (word *uint64, bit uint64) {
 
 // has says whether there is an entry with the id.
 func (p *past) has(id session.EntryID) bool {
-	before := &p.known.Resume.Before
+	before := &p.was.Before
 	if slices.ContainsFunc(before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) {
 		return true
 	}
@@ -265,7 +266,7 @@ func (p *past) tree(k int) *session.Tree {
 	}
 	unsure := p.unsure
 	p.unsure = true
-	from, to := p.chunks[k].from, p.known.Resume.From
+	from, to := p.chunks[k].from, p.was.From
 	if k == 0 {
 		from = 0 // entries without text may stand before it
 	}
@@ -299,5 +300,5 @@ func (p *past) repeats(t *session.Tree) bool {
 	if slices.ContainsFunc(p.hashes, func(hash uint32) bool { return mine[hash] }) {
 		return true
 	}
-	return slices.ContainsFunc(p.known.Resume.Before.Missing, t.Has)
+	return slices.ContainsFunc(p.was.Before.Missing, t.Has)
 }

@@ -287,7 +287,7 @@ func everything(t *testing.T, x *index.Index) []string {
 	for _, src := range x.Catalogue().Sources {
 		for i := range src.Logs {
 			l := &src.Logs[i]
-			line := fmt.Sprintf("%s %d\n  %+v\n  %+v", l.Name, l.Stamp.Size, l.Summary, l.Resume)
+			line := fmt.Sprintf("%s %d\n  %+v\n  %+v", l.Name, l.Stamp.Size, l.Summary, l.Resume())
 			if x.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) { line += fmt.Sprintf("\n  %d-%d %x", c.From, c.To, hashID(c.Sig)) }) != nil {
 				t.Fatalf("%s: its signatures are lost", l.Name)
 			}

@@ -149,10 +149,11 @@ func (f *finder) signRun(ctx context.Context, b backend.Backend, name string, kn
 		return l, err
 	}
 	if grown {
-		err = sign(ctx, b, at, known.Resume.From, s)
+		from := known.Resume().From
+		err = sign(ctx, b, at, from, s)
 		l.Chunks = s.Finish()
 		// A record that was cut off may have become another one: then the chunk begins elsewhere.
-		if grown = len(l.Chunks) > 0 && l.Chunks[0].From == known.Resume.From; grown {
+		if grown = len(l.Chunks) > 0 && l.Chunks[0].From == from; grown {
 			l.Continue(known, known.ChunkCount()-1)
 		}
 	}
@@ -161,7 +162,7 @@ func (f *finder) signRun(ctx context.Context, b backend.Backend, name string, kn
 		l.Chunks = s.Finish()
 	}
 	if n := len(l.Chunks); n > 0 {
-		l.Resume.From = l.Chunks[n-1].From // every record says all about itself
+		l.SetResume(index.Resume{From: l.Chunks[n-1].From}) // every record says all about itself
 	}
 	return l, err
 }

@@ -41,7 +41,7 @@ func Run(t *testing.T, make Maker) {
 
 // Log makes a log with something in every field, all of it depending on n.
 func Log(name string, n int) index.Log {
-	return index.Log{
+	l := index.Log{
 		Name:  name,
 		Stamp: index.Stamp{Generation: fmt.Sprintf("g%d", n), Size: int64(n) * 1000, Nanos: int64(n) * 1e9, Racy: n%5 == 0},
 		Summary: index.Summary{
@@ -51,9 +51,13 @@ func Log(name string, n int) index.Log {
 			Branches: n % 9, Problems: n % 2, Models: slices.Repeat([]string{"m1", "m2"}, n%3), Has: index.Has(n % 32),
 			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
 		},
-		Resume: resume(n),
 		Chunks: chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
 	}
+	l.SetResume(resume(n))
+	if diff := cmp.Diff(resume(n), l.Resume(), cmpopts.EquateEmpty()); diff != "" {
+		panic("what reading on needs (-set +got):\n" + diff)
+	}
+	return l
 }
 
 // resume is nothing for some logs.
@@ -92,6 +96,19 @@ func same(t *testing.T, x *index.Index, want ...index.Source) {
 	if diff := cmp.Diff(want, x.Catalogue().Sources, equal); diff != "" {
 		t.Fatalf("the catalogue (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff(resumes(want), resumes(x.Catalogue().Sources), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("what reading on needs (-want +got):\n%s", diff)
+	}
+}
+
+// resumes gives what reading on needs, of all logs.
+func resumes(sources []index.Source) (list []index.Resume) {
+	for _, s := range sources {
+		for i := range s.Logs {
+			list = append(list, s.Logs[i].Resume())
+		}
+	}
+	return list
 }
 
 // chunksOf gives all chunks of a log, copied.

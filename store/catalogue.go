@@ -34,9 +34,9 @@ type Progress struct {
 // catalogued is a source with what is known of its logs.
 type catalogued struct {
 	Source
-	// key is how the catalogue calls the source; see sourceKey.
-	key  string
-	logs []index.Log
+	// key is how the catalogue calls the source; see sourceKey. below is its folder with a separator behind it.
+	key, below string
+	logs       []index.Log
 	// unread are logs that could not be read, and why. They are in no catalogue.
 	unread []Row
 }
@@ -48,7 +48,7 @@ func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, 
 	var todo []errand
 	known := s.opt.Index.Catalogue()
 	for _, src := range s.Sources() {
-		c := catalogued{Source: src, key: sourceKey(src)}
+		c := catalogued{Source: src, key: sourceKey(src), below: filepath.Clean(src.Root.Sessions) + string(filepath.Separator)}
 		b, err := s.opt.OpenDir(src.Root.Sessions)
 		if err != nil {
 			return nil, err
@@ -274,8 +274,7 @@ func (s *Store) Models() []string {
 	return slices.Compact(list)
 }
 
-// rowsOf makes rows of what is known. Working directories that a log does not name are worked out here and not kept: they
-// depend on what lies beside it.
+// rowsOf makes rows of what is known.
 func (s *Store) rowsOf(list []catalogued) []Row {
 	n := 0
 	for i := range list {
@@ -283,31 +282,52 @@ func (s *Store) rowsOf(list []catalogued) []Row {
 	}
 	rows := make([]Row, 0, n)
 	for i := range list {
-		c := &list[i]
-		begin := len(rows)
-		below := filepath.Clean(c.Root.Sessions) + string(filepath.Separator)
-		names, byName := byNames(c.Dialect)
-		for k := range c.logs {
-			rows = append(rows, s.rowOf(c, &c.logs[k], below))
-			switch r := &rows[len(rows)-1]; {
-			case isRuns(r.Dialect):
-				rows = rows[:len(rows)-1] // logs of runs belong to Runs, wherever they lie
-			case byName && r.Err == nil:
-				r.ID, r.Created = names.Named(r.Log.Name)
-			}
-		}
-		s.placeRows(rows[begin:])
-		rows = append(rows, c.unread...)
+		rows = s.appendRows(rows, &list[i])
 	}
 	shorten(rows)
 	return newestFirst(rows, (*Row).When)
 }
 
+// appendRows adds the rows of one source, in the order of names, and behind them those that could not be read. Working
+// directories that a log does not name are worked out here and not kept: they depend on what lies beside it.
+func (s *Store) appendRows(rows []Row, c *catalogued) []Row {
+	begin := len(rows)
+	names, byName := byNames(c.Dialect)
+	for k := range c.logs {
+		rows = append(rows, s.rowOf(c, &c.logs[k]))
+		switch r := &rows[len(rows)-1]; {
+		case isRuns(r.Dialect):
+			rows = rows[:len(rows)-1] // logs of runs belong to Runs, wherever they lie
+		case byName && r.Err == nil:
+			r.ID, r.Created = names.Named(r.Log.Name)
+		}
+	}
+	s.placeRows(rows[begin:])
+	return append(rows, c.unread...)
+}
+
+// speaks says whether a row of this source is what rowOf says of its log: nothing depends on what its file is called, or on
+// what lies beside it.
+func (s *Store) speaks(c *catalogued) bool {
+	if _, ok := placer(c.Dialect); ok || isRuns(c.Dialect) {
+		return false
+	}
+	for i := range c.logs {
+		if name := c.logs[i].Summary.Dialect; name != c.Dialect.Name() {
+			d, err := s.Dialect(name)
+			if _, ok := placer(d); ok || err == nil && isRuns(d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // rowOf makes a row of a log that is known.
-func (s *Store) rowOf(c *catalogued, l *index.Log, below string) Row {
+func (s *Store) rowOf(c *catalogued, l *index.Log) Row {
 	known := &l.Summary
 	r := Row{
-		Source: c.Source, Path: below + filepath.FromSlash(l.Name), Known: known, kept: l, Dialect: c.Dialect,
+		Source: c.Source, Path: c.below + filepath.FromSlash(l.Name), Known: known, kept: l, Dialect: c.Dialect,
 		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
 	}
 	// A log's content may say another value of the family than its place does.

@@ -176,6 +176,47 @@ func shorten(rows []Row) {
 	}
 }
 
+// shortenSome is shorten for some of the rows, of which ids has those of all; a row may come twice. It gives those whose id others
+// have, too.
+func shortenSome(rows []*Row, ids []session.ID) (shared map[*Row]bool) {
+	const least, few = 8, 100 // from about as many on it is cheaper to sort
+	shared = map[*Row]bool{}
+	if len(rows) > few {
+		ids = slices.Sorted(slices.Values(ids))
+	}
+	alike := func(a, b session.ID) int {
+		n := 0
+		for n < len(a) && n < len(b) && a[n] == b[n] {
+			n++
+		}
+		return n
+	}
+	for _, r := range rows {
+		if r.Short != "" {
+			continue
+		}
+		id, near := r.ID, ids
+		if len(rows) > few { // the neighbours are those that are most alike
+			at, _ := slices.BinarySearch(ids, id)
+			near = ids[max(at-1, 0):min(at+2, len(ids))]
+		}
+		same, most := 0, 0
+		for _, other := range near {
+			if other == id {
+				same++
+			} else if len(other) >= least && len(id) >= least && other[:least] == id[:least] {
+				most = max(most, alike(id, other))
+			}
+		}
+		shared[r] = same > 1
+		if same > 1 {
+			most = len(id)
+		}
+		r.Short = string(id[:min(max(most+1, least), len(id))])
+	}
+	return shared
+}
+
 // listSource gives the rows of one source, in the order of names. An error is one of the source as a whole; what is wrong
 // with a log stands in its row.
 func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]Row, error) {

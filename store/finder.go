@@ -16,10 +16,10 @@ import (
 
 // finder is one search.
 type finder struct {
-	s    *Store
-	opt  SearchOptions
-	rows []Row
-	// rows and runs are filled by list, before find.
+	s   *Store
+	opt SearchOptions
+	// all are the logs of sessions; they and runs are filled by list, before find.
+	all  []target
 	runs []RunRow
 	ids  []session.ID // of all sessions, also of those that are not searched
 	// changed: the index knows more of runs than before.
@@ -62,8 +62,11 @@ func (f *finder) backend(dir string) (backend.Backend, error) {
 
 // target is a log to look into: of a session or of a run.
 type target struct {
-	row *Row
 	run *RunRow
+	// source and kept are where a session's log is known from; row is made of them when it is needed.
+	source *catalogued
+	kept   *index.Log
+	row    *Row
 	// last is when the log was last used: nothing in it is newer.
 	last time.Time
 	// spans are the pieces that may match, in order; nil is the whole log.
@@ -91,7 +94,7 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	}
 	f.with = make([]int, queries[0].Terms())
 	rest := make([][]target, len(queries))
-	for len(all) > 0 && !newest(hits, limit, all[0].last) {
+	for len(all) > 0 && !enough(hits, limit, all[0].last) {
 		n := min(size, len(all))
 		lists := f.targets(queries, all[:n], known[:n])
 		if hits, err = f.walk(ctx, queries[0], lists[0], limit, hits); err != nil {
@@ -121,22 +124,24 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	if n := f.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true
 	}
-	f.markShared(hits)
+	f.nameSessions(hits)
 	return hits, more, which, nil
 }
 
-// markShared marks the hits in sessions whose id others have, too: a copy in another place, for one.
-func (f *finder) markShared(hits []SearchHit) {
-	if len(hits) == 0 {
-		return
-	}
-	times := make(map[session.ID]int, len(f.ids))
-	for _, id := range f.ids {
-		times[id]++
-	}
+// nameSessions says how the sessions of hits can be called, and marks those whose id others have, too: a copy in another
+// place, for one.
+func (f *finder) nameSessions(hits []SearchHit) {
+	var rows []*Row
 	for i := range hits {
-		if s := hits[i].Session; s != nil {
-			hits[i].Shared = times[s.ID] > 1
+		// Those that are named stand behind one another, where one session has many hits.
+		if r := hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {
+			rows = append(rows, r)
+		}
+	}
+	shared := shortenSome(rows, f.ids)
+	for i := range hits {
+		if r := hits[i].Session; r != nil {
+			hits[i].Shared = shared[r]
 		}
 	}
 }
@@ -146,7 +151,7 @@ func (t *target) place() (dir, path string) {
 	if t.run != nil {
 		return t.run.place.dir, t.run.Path
 	}
-	return t.row.Source.Root.Sessions, t.row.Path
+	return t.source.Root.Sessions, t.row.Path
 }
 
 // key is how the source of the log is called in the catalogue.
@@ -154,11 +159,11 @@ func (t *target) key() string {
 	if t.run != nil {
 		return runsKey(t.run.place)
 	}
-	return sourceKey(t.row.Source)
+	return t.source.key
 }
 
-// newest says whether more hits than wanted are so new that a log that was last used at that time cannot have newer ones.
-func newest(hits []SearchHit, limit int, last time.Time) bool {
+// enough says whether more hits than wanted are so new that a log that was last used at that time cannot have newer ones.
+func enough(hits []SearchHit, limit int, last time.Time) bool {
 	if len(hits) <= limit {
 		return false
 	}
@@ -174,41 +179,57 @@ func newest(hits []SearchHit, limit int, last time.Time) bool {
 // logs gives all logs that are searched, the one that was used last first, and what the index has of each, nil where it has
 // nothing.
 func (f *finder) logs() (all []target, known []*index.Log) {
-	n := len(f.rows) + len(f.runs)
-	all, known = make([]target, 0, n), make([]*index.Log, 0, n)
-	for i := range f.rows {
-		t := target{row: &f.rows[i], last: f.rows[i].When()}
-		if at, ok := t.row.Active.Time(); ok {
-			// The log's own word: a file that was copied or touched is not used by that.
-			t.last = at
-		}
-		all = append(all, t)
-	}
 	for i := range f.runs {
-		all = append(all, target{run: &f.runs[i], last: f.runs[i].Log.Time})
+		f.all = append(f.all, target{run: &f.runs[i], last: f.runs[i].Log.Time})
 	}
-	slices.SortStableFunc(all, func(a, b target) int { return b.last.Compare(a.last) })
+	all, known = make([]target, len(f.all)), make([]*index.Log, len(f.all))
 	c := f.s.opt.Index.Catalogue()
-	for i := range all {
-		if t := &all[i]; t.run != nil {
-			l, _ := c.Log(runsKey(t.run.place), t.run.Log.Name)
-			known = append(known, l)
+	for i, at := range newest(f.all) {
+		t := f.all[at]
+		all[i] = t
+		if t.run != nil {
+			known[i], _ = c.Log(runsKey(t.run.place), t.run.Log.Name)
 		} else {
-			known = append(known, f.keptNow(c, t.row))
+			known[i] = f.keptNow(c, &t)
 		}
 	}
 	return all, known
 }
 
-// keptNow gives what the index has of a row's log. The row was made before the runs were brought up to date: what that
-// forgot may have moved all signatures to another file, in which the places that the row knows mean nothing.
-func (f *finder) keptNow(c *index.Catalogue, r *Row) *index.Log {
-	if f.changed && r.kept != nil {
-		if l, ok := c.Log(sourceKey(r.Source), r.kept.Name); ok && l.Stamp == r.kept.Stamp {
+// newest gives the order of targets by when they were last used; of sessions that were used in one moment the one whose file
+// was written last comes first. Their places are sorted, and not they, which are large.
+func newest(all []target) []int32 {
+	type moment struct {
+		seconds, nanos, written int64
+		at                      int32
+	}
+	moments := make([]moment, len(all))
+	for i := range all {
+		m := &moments[i]
+		m.seconds, m.nanos, m.at = all[i].last.Unix(), int64(all[i].last.Nanosecond()), int32(i)
+		if l := all[i].kept; l != nil {
+			m.written = l.Stamp.Nanos
+		}
+	}
+	slices.SortFunc(moments, func(a, b moment) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(b.nanos, a.nanos), cmp.Compare(b.written, a.written), cmp.Compare(a.at, b.at))
+	})
+	order := make([]int32, len(all))
+	for i := range moments {
+		order[i] = moments[i].at
+	}
+	return order
+}
+
+// keptNow gives what the index has of a session's log. It was listed before the runs were brought up to date: what that
+// forgot may have moved all signatures to another file, in which the places that were known mean nothing.
+func (f *finder) keptNow(c *index.Catalogue, t *target) *index.Log {
+	if f.changed && t.kept != nil {
+		if l, ok := c.Log(t.source.key, t.kept.Name); ok && l.Stamp == t.kept.Stamp {
 			return l
 		}
 	}
-	return r.kept
+	return t.kept
 }
 
 // targets gives, for each query, those of the logs that may match. The signatures are gone through once. A log of which the
@@ -247,13 +268,19 @@ func (f *finder) targets(queries []*index.Query, all []target, known []*index.Lo
 	}
 	lists := make([][]target, len(queries))
 	for k := range lists {
-		for i, t := range all {
-			if s := spans[k][i]; whole[i] || len(s) > 0 {
-				if !whole[i] {
-					t.spans = s
-				}
-				lists[k] = append(lists[k], t)
+		for i := range all {
+			s := spans[k][i]
+			if !whole[i] && len(s) == 0 {
+				continue
 			}
+			if all[i].run == nil {
+				f.row(&all[i])
+			}
+			t := all[i]
+			if !whole[i] {
+				t.spans = s
+			}
+			lists[k] = append(lists[k], t)
 		}
 	}
 	return lists
@@ -284,7 +311,7 @@ func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, lim
 		mu.Lock()
 		defer mu.Unlock()
 		// targets are the newest first: if this one cannot have newer hits, none behind it can.
-		if failed != nil || next == len(targets) || newest(hits, limit, targets[next].last) {
+		if failed != nil || next == len(targets) || enough(hits, limit, targets[next].last) {
 			return -1
 		}
 		next++

@@ -135,34 +135,85 @@ func (o *SearchOptions) mayPass(r *Row) bool {
 	return o.Until.IsZero() || !ok || created.Before(o.Until)
 }
 
-// list finds the sessions that are searched, newest first.
+// narrows says whether some sessions are left out, for which rows must be looked at.
+func (o *SearchOptions) narrows() bool {
+	return o.Source != "" || o.CWD != "" || o.Labelled || !o.Since.IsZero() || !o.Until.IsZero()
+}
+
+// list finds the logs that are searched. Rows are made only where something depends on them: of ten thousand sessions a search
+// mostly needs those of a few.
 func (f *finder) list(ctx context.Context) error {
-	rows, err := f.s.Catalogue(ctx, RefreshOptions{Problem: f.opt.Problem, Progress: f.opt.Progress})
+	list, err := f.s.refresh(ctx, RefreshOptions{Problem: f.opt.Problem, Progress: f.opt.Progress})
 	if err != nil {
 		return err
 	}
-	f.ids = make([]session.ID, len(rows))
+	n := 0
+	for i := range list {
+		n += len(list[i].logs)
+	}
+	f.ids, f.all = make([]session.ID, 0, n), make([]target, 0, n)
+	for i := range list {
+		c := &list[i]
+		if f.opt.narrows() || !f.s.speaks(c) {
+			if err := f.listRows(ctx, c); err != nil {
+				return err
+			}
+			continue
+		}
+		for k := range c.unread {
+			f.problem(named(c.unread[k].Path, c.unread[k].Err))
+		}
+		for k := range c.logs {
+			l := &c.logs[k]
+			f.ids = append(f.ids, l.Summary.ID)
+			if !l.Summary.Session && l.Stamp.Size > 0 {
+				continue // it is none; see rowOf
+			}
+			t := target{source: c, kept: l}
+			var ok bool
+			if t.last, ok = l.Summary.Active.Time(); !ok {
+				t.last = f.row(&t).When()
+			}
+			f.all = append(f.all, t)
+		}
+	}
+	return f.listRuns(ctx)
+}
+
+// listRows finds the logs of one source that are searched by their rows.
+func (f *finder) listRows(ctx context.Context, c *catalogued) (err error) {
+	rows := f.s.appendRows(nil, c)
 	for i := range rows {
-		f.ids[i] = rows[i].ID
+		f.ids = append(f.ids, rows[i].ID)
 	}
 	if f.opt.Source != "" || f.opt.CWD != "" {
 		if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {
 			return err
 		}
 	}
-	f.rows = rows[:0]
-	for i := range rows { // rows are large: most stay where they are
+	for i := range rows {
 		r := &rows[i]
 		if r.Err != nil && !errors.Is(r.Err, ErrNotSession) {
 			f.problem(named(r.Path, r.Err))
 		}
-		if r.Err == nil && f.opt.mayPass(r) {
-			if n := len(f.rows); n == i {
-				f.rows = rows[:n+1]
-			} else {
-				f.rows = append(f.rows, *r)
-			}
+		if r.Err != nil || !f.opt.mayPass(r) {
+			continue
 		}
+		t := target{source: c, kept: r.kept, row: r, last: r.When()}
+		// The log's own word: a file that was copied or touched is not used by that.
+		if at, ok := r.Active.Time(); ok {
+			t.last = at
+		}
+		f.all = append(f.all, t)
 	}
-	return f.listRuns(ctx)
+	return nil
+}
+
+// row gives the row of a session's log.
+func (f *finder) row(t *target) *Row {
+	if t.row == nil {
+		r := f.s.rowOf(t.source, t.kept)
+		t.row = &r
+	}
+	return t.row
 }

@@ -3,6 +3,7 @@ package file
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -31,14 +32,27 @@ const (
 
 func (g generation) String() string {
 	var out [fullWidth]byte
-	putHex(out[0:], g.dev)
-	putHex(out[partWidth:], g.ino)
-	putHex(out[2*partWidth:], uint64(g.nanos))
+	g.put(out[:])
 	if !g.full {
 		return string(out[:shortWidth])
 	}
 	putHex(out[shortWidth:], g.tail)
 	return string(out[:])
+}
+
+// put writes what is known without the tail.
+func (g *generation) put(out []byte) {
+	putHex(out[0:], g.dev)
+	putHex(out[partWidth:], g.ino)
+	putHex(out[2*partWidth:], uint64(g.nanos))
+}
+
+// appendGeneration writes the generation of a file as List gives it.
+func appendGeneration(dst []byte, i durable.Info) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, shortWidth)[:n+shortWidth]
+	(&generation{dev: i.Dev, ino: i.Ino, nanos: i.Nanos}).put(dst[n:])
+	return dst
 }
 
 // putHex writes 16 digits, eight at a time: a loop over digits would be a tenth of the cost of an append.
@@ -98,8 +112,7 @@ func mix(a, b uint64) uint64 {
 
 // logOf makes the Log of a file whose tail was not looked at.
 func logOf(name string, i durable.Info) backend.Log {
-	g := generation{dev: i.Dev, ino: i.Ino, nanos: i.Nanos}
-	return backend.Log{Name: name, Generation: g.String(), Size: i.Size, Time: time.Unix(0, i.Nanos)}
+	return backend.Log{Name: name, Generation: string(appendGeneration(nil, i)), Size: i.Size, Time: time.Unix(0, i.Nanos)}
 }
 
 // fullLogOf makes the Log of a file that ends in tail.

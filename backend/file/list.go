@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -56,6 +58,11 @@ type lister struct {
 	bare    bool     // names are enough
 	entered []string // real paths of the root, of start, and of folders entered through symbolic links
 	watches []*watch // that are to tell of the folders of this walk
+
+	// Memory that is used again for each folder; that of items is shared with the folders around it.
+	listed []durable.Listed
+	items  []item
+	text   []byte
 }
 
 // item is an entry of a folder. Its key sorts it: a folder has a slash behind its name, as it has in the names of the
@@ -74,56 +81,96 @@ func (l *lister) folder(name, dir string) bool {
 	for _, w := range l.watches { // before the folder is read, so that nothing falls in between
 		w.add(dir)
 	}
-	entries, err := l.read(dir)
+	err := l.read(dir)
 	if gone(err) {
 		return true
 	}
 	// What could be read before the error is listed all the same.
-	items := l.items(name, dir, entries)
+	begin := len(l.items)
+	l.pick(name, dir)
+	end := len(l.items)
+	defer func() { l.items = l.items[:begin] }()
 	if err != nil && !l.yield(backend.Log{Name: name}, failed(name, err)) {
 		return false
 	}
+	// A name that is not UTF-8 is none, and so is every one below it.
+	valid := name == "" || fs.ValidPath(name)
 	if name != "" {
 		name += "/"
 	}
 	dir += string(filepath.Separator)
-	for _, it := range items {
-		more := false
-		if base, isDir := strings.CutSuffix(it.key, "/"); isDir {
-			more = l.folder(name+base, dir+base)
-		} else {
-			more = l.file(name+base, dir, base, it.info)
+	for i := begin; i < end; {
+		if base, isDir := strings.CutSuffix(l.items[i].key, "/"); isDir {
+			if !l.folder(name+base, dir+base) {
+				return false
+			}
+			i++
+			continue
 		}
-		if !more {
+		n := i
+		for n < min(end, i+together) && !strings.HasSuffix(l.items[n].key, "/") {
+			n++
+		}
+		if !l.files(name, dir, valid, i, n) {
+			return false
+		}
+		i = n
+	}
+	return true
+}
+
+// together is of how many files names and generations are made in one piece of memory. There are two for each of ten thousand
+// files; but who keeps one keeps all that were made with it.
+const together = 64
+
+// files yields some of the items, which are files.
+func (l *lister) files(name, dir string, valid bool, from, to int) bool {
+	l.text = l.text[:0]
+	for _, it := range l.items[from:to] {
+		l.text = append(append(l.text, name...), it.key...)
+		l.text = appendGeneration(l.text, it.info)
+	}
+	rest := string(l.text)
+	for i := from; i < to; i++ {
+		it := l.items[i]
+		full := rest[:len(name)+len(it.key)]
+		generation := rest[len(full):][:shortWidth]
+		rest = rest[len(full)+shortWidth:]
+		if !l.file(full, generation, dir, valid, it) {
 			return false
 		}
 	}
 	return true
 }
 
-// read gives the entries of a folder, with what is known of them.
-func (l *lister) read(dir string) ([]durable.Listed, error) {
+// read fills listed with the entries of a folder, and with what is known of them.
+func (l *lister) read(dir string) (err error) {
 	if f, ok := l.fs.(durable.Lister); ok && !l.bare {
-		return f.ListDir(dir)
+		l.listed, err = f.ListDir(l.listed[:0], dir)
+		return err
 	}
+	l.listed = l.listed[:0]
 	entries, err := l.fs.ReadDir(dir)
-	list := make([]durable.Listed, len(entries))
-	for i, e := range entries {
-		list[i] = durable.Listed{Name: e.Name(), Mode: e.Type()}
+	for _, e := range entries {
+		l.listed = append(l.listed, durable.Listed{Name: e.Name(), Mode: e.Type()})
 	}
-	return list, err
+	return err
 }
 
-// items picks the entries that matter, in order.
-func (l *lister) items(name, dir string, entries []durable.Listed) []item {
-	items := make([]item, 0, len(entries))
+// pick adds those of the listed entries to items that matter, in order.
+func (l *lister) pick(name, dir string) {
+	begin := len(l.items)
 	if name != "" {
 		name += "/"
 	}
-	for _, e := range entries {
+	for i := range l.listed {
+		e := &l.listed[i]
 		// The type comes with the name, without a stat; only what a link leads to must be asked for.
 		base, mode, info := e.Name, e.Mode, e.Info
-		full := name + base
+		full := base
+		if l.prefix != "" || mode&fs.ModeSymlink != 0 {
+			full = name + base
+		}
 		if strings.HasPrefix(base, ownPrefix) || !overlap(full, l.prefix) {
 			continue
 		}
@@ -139,13 +186,12 @@ func (l *lister) items(name, dir string, entries []durable.Listed) []item {
 		}
 		switch {
 		case mode.IsDir():
-			items = append(items, item{key: base + "/"})
+			l.items = append(l.items, item{key: base + "/"})
 		case mode.IsRegular() && strings.HasPrefix(full, l.prefix):
-			items = append(items, item{base, info})
+			l.items = append(l.items, item{base, info})
 		}
 	}
-	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.key, b.key) })
-	return items
+	slices.SortFunc(l.items[begin:], func(a, b item) int { return strings.Compare(a.key, b.key) })
 }
 
 // overlap says whether one begins with the other: a folder above the prefix leads to it, one below belongs to it.
@@ -154,28 +200,30 @@ func overlap(a, b string) bool {
 	return a[:n] == b[:n]
 }
 
-// file yields one log; dir ends in a separator.
-func (l *lister) file(name, dir, base string, info durable.Info) bool {
+// file yields one log; dir ends in a separator, and generation is of it.info.
+func (l *lister) file(name, generation, dir string, valid bool, it item) bool {
 	if l.ctx.Err() != nil {
 		l.yield(backend.Log{}, context.Cause(l.ctx))
 		return false
 	}
-	if !fs.ValidPath(name) {
-		// A name that is not UTF-8. It exists and holds something, so it is not passed over in silence.
+	if !valid || !utf8.ValidString(it.key) {
+		// It exists and holds something, so it is not passed over in silence.
 		return l.yield(backend.Log{Name: name}, fmt.Errorf("%q: %w", name, backend.ErrName))
 	}
 	if l.bare {
 		return l.yield(backend.Log{Name: name}, nil)
 	}
-	if info == (durable.Info{}) {
-		var err error
-		if info, err = l.fs.Stat(dir + base); gone(err) {
+	if it.info == (durable.Info{}) {
+		info, err := l.fs.Stat(dir + it.key)
+		switch {
+		case gone(err):
 			return true
-		} else if err != nil {
+		case err != nil:
 			return l.yield(backend.Log{Name: name}, failed(name, err))
 		}
+		return l.yield(logOf(name, info), nil)
 	}
-	return l.yield(logOf(name, info), nil)
+	return l.yield(backend.Log{Name: name, Generation: generation, Size: it.info.Size, Time: time.Unix(0, it.info.Nanos)}, nil)
 }
 
 // enter says whether the folder behind a symbolic link is to be listed here: not if it is, or contains, or lies in one

@@ -107,8 +107,8 @@ type Resolver interface {
 
 // Lister is an FS that looks at all files of a folder in fewer steps than ReadDir and Stat take.
 type Lister interface {
-	// ListDir gives the entries of a folder in no particular order. What was found before an error is given, too.
-	ListDir(name string) ([]Listed, error)
+	// ListDir adds the entries of a folder to a list, in no particular order. What was found before an error is given, too.
+	ListDir(list []Listed, name string) ([]Listed, error)
 }
 
 // Listed is an entry of a folder.

@@ -14,14 +14,14 @@ import (
 // ListDir implements Lister with getdents64(2) and fstatat(2) on the open folder: the kernel need not walk the whole path
 // for every file, and nothing is allocated but the names.
 // A folder of ten thousand logs is looked at by every list, so this is what such a list costs.
-func (OS) ListDir(name string) (list []Listed, err error) {
+func (OS) ListDir(list []Listed, name string) ([]Listed, error) {
 	fd := -1
-	err = retry(func() (err error) {
+	err := retry(func() (err error) {
 		fd, err = syscall.Open(name, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 		return err
 	})
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return list, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer syscall.Close(fd)
 	kept := direntBuffers.Get().(*[32 << 10]byte)
@@ -52,13 +52,14 @@ const (
 
 // appendListed reads records where the kernel put them. "." and ".." are no entries.
 func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
+	text := string(buf) // of which all names are parts: to make one of each would cost as much as asking for the files
 	for len(buf) > direntName {
 		size := int(binary.NativeEndian.Uint16(buf[direntLength:]))
 		if size <= direntName || size > len(buf) {
 			// It would mean that the layout is not what it is on this system; the entries so far are right.
 			return list // the kernel does not write such a thing
 		}
-		record := buf[:size]
+		record, at := buf[:size], len(text)-len(buf)
 		buf = buf[size:]
 		end := direntName
 		for end < size && record[end] != 0 {
@@ -83,7 +84,7 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 				l.Mode = info.Mode().Type()
 			}
 		}
-		l.Name = string(name)
+		l.Name = text[at+direntName : at+end]
 		list = append(list, l)
 	}
 	return list

@@ -86,7 +86,10 @@ const batch = 16
 // find looks for what the first query means and, where nothing is found, for what the second means. more says that there are
 // more hits than wanted, which says which query has them.
 func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []SearchHit, more bool, which int, err error) {
-	all, known := f.logs()
+	for i := range f.runs {
+		f.all = append(f.all, target{run: &f.runs[i], last: f.runs[i].Log.Time})
+	}
+	all := newest(f.all)
 	limit, size := f.opt.Limit, batch
 	if f.opt.Rank || limit <= 0 {
 		// A rank is known only when all hits are; then nothing can be left out.
@@ -96,7 +99,7 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 	rest := make([][]target, len(queries))
 	for len(all) > 0 && !enough(hits, limit, all[0].last) {
 		n := min(size, len(all))
-		lists := f.targets(queries, all[:n], known[:n])
+		lists := f.targets(queries, all[:n])
 		if hits, err = f.walk(ctx, queries[0], lists[0], limit, hits); err != nil {
 			return nil, false, 0, err
 		}
@@ -104,7 +107,7 @@ func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []Searc
 		for k := range queries {
 			rest[k] = append(rest[k], lists[k]...)
 		}
-		all, known, size = all[n:], known[n:], 8*size
+		all, size = all[n:], 8*size
 	}
 	if len(hits) == 0 && len(queries) > 1 {
 		which = 1
@@ -176,47 +179,51 @@ func enough(hits []SearchHit, limit int, last time.Time) bool {
 	return n > limit
 }
 
-// logs gives all logs that are searched, the one that was used last first, and what the index has of each, nil where it has
-// nothing.
-func (f *finder) logs() (all []target, known []*index.Log) {
-	for i := range f.runs {
-		f.all = append(f.all, target{run: &f.runs[i], last: f.runs[i].Log.Time})
-	}
-	all, known = make([]target, len(f.all)), make([]*index.Log, len(f.all))
+// known gives what the index has of logs, nil where it has nothing.
+func (f *finder) known(logs []*target) []*index.Log {
 	c := f.s.opt.Index.Catalogue()
-	for i, at := range newest(f.all) {
-		t := f.all[at]
-		all[i] = t
+	known := make([]*index.Log, len(logs))
+	for i, t := range logs {
 		if t.run != nil {
 			known[i], _ = c.Log(runsKey(t.run.place), t.run.Log.Name)
 		} else {
-			known[i] = f.keptNow(c, &t)
+			known[i] = f.keptNow(c, t)
 		}
 	}
-	return all, known
+	return known
 }
 
 // newest gives the order of targets by when they were last used; of sessions that were used in one moment the one whose file
 // was written last comes first. Their places are sorted, and not they, which are large.
-func newest(all []target) []int32 {
+func newest(all []target) []*target {
 	type moment struct {
-		seconds, nanos, written int64
-		at                      int32
+		seconds int64
+		nanos   int32
+		at      int32
 	}
 	moments := make([]moment, len(all))
 	for i := range all {
-		m := &moments[i]
-		m.seconds, m.nanos, m.at = all[i].last.Unix(), int64(all[i].last.Nanosecond()), int32(i)
-		if l := all[i].kept; l != nil {
-			m.written = l.Stamp.Nanos
+		t := all[i].last
+		moments[i] = moment{t.Unix(), int32(t.Nanosecond()), int32(i)}
+	}
+	written := func(at int32) int64 {
+		if l := all[at].kept; l != nil {
+			return l.Stamp.Nanos
 		}
+		return 0
 	}
 	slices.SortFunc(moments, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(b.nanos, a.nanos), cmp.Compare(b.written, a.written), cmp.Compare(a.at, b.at))
+		switch {
+		case a.seconds != b.seconds:
+			return cmp.Compare(b.seconds, a.seconds)
+		case a.nanos != b.nanos:
+			return cmp.Compare(b.nanos, a.nanos)
+		}
+		return cmp.Or(cmp.Compare(written(b.at), written(a.at)), cmp.Compare(a.at, b.at))
 	})
-	order := make([]int32, len(all))
+	order := make([]*target, len(all))
 	for i := range moments {
-		order[i] = moments[i].at
+		order[i] = &all[moments[i].at]
 	}
 	return order
 }
@@ -234,11 +241,11 @@ func (f *finder) keptNow(c *index.Catalogue, t *target) *index.Log {
 
 // targets gives, for each query, those of the logs that may match. The signatures are gone through once. A log of which the
 // index has nothing, or whose signatures are damaged, is looked at as a whole.
-func (f *finder) targets(queries []*index.Query, all []target, known []*index.Log) [][]target {
+func (f *finder) targets(queries []*index.Query, all []*target) [][]target {
 	whole := make([]bool, len(all))
 	var logs []*index.Log
 	var places []int // of logs among all
-	for i, l := range known {
+	for i, l := range f.known(all) {
 		if l != nil {
 			logs, places = append(logs, l), append(places, i)
 		} else {
@@ -273,14 +280,14 @@ func (f *finder) targets(queries []*index.Query, all []target, known []*index.Lo
 			if !whole[i] && len(s) == 0 {
 				continue
 			}
-			if all[i].run == nil {
-				f.row(&all[i])
-			}
 			t := all[i]
-			if !whole[i] {
-				t.spans = s
+			if t.run == nil {
+				f.row(t)
 			}
-			lists[k] = append(lists[k], t)
+			lists[k] = append(lists[k], *t)
+			if !whole[i] {
+				lists[k][len(lists[k])-1].spans = s
+			}
 		}
 	}
 	return lists

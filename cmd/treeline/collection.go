@@ -8,10 +8,10 @@ import (
 )
 
 // The growth, in percent, after which garbage is collected, while so much memory is in use.
-// Up to 12 MB in use, memory is cheaper than the time that a collection takes; from 24 MB on it is the other way
+// Up to 8 MB in use, memory is cheaper than the time that a collection takes; from 24 MB on it is the other way
 // round.
 const (
-	rarely, little = 400, 12 << 20
+	rarely, little = 600, 8 << 20
 	usual, some    = 100, 24 << 20
 	often          = 50
 )

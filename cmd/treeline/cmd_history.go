@@ -39,7 +39,7 @@ func (a *app) historyCommand() *cobra.Command {
 		Long: "Find prompts, newest first: every word must be the beginning of a word of the prompt. Without words the newest are listed.\n\n" +
 			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history add'.\n" +
 			"--db looks into that of an agent, without leaving a trace. Where it is damaged, end the agent before you --rebuild it.\n\n" +
-			"To look for the words add or import, write -- before them.\n\n" +
+			"To look for the words add or import, write -- before them. The exit code is 1 where the words are not found.\n\n" +
 			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf where there\n" +
 			"is one, and a numbered list (--pick) otherwise.",
 		Example: "  treeline history parser test\n  treeline history --cwd . --where\n  treeline history --db ~/.omp/agent/history.db --json\n" +
@@ -149,23 +149,44 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	}
 	list, err := treeline.SearchHistory(ctx, opt, q)
 	progress.clear()
-	switch {
-	// No history is where everyone begins: an explanation, and an empty answer with exit code 0, so that a key
-	// binding does not fail.
-	case errors.Is(err, fs.ErrNotExist) && f.db == "":
-		fmt.Fprintln(a.stderr, "treeline: there is no history yet; 'treeline history import' makes one of the sessions")
-	case err != nil:
+	missing := errors.Is(err, fs.ErrNotExist) && f.db == ""
+	if err != nil && !missing {
 		return historyError(f.db, err)
-	case len(list) == 0:
-		fmt.Fprintln(a.stderr, "treeline: no prompt found")
 	}
-	if f.pick {
+	if f.pick && len(list) > 0 {
 		return a.pick(ctx, list)
 	}
 	width, _ := terminalWidth(a.stdout)
-	return a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
+	err = a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
 		return a.printPrompts(ctx, out, f, list, places)
 	})
+	if err != nil || len(list) > 0 {
+		return err
+	}
+	return a.noPrompts(f, strings.TrimSpace(q.Text) != "", missing)
+}
+
+// noPrompts explains why there is nothing to show: the history is missing, it is empty, or words were asked for that
+// it does not have. Only the last is a problem, as it is for search: an empty history is where everyone begins.
+func (a *app) noPrompts(f historyFlags, asked, missing bool) error {
+	switch {
+	case missing:
+		a.notice("there is no history yet; 'treeline history import' makes one of the sessions")
+	case asked:
+	case f.cwd != "":
+		a.notice("the history has nothing that was typed in this directory")
+	case f.db != "":
+		a.notice("the history is empty")
+	default:
+		a.notice("the history is empty; 'treeline history import' fills it from the sessions")
+	}
+	switch {
+	case asked:
+		return errors.New("nothing found")
+	case f.pick: // a key binding must see that there is nothing, and puts no error into the prompt
+		return quietError{errors.New("nothing to pick from")}
+	}
+	return nil
 }
 
 // usedIn says which prompts were used in a directory, under whichever of its names.

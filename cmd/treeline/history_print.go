@@ -137,9 +137,6 @@ func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, place
 // What is picked goes to stdout alone, so that a key binding can put it on the command line; everything else is on
 // stderr.
 func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
-	if len(list) == 0 {
-		return quietError{errors.New("nothing to pick from")}
-	}
 	width, _ := terminalWidth(a.stderr)
 	if width == 0 {
 		width = 80

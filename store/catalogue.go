@@ -20,15 +20,8 @@ import (
 type RefreshOptions struct {
 	// Problem, if set, is told of folders that could not be read.
 	Problem func(error)
-	// Progress, if set, is told now and then how far the reading is.
+	// Progress, if set, is told now and then how far the reading is, never by two goroutines at once.
 	Progress func(Progress)
-}
-
-// Progress is how far the reading of logs is.
-type Progress struct {
-	// Logs and Bytes were read, of so many that are to be read.
-	Logs, OfLogs   int
-	Bytes, OfBytes int64
 }
 
 // catalogued is a source with what is known of its logs.
@@ -135,6 +128,7 @@ type errand struct {
 	source int // in the list of sources
 	log    backend.Log
 	known  *index.Log // what was known of it, or nil
+	told   int64      // see gauge
 }
 
 // compare lists the logs of a source beside what is known of them, both in the order of names. Nothing is opened: names,
@@ -190,11 +184,11 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, o
 	if len(todo) == 0 {
 		return nil
 	}
-	p := Progress{OfLogs: len(todo)}
-	for i := range todo {
-		p.OfBytes += todo[i].log.Size
-	}
 	var mu sync.Mutex
+	g := gauge{mu: &mu, p: Progress{OfLogs: len(todo)}, tell: opt.Progress}
+	for i := range todo {
+		g.p.OfBytes += todo[i].log.Size
+	}
 	var next atomic.Int64
 	last := s.opt.Clock()
 	// done is called by one worker at a time; it also keeps what was read so far, so that an interrupted first run goes on
@@ -216,11 +210,7 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, o
 		default:
 			s.opt.Index.Put(index.Update{Source: c.key, Put: []index.Log{l}})
 		}
-		p.Logs++
-		p.Bytes += r.log.Size
-		if opt.Progress != nil {
-			opt.Progress(p)
-		}
+		g.done(r)
 		if now := s.opt.Clock(); now.Sub(last) >= keepEvery || s.opt.Index.Pending() >= keepBytes {
 			last = now
 			_ = s.opt.Index.Commit(ctx) // cancelled: the caller sees it himself
@@ -230,7 +220,7 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, o
 	for range min(runtime.GOMAXPROCS(0), len(todo)) {
 		wg.Go(func() {
 			// One for each worker: its buffers and its signer are used again for each log.
-			v := surveyor{s: s, buf: peekBuffer{places: s.places()}}
+			v := surveyor{s: s, gauge: &g, buf: peekBuffer{places: s.places()}}
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= len(todo) {

@@ -170,6 +170,51 @@ func (m *meter) Open(ctx context.Context, at backend.Log) (backend.Reader, error
 	return m.Backend.(backend.Opener).Open(ctx, at)
 }
 
+// TestCatalogueProgress: how far the reading is is told within a log as well, now and then.
+func TestCatalogueProgress(t *testing.T) {
+	m := newMachine(t)
+	large := fmt.Sprintf(header, "large", "")
+	text := strings.Repeat("so many words ", 5000)
+	for i := range 100 {
+		large += fmt.Sprintf(`{"type":"message","id":"m%d","parentId":null,"message":{"role":"user","content":"%s"}}`+"\n", i, text)
+	}
+	m.write("-p/large.jsonl", large)
+	m.write("-p/small.jsonl", fmt.Sprintf(header, "small", ""))
+	all := int64(len(large) + len(fmt.Sprintf(header, "small", "")))
+	look := func(s *Store) (list []Progress) {
+		t.Helper()
+		if _, err := s.Catalogue(context.Background(), RefreshOptions{Progress: func(p Progress) { list = append(list, p) }}); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	s := m.store(nil)
+	told := look(s)
+	within := 0
+	for i, p := range told {
+		if i > 0 && (p.Bytes < told[i-1].Bytes || p.Logs < told[i-1].Logs) || p.OfLogs != 2 || p.OfBytes != all {
+			t.Errorf("%d: %+v", i, told)
+		}
+		if i > 0 && p.Logs == told[i-1].Logs {
+			within++
+		}
+	}
+	// Seven megabytes, of which the last is told with the log, and one may be left out while the other log is put away.
+	if last := told[len(told)-1]; within < 4 || within > 7 || last.Logs != 2 || last.Bytes != all {
+		t.Errorf("%d times within a log: %+v", within, told)
+	}
+
+	// A log that grew is read at its end only, and told once.
+	more := `{"type":"message","id":"more","parentId":null,"message":{"role":"user","content":"more"}}` + "\n"
+	m.write("-p/large.jsonl", large+more)
+	grown := int64(len(large) + len(more))
+	for i, p := range look(s) {
+		if p.OfBytes != grown || p.Bytes > grown || i > 1 {
+			t.Errorf("%d, of a log that grew: %+v", i, p)
+		}
+	}
+}
+
 // TestCatalogueInterrupted: what was read before Ctrl-C is kept.
 func TestCatalogueInterrupted(t *testing.T) {
 	m := newMachine(t)

@@ -23,6 +23,10 @@ type surveyor struct {
 	buf    peekBuffer
 	signer index.Signer
 	ids    []idAt
+
+	gauge *gauge
+	log   *errand // the log at hand
+	tell  int64   // the byte of it from which on the gauge is told
 }
 
 // idAt is the hash of an entry's id, and where the entry stands.
@@ -41,6 +45,7 @@ const (
 // survey reads a log and says what it holds. The error is for a log that could not be read; one that is no session is
 // known as such. The chunks are valid until the next call.
 func (v *surveyor) survey(ctx context.Context, r *errand, src Source) (index.Log, error) {
+	v.log, v.tell = r, v.gauge.next(0)
 	for try := 0; ; try++ {
 		l, err := v.once(ctx, r, src)
 		if try == rewritten || !errors.Is(err, backend.ErrChanged) {
@@ -204,6 +209,10 @@ func (c *tally) record(dec dialect.Decoder, r dialect.Record) {
 	}
 	if ok && c.chunk != from {
 		c.chunk, c.base = from, base
+	}
+	if c.to >= c.v.tell {
+		c.v.tell = c.v.gauge.next(c.to)
+		c.v.gauge.headway(c.v.log, c.to)
 	}
 }
 

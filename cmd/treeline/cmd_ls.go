@@ -222,7 +222,7 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	// A filter that needs counts (--model, --has) cannot do with the two ends of each file that List reads.
 	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
-		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: func(p store.Progress) { show.of(p.Logs, p.OfLogs) }})
+		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: show.read})
 		show.clear()
 		return rows, s, err
 	}

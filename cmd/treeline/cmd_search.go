@@ -144,7 +144,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	}
 	// Bringing the index up to date may take long the first time; after that only what changed is read.
 	show := a.newProgress("reading sessions", 0)
-	opt.Progress = func(p store.Progress) { show.of(p.Logs, p.OfLogs) }
+	opt.Progress = show.read
 	easeCollection()
 	res, err := s.Search(cmd.Context(), query, opt)
 	show.clear()

@@ -60,6 +60,12 @@ type shell struct {
 
 func startShell(t *testing.T, cmd *exec.Cmd) *shell {
 	t.Helper()
+	return startOn(t, cmd, 400)
+}
+
+// startOn starts a command on a terminal of so many columns.
+func startOn(t *testing.T, cmd *exec.Cmd, columns uint16) *shell {
+	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // so that reading can end
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +83,7 @@ func startShell(t *testing.T, cmd *exec.Cmd) *shell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 400}); err != nil {
+	if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: columns}); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave

@@ -156,6 +156,41 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// One session that is larger than all others together: how far it is read is told as well, and no line is so long that it
+// could not be wiped.
+func TestProgressWithinLog(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, ".omp/agent/sessions/-p/2026-01-01T00-00-00-000Z_s.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, gen.Session(gen.Options{Seed: 5, Bytes: 5 << 20}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := eagerly(home, nil, "ls", "--all")
+	text, code := startShell(t, cmd).rest(cmd)
+	percents, last := 0, -1
+	for _, m := range regexp.MustCompile(`reading sessions [01] of 1 file, ([0-9]+) %\r`).FindAllStringSubmatch(text, -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil || n <= last {
+			t.Errorf("%s %% behind %d %%, %v", m[1], last, err)
+		}
+		percents, last = percents+1, n
+	}
+	if percents < 5 || percents > 7 || last != 100 || code != 0 {
+		t.Errorf("%d times, in the end %d %%, exit code %d: %q", percents, last, code, text)
+	}
+
+	if err := os.RemoveAll(filepath.Join(home, ".cache")); err != nil {
+		t.Fatal(err)
+	}
+	cmd = eagerly(home, nil, "ls", "--all")
+	text, code = startOn(t, cmd, 20).rest(cmd)
+	if strings.Count(text, "\x1b[Kreading sessions 0…\r") < 4 || code != 0 {
+		t.Errorf("on 20 columns: exit code %d, %q", code, text)
+	}
+}
+
 // A notice in the middle of the work has a line of its own, and colours are left out where nobody wants them; the line can
 // be wiped all the same.
 func TestProgressAndNotice(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,16 +104,25 @@ func (p *player) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page in a browser must not get here under a name of its own.
 		// DNS rebinding: its name then points to this machine, but the Host header still has the name.
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-		if _, err := loopback(net.JoinHostPort(host, "0")); err != nil {
+		if _, err := loopback(net.JoinHostPort(hostname(r.Host), "0")); err != nil {
 			failure(w, http.StatusForbidden, "forbidden", "only this machine itself is served")
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// hostname is a Host header without its port, which a client leaves out on port 80 and behind a proxy. An address of IPv6
+// has brackets around it either way; names are the same in any case.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		if h, ok := strings.CutSuffix(inner, "]"); ok {
+			host = h
+		}
+	}
+	return strings.ToLower(host)
 }
 
 func failure(w http.ResponseWriter, status int, kind, message string) {

@@ -251,7 +251,7 @@ func TestReplayServeOdd(t *testing.T) {
 		defer resp.Body.Close()
 		got, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode != status || !strings.Contains(string(got), want) {
-			t.Errorf("%s %s: %d %s (%v)", method, path, resp.StatusCode, got, err)
+			t.Errorf("%s %s at %q: %d %s (%v)", method, path, host, resp.StatusCode, got, err)
 		}
 	}
 	const chat = "/v1/chat/completions"
@@ -260,7 +260,16 @@ func TestReplayServeOdd(t *testing.T) {
 	try("GET", chat, "", "", 404, "there is only")
 	try("GET", "/", "", "", 404, "there is only")
 	try("GET", "/v1/models", "", "", 200, `"id":"m-small"`)
-	try("POST", chat, "rebound.example", `{"messages":[]}`, 403, "only this machine")
+	for _, host := range []string{"localhost", "localhost:80", "LocalHost", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:80"} {
+		try("GET", "/v1/models", host, "", 200, `"id":"m-small"`)
+	}
+	// Under a name that is not this machine's a page in a browser got here.
+	for _, host := range []string{
+		"rebound.example", "rebound.example:80", "localhost.rebound.example", "127.0.0.1.rebound.example", "192.0.2.1", "0.0.0.0",
+		"[2001:db8::1]", "[2001:db8::1]:80", "[::]", "[::1", "[[::1]]",
+	} {
+		try("POST", chat, host, `{"messages":[]}`, 403, "only this machine")
+	}
 	try("POST", chat, "", `{"messages":[]}`, 503, "come back later")
 	if got := s.line(); !strings.HasPrefix(got, "request 1 differs at /messages/0: recorded {") {
 		t.Errorf("%s", got)

@@ -112,8 +112,8 @@ func partTexts(p session.Part, field index.Field, own names, raw []byte, take fu
 	case session.Thinking:
 		take(index.FieldThinking, p.Text)
 	case session.ToolCall:
-		// Otherwise treeline made the name up.
-		if bytes.Contains(raw, rawjson.Quote(p.Name)) {
+		// Calls that treeline makes up, of what a user ran, have no id; nor have those of some odd logs.
+		if p.ID != "" || spells(raw, p.Name) {
 			take(index.FieldTool, p.Name)
 		}
 		// With keys: people look for the name of an argument.
@@ -130,6 +130,19 @@ func partTexts(p session.Part, field index.Field, own names, raw []byte, take fu
 			}
 		})
 	}
+}
+
+// spells says whether a text is a string of a record. Most are spelled as we would do it; only where an escape is that we
+// would not write are the strings decoded.
+func spells(raw []byte, text string) bool {
+	if bytes.Contains(raw, rawjson.Quote(text)) {
+		return true
+	}
+	found := false
+	if bytes.Contains(raw, []byte(`\u`)) || bytes.Contains(raw, []byte(`\/`)) {
+		jsonTexts(raw, true, 0, func(s string) { found = found || s == text })
+	}
+	return found
 }
 
 // jsonTexts gives the strings in a value, with its keys if they are wanted: what people see when they look at it. Numbers are

@@ -191,3 +191,36 @@ func TestUnknownEntryTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchToolNames: a tool is found by its name, however the log spells it; the name that treeline gives to what a user
+// ran himself is no text of the log.
+func TestSearchToolNames(t *testing.T) {
+	const call = `{"type":"message","id":"m","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall",%s"arguments":{}}]}}`
+	const ran = `{"type":"message","id":"m","parentId":null,"message":{"role":"bashExecution","command":"%s","output":"","exitCode":0}}`
+	for _, tt := range []struct {
+		name, record, query string
+		found               bool
+	}{
+		{"plain", fmt.Sprintf(call, `"id":"1","name":"bash",`), "bash", true},
+		{"escaped", fmt.Sprintf(call, `"id":"1","name":"b\u0061sh",`), "bash", true},
+		{"all of it escaped", fmt.Sprintf(call, `"id":"1","name":"\u0062\u0061\u0073\u0068",`), "bash", true},
+		{"escaped slash", fmt.Sprintf(call, `"id":"1","name":"files\/read",`), "files/read", true},
+		{"escaped key", fmt.Sprintf(call, `"id":"1","n\u0061me":"bash",`), "bash", true},
+		{"beyond ASCII", fmt.Sprintf(call, `"id":"1","name":"pr\u00fcfen",`), "prüfen", true},
+		{"plain without id", fmt.Sprintf(call, `"name":"bash",`), "bash", true},
+		{"escaped without id", fmt.Sprintf(call, `"name":"b\u0061sh",`), "bash", true},
+		{"escaped slash without id", fmt.Sprintf(call, `"name":"files\/read",`), "files/read", true},
+		{"another name", fmt.Sprintf(call, `"id":"1","name":"b\u0065sh",`), "bash", false},
+		{"ran by the user", fmt.Sprintf(ran, `make`), "bash", false},
+		{"ran by the user, with escapes", fmt.Sprintf(ran, `make \u0061ll`), "bash", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write("-p/a.jsonl", fmt.Sprintf(header, "s", "")+tt.record+"\n")
+			res, err := m.store(nil).Search(t.Context(), tt.query, SearchOptions{Fields: index.FieldTool})
+			if err != nil || len(res.Hits) > 0 != tt.found {
+				t.Errorf("%+v, %v", res, err)
+			}
+		})
+	}
+}

@@ -9,7 +9,7 @@
 // An Index lies in a folder of its own, and consists of two files and a lock:
 //
 //	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum
-//	signatures-<n>     pieces of signatures, appended, each with a checksum; the catalogue says which of them count
+//	signatures-<n>     pieces of signatures, appended, with a checksum for each 128 bytes; the catalogue says which of them count
 //	lock               held (flock) by whoever changes the two others
 //
 // Texts of sessions (titles, first prompts, models, working directories) stand in the catalogue alone, so they are gone

@@ -15,41 +15,35 @@ type filterKey struct {
 	probes int
 }
 
-// May says whether a chunk with this signature may hold an entry that matches. A signature that we do not know may.
-// Excluded terms are not asked: a chunk that has one may hold other entries that match.
-func (q *Query) May(sig []byte) bool {
-	if len(sig) == 0 || sig[0]&0xf0 != sigVersion || sig[0]&flagAll != 0 {
-		return true
-	}
-	return q.filter.may(sig[1:])
-}
+// May says whether a chunk may hold an entry that matches, by its signature. One that we do not know may, and so may one
+// that is damaged where it matters. Excluded terms are not asked: a chunk that has one may hold other entries that match.
+func (q *Query) May(c *Kept) bool { return c.all() || q.filter.may(c) }
 
-// CountTerms adds one for each term that may occur in a chunk with this signature. There are as many counts as terms;
-// compile makes one of filter.subs for each.
-func (q *Query) CountTerms(sig []byte, counts []int) {
-	all := len(sig) == 0 || sig[0]&0xf0 != sigVersion || sig[0]&flagAll != 0
+// CountTerms adds one for each term that may occur in a chunk. There are as many counts as terms; compile makes one of
+// filter.subs for each.
+func (q *Query) CountTerms(c *Kept, counts []int) {
 	for i := range q.filter.subs {
-		if all || q.filter.subs[i].may(sig[1:]) {
+		if c.all() || q.filter.subs[i].may(c) {
 			counts[i]++
 		}
 	}
 }
 
-func (f *filter) may(bitmap []byte) bool {
+func (f *filter) may(c *Kept) bool {
 	for _, k := range f.keys {
-		if !hasKey(bitmap, k.hash, k.probes) {
+		if !c.hasKey(k.hash, k.probes) {
 			return false
 		}
 	}
 	for i := range f.subs {
-		if !f.subs[i].may(bitmap) {
+		if !f.subs[i].may(c) {
 			return false
 		}
 	}
 	for _, any := range f.anys {
 		found := false
 		for i := range any {
-			if any[i].may(bitmap) {
+			if any[i].may(c) {
 				found = true
 				break
 			}

@@ -63,7 +63,8 @@ func anyGramKey(a, b, c rune) uint64 {
 	return gramKey(a, b, c)
 }
 
-// setKey and hasKey are the Bloom filter. The probes come from the two halves of the key. With one hash and a step between
+// setKey and hasKey are the Bloom filter. That a key is not there is believed only where that part of the filter is what was
+// written; that it is there is not asked, for who looks finds nothing then. The probes come from the two halves of the key. With one hash and a step between
 // the probes it does as well as with several hashes, and a key is hashed once.
 func setKey(bitmap []byte, key uint64, probes int) {
 	m := uint64(len(bitmap)) * 8
@@ -75,16 +76,16 @@ func setKey(bitmap []byte, key uint64, probes int) {
 	}
 }
 
-func hasKey(bitmap []byte, key uint64, probes int) bool {
-	m := uint64(len(bitmap)) * 8
+func (c *Kept) hasKey(key uint64, probes int) bool {
+	m := uint64(len(c.Sig)) * 8
 	if m == 0 {
 		return false
 	}
 	h, step := uint32(key), uint32(key>>32)|1
 	for range probes {
 		at := uint64(h) * m >> 32
-		if bitmap[at>>3]&(1<<(at&7)) == 0 {
-			return false
+		if c.Sig[at>>3]&(1<<(at&7)) == 0 {
+			return !c.sound(int(at >> 3))
 		}
 		h += step
 	}

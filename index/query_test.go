@@ -105,12 +105,12 @@ func checkQuery(t *testing.T, r *rand.Rand, texts []index.Text, o indextest.Quer
 		s.Add([]byte(x.Text), 10, 20)
 	}
 	chunk := s.Finish()[0]
-	if !q.May(chunk.Sig) {
+	if !q.May(kept(chunk)) {
 		t.Fatalf("query %q (case %v): the signature of %q says that it cannot match", text, o.Case, texts)
 	}
 	data := append(append([]byte(`{"other":1}`+"\n"), record(r, texts)...), "\n{\"last\":true}"...)
 	line := false
-	q.Scan(data, index.Odd(chunk.Sig), func(from, to int) bool {
+	q.Scan(data, chunk.Odd(), func(from, to int) bool {
 		line = line || from == len(`{"other":1}`)+1
 		return true
 	})
@@ -148,7 +148,7 @@ func TestPhrasesOfShortWords(t *testing.T) {
 		}
 		var s index.Signer
 		s.Add([]byte(c.text), 0, 1)
-		sig := s.Finish()[0].Sig
+		sig := kept(s.Finish()[0])
 		rec, err := json.Marshal(c.text)
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestPhrasesOfShortWords(t *testing.T) {
 	}
 	var s index.Signer
 	s.Add([]byte(strings.Repeat("or in, on or in; in on or. ", 3)+strings.Repeat("some other words, too; ", 40)), 0, 1)
-	sig := s.Finish()[0].Sig
+	sig := kept(s.Finish()[0])
 	for _, text := range []string{`"on in or"`, `"in or on or"`, "*zq*"} {
 		if query(t, text).May(sig) {
 			t.Errorf("%s passes a signature without it", text)

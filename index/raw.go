@@ -292,12 +292,7 @@ func (q *Query) MayRecord(record []byte) bool {
 	return q.raw.odd && hasOdd(record) || q.raw.may(record)
 }
 
-// Odd says whether a chunk with this signature may hold characters beyond ASCII that fold to a letter of ASCII.
-func Odd(sig []byte) bool {
-	return len(sig) == 0 || sig[0]&0xf0 != sigVersion || sig[0]&flagOdd != 0
-}
-
-// OddText is Odd for bytes without a signature.
+// OddText is Chunk.Odd for bytes without a signature.
 func OddText(data []byte) bool { return hasOdd(data) }
 
 func hasOdd(b []byte) bool {

@@ -8,7 +8,7 @@ import (
 )
 
 // A signature says what words may occur in a piece of a log, so that a search need not look into most of them. It is a
-// Bloom filter over hashed keys, with a byte of flags before it; no text can be got out of it. Of what passes by, the keys
+// Bloom filter over hashed keys, with a byte of flags beside it; no text can be got out of it. Of what passes by, the keys
 // are
 //
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
@@ -42,9 +42,16 @@ const (
 type Chunk struct {
 	// From and To are where its records stand in the log: the first one's beginning, the last one's end.
 	From, To int64
-	// Sig is opaque to all but Query.May. It holds hashes, no text.
-	Sig []byte
+	// Sig and Flags are opaque to all but Query.May. They hold hashes, no text.
+	Sig   []byte
+	Flags byte
 }
+
+// Odd says whether the chunk may hold characters beyond ASCII that fold to a letter of ASCII.
+func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOdd != 0 }
+
+// all says that the signature tells nothing: anything may be there. A signature that we do not know tells nothing.
+func (c *Chunk) all() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagAll != 0 }
 
 // Signer makes the signatures of one log while its text passes by. The zero value is ready; Reset makes it ready for the
 // next log and keeps its memory.
@@ -124,31 +131,30 @@ func (s *Signer) cut() {
 	// A Bloom filter tells most when half of its bits are set.
 	size := int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams) / math.Ln2 / 8))
 	begin := len(s.slab)
-	if cap(s.slab)-begin < 1+size {
+	if cap(s.slab)-begin < size {
 		// A slab that grew would be copied, and be there twice: that is felt with a session of many megabytes.
-		begin, s.slab = 0, make([]byte, 0, max(slabSize, 1+size))
+		begin, s.slab = 0, make([]byte, 0, max(slabSize, size))
 	}
-	s.slab = s.slab[:begin+1+size]
-	sig := s.slab[begin : begin+1+size : begin+1+size]
+	s.slab = s.slab[:begin+size]
+	sig := s.slab[begin : begin+size : begin+size]
 	clear(sig)
-	sig[0] = sigVersion | s.flags
 	for _, k := range s.words {
-		setKey(sig[1:], k, wordProbes)
+		setKey(sig, k, wordProbes)
 	}
 	for _, k := range s.grams {
-		setKey(sig[1:], k, gramProbes)
+		setKey(sig, k, gramProbes)
 	}
 	for i, w := range s.ascii {
 		for ; w != 0; w &= w - 1 {
-			setKey(sig[1:], asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
+			setKey(sig, asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
 		}
 	}
 	for i, w := range s.two {
 		for ; w != 0; w &= w - 1 {
-			setKey(sig[1:], asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
+			setKey(sig, asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
 		}
 	}
-	s.chunks = append(s.chunks, Chunk{From: s.from, To: s.to, Sig: sig})
+	s.chunks = append(s.chunks, Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags})
 	s.clear()
 }
 

@@ -1,10 +1,8 @@
 package index
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"slices"
@@ -12,24 +10,17 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// piece is where some chunks of one log lie. On disk it is its length and a checksum, four bytes each, and then the
-// chunks.
+// piece is where some chunks of one log lie; see appendPiece.
 type piece struct {
 	at   int64 // in the file, or behind inMemory in what is held
-	size int64 // length and checksum included
+	size int64
 	// A log that grew keeps its pieces as they are: the last chunk, which grows, is made anew in another piece.
 	chunks int // how many of its chunks count; those behind them were made anew since
 }
 
-const (
-	// inMemory is where the places of pieces begin that are not in the file. No file is that long, so that one number says
-	// which of the two it is.
-	inMemory  = 1 << 62
-	pieceHead = 8
-)
-
-// castagnoli is the polynomial that processors have an instruction for.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// inMemory is where the places of pieces begin that are not in the file. No file is that long, so that one number says which
+// of the two it is.
+const inMemory = 1 << 62
 
 const signaturesPrefix = "signatures-"
 
@@ -104,7 +95,7 @@ func (s *signatures) there(l *Log) bool {
 	var buf []byte
 	for _, p := range l.pieces {
 		data, err := s.read(p, &buf)
-		if err != nil || eachInPiece(l.Name, data, p.chunks, func(Chunk, []byte) {}) != nil {
+		if err != nil || eachInPiece(l.Name, data, p.chunks, func(*Kept) {}) != nil {
 			return false
 		}
 	}
@@ -123,12 +114,13 @@ func (s *signatures) join(name string, pieces []piece) []piece {
 		var buf []byte
 		data, err := s.read(p, &buf)
 		if err == nil {
-			err = eachInPiece(name, data, p.chunks, func(c Chunk, hashes []byte) {
-				chunks, ids = append(chunks, c), append(ids, nil)
-				for last := len(ids) - 1; len(hashes) > 0; hashes = hashes[4:] {
-					ids[last] = append(ids[last], binary.LittleEndian.Uint32(hashes))
-				}
+			err = eachInPiece(name, data, p.chunks, func(c *Kept) {
+				c.Sound() // damage would be taken for what was written from now on
+				chunks = append(chunks, c.Chunk)
 			})
+		}
+		if err == nil {
+			err = idsInPiece(name, data, p.chunks, func(_ int64, own []uint32) { ids = append(ids, own) })
 		}
 		if err != nil {
 			return pieces
@@ -156,45 +148,6 @@ func keep(pieces []piece, n int) []piece {
 // keepRoom is how much room is made ahead for pieces that come one by one.
 const keepRoom = 8 << 20
 
-// pieceSum is the checksum of a piece. The log's name is in it, so that no piece is ever taken for another log's.
-func pieceSum(name string, body []byte) uint32 {
-	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, body)
-}
-
-// appendPiece encodes chunks of a log. Its reader is eachInPiece.
-func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte {
-	start, need := len(dst), pieceHead+binary.MaxVarintLen64
-	for i := range chunks {
-		need += 4*binary.MaxVarintLen64 + len(chunks[i].Sig)
-	}
-	for _, own := range ids {
-		need += 4 * len(own)
-	}
-	if cap(dst)-start < need { // a large session would otherwise make it grow step by step
-		dst = append(make([]byte, 0, max(start+need, min(2*cap(dst), keepRoom))), dst...)
-	}
-	dst = append(dst, make([]byte, pieceHead)...)
-	dst = binary.AppendUvarint(dst, uint64(len(chunks)))
-	for i, c := range chunks {
-		dst = binary.AppendUvarint(dst, uint64(c.From))
-		dst = binary.AppendUvarint(dst, uint64(c.To-c.From))
-		dst = binary.AppendUvarint(dst, uint64(len(c.Sig)))
-		dst = append(dst, c.Sig...)
-		var own []uint32
-		if i < len(ids) {
-			own = ids[i]
-		}
-		dst = binary.AppendUvarint(dst, uint64(len(own)))
-		for _, id := range own {
-			dst = binary.LittleEndian.AppendUint32(dst, id)
-		}
-	}
-	body := dst[start+pieceHead:]
-	binary.LittleEndian.PutUint32(dst[start:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(dst[start+4:], pieceSum(name, body))
-	return dst
-}
-
 // read gives the bytes of a piece. They are valid until the next call with the same buffer.
 func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 	// Held pieces are checked as well: a catalogue from before a commit names places that are gone.
@@ -215,119 +168,6 @@ func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 	return *buf, nil
 }
 
-// eachInPiece checks a piece of a log and calls take with those of its chunks that count. The slices are parts of data.
-// After an error some chunks may have been taken already.
-func eachInPiece(name string, data []byte, count int, take func(c Chunk, ids []byte)) error {
-	if len(data) < pieceHead || int64(binary.LittleEndian.Uint32(data)) != int64(len(data)-pieceHead) ||
-		pieceSum(name, data[pieceHead:]) != binary.LittleEndian.Uint32(data[4:]) {
-		return errSignatures
-	}
-	r := reader{data: data[pieceHead:]}
-	n := r.count(4)
-	if count > n {
-		return errSignatures
-	}
-	for range count {
-		var c Chunk
-		c.From = int64(r.uvarint())
-		c.To = c.From + int64(r.uvarint())
-		c.Sig = r.bytes(r.count(1))
-		ids := r.bytes(4 * r.count(4))
-		if r.bad {
-			return errSignatures
-		}
-		take(c, ids)
-	}
-	return nil
-}
-
-// EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
-// in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
-// them. That the file is damaged is said once; who removes such logs from the catalogue has them made anew. A chunk is valid
-// until take returns. take must not call the index, which is locked meanwhile.
-func (x *Index) EachChunk(logs []*Log, take func(i int, c Chunk)) (unknown []int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	type place struct {
-		piece
-		log int
-	}
-	var places []place
-	for i, l := range logs {
-		for _, p := range l.pieces {
-			places = append(places, place{p, i})
-		}
-	}
-	// By place in the file, and stable: the pieces of one log lie in its order already, see holdAll.
-	slices.SortStableFunc(places, func(a, b place) int { return int(min(max(a.at-b.at, -1), 1)) })
-	bad := map[int]bool{}
-	var damage error
-	w := window{s: &x.sigs}
-	for i, p := range places {
-		if !w.has(p.piece) {
-			// Pieces that are not wanted are read along where they are few: one long read costs less than two.
-			const few = 64 << 10
-			w.end = p.at + p.size
-			for _, next := range places[i+1:] {
-				if next.at > w.end+few || next.at >= inMemory || w.end > p.at+windowSize {
-					break
-				}
-				w.end = max(w.end, next.at+next.size)
-			}
-		}
-		data, err := w.read(p.piece)
-		if err == nil {
-			err = eachInPiece(logs[p.log].Name, data, p.chunks, func(c Chunk, _ []byte) { take(p.log, c) })
-		}
-		if err != nil && !bad[p.log] {
-			bad[p.log] = true
-			unknown = append(unknown, p.log)
-			if p.at >= 0 && p.at < inMemory {
-				damage = err
-			}
-		}
-	}
-	if damage != nil && !x.damaged {
-		x.damaged = true
-		x.opt.Notice(fmt.Sprintf("the index in %s is made anew where it is damaged: %v", x.opt.Dir, damage))
-	}
-	return unknown
-}
-
-// window reads pieces that lie one behind the other, many at once.
-type window struct {
-	s    *signatures
-	data []byte
-	at   int64 // where data begins in the file
-	end  int64 // where the last of the pieces ends that are to be read at once
-	big  []byte
-}
-
-const windowSize = 1 << 20
-
-// has says whether a piece was read along with an earlier one.
-func (w *window) has(p piece) bool {
-	return p.at >= w.at && p.at+p.size <= w.at+int64(len(w.data))
-}
-
-func (w *window) read(p piece) ([]byte, error) {
-	if p.at >= inMemory || p.size > windowSize || w.s.file == nil || p.at < 0 || p.at > w.s.size-p.size {
-		return w.s.read(p, &w.big)
-	}
-	if !w.has(p) {
-		n := min(windowSize, w.end-p.at, w.s.size-p.at)
-		if int64(cap(w.data)) < n {
-			w.data = make([]byte, n)
-		}
-		w.at, w.data = p.at, w.data[:n]
-		if _, err := w.s.file.ReadAt(w.data, w.at); err != nil {
-			w.data = w.data[:0]
-			return nil, err
-		}
-	}
-	return w.data[p.at-w.at:][:p.size], nil
-}
-
 // IDs calls take with the hashes of ids that were put beside the first n chunks of a log, in order; from is where the chunk
 // begins.
 func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
@@ -336,14 +176,13 @@ func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	var buf []byte
 	for _, p := range keep(l.pieces, n) {
 		data, err := x.sigs.read(p, &buf)
-		if err != nil {
-			return err
+		if err == nil {
+			err = idsInPiece(l.Name, data, p.chunks, func(from int64, ids []uint32) {
+				for _, id := range ids {
+					take(from, id)
+				}
+			})
 		}
-		err = eachInPiece(l.Name, data, p.chunks, func(c Chunk, ids []byte) {
-			for ; len(ids) > 0; ids = ids[4:] {
-				take(c.From, binary.LittleEndian.Uint32(ids))
-			}
-		})
 		if err != nil {
 			return err
 		}

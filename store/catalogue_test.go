@@ -85,8 +85,8 @@ func (m *machine) look(s *Store) []string {
 		if !ok {
 			m.t.Fatalf("%s is not in the catalogue", r.Log.Name)
 		}
-		if unknown := s.opt.Index.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) {
-			line += fmt.Sprintf("\n  %d-%d %x", c.From, c.To, hashID(c.Sig))
+		if unknown := s.opt.Index.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
+			line += fmt.Sprintf("\n  %d-%d %x %v", c.From, c.To, hashID(c.Sig), c.Sound())
 		}); unknown != nil {
 			m.t.Fatalf("%s: its signatures are lost", r.Log.Name)
 		}

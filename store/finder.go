@@ -76,7 +76,7 @@ type target struct {
 // textSpan is a piece of a log, from the beginning of a record to the end of one.
 type textSpan struct {
 	from, to int64
-	odd      bool // see index.Odd
+	odd      bool // see index.Chunk.Odd
 }
 
 // batch is how many logs are asked for at first; each time it is eight times as many. What is common is found in the newest
@@ -256,15 +256,15 @@ func (f *finder) targets(queries []*index.Query, all []*target) [][]target {
 	for k := range spans {
 		spans[k] = make([][]textSpan, len(all))
 	}
-	unknown := f.s.opt.Index.EachChunk(logs, func(i int, c index.Chunk) {
+	unknown := f.s.opt.Index.EachChunk(logs, func(i int, c *index.Kept) {
 		if f.opt.Rank {
 			f.pieces++
-			queries[0].CountTerms(c.Sig, f.with)
+			queries[0].CountTerms(c, f.with)
 		}
 		for k, q := range queries {
-			if q.May(c.Sig) {
+			if q.May(c) {
 				at := places[i]
-				spans[k][at] = append(spans[k][at], textSpan{c.From, c.To, index.Odd(c.Sig)})
+				spans[k][at] = append(spans[k][at], textSpan{c.From, c.To, c.Odd()})
 			}
 		}
 	})

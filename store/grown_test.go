@@ -288,7 +288,9 @@ func everything(t *testing.T, x *index.Index) []string {
 		for i := range src.Logs {
 			l := &src.Logs[i]
 			line := fmt.Sprintf("%s %d\n  %+v\n  %+v", l.Name, l.Stamp.Size, l.Summary, l.Resume())
-			if x.EachChunk([]*index.Log{l}, func(_ int, c index.Chunk) { line += fmt.Sprintf("\n  %d-%d %x", c.From, c.To, hashID(c.Sig)) }) != nil {
+			if x.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
+				line += fmt.Sprintf("\n  %d-%d %x %v", c.From, c.To, hashID(c.Sig), c.Sound())
+			}) != nil {
 				t.Fatalf("%s: its signatures are lost", l.Name)
 			}
 			if err := x.IDs(l, l.ChunkCount(), func(from int64, hash uint32) { line += fmt.Sprintf("\n  %d %08x", from, hash) }); err != nil {

@@ -197,7 +197,7 @@ func (l *lookup) run(ctx context.Context, t *target) ([]SearchHit, error) {
 	defer r.Close()
 	spans := t.spans
 	if spans == nil {
-		// odd, since nobody looked: see index.Odd.
+		// odd, since nobody looked: see index.Chunk.Odd.
 		spans = []textSpan{{0, row.Log.Size, true}}
 	}
 	// Hits stand the last first, so the first request is the one that is kept.

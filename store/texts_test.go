@@ -71,7 +71,7 @@ func checkTexts(t *testing.T, path string, c session.Codec, e session.Entry) (as
 	}) != nil || len(texts) == 0 {
 		return 0
 	}
-	sig := signer.Finish()[0].Sig
+	sig := &index.Kept{Chunk: signer.Finish()[0]}
 	for _, text := range texts {
 		words := strings.Fields(text.Text)
 		for i, w := range words[:min(len(words), 40)] {

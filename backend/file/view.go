@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"unsafe"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -32,7 +31,7 @@ func (b *Backend) View(ctx context.Context, at backend.Log, look func(data []byt
 	if !ok {
 		return fmt.Errorf("%s: a view: %w", at.Name, errors.ErrUnsupported)
 	}
-	data, unmap, err := m.Map(s.size)
+	data, unmap, err := m.Map(0, s.size)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", at.Name, errors.ErrUnsupported, err)
 	}
@@ -53,20 +52,10 @@ func (s *snapshot) guard(data []byte, look func(data []byte) error) (err error) 
 			return
 		}
 		// Not only faults: who has checked some bytes, and finds others when he looks again, may do anything.
-		if !faultIn(cause, data) && s.check() == nil {
+		if !durable.FaultIn(cause, data) && s.check() == nil {
 			panic(cause)
 		}
 		err = fmt.Errorf("%s: %w", s.name, backend.ErrChanged)
 	}()
 	return look(data)
-}
-
-// faultIn says whether a panic comes of looking at a byte of data.
-func faultIn(cause any, data []byte) bool {
-	fault, ok := cause.(interface{ Addr() uintptr })
-	if !ok {
-		return false
-	}
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
-	return fault.Addr() >= start && fault.Addr()-start < uintptr(len(data))
 }

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -9,13 +10,21 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
+// viewless is a file system whose files are no Mappers.
+type viewless struct{ durable.FS }
+
+func (v viewless) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := v.FS.Open(name, flag, perm)
+	return struct{ durable.File }{f}, err
+}
+
 // Where files cannot be mapped View says so, looks at nothing, and the log is read as it always was.
 func TestViewUnsupported(t *testing.T) {
 	root := t.TempDir()
 	if err := put(root, "log.jsonl", []byte(strings.Repeat("record\n", 300_000))); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, root, file.Options{ReadOnly: true, FS: durable.Unsynced(durable.OS{})}) // whose files are no Mappers
+	b := open(t, root, file.Options{ReadOnly: true, FS: viewless{durable.OS{}}})
 	at, err := b.Stat(t.Context(), "log.jsonl")
 	if err != nil {
 		t.Fatal(err)

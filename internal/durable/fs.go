@@ -19,6 +19,7 @@ package durable
 import (
 	"io"
 	"io/fs"
+	"unsafe"
 )
 
 // FS is the file system, as far as we use it. Paths are those of the operating system. Errors are *fs.PathError, or
@@ -62,10 +63,20 @@ type File interface {
 
 // Mapper is a File whose bytes can be had without copying them.
 type Mapper interface {
-	// Map gives the first size bytes of the file as they are at any moment: another's writes show in them. To look at
+	// Map gives size bytes of the file, from an offset on, as they are at any moment: another's writes show in them. To look at
 	// bytes that were cut off meanwhile is a fault that ends the program, unless debug.SetPanicOnFault makes a panic of
-	// it. After unmap, to look at any of them is one.
-	Map(size int64) (data []byte, unmap func() error, err error)
+	// it; see FaultIn. After unmap, to look at any of them is one. Where files cannot be mapped it says ErrUnsupported.
+	Map(from, size int64) (data []byte, unmap func() error, err error)
+}
+
+// FaultIn says whether a panic comes of looking at a byte of data.
+func FaultIn(cause any, data []byte) bool {
+	fault, ok := cause.(interface{ Addr() uintptr })
+	if !ok {
+		return false
+	}
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+	return fault.Addr() >= start && fault.Addr()-start < uintptr(len(data))
 }
 
 // Scope says how much Sync waits for.

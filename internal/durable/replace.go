@@ -172,3 +172,11 @@ func (unsynced) SyncDir(string) error { return nil }
 type unsyncedFile struct{ File }
 
 func (unsyncedFile) Sync(Scope) error { return nil }
+
+// Map implements Mapper, as far as the file does.
+func (f unsyncedFile) Map(from, size int64) ([]byte, func() error, error) {
+	if m, ok := f.File.(Mapper); ok {
+		return m.Map(from, size)
+	}
+	return nil, nil, errors.ErrUnsupported
+}

@@ -1,0 +1,144 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/treeline-dev/treeline/index"
+)
+
+// signed makes an index in a folder, of logs with a chunk or more each, whose words are those that words gives.
+func signed(t *testing.T, dir string, logs int) {
+	t.Helper()
+	x := index.Open(index.Options{Dir: dir})
+	defer x.Close()
+	for i := range logs {
+		var s index.Signer
+		at := int64(0)
+		for k, w := range words(i) {
+			s.Add([]byte(w), at, at+1000)
+			at += 1000
+			if k%100 == 99 {
+				at += 100_000 // another chunk
+			}
+		}
+		x.Put(index.Update{Source: "s", Put: []index.Log{{Name: fmt.Sprint("log", i), Chunks: s.Finish()}}})
+	}
+	if err := x.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// words are those of a log.
+func words(log int) []string {
+	list := make([]string, 50+150*(log%3))
+	for k := range list {
+		list[k] = fmt.Sprintf("word%dx%d", log, k)
+	}
+	return list
+}
+
+// hidden gives words that an index does not find though it says that it knows their log, and how many logs it does not know.
+func hidden(t *testing.T, dir string) (list []string, lost int) {
+	t.Helper()
+	x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
+	defer x.Close()
+	var logs []*index.Log
+	known := x.Catalogue().Logs("s")
+	for i := range known {
+		logs = append(logs, &known[i])
+	}
+	found := make([]map[string]bool, len(logs))
+	unknown := x.EachChunk(logs, func(i int, c *index.Kept) {
+		if found[i] == nil {
+			found[i] = map[string]bool{}
+		}
+		var n int
+		fmt.Sscanf(logs[i].Name, "log%d", &n)
+		for _, w := range words(n) {
+			if !found[i][w] && query(t, w).May(c) {
+				found[i][w] = true
+			}
+		}
+	})
+	for i, l := range logs {
+		var n int
+		fmt.Sscanf(l.Name, "log%d", &n)
+		for _, w := range words(n) {
+			if !found[i][w] && !slices.Contains(unknown, i) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list, len(unknown)
+}
+
+// TestDamagedSignatures: whatever byte of the signatures is another one, no word is hidden: it is found, or its log counts as
+// unknown.
+func TestDamagedSignatures(t *testing.T) {
+	dir := t.TempDir()
+	signed(t, dir, 6)
+	path := filepath.Join(dir, "signatures-0")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, lost := hidden(t, dir); len(list) > 0 || lost > 0 {
+		t.Fatalf("undamaged, %d words are hidden and %d logs lost", len(list), lost)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	noticed := 0
+	for range 300 {
+		broken := slices.Clone(data)
+		at, n := r.IntN(len(data)), 1+r.IntN(200)
+		switch r.IntN(3) {
+		case 0: // a bit
+			broken[at] ^= 1 << r.IntN(8)
+		case 1: // never written
+			clear(broken[at:min(at+n, len(broken))])
+		case 2: // somebody else's
+			copy(broken[at:min(at+n, len(broken))], data[r.IntN(len(data)):])
+		}
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, lost := hidden(t, dir)
+		if len(list) > 0 {
+			t.Fatalf("%d words are hidden, %s among them, by damage at %d", len(list), list[0], at)
+		}
+		noticed += lost
+	}
+	if noticed == 0 {
+		t.Error("no damage was noticed at all")
+	}
+}
+
+// TestCutSignatures: another program cuts the file off while we look at it. That is a fault, where it is mapped.
+func TestCutSignatures(t *testing.T) {
+	dir := t.TempDir()
+	signed(t, dir, 9)
+	x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
+	defer x.Close()
+	logs := x.Catalogue().Logs("s")
+	var list []*index.Log
+	for i := range logs {
+		list = append(list, &logs[i])
+	}
+	cut := false
+	unknown := x.EachChunk(list, func(_ int, c *index.Kept) {
+		if !cut {
+			cut = true
+			if err := os.Truncate(filepath.Join(dir, "signatures-0"), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Sound()
+	})
+	if len(unknown) == 0 {
+		t.Error("all signatures are taken for known")
+	}
+}

@@ -2,10 +2,11 @@ package index
 
 import "unicode/utf8"
 
-// filter says which keys a signature must have: all of keys, what all of subs ask for, and what one of each of anys asks
+// filter says which keys a signature must have: all of keys and twos, what all of subs ask for, and what one of each of anys asks
 // for. The zero value asks for nothing.
 type filter struct {
 	keys []filterKey
+	twos []int // bigrams of ASCII
 	subs []filter
 	anys [][]filter
 }
@@ -30,6 +31,11 @@ func (q *Query) CountTerms(c *Kept, counts []int) {
 }
 
 func (f *filter) may(c *Kept) bool {
+	for _, g := range f.twos {
+		if !c.hasTwo(g) {
+			return false
+		}
+	}
 	for _, k := range f.keys {
 		if !c.hasKey(k.hash, k.probes) {
 			return false
@@ -134,7 +140,7 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			// A single character has no key: it occurs everywhere.
 			if len(run) == 2 {
 				if g, ok := asciiTwo(run[0], run[1]); ok {
-					f.keys = append(f.keys, filterKey{asciiKey(g), gramProbes})
+					f.twos = append(f.twos, g)
 				}
 			}
 		}

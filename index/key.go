@@ -63,8 +63,7 @@ func anyGramKey(a, b, c rune) uint64 {
 	return gramKey(a, b, c)
 }
 
-// setKey and hasKey are the Bloom filter. That a key is not there is believed only where that part of the filter is what was
-// written; that it is there is not asked, for who looks finds nothing then. The probes come from the two halves of the key. With one hash and a step between
+// setKey and hasKey are the Bloom filter. The probes come from the two halves of the key. With one hash and a step between
 // the probes it does as well as with several hashes, and a key is hashed once.
 func setKey(bitmap []byte, key uint64, probes int) {
 	m := uint64(len(bitmap)) * 8
@@ -77,20 +76,25 @@ func setKey(bitmap []byte, key uint64, probes int) {
 }
 
 func (c *Kept) hasKey(key uint64, probes int) bool {
-	m := uint64(len(c.Sig)) * 8
-	if m == 0 {
+	if len(c.Sig) <= twoSize {
 		return false
 	}
+	m := uint64(len(c.Sig)-twoSize) * 8
 	h, step := uint32(key), uint32(key>>32)|1
 	for range probes {
-		at := uint64(h) * m >> 32
-		if c.Sig[at>>3]&(1<<(at&7)) == 0 {
-			return !c.sound(int(at >> 3))
+		if at := uint64(h) * m >> 32; !c.bit(twoSize*8 + int(at)) {
+			return false
 		}
 		h += step
 	}
 	return true
 }
+
+// bit gives one bit of the signature. That it is not set counts only where that part of the signature is what was written.
+func (c *Kept) bit(at int) bool { return c.Sig[at>>3]&(1<<(at&7)) != 0 || !c.sound(at>>3) }
+
+// hasTwo says whether a bigram occurs.
+func (c *Kept) hasTwo(g int) bool { return len(c.Sig) >= twoSize && c.bit(g) }
 
 // mix makes of two numbers one in which each bit depends on all of theirs. The product of 128 bits folded to 64 is what
 // fast hashes of today do; it does not withstand those who look for collisions. By chance there are none in 64 bits; one

@@ -12,14 +12,14 @@ import (
 // are
 //
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
-//   - the trigrams and the bigrams of each run, folded, for prefixes, substrings and regular expressions; bigrams of ASCII
-//     alone, for two characters of it are soon typed;
+//   - the trigrams of each run, folded, for prefixes, substrings and regular expressions;
 //   - for phrases, each pair of runs with only white space between them: the last three characters of the one and the
 //     first three of the other, or all where there are fewer; and in their place the humps at these ends that are shorter;
 //   - each character of a script without spaces and each symbol beyond ASCII, alone and in pairs of neighbours.
 //
-// Words are rarer and worth more bits than trigrams, of which a query has several. Which keys a query needs is said in
-// filter.go; both sides share what is in this file and in word.go.
+// Words are rarer and worth more bits than trigrams, of which a query has several. Before the filter stands a bit for each
+// bigram of ASCII letters and digits, two of which are soon typed: there are so few that it takes less room than hashes of
+// those that occur. Which keys a query needs is said in filter.go; both sides share what is in this file and in word.go.
 const (
 	wordProbes = 6 // one word in 64 is taken for present though it is not
 	gramProbes = 4 // one trigram in 16
@@ -30,7 +30,10 @@ const (
 	// slabSize is how much room for signatures is made at once.
 	slabSize = 256 << 10
 
-	sigVersion = 3 << 4
+	// twoSize is how many bytes the bits of bigrams take.
+	twoSize = (37*37 + 7) / 8
+
+	sigVersion = 4 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
 	flagAll  = 1 << 1
 	keysMost = 1 << 18
@@ -118,18 +121,16 @@ func (s *Signer) Finish() []Chunk {
 
 // cut ends a chunk.
 func (s *Signer) cut() {
-	// They would be a part of the keys only. Without any the signature is its flags, which say that anything may be there.
-	if s.flags&flagAll != 0 {
-		s.words, s.grams = s.words[:0], s.grams[:0]
-		clear(s.ascii[:])
-		clear(s.two[:])
+	size := 0
+	// With so many keys there are not all of them here. The signature is then its flags, which say that anything may be there.
+	if s.flags&flagAll == 0 {
+		grams := len(s.grams)
+		for _, w := range s.ascii {
+			grams += bits.OnesCount64(w)
+		}
+		// A Bloom filter tells most when half of its bits are set.
+		size = twoSize + int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams)/math.Ln2/8))
 	}
-	grams := len(s.grams) + s.bigrams()
-	for _, w := range s.ascii {
-		grams += bits.OnesCount64(w)
-	}
-	// A Bloom filter tells most when half of its bits are set.
-	size := int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams) / math.Ln2 / 8))
 	begin := len(s.slab)
 	if cap(s.slab)-begin < size {
 		// A slab that grew would be copied, and be there twice: that is felt with a session of many megabytes.
@@ -138,40 +139,34 @@ func (s *Signer) cut() {
 	s.slab = s.slab[:begin+size]
 	sig := s.slab[begin : begin+size : begin+size]
 	clear(sig)
-	for _, k := range s.words {
-		setKey(sig, k, wordProbes)
-	}
-	for _, k := range s.grams {
-		setKey(sig, k, gramProbes)
-	}
-	for i, w := range s.ascii {
-		for ; w != 0; w &= w - 1 {
-			setKey(sig, asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
-		}
-	}
-	for i, w := range s.two {
-		for ; w != 0; w &= w - 1 {
-			setKey(sig, asciiKey(i*64+bits.TrailingZeros64(w)), gramProbes)
-		}
+	if size > 0 {
+		s.fill(sig[:twoSize], sig[twoSize:])
 	}
 	s.chunks = append(s.chunks, Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags})
 	s.clear()
 }
 
-// bigrams completes the bigrams by those in trigrams, and counts them.
-func (s *Signer) bigrams() (n int) {
+// fill makes a signature of the keys.
+func (s *Signer) fill(two, filter []byte) {
+	for _, k := range s.words {
+		setKey(filter, k, wordProbes)
+	}
+	for _, k := range s.grams {
+		setKey(filter, k, gramProbes)
+	}
 	for i, w := range s.ascii {
 		for ; w != 0; w &= w - 1 {
 			g := i*64 + bits.TrailingZeros64(w)
-			for _, two := range [2]int{g / 37, g % (37 * 37)} {
-				s.two[two>>6] |= 1 << (two & 63)
+			setKey(filter, asciiKey(g), gramProbes)
+			// The bigrams in it: those of longer runs are not looked at one by one.
+			for _, b := range [2]int{g / 37, g % (37 * 37)} {
+				s.two[b>>6] |= 1 << (b & 63)
 			}
 		}
 	}
-	for _, w := range s.two {
-		n += bits.OnesCount64(w)
+	for i := range two {
+		two[i] = byte(s.two[i/8] >> (i % 8 * 8))
 	}
-	return n
 }
 
 // sign adds the keys of a text.

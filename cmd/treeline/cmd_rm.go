@@ -271,15 +271,16 @@ func (a *app) listTrash(ctx context.Context, s *store.Store, asJSON bool) error 
 		}
 		st, home := out.style, a.home()
 		rows := table{
-			{name: "REMOVED", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same},
-			{name: "SIZE", right: true, mark: same}, {name: "ID", mark: st.yellow},
+			{name: "REMOVED", mark: st.cyan, drop: 3}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 2},
+			{name: "TITLE", mark: same, least: leastTitle, drop: 4}, {name: "SIZE", right: true, mark: same, drop: 1},
+			{name: "ID", mark: st.yellow}, // in full, and all that is needed to bring it back
 		}
 		for _, t := range items {
 			rows.add(t.Time.Local().Format("2006-01-02 15:04"), tilde(screen.OneLine(t.CWD, 0), home),
 				screen.OneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns), byteSize(t.Size), screen.OneLine(t.ID, 60))
 		}
 		if out.width > 0 {
-			rows.fit(out.width)
+			rows = rows.fit(out.width)
 		}
 		rows.write(out)
 		return nil

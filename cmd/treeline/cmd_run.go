@@ -288,8 +288,9 @@ func (a *app) runTable(out *output, rows []store.RunRow) {
 	st := out.style
 	now := time.Now()
 	t := table{
-		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "ASKED", mark: same}, {name: "OUTCOME", mark: same},
-		{name: "SIZE", right: true, mark: same}, {name: "SESSION", mark: st.dim}, {name: "ID", mark: st.yellow},
+		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 3},
+		{name: "ASKED", mark: same, least: leastTitle}, {name: "OUTCOME", mark: same, drop: 4},
+		{name: "SIZE", right: true, mark: same, drop: 1}, {name: "SESSION", mark: st.dim, drop: 2}, {name: "ID", mark: st.yellow},
 	}
 	t.grow(len(rows))
 	for _, r := range rows {
@@ -307,7 +308,7 @@ func (a *app) runTable(out *output, rows []store.RunRow) {
 			orElse(screen.OneLine(r.Outcome, 20), "(open)"), byteSize(r.Log.Size), orElse(screen.OneLine(id[:min(len(id), 8)], 0), "-"), screen.OneLine(r.Short, 40))
 	}
 	if out.width > 0 {
-		t.fit(out.width)
+		t = t.fit(out.width)
 	}
 	t.write(out)
 }

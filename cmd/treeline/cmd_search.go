@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -177,104 +176,6 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 		return errors.New("nothing found")
 	}
 	return err
-}
-
-// printHits prints hits for people: where, and below it what. Paths in home are shortened.
-// In a pipe marks and dates are plain; see marked and hitWhen.
-func printHits(out *output, hits []store.SearchHit, home string) {
-	st := out.style
-	now := time.Now()
-	for i := range hits {
-		h := &hits[i]
-		who := hitWho(h)
-		if h.Run != nil {
-			who = "run · " + who
-		}
-		words := []string{st.yellow(hitRef(h, true)), st.cyan(who), hitWhen(h, out.width > 0, now)}
-		if h.Label != "" {
-			words = append(words, "["+screen.OneLine(h.Label, 40)+"]")
-		}
-		if !h.OnPath {
-			words = append(words, st.red("abandoned branch"))
-		}
-		words = append(words, st.dim(hitPlace(h, home)))
-		fmt.Fprintln(out, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "  "))
-		fmt.Fprintln(out, "    "+marked(st, h.Snippet, h.Marks))
-	}
-}
-
-// hitRef is what 'show' takes.
-// Shared: several sessions have this id (a copy of a file, say), so only the path names this one.
-func hitRef(h *store.SearchHit, short bool) string {
-	if h.Run != nil {
-		id := h.Run.Header.RunID
-		if short {
-			id = h.Run.Short
-		}
-		return screen.OneLine(id, 0)
-	}
-	id := string(h.Session.ID)
-	switch {
-	case h.Shared:
-		id = h.Session.Path
-	case short:
-		id = h.Session.Short
-	}
-	if h.Entry != "" {
-		id += "#" + string(h.Entry)
-	}
-	return screen.OneLine(id, 0)
-}
-
-// hitWho says whose words they are.
-func hitWho(h *store.SearchHit) string {
-	switch {
-	case h.Field == index.FieldThinking:
-		return "thinking"
-	case h.Field == index.FieldTool && h.Role == session.RoleAssistant:
-		return "tool call"
-	case h.Role != session.RoleNone:
-		return h.Role.String()
-	}
-	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
-}
-
-func hitWhen(h *store.SearchHit, relative bool, now time.Time) string {
-	at, ok := h.Time.Time()
-	switch {
-	case !ok:
-		return ""
-	case relative:
-		return ago(at.Local(), now)
-	}
-	return at.Local().Format("2006-01-02 15:04")
-}
-
-// hitPlace says what session it is.
-func hitPlace(h *store.SearchHit, home string) string {
-	if h.Run != nil {
-		return tilde(screen.OneLine(h.Run.CWD(), 60), home)
-	}
-	words := []string{tilde(screen.OneLine(h.Session.CWD, 60), home), screen.OneLine(h.Session.Heading(), 60)}
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
-}
-
-// marked shows what matched: in colour on a terminal, and between « and » elsewhere.
-// Marks are byte offsets in the snippet. Each piece is cleaned by itself, since cleaning changes lengths.
-func marked(st style, text string, marks [][2]int) string {
-	var b strings.Builder
-	at := 0
-	for _, m := range marks {
-		b.WriteString(screen.Clean(text[at:m[0]]))
-		if word := screen.Clean(text[m[0]:m[1]]); st.on {
-			b.WriteString(st.mark("1;31", word))
-		} else {
-			b.WriteString("«" + word + "»")
-		}
-		at = m[1]
-	}
-	b.WriteString(screen.Clean(text[at:]))
-	return b.String()
 }
 
 // searchResultJSON is the answer for programs.

@@ -74,8 +74,9 @@ func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON 
 func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidden int) {
 	st, home, now := out.style, a.home(), time.Now()
 	t := table{
-		{name: "DIALECT", mark: st.cyan}, {name: "FOLDER", mark: same}, {name: "SESSIONS", right: true, mark: same},
-		{name: "SIZE", right: true, mark: same}, {name: "NEWEST", mark: same}, {name: "KNOWN BY", mark: st.dim},
+		{name: "DIALECT", mark: st.cyan, least: fewest}, {name: "FOLDER", path: true, mark: same, least: leastTitle},
+		{name: "SESSIONS", right: true, mark: same, drop: 4}, {name: "SIZE", right: true, mark: same, drop: 2},
+		{name: "NEWEST", mark: same, drop: 3}, {name: "KNOWN BY", mark: st.dim, drop: 1},
 	}
 	for i, s := range list {
 		// Several values of a family may share a folder; those without sessions there would only repeat the line.
@@ -95,6 +96,9 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 			}
 		}
 		t.add(orElse(strings.Join(dialectsAt(s), ", "), "?"), tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
+	}
+	if out.width > 0 {
+		t = t.fit(out.width)
 	}
 	if hidden < len(list) {
 		t.write(out)

@@ -46,13 +46,16 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 // A width of 0, in a pipe, cuts nothing.
 func (a *app) promptTable(out *output, list []treeline.Prompt) {
 	st := out.style
-	t := table{{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "PROMPT", mark: same}}
+	t := table{
+		{name: "WHEN", mark: st.cyan, drop: 2}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 1},
+		{name: "PROMPT", mark: same, least: leastTitle},
+	}
 	t.grow(len(list))
 	for _, p := range list {
 		t.add(out.when(p.At), orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"), screen.OneLine(p.Text, out.width))
 	}
 	if out.width > 0 {
-		t.fit(out.width)
+		t = t.fit(out.width)
 	}
 	t.write(out)
 }
@@ -80,11 +83,18 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Pro
 			return err
 		}
 		for _, u := range uses {
-			fmt.Fprintf(out, "    %s  %s  %s  %s\n", st.cyan(out.when(u.At)), st.dim(screen.OneLine(u.Dialect, 0)),
-				st.yellow(screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0)), orElse(tilde(screen.OneLine(u.CWD, 0), a.home()), "-"))
+			writeWords(out, "    ", []word{
+				{text: out.when(u.At), mark: st.cyan, drop: 3},
+				{text: screen.OneLine(u.Dialect, 0), mark: st.dim, drop: 1},
+				{text: screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), mark: st.yellow},
+				{text: orElse(tilde(screen.OneLine(u.CWD, 0), a.home()), "-"), path: true, mark: same, least: leastProject, drop: 2},
+			})
 		}
 		if len(uses) == 0 {
-			fmt.Fprintf(out, "    %s  %s\n", st.cyan(out.when(p.At)), orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"))
+			writeWords(out, "    ", []word{
+				{text: out.when(p.At), mark: st.cyan, drop: 1},
+				{text: orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"), path: true, mark: same, least: leastProject},
+			})
 		}
 	}
 	return nil

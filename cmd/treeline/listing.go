@@ -128,13 +128,19 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Ord
 	home := a.home()
 	now := time.Now()
 	t := table{
-		{name: "WHEN", mark: st.cyan}, {name: "PROJECT", mark: same}, {name: "TITLE", mark: same}, {name: "MSGS", right: true, mark: same},
-		{name: "SIZE", right: true, mark: same}, {name: "DIALECT", mark: st.dim}, {name: "ID", mark: st.yellow},
+		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 4},
+		{name: "TITLE", mark: same, least: leastTitle}, {name: "MSGS", right: true, mark: same, drop: 3},
+		{name: "SIZE", right: true, mark: same, drop: 2}, {name: "DIALECT", mark: st.dim, drop: 1}, {name: "ID", mark: st.yellow},
+	}
+	// What the list is sorted by goes last.
+	const last = 6
+	if i, ok := map[store.Order]int{store.OrderProject: 1, store.OrderMessages: 3, store.OrderSize: 4}[by]; ok {
+		t[i].drop = last
 	}
 	const before = 3 // the columns that a further one stands behind
 	name, extra := extraColumn(by)
 	if extra != nil {
-		t = slices.Insert(t, before, column{name: name, right: true, mark: same})
+		t = slices.Insert(t, before, column{name: name, right: true, mark: same, drop: last})
 	}
 	t.grow(len(rows))
 	row := make([]string, 0, len(t))
@@ -161,7 +167,7 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Ord
 		t.add(cells...)
 	}
 	if out.width > 0 {
-		t.fit(out.width)
+		t = t.fit(out.width)
 	}
 	t.write(out)
 }

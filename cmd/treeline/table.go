@@ -10,7 +10,10 @@ import (
 type column struct {
 	name  string
 	right bool // aligned to the right: numbers
+	path  bool // of a path the end matters
 	mark  func(string) string
+	// least is what its texts can be cut to, drop when it is left out of a line that is too short; see box.
+	least, drop int
 
 	cells []cell
 	width int
@@ -42,40 +45,39 @@ func (t table) add(texts ...string) {
 	}
 }
 
-const gap = "  "
-
-// The columns that give way where a line is too short: of a project the end matters, of a title the beginning.
-const (
-	projectColumn = 1
-	titleColumn   = 2
-	leastProject  = 12
-	leastTitle    = 16
-)
-
-// fit makes the table as wide as the terminal: first the project gives way, then the title.
+// fit gives the table that is as wide as the terminal: columns are left out, and texts cut, where they say that they can.
 // Columns of numbers and ids are never cut: half an id is no id.
-func (t table) fit(columns int) {
-	total := len(gap) * (len(t) - 1)
+func (t table) fit(columns int) table {
+	list := make([]box, len(t))
 	for i := range t {
-		total += t[i].width
+		list[i] = box{t[i].width, t[i].least, t[i].drop}
 	}
-	over := total - columns
-	if over <= 0 {
-		return
-	}
-	project, title := &t[projectColumn], &t[titleColumn]
-	both := project.width + title.width - over
-	if most := max(both/3, leastProject); project.width > most {
-		project.width = len(project.name)
-		for i := range project.cells {
-			c := &project.cells[i]
-			c.shorten(most, screen.CutPath)
-			project.width = max(project.width, c.width)
+	squeeze(list, columns)
+	var kept table
+	spare := 0 // what a path does not need because it is cut between two names
+	for i, c := range t {
+		if list[i].width == 0 {
+			continue
 		}
+		if width := min(c.width, list[i].width+spare); width < c.width {
+			c.shorten(width)
+			spare += list[i].width - c.width
+		}
+		kept = append(kept, c)
 	}
-	title.width = max(min(title.width, both-project.width), leastTitle)
-	for i := range title.cells {
-		title.cells[i].shorten(title.width, screen.Cut)
+	return kept
+}
+
+// shorten cuts the texts of a column to a width.
+func (c *column) shorten(width int) {
+	cut := screen.Cut
+	if c.path {
+		cut = screen.CutPath
+	}
+	c.width = len(c.name)
+	for i := range c.cells {
+		c.cells[i].shorten(width, cut)
+		c.width = max(c.width, c.cells[i].width)
 	}
 }
 

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Whatever stands on a line: it fits if that can be, nothing is left out or cut where it need not be, and what cannot be cut
+// or left out is whole.
+func TestSqueeze(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 20_000 {
+		var list []box
+		for range 1 + r.IntN(7) {
+			b := box{width: r.IntN(50), drop: r.IntN(4)}
+			if r.IntN(2) == 0 {
+				b.least = fewest + r.IntN(10)
+			}
+			list = append(list, b)
+		}
+		columns := 10 + r.IntN(150)
+		got := append([]box(nil), list...)
+		squeeze(got, columns)
+		if need(list, true) <= columns {
+			if diff := cmp.Diff(list, got, cmp.AllowUnexported(box{})); diff != "" {
+				t.Fatalf("round %d: it fits %d columns (-wanted +got):\n%s", round, columns, diff)
+			}
+			continue
+		}
+		var stays, left []box // what must be there at the least, and what is left out
+		for i, b := range list {
+			switch {
+			case got[i].width > b.width, b.least == 0 && got[i].width != b.width && got[i].width != 0, b.drop == 0 && (got[i].width == 0) != (b.width == 0),
+				got[i].width > 0 && got[i].width < min(b.width, fewest):
+				t.Fatalf("round %d: %+v became %+v of %d columns", round, list, got, columns)
+			case b.drop == 0:
+				stays = append(stays, b)
+			case got[i].width == 0 && b.width > 0:
+				left = append(left, b)
+			}
+		}
+		for i, b := range got {
+			for _, l := range left {
+				if b.width > 0 && b.drop > 0 && b.drop < l.drop {
+					t.Fatalf("round %d: %d stays and %+v goes, of %+v", round, i, l, list)
+				}
+			}
+		}
+		if need(stays, false) <= columns && need(got, true) > columns {
+			t.Fatalf("round %d: %+v became %+v, which do not fit %d columns", round, list, got, columns)
+		}
+	}
+}
+
+// Marks in a snippet are where the words are, on whatever line these come to stand, and no cleaning moves them.
+func TestMarked(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, words string
+		width             int
+		want              []string
+	}{
+		{"in a pipe", "one two three", "two", 0, []string{"one <two> three"}},
+		{"in one line", "one two three", "two", 40, []string{"one <two> three"}},
+		{"on the second", "one of these words is far away", "far", 16, []string{"one of these", "words is <far>", "away"}},
+		{"over two", "one of these words is far away", "these words", 16, []string{"one of <these>", "<words> is far", "away"}},
+		{"behind an escape", "\x1b[31m red", "red", 40, []string{`\x1b[31m <red>`}},
+		{"in a line that is indented", "   one of these words is far away", "far", 16, []string{"   one of these words is <far> away"}},
+		{"no words", "one two", "", 40, []string{"one two"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var marks [][2]int
+			if from := strings.Index(tt.text, tt.words); tt.words != "" {
+				marks = [][2]int{{from, from + len(tt.words)}}
+			}
+			got := marked(style{on: true}, tt.text, marks, tt.width)
+			for i := range got {
+				got[i] = strings.NewReplacer("\x1b[1;31m", "<", "\x1b[0m", ">").Replace(got[i])
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

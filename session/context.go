@@ -29,6 +29,7 @@ type ContextOptions struct {
 	// DropFailed leaves out turns that ended in an error or were aborted, with their tool results.
 	DropFailed bool
 	// StripDangling removes tool calls that nothing answers, and results that answer nothing, so that a provider accepts the messages.
+	// A result answers the last call with its id before it.
 	StripDangling bool
 	// LLM gives the messages in the form that goes to a provider.
 	LLM bool
@@ -246,6 +247,7 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 				return
 			}
 		}
+		n := -1
 		for k := range c.items {
 			e := c.tree.At(int(c.items[k].node))
 			list, err := c.read(e)
@@ -254,7 +256,8 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 				return
 			}
 			for _, m := range list {
-				if m, err = c.finish(m); err != nil {
+				n++
+				if m, err = c.finish(m, n); err != nil {
 					yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, e.ID, err))
 					return
 				}
@@ -289,11 +292,11 @@ func (c *Context) read(e Entry) ([][]byte, error) {
 	return list, nil
 }
 
-// finish applies what the options ask for to one message; nil leaves it out.
-func (c *Context) finish(m []byte) (_ []byte, err error) {
+// finish applies what the options ask for to one message, the nth; nil leaves it out.
+func (c *Context) finish(m []byte, n int) (_ []byte, err error) {
 	codec := c.tree.codec
 	if c.strip != nil {
-		if m, err = c.strip.apply(codec, m); m == nil || err != nil {
+		if m, err = c.strip.apply(codec, m, n); m == nil || err != nil {
 			return nil, err
 		}
 	}

@@ -2,51 +2,68 @@ package session
 
 import "slices"
 
+// A result answers the last call with its id that stands before it. Ids alone do not say which call is meant: some servers
+// count calls anew in each turn, and a session that was merged by hand may have an id twice. What stands before its call
+// answers nothing: a provider refuses it.
+
 // stripping is what DropFailed and StripDangling found in a first pass over a context.
 type stripping struct {
 	dropFailed bool
 	dangling   bool
-	calls      map[string]bool // ids of the calls of turns that stay
-	results    map[string]bool // ids that a result answers
-	failed     map[string]bool // ids of the calls of failed turns
+	answered   map[callIn]bool // calls that a result answers
+	stray      map[callIn]bool // results that go
+}
+
+// callIn is the id of a call as one message names it: the one that makes the call, or one that answers it. Messages are
+// counted from 0 as they are read.
+type callIn struct {
+	message int
+	id      string
 }
 
 // findDangling reads all messages once to learn which calls are answered.
 func (c *Context) findDangling() error {
 	s := &stripping{
-		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling,
-		calls: map[string]bool{}, results: map[string]bool{}, failed: map[string]bool{},
+		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling, answered: map[callIn]bool{}, stray: map[callIn]bool{},
 	}
 	codec := c.tree.codec
+	last := map[string]int{}    // the message of the last call with an id
+	failed := map[string]bool{} // whether that message goes
+	n := 0
 	for k := range c.items {
 		list, err := c.read(c.tree.At(int(c.items[k].node)))
 		if err != nil {
 			return err
 		}
 		for _, m := range list {
-			calls := s.calls
-			if s.dropFailed && codec.Failed(m) {
-				calls = s.failed
-			}
+			goes := s.dropFailed && codec.Failed(m)
 			for _, id := range codec.ToolCalls(m) {
-				calls[id] = true
+				last[id], failed[id] = n, goes
 			}
 			for _, id := range toolResults(codec, m) {
-				s.results[id] = true
+				at, asked := last[id]
+				switch {
+				case asked && !failed[id]:
+					s.answered[callIn{at, id}] = true
+				case asked || s.dangling:
+					s.stray[callIn{n, id}] = true
+				}
 			}
+			n++
 		}
 	}
 	c.strip = s
 	return nil
 }
 
-// apply gives the message without what does not stay; nil where nothing of it does.
-func (s *stripping) apply(codec MessageCodec, m []byte) ([]byte, error) {
+// apply gives the message without what does not stay; nil where nothing of it does. n is its number among those that were
+// read.
+func (s *stripping) apply(codec MessageCodec, m []byte, n int) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil
 	}
 	if ids := toolResults(codec, m); len(ids) > 0 {
-		gone := func(id string) bool { return !s.calls[id] && (s.dangling || s.failed[id]) }
+		gone := func(id string) bool { return s.stray[callIn{n, id}] }
 		switch {
 		case !slices.ContainsFunc(ids, gone):
 			return m, nil
@@ -55,13 +72,9 @@ func (s *stripping) apply(codec MessageCodec, m []byte) ([]byte, error) {
 		}
 		return codec.Strip(m, gone)
 	}
-	if !s.dangling {
-		return m, nil
-	}
-	for _, id := range codec.ToolCalls(m) {
-		if !s.results[id] {
-			return codec.Strip(m, func(id string) bool { return !s.results[id] })
-		}
+	open := func(id string) bool { return !s.answered[callIn{n, id}] }
+	if s.dangling && slices.ContainsFunc(codec.ToolCalls(m), open) {
+		return codec.Strip(m, open)
 	}
 	return m, nil
 }

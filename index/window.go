@@ -138,7 +138,7 @@ func (w *window) mapped(p piece) bool {
 		w.close()
 	}
 	n := max(p.size, min(mapSize, w.s.size-p.at))
-	data, unmap, err := m.Map(p.at, n)
+	data, unmap, err := m.Map(p.at, n, false)
 	if err != nil {
 		return false
 	}

@@ -31,7 +31,7 @@ func (b *Backend) View(ctx context.Context, at backend.Log, look func(data []byt
 	if !ok {
 		return fmt.Errorf("%s: a view: %w", at.Name, errors.ErrUnsupported)
 	}
-	data, unmap, err := m.Map(0, s.size)
+	data, unmap, err := m.Map(0, s.size, true)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", at.Name, errors.ErrUnsupported, err)
 	}

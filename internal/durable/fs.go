@@ -65,8 +65,9 @@ type File interface {
 type Mapper interface {
 	// Map gives size bytes of the file, from an offset on, as they are at any moment: another's writes show in them. To look at
 	// bytes that were cut off meanwhile is a fault that ends the program, unless debug.SetPanicOnFault makes a panic of
-	// it; see FaultIn. After unmap, to look at any of them is one. Where files cannot be mapped it says ErrUnsupported.
-	Map(from, size int64) (data []byte, unmap func() error, err error)
+	// it; see FaultIn. After unmap, to look at any of them is one. whole says that all of them will be looked at: then they are
+	// brought in at once, which costs less than page by page. Where files cannot be mapped it says ErrUnsupported.
+	Map(from, size int64, whole bool) (data []byte, unmap func() error, err error)
 }
 
 // FaultIn says whether a panic comes of looking at a byte of data.

@@ -11,13 +11,19 @@ import (
 
 // Map implements Mapper.
 // Nothing is mapped for an empty file, which mmap refuses.
-func (f *unixFile) Map(from, size int64) ([]byte, func() error, error) {
+func (f *unixFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
 	// Mappings begin with a page.
 	before := from % int64(os.Getpagesize())
 	if from < 0 || size <= 0 || size > math.MaxInt-before {
 		return nil, nil, f.fail("map", errors.ErrUnsupported)
 	}
-	data, err := syscall.Mmap(f.fd, from-before, int(before+size), syscall.PROT_READ, syscall.MAP_SHARED)
+	flags := syscall.MAP_SHARED
+	// Where much must come from a disk, one could not stop it.
+	const most = 256 << 20
+	if whole && size <= most {
+		flags |= mapWhole
+	}
+	data, err := syscall.Mmap(f.fd, from-before, int(before+size), syscall.PROT_READ, flags)
 	if err != nil {
 		return nil, nil, f.fail("map", err)
 	}

@@ -27,3 +27,6 @@ func syncFile(fd int, _ Scope) error {
 	defer f.Close()
 	return f.Sync()
 }
+
+// mapWhole is not known here: pages come in one by one.
+const mapWhole = 0

@@ -14,3 +14,6 @@ func syncFile(fd int, what Scope) error {
 	}
 	return syscall.Fsync(fd)
 }
+
+// mapWhole brings in all pages of a mapping at once.
+const mapWhole = syscall.MAP_POPULATE

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"unicode/utf8"
@@ -76,6 +75,8 @@ type Signer struct {
 	runes  []rune
 	starts []int
 	tails  ends // of the run before, as far as they are shorter
+	edges  edges
+	news   news
 }
 
 // Reset forgets all chunks.
@@ -166,74 +167,6 @@ func (s *Signer) fill(two, filter []byte) {
 	}
 	for i := range two {
 		two[i] = byte(s.two[i/8] >> (i % 8 * 8))
-	}
-}
-
-// sign adds the keys of a text.
-func (s *Signer) sign(text []byte) {
-	last := rune(-1)          // the character before, where it stands for itself
-	tail, end := uint64(0), 0 // what the run before ended with, and where; its shorter ends are in s.tails
-	for i := 0; i < len(text); {
-		// 64 KB cannot have so many: there is a much longer record. flagOdd is set as well, for what follows is not looked
-		// at.
-		if s.seen.n > keysMost {
-			s.flags |= flagAll | flagOdd
-			return
-		}
-		c := classes[text[i]]
-		if c == classNone {
-			i++
-			last = -1
-			continue
-		}
-		if c != classWide {
-			j, kinds := i+1, c
-			for j < len(text) {
-				k := classes[text[j]]
-				if k&classASCII == 0 {
-					break
-				}
-				kinds |= k
-				j++
-			}
-			if j == len(text) || text[j] < utf8.RuneSelf {
-				// Most runs are short, and known already.
-				var h uint64
-				if n := j - i; n <= 8 && i+8 <= len(text) {
-					// Eight bytes are read whatever the length, and those behind the run are shifted out.
-					h = mix(binary.LittleEndian.Uint64(text[i:])<<(64-8*n), spelled^uint64(n))
-				} else {
-					h = hashBytes(text[i:j], spelled)
-				}
-				if !s.seen.has(h) && s.seen.add(h) {
-					s.addASCII(text[i:j], kinds)
-				}
-				run := text[i:j]
-				if tail != 0 && (i == end+1 && text[end] == ' ' || isGap(text[end:i])) {
-					s.addPair(tail, asciiHead(run))
-					if kinds&classHumps == classHumps || s.tails.n > 0 { // most runs are single words
-						s.addShort(tail, asciiHeads(run, kinds))
-					}
-				}
-				tail, end, s.tails.n = asciiTail(run), j, 0
-				if kinds&classHumps == classHumps {
-					s.tails = asciiTails(run, kinds)
-				}
-				i, last = j, -1
-				continue
-			}
-		}
-		n, r := s.wide(text[i:], last)
-		if r < 0 { // it was a run, and is still in s.runes
-			if tail != 0 && isGap(text[end:i]) {
-				head := headsOf(s.runes, s.starts)
-				s.addPair(tail, head.all)
-				s.addShort(tail, head)
-			}
-			s.tails = tailsOf(s.runes, s.starts)
-			tail, end = s.tails.all, i+n
-		}
-		i, last = i+n, r
 	}
 }
 

@@ -1,0 +1,71 @@
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Runs are found by their edges: of 64 bytes it is worked out at once which of them belong to runs, as bits of one word, and
+// where these bits change a run begins or ends. Nothing of that depends on how long runs are, which no processor can guess.
+
+// edgeWindow is how many bytes are looked at before their runs are taken. It is a multiple of 64.
+const edgeWindow = 1 << 10
+
+// edges are the places where runs of ASCII letters, digits and bytes of longer characters begin and end, by turns. One may
+// be left from the window before, of a run that goes on.
+type edges [edgeWindow + 2]int
+
+// find adds the edges in text[from:to] to the n that are there, and gives how many there are then. to is the end of the text,
+// where the last run ends, or a window behind from.
+func (e *edges) find(text []byte, from, to, n int) int {
+	if blocks := (to - from) / 64; blocks > 0 {
+		n += findEdges(text[from:to], blocks, from, n&1, e[n:])
+		from += 64 * blocks
+	}
+	if from < to {
+		var rest [64]byte // what is behind the text belongs to no run
+		copy(rest[:], text[from:])
+		n += findEdges(rest[:], 1, from, n&1, e[n:])
+	}
+	if to == len(text) && n&1 != 0 {
+		e[n] = to
+		n++
+	}
+	return n
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = ones * 0x80
+	small = ones * 0x20 // the bit that small letters and digits have, and capitals have not
+)
+
+// findEdgesGo is findEdges in portable code.
+func findEdgesGo(text []byte, blocks, base, inside int, out []int) (n int) {
+	before := uint64(inside)
+	for i := range blocks {
+		in := wordBits((*[64]byte)(text[64*i:]))
+		change := in ^ (in<<1 | before)
+		before = in >> 63
+		for ; change != 0; change &= change - 1 {
+			out[n] = base + 64*i + bits.TrailingZeros64(change)
+			n++
+		}
+	}
+	return n
+}
+
+// wordBits has a bit for each byte that is an ASCII letter, a digit, or a part of a longer character.
+func wordBits(b *[64]byte) (in uint64) {
+	for i := 0; i < 64; i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		// Without their highest bits no sum reaches the next byte. Each sum sets the highest bit of what is not below a bound.
+		low := w &^ highs
+		letter := low | small
+		letters := (letter + ones*(0x80-'a')) &^ (letter + ones*(0x7f-'z'))
+		digits := (low + ones*(0x80-'0')) &^ (low + ones*(0x7f-'9'))
+		// The product brings the eight highest bits together.
+		in |= (letters | digits | w) & highs >> 7 * 0x0102040810204080 >> 56 << i
+	}
+	return in
+}

@@ -1,0 +1,14 @@
+package index
+
+// findEdges writes to out where runs begin and end in the first blocks of 64 bytes of text, of which base is the place, and
+// gives how many edges that are. inside is 1 where a run goes on from before, otherwise 0. There must be room for as many
+// edges as there are bytes.
+func findEdges(text []byte, blocks, base, inside int, out []int) int {
+	_, _ = text[64*blocks-1], out[64*blocks-1]
+	return findEdgesSSE2(&text[0], blocks, base, inside, &out[0])
+}
+
+// findEdgesSSE2 needs nothing that some processor with 64 bits has not.
+//
+//go:noescape
+func findEdgesSSE2(text *byte, blocks, base, inside int, out *int) int

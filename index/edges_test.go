@@ -1,0 +1,63 @@
+package index
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEdges holds the edges of random texts, of all lengths around blocks and windows, against a look at each byte.
+func TestEdges(t *testing.T) {
+	// The neighbours of all ranges are among them.
+	const bytes = "azAZ09 `{@[/:\x00\x7f\x80\xff\n"
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for length := range 3 * edgeWindow {
+		text := make([]byte, length)
+		runs := 1 + rnd.IntN(100) // from nothing but separators and letters by turns to runs over several windows
+		c := byte(' ')
+		for i := range text {
+			if rnd.IntN(runs) == 0 {
+				c = bytes[rnd.IntN(len(bytes))]
+			}
+			text[i] = c
+		}
+		var want []int
+		inside := false
+		for i, c := range text {
+			if in := c >= utf8.RuneSelf || classes[c]&classASCII != 0; in != inside {
+				want, inside = append(want, i), in
+			}
+		}
+		if inside {
+			want = append(want, length)
+		}
+		if got := allEdges(text); !cmp.Equal(got, want) {
+			t.Fatalf("%q: %s", text, cmp.Diff(want, got))
+		}
+		if blocks := length / 64; blocks > 0 {
+			out, portable := make([]int, length), make([]int, length)
+			n := findEdges(text, blocks, 7, length&1, out)
+			n2 := findEdgesGo(text, blocks, 7, length&1, portable)
+			if diff := cmp.Diff(out[:n], portable[:n2]); diff != "" {
+				t.Fatalf("%q: %s", text, diff)
+			}
+		}
+	}
+}
+
+// allEdges gives the edges of all windows of a text.
+func allEdges(text []byte) (list []int) {
+	var e edges
+	n := 0
+	for from := 0; from < len(text); from += edgeWindow {
+		n = e.find(text, from, min(from+edgeWindow, len(text)), n)
+		list = append(list, e[:n&^1]...)
+		if n&1 != 0 {
+			e[0] = e[n-1]
+		}
+		n &= 1
+	}
+	return list
+}

@@ -1,0 +1,44 @@
+package index
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestShortRuns: the fast way through runs gives the keys that the general way gives.
+func TestShortRuns(t *testing.T) {
+	words := []string{
+		"a", "I", "of", "OK", "x1", "aB", "toString", "isX", "userID", "JSONValue", "ABc", "the", "THE", "2024", "0", "fmt",
+		"sixteen16letters", "seventeen17letter", "anIdentifierThatIsLongerThanSixteenBytes", "aBCDEFGHIJKLMNop",
+		"größe", "Straße", "naïve", "K", "ſ", "日本語", "語a", "aé", "éA", "a\u00a0b", "\u3000", "—", "🙂", "\xff", "a\xe2", "ǅ",
+	}
+	gaps := []string{" ", " ", " ", "", "\n", "\n\t\t", ", ", ".", "_", "  ", " \u00a0", "\u2003", "-\n", " (", "\x00"}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for round := range 2000 {
+		var text []byte
+		for range rnd.IntN(60) {
+			text = append(text, gaps[rnd.IntN(len(gaps))]...)
+			text = append(text, words[rnd.IntN(len(words))]...)
+		}
+		var fast, slow Signer
+		fast.sign(text)
+		var last trail
+		for list := allEdges(text); len(list) > 0; list = list[2:] {
+			last = slow.anyRun(text, list[0], list[1], last)
+		}
+		if diff := cmp.Diff(keysOf(&slow), keysOf(&fast)); diff != "" {
+			t.Fatalf("round %d: %q: %s", round, text, diff)
+		}
+	}
+}
+
+// keysOf gives what a signer knows, in an order that does not depend on how it came there.
+func keysOf(s *Signer) []any {
+	s.fill(make([]byte, twoSize), make([]byte, 64)) // which completes the bigrams
+	slices.Sort(s.words)
+	slices.Sort(s.grams)
+	return []any{s.words, s.grams, s.ascii, s.two, s.flags}
+}

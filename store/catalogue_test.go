@@ -500,7 +500,7 @@ func TestDamagedSignatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data[len(data)/2] ^= 1
+	data[8] ^= 1 // in the directory of the first log, which is checked in any case
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -114,8 +115,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	s.follow(text, list[0], list[1], last)
 	for _, r := range found.runs[:runs] {
 		if s.seen.add(r.hash) { // it may be there twice
-			run := text[list[r.at]:list[r.at+1]]
-			s.addASCII(run, kindsOf(run))
+			s.addRun((*[shortMost]byte)(text[list[r.at]:]), list[r.at+1]-list[r.at])
 		}
 	}
 	s.addPairs(text, list[:k], found.ends[:ends])
@@ -123,6 +123,31 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	s.tails = asciiTails(run, kindsOf(run))
 	return k, trail{s.tails.all, list[k-1]}
 }
+
+// addRun is addASCII for a run of n bytes that was found by shortRuns; what stands behind it is of no account.
+func (s *Signer) addRun(run *[shortMost]byte, n int) {
+	l := &lengths[n]
+	a, b := binary.LittleEndian.Uint64(run[:])&l.a, binary.LittleEndian.Uint64(run[8:])&l.b
+	var low [shortMost]byte
+	binary.LittleEndian.PutUint64(low[:], a|small)
+	binary.LittleEndian.PutUint64(low[8:], b|small)
+	s.starts = append(s.starts[:0], 0)
+	upper := byteBits(capitals(a)) | byteBits(capitals(b))<<8
+	if lower := byteBits(a>>1&a&small) | byteBits(b>>1&b&small)<<8; upper != 0 && lower != 0 {
+		// asciiHumps for all bytes at once
+		humps := upper & (lower<<1 | upper<<1&(lower>>1))
+		if bits.OnesCount(humps) < humpsMost {
+			for ; humps != 0; humps &= humps - 1 {
+				s.starts = append(s.starts, bits.TrailingZeros(humps))
+			}
+		}
+	}
+	s.addWords(low[:n], s.starts)
+	s.addGrams(low[:n])
+}
+
+// byteBits has a bit for each byte of w in which the bit of small letters is set, and no other is.
+func byteBits(w uint64) uint { return uint(w >> 5 * 0x0102040810204080 >> 56) }
 
 // addPairs adds pairs of the runs of shortRuns. ends are the edges that have white space behind them.
 func (s *Signer) addPairs(text []byte, list, ends []int) {

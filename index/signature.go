@@ -64,11 +64,11 @@ type Signer struct {
 	to     int64
 	open   bool // there is text since the last chunk
 
-	seen  keySet                  // hashes of runs, as they are spelled, and of keys
-	words []uint64                // keys with wordProbes
-	grams []uint64                // keys with gramProbes
-	ascii [37*37*37/64 + 1]uint64 // which trigrams of ASCII letters and digits there were
-	two   [37*37/64 + 1]uint64    // and which bigrams, but for those in such trigrams
+	seen  keySet          // hashes of runs, as they are spelled, and of keys
+	words []uint64        // keys with wordProbes
+	grams []uint64        // keys with gramProbes
+	ascii [37 * 37]uint64 // which trigrams of ASCII letters and digits there were: for the first two, bits for the third
+	two   [37]uint64      // and which bigrams, but for those in such trigrams: for the first, bits for the second
 	flags byte
 
 	folded []byte
@@ -156,17 +156,21 @@ func (s *Signer) fill(two, filter []byte) {
 		setKey(filter, k, gramProbes)
 	}
 	for i, w := range s.ascii {
+		if w == 0 {
+			continue
+		}
+		// The bigrams in it: those of longer runs are not looked at one by one.
+		s.two[i/37] |= 1 << (i % 37)
+		s.two[i%37] |= w
 		for ; w != 0; w &= w - 1 {
-			g := i*64 + bits.TrailingZeros64(w)
-			setKey(filter, asciiKey(g), gramProbes)
-			// The bigrams in it: those of longer runs are not looked at one by one.
-			for _, b := range [2]int{g / 37, g % (37 * 37)} {
-				s.two[b>>6] |= 1 << (b & 63)
-			}
+			setKey(filter, asciiKey(i*37+bits.TrailingZeros64(w)), gramProbes)
 		}
 	}
-	for i := range two {
-		two[i] = byte(s.two[i/8] >> (i % 8 * 8))
+	for i, w := range s.two {
+		for ; w != 0; w &= w - 1 {
+			g := i*37 + bits.TrailingZeros64(w)
+			two[g>>3] |= 1 << (g & 7)
+		}
 	}
 }
 
@@ -183,17 +187,21 @@ func (s *Signer) addASCII(run []byte, kinds class) {
 	}
 	s.starts = asciiHumps(s.starts[:0], run, kinds)
 	s.addWords(low, s.starts)
+	s.addGrams(low)
+}
+
+// addGrams adds the trigrams of a folded run of ASCII letters and digits, or its bigram where it has no trigram.
+func (s *Signer) addGrams(low []byte) {
 	if len(low) < 3 {
 		if len(low) == 2 {
 			s.addTwo(rune(low[0]), rune(low[1]))
 		}
 		return
 	}
-	a, b := asciiRank[low[0]], asciiRank[low[1]]
+	a, b := int(asciiRank[low[0]]), int(asciiRank[low[1]])
 	for _, c := range low[2:] {
-		r := asciiRank[c]
-		g := (int(a)*37+int(b))*37 + int(r)
-		s.ascii[g>>6] |= 1 << (g & 63)
+		r := int(asciiRank[c])
+		s.ascii[a*37+b] |= 1 << (r & 63)
 		a, b = b, r
 	}
 }
@@ -283,14 +291,14 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 // addTwo adds a bigram, if it is one of ASCII.
 func (s *Signer) addTwo(a, b rune) {
 	if g, ok := asciiTwo(a, b); ok {
-		s.two[g>>6] |= 1 << (g & 63)
+		s.two[g/37] |= 1 << (g % 37)
 	}
 }
 
 // addGram adds a trigram.
 func (s *Signer) addGram(a, b, c rune) {
 	if g, ok := asciiGram(a, b, c); ok {
-		s.ascii[g>>6] |= 1 << (g & 63)
+		s.ascii[g/37] |= 1 << (g % 37)
 		return
 	}
 	if k := gramKey(a, b, c); s.seen.add(k) {

@@ -22,7 +22,7 @@ func (s *Signer) sign(text []byte) {
 	for from := 0; from < len(text); from += edgeWindow {
 		// 64 KB cannot have so many: there is a much longer record. flagOdd is set as well, for what follows is not looked
 		// at.
-		if s.seen.n > keysMost {
+		if s.runs.n+s.seen.n > keysMost {
 			s.flags |= flagAll | flagOdd
 			return
 		}
@@ -80,11 +80,11 @@ type news struct {
 // Most runs are known already, and of the rest it is not to be guessed which. So a first loop looks at them without deciding
 // anything, and without calling anything: what may be new is written down each time, and counted only if it is.
 func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail) {
-	if len(s.seen.slots) == 0 {
-		s.seen.grow()
+	if len(s.runs.slots) == 0 {
+		s.runs.grow()
 	}
 	var (
-		slots      = s.seen.slots
+		slots      = s.runs.slots
 		mask       = uint64(len(slots) - 1)
 		found      = &s.news
 		runs, ends int
@@ -114,7 +114,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	}
 	s.follow(text, list[0], list[1], last)
 	for _, r := range found.runs[:runs] {
-		if s.seen.add(r.hash) { // it may be there twice
+		if s.runs.add(r.hash) { // it may be there twice
 			s.addRun((*[shortMost]byte)(text[list[r.at]:]), list[r.at+1]-list[r.at])
 		}
 	}
@@ -219,7 +219,7 @@ func (s *Signer) anyRun(text []byte, i, j int, last trail) trail {
 // asciiRun adds the keys of a run of ASCII letters and digits.
 func (s *Signer) asciiRun(text []byte, i, j int, kinds class, last trail) trail {
 	run := text[i:j]
-	if h := hashBytes(run, spelled); s.seen.add(h) {
+	if h := hashBytes(run, spelled); s.runs.add(h) {
 		s.addASCII(run, kinds)
 	}
 	s.follow(text, i, j, last)

@@ -64,7 +64,8 @@ type Signer struct {
 	to     int64
 	open   bool // there is text since the last chunk
 
-	seen  keySet          // hashes of runs, as they are spelled, and of keys
+	runs  keySet          // hashes of runs, as they are spelled
+	seen  keySet          // keys
 	words []uint64        // keys with wordProbes
 	grams []uint64        // keys with gramProbes
 	ascii [37 * 37]uint64 // which trigrams of ASCII letters and digits there were: for the first two, bits for the third
@@ -88,6 +89,7 @@ func (s *Signer) Reset() {
 
 // clear forgets the chunk that is being made.
 func (s *Signer) clear() {
+	s.runs.clear()
 	s.seen.clear()
 	s.words, s.grams = s.words[:0], s.grams[:0]
 	clear(s.ascii[:])
@@ -275,7 +277,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		low = utf8.AppendRune(low, f)
 	}
 	s.folded = low
-	if !s.seen.add(hashBytes(text[:n], spelled)) {
+	if !s.runs.add(hashBytes(text[:n], spelled)) {
 		return n, -1
 	}
 	s.addWords(low, starts[:hump])

@@ -79,8 +79,9 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 // catalogue whose signatures are there, or notices that they are not.
 func (x *Index) commit() error {
 	x.sweep()
-	// A catalogue is only ever replaced by a rename, so that another one is another file and shows here.
-	if info, err := x.fs.Stat(x.path(catalogueName)); err != nil || info != x.seen {
+	// A catalogue is only ever replaced by a rename, so that another one is another file and shows here. Where there was none,
+	// there may be signatures by now.
+	if x.seen == (durable.Info{}) || !x.unchanged() {
 		x.reread()
 	}
 	next := x.kept.with(x.staged)
@@ -313,8 +314,12 @@ func (x *Index) sweep() {
 	}
 }
 
-// unchanged says whether the catalogue is still the one that we read.
+// unchanged says whether the catalogue is still the one that we read or wrote. When one that we wrote got its name is not
+// known; see durable.Replace.
 func (x *Index) unchanged() bool {
 	info, err := x.fs.Stat(x.path(catalogueName))
+	if x.seen.Changed == 0 {
+		info.Changed = 0
+	}
 	return err == nil && info == x.seen || errors.Is(err, fs.ErrNotExist) && x.seen == durable.Info{}
 }

@@ -180,6 +180,45 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
+// openings counts how often the catalogue is opened.
+type openings struct {
+	durable.FS
+	n int
+}
+
+func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if filepath.Base(name) == "catalogue" {
+		o.n++
+	}
+	return o.FS.Open(name, flag, perm)
+}
+
+// TestOwnCatalogue: who commits again does not read what he wrote himself, and reads what another wrote.
+func TestOwnCatalogue(t *testing.T) {
+	dir := t.TempDir()
+	fsys := &openings{FS: durable.OS{}}
+	x := index.Open(index.Options{Dir: dir, FS: fsys})
+	commit := func(x *index.Index, name string) {
+		t.Helper()
+		x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log(name, 3)}})
+		if err := x.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(x, "first")
+	before := fsys.n
+	commit(x, "second")
+	commit(x, "third")
+	if fsys.n != before {
+		t.Errorf("its own catalogue was opened %d times", fsys.n-before)
+	}
+	commit(index.Open(index.Options{Dir: dir}), "another's")
+	commit(x, "fourth")
+	if got := messages(x); len(got) != 5 {
+		t.Error("not all are there:", got)
+	}
+}
+
 // TestUnusable: a folder that cannot be written is said once, and all works in memory.
 func TestUnusable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "file", "cache")

@@ -170,7 +170,7 @@ func directoryOf(name string, data []byte) (d directory, err error) {
 // chunks may have been taken already.
 func eachInPiece(name string, data []byte, count int, take func(*Kept)) error {
 	d, err := directoryOf(name, data)
-	if err != nil || count > d.n {
+	if err != nil || count < 0 || count > d.n {
 		return errSignatures
 	}
 	var c Kept
@@ -191,7 +191,7 @@ func eachInPiece(name string, data []byte, count int, take func(*Kept)) error {
 // idsInPiece calls take with the hashes of ids of those of the chunks of a piece that count; from is where the chunk begins.
 func idsInPiece(name string, data []byte, count int, take func(from int64, ids []uint32)) error {
 	d, err := directoryOf(name, data)
-	if err != nil || count > d.n {
+	if err != nil || count < 0 || count > d.n {
 		return errSignatures
 	}
 	hashes, list := d.data, d.list

@@ -153,7 +153,7 @@ func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 	// Held pieces are checked as well: a catalogue from before a commit names places that are gone.
 	if p.at >= inMemory {
 		at := p.at - inMemory
-		if p.size < pieceHead || at+p.size > int64(len(s.held)) {
+		if p.size < pieceHead || at > int64(len(s.held))-p.size {
 			return nil, errSignatures
 		}
 		return s.held[at : at+p.size], nil

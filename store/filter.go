@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -88,10 +89,17 @@ func (s *Store) CheckSource(name string) error {
 // name in the working directory can still be named by "./".
 func (s *Store) ofSource(name string) (func(*Row) bool, error) {
 	if d, err := s.Dialect(name); err == nil {
-		if isRuns(d) { // who names an agent means its sessions
-			return func(r *Row) bool { return r.Dialect != nil && r.Dialect.Family() == Sessions(d).Family() }, nil
+		// Of a log that cannot be read, only its place says whose it is.
+		of := func(r *Row) dialect.Dialect {
+			if r.Dialect == nil {
+				return r.Source.Dialect
+			}
+			return r.Dialect
 		}
-		return func(r *Row) bool { return r.Dialect == d }, nil
+		if isRuns(d) { // who names an agent means its sessions
+			return func(r *Row) bool { return of(r) != nil && of(r).Family() == Sessions(d).Family() }, nil
+		}
+		return func(r *Row) bool { return of(r) == d }, nil
 	}
 	dir := s.absolute(name)
 	known := false

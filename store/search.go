@@ -161,6 +161,7 @@ func (f *finder) list(ctx context.Context) error {
 			continue
 		}
 		for k := range c.unread {
+			f.ids = append(f.ids, c.unread[k].ID)
 			f.problem(named(c.unread[k].Path, c.unread[k].Err))
 		}
 		for k := range c.logs {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -79,6 +81,35 @@ func TestSearchOptions(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// sealed is a file system whose logs cannot be opened.
+type sealed struct{ durable.FS }
+
+func (s sealed) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if strings.HasSuffix(name, ".jsonl") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return s.FS.Open(name, flag, perm)
+}
+
+// TestSearchNothing: there is nothing to search where there is no session. Sessions that cannot be read are there, and each is
+// told of, whether or not some are left out.
+func TestSearchNothing(t *testing.T) {
+	for _, opt := range []store.SearchOptions{{}, {Source: "omp"}} {
+		d := searchDesk(t)
+		d.fs = sealed{d.fs}
+		var told []error
+		opt.Problem = func(err error) { told = append(told, err) }
+		res, err := d.Search(t.Context(), "frog", opt)
+		if err != nil || res.Nothing || len(res.Hits) > 0 || len(told) != 2 {
+			t.Errorf("%+v: %+v, %v, and was told of %q", opt.Source, res, err, told)
+		}
+		opt.Problem = nil
+		if res, err = newDesk(t).Search(t.Context(), "frog", opt); err != nil || !res.Nothing {
+			t.Errorf("where nothing is: %+v, %v", res, err)
+		}
 	}
 }
 

@@ -1,0 +1,90 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// taken is what the readers of a piece give.
+type taken struct {
+	Chunks []Chunk
+	IDs    [][]uint32
+}
+
+// takeAll reads the first chunks of a piece, and says whether all of it is what was written.
+func takeAll(data []byte, count int) (got taken, ok bool) {
+	ok = true
+	err := eachInPiece("log", data, count, func(c *Kept) {
+		ok = c.Sound() && ok
+		c.Chunk.Sig = bytes.Clone(c.Sig)
+		got.Chunks = append(got.Chunks, c.Chunk)
+	})
+	lost := idsInPiece("log", data, count, func(_ int64, ids []uint32) { got.IDs = append(got.IDs, ids) })
+	return got, ok && err == nil && lost == nil
+}
+
+// FuzzPiece: whatever bytes stand where a piece was, and whatever numbers are in a directory with the right checksum, they are
+// a piece or damage; and what is read from a piece makes one that says the same.
+func FuzzPiece(f *testing.F) {
+	var s Signer
+	s.Add([]byte("the frog sits at the pond"), 10, 90)
+	s.Add([]byte("你好 parseHeader"), 100_000, 100_090)
+	for _, piece := range [][]byte{
+		appendPiece(nil, "log", s.Finish(), [][]uint32{{1, 2, math.MaxUint32}}),
+		appendPiece(nil, "log", []Chunk{{From: 1, To: 2, Flags: sigVersion | flagAll}}, nil),
+		appendPiece(nil, "log", nil, nil),
+		{}, bytes.Repeat([]byte{0xff}, 40),
+	} {
+		f.Add(piece, 2)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, count int) {
+		takeAll(data, count)
+		if len(data) < pieceHead {
+			return
+		}
+		// The rest is about what a checksum does not hold back.
+		end := pieceHead + int(min(int64(binary.LittleEndian.Uint32(data)), int64(len(data)-pieceHead)))
+		data = bytes.Clone(data)
+		binary.LittleEndian.PutUint32(data[4:], directorySum("log", data[pieceHead:end]))
+		d, err := directoryOf("log", data)
+		if err != nil {
+			return
+		}
+		takeAll(data, count)
+		got, ok := takeAll(data, d.n)
+		if !ok {
+			return
+		}
+		again, ok := takeAll(appendPiece(nil, "log", got.Chunks, got.IDs), d.n)
+		if !ok {
+			t.Error("what was read makes a damaged piece")
+		}
+		if diff := cmp.Diff(got, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Error("what was read makes another piece (-first +again):", diff)
+		}
+	})
+}
+
+// TestPlaces: a place that no piece can have, in a catalogue that somebody made up, is damage.
+func TestPlaces(t *testing.T) {
+	s := signatures{held: appendPiece(nil, "log", []Chunk{{To: 1}}, nil)}
+	var buf []byte
+	for _, p := range []piece{
+		{at: inMemory, size: math.MaxInt64}, {at: math.MaxInt64, size: math.MaxInt64}, {at: inMemory + 1, size: int64(len(s.held))},
+		{at: 0, size: math.MaxInt64}, {at: math.MinInt64, size: 100}, {at: inMemory, size: -1},
+	} {
+		if _, err := s.read(p, &buf); err == nil {
+			t.Errorf("%+v is there", p)
+		}
+	}
+	for _, count := range []int{-1, 2, math.MinInt, math.MaxInt} {
+		if eachInPiece("log", s.held, count, func(*Kept) {}) == nil || idsInPiece("log", s.held, count, func(int64, []uint32) {}) == nil {
+			t.Errorf("there are %d chunks", count)
+		}
+	}
+}

@@ -8,4 +8,5 @@ func TestWithoutVectors(t *testing.T) {
 	haveAVX2 = false
 	TestValidAgreesWithEncodingJSON(t)
 	checkRandom(t, 2000)
+	TestUnquoteLong(t)
 }

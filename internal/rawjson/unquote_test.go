@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"unicode/utf8"
@@ -31,6 +32,29 @@ func FuzzUnquote(f *testing.F) {
 			t.Errorf("%q: %q is not UTF-8", value, got)
 		}
 	})
+}
+
+// TestUnquoteLong is FuzzUnquote for strings that vectors are worth while for: escapes and what may not stand in a string at
+// all places around them.
+func TestUnquoteLong(t *testing.T) {
+	pieces := []string{`\n`, `\"`, `\\`, `\/`, `\t`, `\b`, `\u00e9`, `\ud83d\ude00`, "é", `plain text`, `a`, ` `}
+	wrong := []string{`"`, "\n", "\x1f", `\x`, `\u12`, `\`, "\xff"}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		value := []byte(`"\n`) // what stands before the first escape is not looked at
+		for n := rnd.IntN(60); n > 0; n-- {
+			if rnd.IntN(200) == 0 {
+				value = append(value, wrong[rnd.IntN(len(wrong))]...)
+			}
+			value = append(value, pieces[rnd.IntN(len(pieces))]...)
+		}
+		value = append(value, '"')
+		var want string
+		err := json.Unmarshal(value, &want)
+		if got, ok := Unquote(value); ok != (err == nil) || got != want {
+			t.Fatalf("%q: %q, %v; encoding/json says %q, %v", value, got, ok, want, err)
+		}
+	}
 }
 
 func BenchmarkUnquote(b *testing.B) {

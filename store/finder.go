@@ -11,7 +11,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/session"
 )
 
 // finder is one search.
@@ -21,7 +20,7 @@ type finder struct {
 	// all are the logs of sessions; they and runs are filled by list, before find.
 	all  []target
 	runs []RunRow
-	ids  []session.ID // of all sessions, also of those that are not searched
+	ids  []string // of all sessions, also of those that are not searched
 	// changed: the index knows more of runs than before.
 	changed bool
 	// pieces is how many pieces the logs have, with how many of them may have each term. They are counted for ranks alone.

@@ -156,32 +156,6 @@ func (r *RunRow) CWD() string {
 	return cmp.Or(r.Header.Runtime.CWD, rawjson.Str(rawjson.At(r.Header.Meta, "/runtime_environment/workspace"), "root"))
 }
 
-// shortenRuns fills in the short ids. Among sorted ids only neighbours can begin alike.
-func shortenRuns(rows []RunRow) {
-	const least = 8
-	ids := make([]string, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].Header.RunID
-	}
-	slices.Sort(ids)
-	for i := range rows {
-		id := rows[i].Header.RunID
-		// The first of equal ids: its neighbour behind it is then the same id, and Short the whole of it.
-		at, _ := slices.BinarySearch(ids, id)
-		n := least
-		for _, k := range []int{at - 1, at + 1} {
-			if k >= 0 && k < len(ids) {
-				alike := 0
-				for alike < len(id) && alike < len(ids[k]) && id[alike] == ids[k][alike] {
-					alike++
-				}
-				n = max(n, alike+1)
-			}
-		}
-		rows[i].Short = id[:min(n, len(id))]
-	}
-}
-
 // runsIn gives the runs of one place, in the order of names, with an error in the row for what is none.
 func (s *Store) runsIn(ctx context.Context, p runPlace, opt RunListOptions) ([]RunRow, error) {
 	b, err := s.opt.OpenDir(p.dir)

@@ -151,7 +151,7 @@ func (f *finder) list(ctx context.Context) error {
 	for i := range list {
 		n += len(list[i].logs)
 	}
-	f.ids, f.all = make([]session.ID, 0, n), make([]target, 0, n)
+	f.ids, f.all = make([]string, 0, n), make([]target, 0, n)
 	for i := range list {
 		c := &list[i]
 		if f.opt.narrows() || !f.s.speaks(c) {
@@ -161,12 +161,12 @@ func (f *finder) list(ctx context.Context) error {
 			continue
 		}
 		for k := range c.unread {
-			f.ids = append(f.ids, c.unread[k].ID)
+			f.ids = append(f.ids, string(c.unread[k].ID))
 			f.problem(named(c.unread[k].Path, c.unread[k].Err))
 		}
 		for k := range c.logs {
 			l := &c.logs[k]
-			f.ids = append(f.ids, l.Summary.ID)
+			f.ids = append(f.ids, string(l.Summary.ID))
 			if !l.Summary.Session && l.Stamp.Size > 0 {
 				continue // it is none; see rowOf
 			}
@@ -185,7 +185,7 @@ func (f *finder) list(ctx context.Context) error {
 func (f *finder) listRows(ctx context.Context, c *catalogued) (err error) {
 	rows := f.s.appendRows(nil, c)
 	for i := range rows {
-		f.ids = append(f.ids, rows[i].ID)
+		f.ids = append(f.ids, string(rows[i].ID))
 	}
 	if f.opt.Source != "" || f.opt.CWD != "" {
 		if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {

@@ -55,7 +55,7 @@ func (g *glance) may(l *lookup, data []byte, at int64) bool {
 		}
 		l.texts = l.texts[:0]
 		// names{}: with no names known there are more texts, never fewer. See texts.go.
-		_, err := textsWithout(l.row.Dialect.Codec(), e, data[start:start+e.Span.Length], names{}, l.take)
+		_, err := textsWithout(l.row.Dialect.Codec(), e, data[start:start+e.Span.Length], names{}, nil, l.take)
 		if err == nil && l.q.Occurs(l.texts) {
 			return true
 		}

@@ -26,7 +26,7 @@ func runTexts(record []byte, take func(index.Field, string)) {
 	all := func(f index.Field, values ...[]byte) {
 		for _, v := range values {
 			if v != nil {
-				jsonTexts(v, false, 0, func(s string) { take(f, s) })
+				jsonTexts(v, false, 0, nil, func(s string) { take(f, s) })
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type surveyor struct {
 	s      *Store
 	buf    peekBuffer
 	signer index.Signer
+	skim   session.Skim
 	ids    []idAt
 
 	gauge *gauge
@@ -236,7 +237,9 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 		}
 	}
 	// What cannot be decoded has no text that anybody could look for.
-	parts, _ := textsWithout(c.codec, e, raw, ownNames(e), c.take)
+	skim := &c.v.skim
+	skim.Reset()
+	parts, _ := textsWithout(c.codec, e, raw, ownNames(e), skim, c.take)
 	// In the bytes: to resolve references would mean to decode every message.
 	if c.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		c.sum.Has |= index.HasBlob
@@ -265,31 +268,35 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 	}
 }
 
-// answer counts what an answer took.
+// answer counts what an answer took. What a skimmer says of it is in the skim already.
 func (c *tally) answer(e session.Entry, raw []byte) {
-	body, _ := c.codec.Body(e, raw)
-	m, ok := body.(session.Message)
-	if !ok {
-		return
+	provider, model, u := c.v.skim.Provider, c.v.skim.Model, c.v.skim.Usage
+	if _, ok := c.codec.(session.Skimmer); !ok {
+		body, _ := c.codec.Body(e, raw)
+		m, ok := body.(session.Message)
+		if !ok {
+			return
+		}
+		provider, model = m.Provider, m.Model
+		if m.Usage != nil {
+			u = *m.Usage
+		}
 	}
-	model := m.Model
-	if m.Provider != "" && model != "" {
-		model = m.Provider + "/" + model
+	if provider != "" && model != "" {
+		model = provider + "/" + model
 	}
 	if model != "" && len(c.sum.Models) < modelsMost && !slices.Contains(c.sum.Models, model) {
-		c.sum.Models = append(c.sum.Models, model)
+		c.sum.Models = append(c.sum.Models, strings.Clone(model)) // it may be the skim's
 	}
-	if u := m.Usage; u != nil {
-		t := &c.sum.Tokens
-		t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
-		t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
-		// Not every provider sums them up.
-		if u.Total == 0 {
-			u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
-		}
-		t.Total += u.Total
-		c.sum.Cost += u.Cost
+	t := &c.sum.Tokens
+	t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
+	t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+	// Not every provider sums them up.
+	if u.Total == 0 {
+		u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
 	}
+	t.Total += u.Total
+	c.sum.Cost += u.Cost
 }
 
 // prompt takes the first thing that the user said.
@@ -299,7 +306,7 @@ func (c *tally) prompt(parts []session.Part) {
 			if c.first != "" {
 				c.first += " "
 			}
-			c.first += bounded(t.Text, 2*promptMost) // it may be a whole file
+			c.first += strings.Clone(bounded(t.Text, 2*promptMost)) // it may be a whole file, and is the skim's
 		}
 	}
 }

@@ -25,7 +25,7 @@ func headerTexts(h session.Header, take func(index.Field, string)) {
 
 // searchTexts gives what search looks at in an entry, in order. raw is the entry's record. Empty texts are none.
 func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
-	_, err := textsWithout(c, e, raw, ownNames(e), take)
+	_, err := textsWithout(c, e, raw, ownNames(e), nil, take)
 	return err
 }
 
@@ -35,8 +35,9 @@ type names [4]string
 func ownNames(e session.Entry) names { return names{string(e.ID), string(e.Parent), e.Type} }
 
 // textsWithout is searchTexts for those who know of other names: with none there are more texts and never fewer. It gives the
-// parts, too, which may be as large as the record.
-func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeAny func(index.Field, string)) ([]session.Part, error) {
+// parts, too, which may be as large as the record. Who keeps no text has a skim for them, whose texts are good until it is
+// reset; the others have none.
+func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, skim *session.Skim, takeAny func(index.Field, string)) ([]session.Part, error) {
 	take := func(f index.Field, text string) {
 		if text != "" {
 			takeAny(f, text)
@@ -49,7 +50,7 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeA
 			return nil, err
 		}
 	}
-	parts, err := c.Parts(e, raw)
+	parts, err := partsFor(c, e, raw, skim)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +58,18 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, takeA
 		if _, unknown := p.(session.OpaquePart); unknown {
 			own[len(own)-1] = strings.Trim(c.Time(raw).Text, `"`)
 		}
-		partTexts(p, fieldOf(e.Role), own, raw, take)
+		partTexts(p, fieldOf(e.Role), own, raw, skim, take)
 	}
 	return parts, nil
+}
+
+// partsFor gives the parts of an entry, in skim where there is one.
+func partsFor(c session.Codec, e session.Entry, raw []byte, skim *session.Skim) ([]session.Part, error) {
+	if skimmer, ok := c.(session.Skimmer); ok && skim != nil {
+		err := skimmer.Skim(e, raw, skim)
+		return skim.Parts, err
+	}
+	return c.Parts(e, raw)
 }
 
 // mayHold says whether an entry may have texts of some of these fields. What users and assistants say is in their own entries
@@ -105,7 +115,7 @@ func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Fie
 	return nil
 }
 
-func partTexts(p session.Part, field index.Field, own names, raw []byte, take func(index.Field, string)) {
+func partTexts(p session.Part, field index.Field, own names, raw []byte, skim *session.Skim, take func(index.Field, string)) {
 	switch p := p.(type) {
 	case session.Text:
 		take(field, p.Text)
@@ -117,14 +127,14 @@ func partTexts(p session.Part, field index.Field, own names, raw []byte, take fu
 			take(index.FieldTool, p.Name)
 		}
 		// With keys: people look for the name of an argument.
-		jsonTexts(p.Arguments, true, 0, func(s string) { take(index.FieldTool, s) })
+		jsonTexts(p.Arguments, true, 0, skim, func(s string) { take(index.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
-			partTexts(inner, index.FieldTool, own, raw, take)
+			partTexts(inner, index.FieldTool, own, raw, skim, take)
 		}
 	case session.OpaquePart:
 		// Of what nobody knows the keys say nothing, nor does what makes it an entry.
-		jsonTexts(p.JSON, false, 0, func(s string) {
+		jsonTexts(p.JSON, false, 0, skim, func(s string) {
 			if !slices.Contains(own[:], s) {
 				take(field, s)
 			}
@@ -140,38 +150,39 @@ func spells(raw []byte, text string) bool {
 	}
 	found := false
 	if bytes.Contains(raw, []byte(`\u`)) || bytes.Contains(raw, []byte(`\/`)) {
-		jsonTexts(raw, true, 0, func(s string) { found = found || s == text })
+		jsonTexts(raw, true, 0, nil, func(s string) { found = found || s == text })
 	}
 	return found
 }
 
 // jsonTexts gives the strings in a value, with its keys if they are wanted: what people see when they look at it. Numbers are
 // texts, too, as they are spelled. What holds data and no words is left out.
-func jsonTexts(value []byte, keys bool, depth int, take func(string)) {
+func jsonTexts(value []byte, keys bool, depth int, skim *session.Skim, take func(string)) {
 	// Deeper than people nest; hostile records do it by the million.
 	const deepest = 64
 	switch {
 	case depth > deepest:
 	case rawjson.IsString(value):
-		if s, ok := rawjson.Unquote(value); ok && !isData(s) {
+		if s, ok := skim.Text(value); ok && !isData(s) {
 			take(s)
 		}
 	case rawjson.IsArray(value):
 		for v := range rawjson.Elements(value) {
-			jsonTexts(v, keys, depth+1, take)
+			jsonTexts(v, keys, depth+1, skim, take)
 		}
 	case rawjson.IsObject(value):
-		for k, v := range rawjson.Fields(value) {
+		for key, v := range rawjson.Members(value) {
+			k := skim.Plain(key)
 			if isDataKey(k) {
 				continue
 			}
 			if keys {
 				take(k)
 			}
-			jsonTexts(v, keys, depth+1, take)
+			jsonTexts(v, keys, depth+1, skim, take)
 		}
 	default:
-		if s := string(bytes.TrimSpace(value)); s != "null" { // which says that nothing is there
+		if s := skim.Plain(bytes.TrimSpace(value)); s != "null" { // which says that nothing is there
 			take(s)
 		}
 	}

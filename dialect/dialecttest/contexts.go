@@ -3,6 +3,7 @@ package dialecttest
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -45,7 +46,52 @@ func (f *fixture) contexts(t *testing.T) {
 		if err := checkLeaf(tree, e); err != nil {
 			t.Fatal(err)
 		}
+		if err := checkSkim(f.d, e); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// checkSkim: who reads an entry only to look at it sees what others see.
+func checkSkim(d dialect.Dialect, e session.Entry) error {
+	skimmer, ok := d.Codec().(session.Skimmer)
+	if !ok {
+		return nil
+	}
+	raw, err := e.Raw()
+	if err != nil {
+		return err
+	}
+	parts, err := e.Parts()
+	if err != nil {
+		return err
+	}
+	body, err := e.Body()
+	if err != nil {
+		return err
+	}
+	var want session.Message
+	if m, ok := body.(session.Message); ok && e.Role == session.RoleAssistant {
+		want = m
+	}
+	if want.Usage == nil {
+		want.Usage = new(session.Usage)
+	}
+	var s session.Skim
+	for range 2 { // also in memory that was used before
+		s.Reset()
+		if err := skimmer.Skim(e, raw, &s); err != nil {
+			return fmt.Errorf("skim of %s: %w", e.ID, err)
+		}
+		if len(parts)+len(s.Parts) > 0 && !reflect.DeepEqual(parts, s.Parts) {
+			return fmt.Errorf("parts of %s are %v, and skimmed %v", e.ID, parts, s.Parts)
+		}
+		if s.Provider != want.Provider || s.Model != want.Model || s.Usage != *want.Usage {
+			return fmt.Errorf("the answer %s is skimmed as %s %s %v, not %s %s %v", e.ID, s.Provider, s.Model, s.Usage,
+				want.Provider, want.Model, *want.Usage)
+		}
+	}
+	return nil
 }
 
 // They are those with which messages are dropped and rewritten, where something is most likely to go wrong.
@@ -129,6 +175,9 @@ func Fuzz(f *testing.F, dir string, d dialect.Dialect) {
 				continue
 			}
 			if err := checkLeaf(tree, e); err != nil {
+				t.Fatal(err)
+			}
+			if err := checkSkim(d, e); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -116,10 +116,16 @@ func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
 	}
+	u := usageOf(value)
+	return &u
+}
+
+// usageOf is usage of a value that is an object.
+func usageOf(value []byte) session.Usage {
 	// One pass: there is a usage in every answer, and a catalogue reads them all.
 	var v [6][]byte
 	rawjson.Pick(value, usageKeys, v[:])
-	u := &session.Usage{
+	u := session.Usage{
 		Input: integer(v[0]), Output: integer(v[1]), CacheRead: integer(v[2]), CacheWrite: integer(v[3]), Total: integer(v[4]),
 	}
 	u.Cost, u.Costs = costs(v[5])
@@ -271,118 +277,15 @@ func oneLine(name string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(name))
 }
 
-// Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
-	switch e.Kind {
-	case session.KindMessage:
-		var v [6][]byte
-		m := rawjson.PickIn(raw, "message", messageKeys, v[:])
-		return partsOf(m, &v), nil
-	case session.KindCustomMessage:
-		return contentParts(rawjson.Get(raw, "content")), nil
-	case session.KindCompaction, session.KindBranchSummary:
-		return textPart(rawjson.Str(raw, "summary")), nil
-	case session.KindSessionInit:
-		return append(textPart(rawjson.Str(raw, "systemPrompt")), textPart(rawjson.Str(raw, "task"))...), nil
-	case session.KindOpaque, session.KindCustom:
-		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
-	}
-	return nil, nil
-}
-
-func textPart(s string) []session.Part {
-	if s == "" {
-		return nil
-	}
-	return []session.Part{session.Text{Text: s}}
-}
-
-// The members of messages and of blocks that bodies and parts are made of, found in one pass: search reads them all.
+// The members of messages that bodies are made of, found in one pass: a catalogue reads them all.
 var (
-	bodyKeys    = []string{"role", "provider", "model", "stopReason", "timestamp", "errorMessage", "usage", "synthetic", "attribution"}
-	usageKeys   = []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"}
-	costKeys    = []string{"total", "input", "output", "cacheRead", "cacheWrite"}
-	messageKeys = []string{"role", "content", "errorMessage", "toolCallId", "toolName", "isError"}
-	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data"}
+	bodyKeys  = []string{"role", "provider", "model", "stopReason", "timestamp", "errorMessage", "usage", "synthetic", "attribution"}
+	usageKeys = []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"}
+	costKeys  = []string{"total", "input", "output", "cacheRead", "cacheWrite"}
 )
 
 // str is the text of a value that is a string.
 func str(value []byte) string {
 	s, _ := rawjson.Unquote(value)
 	return s
-}
-
-// messageParts gives the parts of a message.
-func messageParts(m []byte) []session.Part {
-	var v [6][]byte
-	rawjson.Pick(m, messageKeys, v[:])
-	return partsOf(m, &v)
-}
-
-// partsOf is messageParts where the members of messageKeys were found already.
-func partsOf(m []byte, v *[6][]byte) []session.Part {
-	role, content, failure := v[0], v[1], v[2]
-	switch str(role) {
-	case "toolResult":
-		return []session.Part{session.ToolResult{
-			CallID: str(v[3]), Name: str(v[4]), Parts: contentParts(content), IsError: rawjson.Truthy(v[5]),
-		}}
-	case "bashExecution":
-		return execution("bash", "command", m)
-	case "pythonExecution":
-		return execution("python", "code", m)
-	case "branchSummary", "compactionSummary":
-		return textPart(rawjson.Str(m, "summary"))
-	case "fileMention":
-		var parts []session.Part
-		for f := range rawjson.Elements(rawjson.Get(m, "files")) {
-			parts = append(append(parts, textPart(rawjson.Str(f, "path"))...), textPart(rawjson.Str(f, "content"))...)
-		}
-		return parts
-	}
-	parts := contentParts(content)
-	if str(failure) != "" {
-		parts = append(parts, session.OpaquePart{Type: "error", JSON: failure})
-	}
-	return parts
-}
-
-// execution is a command that the user ran: a call and its result.
-func execution(tool, member string, m []byte) []session.Part {
-	code := rawjson.Get(m, member)
-	if code == nil {
-		code = []byte(`""`)
-	}
-	arguments := append(append(append([]byte(`{`), rawjson.Quote(member)...), ':'), code...)
-	exit := rawjson.Get(m, "exitCode")
-	return []session.Part{
-		session.ToolCall{Name: tool, Arguments: append(arguments, '}')},
-		session.ToolResult{Name: tool, Parts: textPart(rawjson.Str(m, "output")),
-			IsError: rawjson.Truthy(exit) || rawjson.Truthy(rawjson.Get(m, "cancelled"))},
-	}
-}
-
-// contentParts takes the content of a message: a string, or a list of blocks.
-func contentParts(content []byte) []session.Part {
-	if s, ok := rawjson.Unquote(content); ok {
-		return textPart(s)
-	}
-	var parts []session.Part
-	for block := range rawjson.Elements(content) {
-		var v [9][]byte
-		rawjson.Pick(block, blockKeys, v[:])
-		switch kind := str(v[0]); kind {
-		case "text":
-			parts = append(parts, session.Text{Text: str(v[1])})
-		case "thinking":
-			parts = append(parts, session.Thinking{Text: str(v[2]), Signature: str(v[3])})
-		case "toolCall":
-			parts = append(parts, session.ToolCall{ID: str(v[4]), Name: str(v[5]), Arguments: v[6]})
-		case "image":
-			parts = append(parts, session.Image{MIME: str(v[7]), Data: str(v[8])})
-		default:
-			parts = append(parts, session.OpaquePart{Type: kind, JSON: block})
-		}
-	}
-	return parts
 }

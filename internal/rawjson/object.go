@@ -152,6 +152,17 @@ func (o *Object) End() (int, error) {
 // Keys are copied into strings; who looks for a few known keys of many objects uses Object or Outline.
 func Fields(object []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
+		for key, value := range Members(object) {
+			if !yield(string(key), value) {
+				return
+			}
+		}
+	}
+}
+
+// Members is Fields with keys that are good until the next.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
 		t := borrow(object)
 		defer t.done()
 		o, ok := t.Object(0)
@@ -159,7 +170,7 @@ func Fields(object []byte) iter.Seq2[string, []byte] {
 			return
 		}
 		for o.Next() {
-			key := string(o.Key)
+			key := o.Key
 			value := o.Value()
 			if value == nil || !yield(key, value) {
 				return

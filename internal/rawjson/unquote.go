@@ -7,28 +7,25 @@ import (
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 )
 
 // Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as do bytes that are not UTF-8.
 // What is no string, or ends too early, is not ok; the caller then has a value of another type.
 func Unquote(value []byte) (s string, ok bool) {
-	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+	inside, first := quoted(value)
+	switch {
+	case first == notQuoted:
 		return "", false
-	}
-	inside := value[1 : len(value)-1]
-	if !utf8.Valid(inside) {
+	case first == notPlain:
 		return unquoteSlowly(value)
-	}
-	first := bytes.IndexByte(inside, '\\')
-	if first < 0 {
+	case first < 0:
 		return string(inside), true
 	}
 	out, ok := unescaped(make([]byte, 0, len(inside)), inside, first)
 	if !ok {
 		return unquoteSlowly(value)
 	}
-	return unsafe.String(unsafe.SliceData(out), len(out)), true // nobody else has it
+	return borrowed(out), true // nobody else has it
 }
 
 // Inside gives what is between the quotes of a string, decoded only where it has escapes: then it is a copy, otherwise a

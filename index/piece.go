@@ -46,7 +46,11 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 		need += 4 * len(own)
 	}
 	if cap(dst)-start < need { // a large session would otherwise make it grow step by step
-		dst = append(make([]byte, 0, max(start+need, min(2*cap(dst), keepRoom))), dst...)
+		room := 2 * cap(dst)
+		if room > keepRoom/16 {
+			room = keepRoom // there are many: what is not used of it costs nothing, and copying does
+		}
+		dst = append(make([]byte, 0, max(start+need, room)), dst...)
 	}
 	dst = append(dst, make([]byte, pieceHead)...)
 	dst = binary.AppendUvarint(dst, uint64(len(chunks)))

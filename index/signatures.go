@@ -145,8 +145,9 @@ func keep(pieces []piece, n int) []piece {
 	return list
 }
 
-// keepRoom is how much room is made ahead for pieces that come one by one.
-const keepRoom = 8 << 20
+// keepRoom is how much room is made ahead for pieces that come one by one. It is somewhat more than is held before it is
+// committed.
+const keepRoom = 9 << 20
 
 // read gives the bytes of a piece. They are valid until the next call with the same buffer.
 func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {

@@ -15,10 +15,17 @@ type trail struct {
 // sign adds the keys of a text.
 func (s *Signer) sign(text []byte) {
 	var (
-		last trail
-		n    int
+		last   trail
+		n      int
+		padded = text
 	)
 	s.tails.n = 0
+	// Most texts are so short that few of their runs are far enough from the end.
+	if len(text) <= len(s.wider)-shortMost-1 {
+		n := copy(s.wider[:], text)
+		clear(s.wider[n : n+shortMost+1])
+		padded = s.wider[:n+shortMost+1]
+	}
 	for from := 0; from < len(text); from += edgeWindow {
 		// 64 KB cannot have so many: there is a much longer record. flagOdd is set as well, for what follows is not looked
 		// at.
@@ -29,7 +36,7 @@ func (s *Signer) sign(text []byte) {
 		n = s.edges.find(text, from, min(from+edgeWindow, len(text)), n)
 		for list := s.edges[:n&^1]; len(list) > 0; {
 			var k int
-			if k, last = s.shortRuns(text, list, last); k < len(list) {
+			if k, last = s.shortRuns(padded, list, last); k < len(list) {
 				last = s.anyRun(text, list[k], list[k+1], last)
 				k += 2
 			}
@@ -74,8 +81,8 @@ type news struct {
 	ends [edgeWindow/2 + 1]int // of runs with white space behind them
 }
 
-// shortRuns adds the keys of runs as long as they are plain: ASCII, no longer than 16 bytes, and not at the ends of the text.
-// It gives how many edges it has taken.
+// shortRuns adds the keys of runs as long as they are plain: ASCII, no longer than 16 bytes, and not at the ends of the text,
+// behind which there may be bytes that belong to no run. It gives how many edges it has taken.
 //
 // Most runs are known already, and of the rest it is not to be guessed which. So a first loop looks at them without deciding
 // anything, and without calling anything: what may be new is written down each time, and counted only if it is.

@@ -78,6 +78,7 @@ type Signer struct {
 	tails  ends // of the run before, as far as they are shorter
 	edges  edges
 	news   news
+	wider  [512 + shortMost + 1]byte // a short text, and something behind it
 }
 
 // Reset forgets all chunks.

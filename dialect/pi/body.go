@@ -147,12 +147,40 @@ func amount(value []byte) float64 {
 	if len(value) == 0 || len(value) == 1 && value[0] == '0' {
 		return 0
 	}
+	if f, ok := decimal(value); ok {
+		return f
+	}
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil {
 		return 0
 	}
 	return f
 }
+
+// decimal is amount for digits with a point among them, as nearly all are: 15 digits are a whole number that a float64 holds,
+// and so are the powers of ten up to the 22nd, so that their quotient is the float64 that is nearest.
+func decimal(value []byte) (f float64, ok bool) {
+	if len(value) > 16 {
+		return 0, false
+	}
+	n, behind := int64(0), -1
+	for i, c := range value {
+		switch {
+		case c-'0' <= 9:
+			n = n*10 + int64(c-'0')
+		case c == '.' && behind < 0 && i > 0 && i < len(value)-1:
+			behind = len(value) - 1 - i
+		default:
+			return 0, false
+		}
+	}
+	if behind < 0 {
+		return float64(n), len(value) < 16
+	}
+	return float64(n) / powers[behind], true
+}
+
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // integer is a number without what stands behind its point, and 0 for one that is beyond all counting.
 func integer(value []byte) int64 {

@@ -88,3 +88,31 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestManyPieces: a log that grows again and again has few pieces, also where one of them is damaged: then it is read anew.
+func TestManyPieces(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		var s signatures
+		var known Log
+		joined, lost := false, false
+		for n := range 3 * piecesMost {
+			next := []Log{{Name: "log", Chunks: []Chunk{{From: int64(n), To: int64(n + 1), Sig: bytes.Repeat([]byte("sig"), 100)}}}}
+			next[0].Continue(&known, known.ChunkCount())
+			s.hold(next)
+			known = next[0]
+			if damaged && n == 0 {
+				s.held[len(s.held)-1] ^= 1
+			}
+			joined = joined || n > 0 && len(known.pieces) == 1
+			if lost = lost || known.Stamp.Racy; lost {
+				break
+			}
+			if len(known.pieces) > piecesMost || known.ChunkCount() != n+1 {
+				t.Fatalf("%d pieces of %d chunks", len(known.pieces), known.ChunkCount())
+			}
+		}
+		if lost != damaged || !joined {
+			t.Errorf("damaged %v, lost %v, joined %v", damaged, lost, joined)
+		}
+	}
+}

@@ -79,8 +79,8 @@ func (s *signatures) hold(logs []Log) {
 			s.held = appendPiece(s.held, l.Name, l.Chunks, l.IDs)
 			l.pieces = append(l.pieces, piece{inMemory + int64(at), int64(len(s.held) - at), len(l.Chunks)})
 		}
-		if len(l.pieces) > piecesMost {
-			l.pieces = s.join(l.Name, l.pieces)
+		if len(l.pieces) > piecesMost && !s.join(l) {
+			l.lose()
 		}
 		l.Chunks, l.IDs = nil, nil
 	}
@@ -106,29 +106,31 @@ func (s *signatures) there(l *Log) bool {
 // searched, and twelve bytes in the catalogue.
 const piecesMost = 16
 
-// join makes one piece of several. Where one cannot be read, they stay as they are: who reads them notices.
-func (s *signatures) join(name string, pieces []piece) []piece {
+// join makes one piece of several; false means that one is damaged. They cannot stay as they are then: nobody may look at them
+// for long, and with each growth there is one more.
+func (s *signatures) join(l *Log) bool {
 	var chunks []Chunk
 	var ids [][]uint32
-	for _, p := range pieces {
+	for _, p := range l.pieces {
 		var buf []byte
 		data, err := s.read(p, &buf)
 		if err == nil {
-			err = eachInPiece(name, data, p.chunks, func(c *Kept) {
+			err = eachInPiece(l.Name, data, p.chunks, func(c *Kept) {
 				c.Sound() // damage would be taken for what was written from now on
 				chunks = append(chunks, c.Chunk)
 			})
 		}
 		if err == nil {
-			err = idsInPiece(name, data, p.chunks, func(_ int64, own []uint32) { ids = append(ids, own) })
+			err = idsInPiece(l.Name, data, p.chunks, func(_ int64, own []uint32) { ids = append(ids, own) })
 		}
 		if err != nil {
-			return pieces
+			return false
 		}
 	}
 	at := len(s.held)
-	s.held = appendPiece(s.held, name, chunks, ids)
-	return []piece{{inMemory + int64(at), int64(len(s.held) - at), len(chunks)}}
+	s.held = appendPiece(s.held, l.Name, chunks, ids)
+	l.pieces = []piece{{inMemory + int64(at), int64(len(s.held) - at), len(chunks)}}
+	return true
 }
 
 // keep gives the pieces that hold the first n chunks.

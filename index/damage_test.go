@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/indextest"
 )
 
 // signed makes an index in a folder, of logs with a chunk or more each, whose words are those that words gives.
@@ -140,5 +141,50 @@ func TestCutSignatures(t *testing.T) {
 	})
 	if len(unknown) == 0 {
 		t.Error("all signatures are taken for known")
+	}
+}
+
+// TestOldCatalogue: who looks at signatures by a catalogue from before others were committed is told which are not to be had.
+// That is no damage, and nothing is said.
+func TestOldCatalogue(t *testing.T) {
+	dir := t.TempDir()
+	var said []string
+	x := index.Open(index.Options{Dir: dir, Garbage: 1, Notice: func(text string) { said = append(said, text) }})
+	defer x.Close()
+	put := func(n int) {
+		for k := range 5 {
+			x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log(fmt.Sprint("log", k), n+7*k)}})
+		}
+		if err := x.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(logs []index.Log) (lost int) {
+		var list []*index.Log
+		for i := range logs {
+			list = append(list, &logs[i])
+		}
+		return len(x.EachChunk(list, func(_ int, c *index.Kept) { c.Sound() }))
+	}
+	put(1)
+	old := x.Catalogue().Logs("s")
+	for n := range 4 {
+		put(10 * n)
+	}
+	if lost := look(old); lost == 0 || len(said) > 0 {
+		t.Errorf("%d logs are lost, said: %q", lost, said)
+	}
+	if lost := look(x.Catalogue().Logs("s")); lost > 0 {
+		t.Errorf("%d of the logs that are there now are lost", lost)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "signatures-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.Truncate(files[0], 0); err != nil {
+		t.Fatal(err)
+	}
+	if lost := look(x.Catalogue().Logs("s")); lost != 5 || len(said) != 1 {
+		t.Errorf("of damaged signatures %d logs are lost, said: %q", lost, said)
 	}
 }

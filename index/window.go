@@ -50,7 +50,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 		if err != nil && !bad[p.log] {
 			bad[p.log] = true
 			unknown = append(unknown, p.log)
-			if p.at >= 0 && p.at < inMemory {
+			if x.names(logs[p.log].Name, p.piece) {
 				damage = err
 			}
 		}
@@ -60,6 +60,21 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 		x.opt.Notice(fmt.Sprintf("the index in %s is made anew where it is damaged: %v", x.opt.Dir, damage))
 	}
 	return unknown
+}
+
+// names says whether the catalogue that is kept has a piece of a log at that place. One from before a commit of our own may name
+// places in a file that is gone: nothing is damaged for that.
+func (x *Index) names(log string, p piece) bool {
+	if p.at < 0 || p.at >= inMemory || x.kept == nil {
+		return false
+	}
+	for i := range x.kept.Sources {
+		l, ok := x.kept.Log(x.kept.Sources[i].Key, log)
+		if ok && slices.ContainsFunc(l.pieces, func(q piece) bool { return q.at == p.at && q.size == p.size }) {
+			return true
+		}
+	}
+	return false
 }
 
 // window is the part of the file with the pieces that are looked at: mapped, where that can be, so that what nobody looks at

@@ -86,6 +86,14 @@ func (s *signatures) hold(logs []Log) {
 	}
 }
 
+// Lost gives a log as one whose signatures cannot be had, to be put: it stays known, so that others who look for it meanwhile
+// find it, and is read anew at the next refresh.
+func (l *Log) Lost() Log {
+	lost := *l
+	lost.lose()
+	return lost
+}
+
 // lose says that the signatures of a log cannot be had, by a piece that is nowhere. The log is read again next time. Its
 // stamp is made one that proves nothing, so that the next refresh reads it.
 func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.resume = []piece{{at: -1}}, true, "" }

@@ -11,7 +11,7 @@ import (
 
 // EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
 // in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
-// them. That the file is damaged is said once; who removes such logs from the catalogue has them made anew. A chunk is valid
+// them. That the file is damaged is said once; who puts such logs as Lost has them made anew. A chunk is valid
 // until take returns, and what take does not look at is not checked. take must not call the index, which is locked
 // meanwhile.
 func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int) {

@@ -507,6 +507,10 @@ func TestDamagedSignatures(t *testing.T) {
 	if search(); len(said) != 1 || !strings.Contains(said[0], "damaged") {
 		t.Errorf("of the damage was said %q", said)
 	}
+	// Somebody who searches at the same time takes the catalogue as it is now.
+	if known := index.Open(index.Options{Dir: dir}).Catalogue(); len(known.Sources) != 1 || len(known.Sources[0].Logs) != 3 {
+		t.Errorf("not all sessions are known meanwhile: %+v", known.Sources)
+	}
 	if search(); len(said) != 0 {
 		t.Errorf("it was not mended: %q", said)
 	}

@@ -269,8 +269,8 @@ func (f *finder) targets(queries []*index.Query, all []*target) [][]target {
 	})
 	for _, i := range unknown {
 		whole[places[i]] = true
-		// Taken out of the catalogue after the search, so that the next refresh makes them anew.
-		f.lost = append(f.lost, index.Update{Source: all[places[i]].key(), Remove: []string{logs[i].Name}})
+		// Put after the search, so that the next refresh makes them anew.
+		f.lost = append(f.lost, index.Update{Source: all[places[i]].key(), Put: []index.Log{logs[i].Lost()}})
 	}
 	lists := make([][]target, len(queries))
 	for k := range lists {

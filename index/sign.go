@@ -223,7 +223,8 @@ func (s *Signer) anyRun(text []byte, i, j int, last trail) trail {
 	return s.asciiRun(text, i, j, kinds, last)
 }
 
-// asciiRun adds the keys of a run of ASCII letters and digits.
+// asciiRun adds the keys of a run of ASCII letters and digits. Its hash is another than that of shortRuns: a run that comes both
+// ways is taken twice, and its keys are known the second time.
 func (s *Signer) asciiRun(text []byte, i, j int, kinds class, last trail) trail {
 	run := text[i:j]
 	if h := hashBytes(run, spelled); s.runs.add(h) {

@@ -13,6 +13,7 @@ func TestShortRuns(t *testing.T) {
 	words := []string{
 		"a", "I", "of", "OK", "x1", "aB", "toString", "isX", "userID", "JSONValue", "ABc", "the", "THE", "2024", "0", "fmt",
 		"sixteen16letters", "seventeen17letter", "anIdentifierThatIsLongerThanSixteenBytes", "aBCDEFGHIJKLMNop",
+		"aBcDeFgHiJkLmNo", "aBcDeFgHiJkLmNoP", // as many humps as count, and one more
 		"größe", "Straße", "naïve", "K", "ſ", "日本語", "語a", "aé", "éA", "a\u00a0b", "\u3000", "—", "🙂", "\xff", "a\xe2", "ǅ",
 	}
 	gaps := []string{" ", " ", " ", "", "\n", "\n\t\t", ", ", ".", "_", "  ", " \u00a0", "\u2003", "-\n", " (", "\x00"}

@@ -177,6 +177,11 @@ func TestOldCatalogue(t *testing.T) {
 	if lost := look(x.Catalogue().Logs("s")); lost > 0 {
 		t.Errorf("%d of the logs that are there now are lost", lost)
 	}
+	for i, l := range x.Catalogue().Logs("s") {
+		if !x.Current(&l) || x.Current(&old[i]) {
+			t.Errorf("%s: what is current is not told from what was", l.Name)
+		}
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "signatures-*"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)

@@ -11,9 +11,9 @@ import (
 
 // EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
 // in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
-// them. That the file is damaged is said once; who puts such logs as Lost has them made anew. A chunk is valid
-// until take returns, and what take does not look at is not checked. take must not call the index, which is locked
-// meanwhile.
+// them. That the file is damaged is said once; who puts such logs as Lost has them made anew, which is needed where the
+// catalogue still has them so (Current). A chunk is valid until take returns, and what take does not look at is not checked.
+// take must not call the index, which is locked meanwhile.
 func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -71,6 +71,23 @@ func (x *Index) names(log string, p piece) bool {
 	for i := range x.kept.Sources {
 		l, ok := x.kept.Log(x.kept.Sources[i].Key, log)
 		if ok && slices.ContainsFunc(l.pieces, func(q piece) bool { return q.at == p.at && q.size == p.size }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Current says whether the catalogue of now has a log with these signatures. Those of a catalogue from before a commit may
+// have been moved or made anew since: where they cannot be had, the log need not be read again for that.
+func (x *Index) Current(l *Log) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.now == nil {
+		return false
+	}
+	for i := range x.now.Sources {
+		// No two logs share a piece, so that it does not matter whose log it was.
+		if now, ok := x.now.Log(x.now.Sources[i].Key, l.Name); ok && slices.Equal(now.pieces, l.pieces) {
 			return true
 		}
 	}

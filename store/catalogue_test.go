@@ -475,6 +475,42 @@ func TestRunsGoneMeanwhile(t *testing.T) {
 	}
 }
 
+// TestMovedSignatures: while one searches, another one may have all signatures moved to another file. What was listed before
+// is then searched as a whole, is not taken for damaged, and stays in the catalogue.
+func TestMovedSignatures(t *testing.T) {
+	m := newMachine(t)
+	for _, name := range []string{"a", "b", "c"} {
+		m.write("a/"+name+".jsonl", fmt.Sprintf(header, name, "")+
+			`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle"}}`+"\n")
+	}
+	x := index.Open(index.Options{Dir: t.TempDir(), Garbage: 1, Notice: func(text string) { t.Error(text) }})
+	defer x.Close()
+	s := m.store(x)
+	m.look(s)
+	q, err := index.ParseQuery("needle", index.QueryOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &finder{s: s}
+	defer f.close()
+	if err := f.list(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := os.Remove(m.path("a/" + name + ".jsonl")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.look(s) // the other one, who notices that most of the signatures count no more
+	hits, _, _, err := f.find(t.Context(), []*index.Query{q})
+	if err != nil || len(hits) != 1 || hits[0].Session.ID != "c" {
+		t.Errorf("%d hits: %v", len(hits), err)
+	}
+	if len(f.lost) > 0 {
+		t.Errorf("logs would be read again: %+v", f.lost)
+	}
+}
+
 // TestDamagedSignatures: a search finds what it must whatever is in the file of signatures, says that it is damaged, and has
 // it made anew.
 func TestDamagedSignatures(t *testing.T) {

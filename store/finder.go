@@ -269,8 +269,11 @@ func (f *finder) targets(queries []*index.Query, all []*target) [][]target {
 	})
 	for _, i := range unknown {
 		whole[places[i]] = true
-		// Put after the search, so that the next refresh makes them anew.
-		f.lost = append(f.lost, index.Update{Source: all[places[i]].key(), Put: []index.Log{logs[i].Lost()}})
+		// Put after the search, so that the next refresh makes them anew; not where somebody else moved or removed them
+		// meanwhile.
+		if f.s.opt.Index.Current(logs[i]) {
+			f.lost = append(f.lost, index.Update{Source: all[places[i]].key(), Put: []index.Log{logs[i].Lost()}})
+		}
 	}
 	lists := make([][]target, len(queries))
 	for k := range lists {

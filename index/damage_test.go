@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -141,6 +142,50 @@ func TestCutSignatures(t *testing.T) {
 	})
 	if len(unknown) == 0 {
 		t.Error("all signatures are taken for known")
+	}
+}
+
+// TestOverwrittenSignatures: another program writes something else over the file while we look at it. What was checked is not
+// read again: where a chunk stands stays what it was.
+func TestOverwrittenSignatures(t *testing.T) {
+	dir := t.TempDir()
+	signed(t, dir, 9)
+	path := filepath.Join(dir, "signatures-0")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []int64
+	for _, other := range []int{-1, 0xff, 0x00, 0x01} { // at first nothing is written
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
+		logs := x.Catalogue().Logs("s")
+		n := 0
+		unknown := x.EachChunk([]*index.Log{&logs[2]}, func(_ int, c *index.Kept) {
+			if n++; other < 0 {
+				places = append(places, c.From, c.To)
+			} else if n == 1 {
+				f, err := os.OpenFile(path, os.O_WRONLY, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				if _, err := f.WriteAt(bytes.Repeat([]byte{byte(other)}, len(data)), 0); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if c.From != places[2*n-2] || c.To != places[2*n-1] {
+				t.Errorf("with %#x all over it, chunk %d is at %d to %d", other, n, c.From, c.To)
+			}
+			c.Sound()
+		})
+		if n < 2 || other >= 0 && len(unknown) != 1 {
+			t.Errorf("with %#x all over it, %d logs are unknown, after %d chunks", other, len(unknown), n)
+		}
+		x.Close()
 	}
 }
 

@@ -142,19 +142,29 @@ func (d *directory) next() (e entry) {
 	return e
 }
 
-// directoryOf checks the directory of a piece.
-func directoryOf(name string, data []byte) (d directory, err error) {
-	if len(data) < pieceHead || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-pieceHead) {
+// directoryOf checks the directory of a piece. It is copied to room first, where there is one: of a file that is mapped another
+// program may change the bytes behind our back, and what was checked must be what is used.
+func directoryOf(name string, data []byte, room *[]byte) (d directory, err error) {
+	if len(data) < pieceHead {
 		return d, errSignatures
 	}
-	end := pieceHead + int(binary.LittleEndian.Uint32(data))
-	if directorySum(name, data[pieceHead:end]) != binary.LittleEndian.Uint32(data[4:]) {
+	length := binary.LittleEndian.Uint32(data)
+	if int64(length) > int64(len(data)-pieceHead) {
 		return d, errSignatures
 	}
-	d.list, d.data = reader{data: data[pieceHead:end]}, data[end:]
+	end := pieceHead + int(length)
+	list := data[pieceHead:end]
+	if room != nil {
+		*room = append((*room)[:0], list...)
+		list = *room
+	}
+	if directorySum(name, list) != binary.LittleEndian.Uint32(data[4:]) {
+		return d, errSignatures
+	}
+	d.list, d.data = reader{data: list}, data[end:]
 	d.n = d.list.count(5)
 	// Gone through once for the lengths: the sums stand behind the last chunk.
-	list, need, sums := d.list, 0, 4
+	begin, need, sums := d.list, 0, 4
 	for range d.n {
 		e := d.next()
 		// A length that is none would overflow the sum.
@@ -166,14 +176,14 @@ func directoryOf(name string, data []byte) (d directory, err error) {
 	if d.list.bad || need != len(d.data) || sums != len(d.list.data) {
 		return d, errSignatures
 	}
-	d.sums, d.list = d.list.data, list
+	d.sums, d.list = d.list.data, begin
 	return d, nil
 }
 
-// eachInPiece calls take with those of the chunks of a piece that count. The slices are parts of data. After an error some
-// chunks may have been taken already.
-func eachInPiece(name string, data []byte, count int, take func(*Kept)) error {
-	d, err := directoryOf(name, data)
+// eachInPiece calls take with those of the chunks of a piece that count. The slices are parts of data and of room, for which see
+// directoryOf. After an error some chunks may have been taken already.
+func eachInPiece(name string, data []byte, room *[]byte, count int, take func(*Kept)) error {
+	d, err := directoryOf(name, data, room)
 	if err != nil || count < 0 || count > d.n {
 		return errSignatures
 	}
@@ -194,7 +204,7 @@ func eachInPiece(name string, data []byte, count int, take func(*Kept)) error {
 
 // idsInPiece calls take with the hashes of ids of those of the chunks of a piece that count; from is where the chunk begins.
 func idsInPiece(name string, data []byte, count int, take func(from int64, ids []uint32)) error {
-	d, err := directoryOf(name, data)
+	d, err := directoryOf(name, data, nil)
 	if err != nil || count < 0 || count > d.n {
 		return errSignatures
 	}

@@ -19,7 +19,8 @@ type taken struct {
 // takeAll reads the first chunks of a piece, and says whether all of it is what was written.
 func takeAll(data []byte, count int) (got taken, ok bool) {
 	ok = true
-	err := eachInPiece("log", data, count, func(c *Kept) {
+	var room []byte
+	err := eachInPiece("log", data, &room, count, func(c *Kept) {
 		ok = c.Sound() && ok
 		c.Chunk.Sig = bytes.Clone(c.Sig)
 		got.Chunks = append(got.Chunks, c.Chunk)
@@ -51,7 +52,7 @@ func FuzzPiece(f *testing.F) {
 		end := pieceHead + int(min(int64(binary.LittleEndian.Uint32(data)), int64(len(data)-pieceHead)))
 		data = bytes.Clone(data)
 		binary.LittleEndian.PutUint32(data[4:], directorySum("log", data[pieceHead:end]))
-		d, err := directoryOf("log", data)
+		d, err := directoryOf("log", data, nil)
 		if err != nil {
 			return
 		}
@@ -83,7 +84,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	for _, count := range []int{-1, 2, math.MinInt, math.MaxInt} {
-		if eachInPiece("log", s.held, count, func(*Kept) {}) == nil || idsInPiece("log", s.held, count, func(int64, []uint32) {}) == nil {
+		if eachInPiece("log", s.held, nil, count, func(*Kept) {}) == nil || idsInPiece("log", s.held, count, func(int64, []uint32) {}) == nil {
 			t.Errorf("there are %d chunks", count)
 		}
 	}

@@ -103,7 +103,7 @@ func (s *signatures) there(l *Log) bool {
 	var buf []byte
 	for _, p := range l.pieces {
 		data, err := s.read(p, &buf)
-		if err != nil || eachInPiece(l.Name, data, p.chunks, func(*Kept) {}) != nil {
+		if err != nil || eachInPiece(l.Name, data, nil, p.chunks, func(*Kept) {}) != nil {
 			return false
 		}
 	}
@@ -123,7 +123,7 @@ func (s *signatures) join(l *Log) bool {
 		var buf []byte
 		data, err := s.read(p, &buf)
 		if err == nil {
-			err = eachInPiece(l.Name, data, p.chunks, func(c *Kept) {
+			err = eachInPiece(l.Name, data, nil, p.chunks, func(c *Kept) {
 				c.Sound() // damage would be taken for what was written from now on
 				chunks = append(chunks, c.Chunk)
 			})

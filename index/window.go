@@ -103,6 +103,7 @@ type window struct {
 	end   int64 // where the last of the pieces ends that are to be read at once, if they are read
 	unmap func() error
 	big   []byte
+	room  []byte // for a directory
 }
 
 // The window is small to keep memory low: what is mapped counts as much as what is read.
@@ -138,7 +139,7 @@ func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
 			err = errSignatures
 		}
 	}()
-	return eachInPiece(name, data, p.chunks, take)
+	return eachInPiece(name, data, &w.room, p.chunks, take)
 }
 
 // read gives the bytes of a piece.

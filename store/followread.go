@@ -45,11 +45,12 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, k
 	before := f.tree
 	if len(first) == 0 || !ok {
 		f.reading, f.announced = reading{}, false
-		f.close()
 		// A log that is being begun has fewer: then it is waited for, and nothing is said.
 		if len(first) > 0 && (len(first) >= enoughToDetect || !f.isText()) {
+			f.close()
 			return ErrNotSession
 		}
+		// A file that is held stays so: it may be this one, written anew since it was looked at, and told already.
 		return nil
 	}
 	if f.src.only == "" && w.opt.Dialect == nil && isRuns(d) {

@@ -38,14 +38,20 @@ func view(h *house, opt store.WatchOptions, polled bool) *viewer {
 	return viewLooking(h, opt, polled)
 }
 
-// viewLooking is view with looks, whether the system tells of changes or not.
+// viewLooking is view with looks, whether the system tells of changes or not. opt.After is called before each look is waited for.
 func viewLooking(h *house, opt store.WatchOptions, looks bool) *viewer {
 	h.Helper()
 	v := &viewer{house: h, changes: make(chan store.Change), ended: make(chan struct{})}
 	if looks {
 		v.tick = make(chan time.Time)
 	}
-	opt.After = func(time.Duration) <-chan time.Time { return v.tick }
+	waits := opt.After
+	opt.After = func(d time.Duration) <-chan time.Time {
+		if waits != nil {
+			waits(d)
+		}
+		return v.tick
+	}
 	ctx, cancel := context.WithCancel(h.Context())
 	v.cancel = cancel
 	go func() {

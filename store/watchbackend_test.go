@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
@@ -26,6 +27,7 @@ import (
 type meddler struct {
 	*file.Backend
 	listed func()                               // behind a list
+	looked func(backend.Log)                    // behind a look at a log
 	read   func()                               // before a log is read
 	watch  func(told func(string, error)) error // in the place of the system
 }
@@ -41,6 +43,14 @@ func (m *meddler) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			m.listed()
 		}
 	}
+}
+
+func (m *meddler) Stat(ctx context.Context, name string) (backend.Log, error) {
+	log, err := m.Backend.Stat(ctx, name)
+	if m.looked != nil && err == nil {
+		m.looked(log)
+	}
+	return log, err
 }
 
 func (m *meddler) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
@@ -97,6 +107,40 @@ func TestWatchMissesNothingAtStart(t *testing.T) {
 		v.want("start 1", "a a2", "a a3", "b session", "b b1")
 		v.again("a4")
 	})
+}
+
+// A file is written anew in place, and looked at while it is empty; the clock of the file system does not move meanwhile. What
+// it holds by then is told; so is what is appended before it is moved away.
+func TestWatchRewrittenInSight(t *testing.T) {
+	emptied := false // of the goroutine that watches
+	h := meddled(t, func(h *house, m *meddler) {
+		m.looked = func(log backend.Log) {
+			if log.Size == 0 {
+				m.looked, emptied = nil, true
+				h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a3"))
+				h.must(os.Chtimes(h.at(garden+"a.jsonl"), log.Time, log.Time))
+			}
+		}
+	})
+	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	over := make(chan struct{})
+	waits := func(time.Duration) <-chan time.Time {
+		if emptied { // the look that found it so is over
+			emptied = false
+			<-over
+		}
+		return nil
+	}
+	v := view(h, store.WatchOptions{After: waits}, true)
+	v.want("start 1")
+	v.again("a2")
+	h.must(os.Truncate(h.at(garden+"a.jsonl"), 0))
+	v.want("a a3", "a truncated")
+	over <- struct{}{}
+	h.add(garden+"a.jsonl", messageLine("a4"))
+	h.must(os.Rename(h.at(garden+"a.jsonl"), h.at(garden+"a.old")))
+	h.put(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
+	v.want("a session", "a a4", "a session", "a b1")
 }
 
 // Where the system cannot watch, or cannot watch all, that is said once, and logs are looked at.

@@ -29,7 +29,8 @@ import (
 // does that but to its header.
 
 const (
-	// beforeMost is how many bytes of ids the index keeps of a log's past.
+	// beforeMost is how many bytes of ids the index keeps of a log's past, beside one for each KB of the log: a long one has
+	// more labels and branches, and takes longer to read anew.
 	beforeMost = 4 << 10
 	// looksMost is how many chunks of the past are looked at for ids that new entries name.
 	looksMost = 8
@@ -47,7 +48,7 @@ func (c *tally) resume(l *index.Log, earlier int) {
 		return
 	}
 	before, ok := c.builder.Before(c.chunk)
-	if !ok || idBytes(before) > beforeMost {
+	if !ok || idBytes(before) > beforeMost+int(l.Stamp.Size>>10) {
 		return
 	}
 	next := c.base

@@ -128,6 +128,27 @@ func TestGrownOldIDs(t *testing.T) {
 	}
 }
 
+// TestGrownLabels: a long log may have many labels, and is read on all the same; a short one with as many is read anew.
+func TestGrownLabels(t *testing.T) {
+	for _, long := range []bool{true, false} {
+		d := newGrowingDesk(t, &growingFamilies[0], 13)
+		d.begin()
+		var text strings.Builder
+		text.WriteString(d.text)
+		for range 600 {
+			text.WriteString(d.append("user"))
+			text.WriteString(d.append("label"))
+			if long {
+				text.WriteString(strings.Replace(d.append("assistant"), "word", strings.Repeat("word ", 4000), 1))
+			}
+		}
+		d.put(text.String(), "many labels")
+		if anew := d.put(d.text+d.append("user"), "more"); anew == long {
+			t.Errorf("a log of %d bytes: read anew %v", len(d.text), anew)
+		}
+	}
+}
+
 // TestGrownSpoilt: the record that a chunk begins with is cut off where it could be whole, and then goes on as none.
 func TestGrownSpoilt(t *testing.T) {
 	for i := range growingFamilies {

@@ -32,11 +32,33 @@ type catalogued struct {
 	logs       []index.Log
 	// unread are logs that could not be read, and why. They are in no catalogue.
 	unread []Row
+	// here is how many logs there are that the catalogue must know.
+	here int
 }
 
 // refresh brings the catalogue up to date with the logs of all sources: those that are new or changed are read, those that
 // are gone are forgotten. When it is interrupted, what was read by then is kept.
+//
+// To keep it, the catalogue that others left is read. It may know less than the one that we began with: somebody deleted it, or a
+// program of another version made its own. What it does not know is then read once more.
 func (s *Store) refresh(ctx context.Context, opt RefreshOptions) ([]catalogued, error) {
+	const tries = 3
+	for n := 1; ; n++ {
+		list, err := s.refreshOnce(ctx, opt)
+		all := !slices.ContainsFunc(list, func(c catalogued) bool { return len(c.logs) < c.here })
+		if err != nil || all {
+			return list, err
+		}
+		if n == tries {
+			if opt.Problem != nil {
+				opt.Problem(errors.New("not all sessions are known: others change the catalogue again and again"))
+			}
+			return list, nil
+		}
+	}
+}
+
+func (s *Store) refreshOnce(ctx context.Context, opt RefreshOptions) ([]catalogued, error) {
 	var list []catalogued
 	var todo []errand
 	known := s.opt.Index.Catalogue()
@@ -151,6 +173,7 @@ func (s *Store) compare(ctx context.Context, b backend.Backend, c *catalogued, k
 		if !c.owns(log.Name) {
 			continue
 		}
+		c.here++
 		for len(known) > 0 && known[0].Name < log.Name {
 			gone, known = append(gone, known[0].Name), known[1:]
 		}
@@ -203,8 +226,10 @@ func (s *Store) readAll(ctx context.Context, list []catalogued, todo []errand, o
 			return
 		// It went between the list and the reading.
 		case errors.Is(err, backend.ErrNotExist):
+			c.here--
 			s.opt.Index.Put(index.Update{Source: c.key, Remove: []string{r.log.Name}})
 		case err != nil:
+			c.here--
 			c.unread = append(c.unread, Row{Source: c.Source, Path: pathIn(c.Source, r.log.Name), Log: r.log, Err: err})
 			s.opt.Index.Put(index.Update{Source: c.key, Remove: []string{r.log.Name}})
 		default:

@@ -556,6 +556,44 @@ func TestDamagedSignatures(t *testing.T) {
 	m.look(m.store(x)) // fails where signatures are lost
 }
 
+// TestCatalogueTaken: somebody deletes the catalogue, or puts another one in its place, while we bring it up to date. All
+// sessions are found all the same.
+func TestCatalogueTaken(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"emptied": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		m, dir := newMachine(t), t.TempDir()
+		session := func(i int, more string) string {
+			return fmt.Sprintf(header, fmt.Sprint("s", i), "") +
+				`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle` + more + `"}}` + "\n"
+		}
+		for i := range 5 {
+			m.write(fmt.Sprintf("a/%d.jsonl", i), session(i, ""))
+		}
+		x := index.Open(index.Options{Dir: dir})
+		defer x.Close()
+		s := m.store(x)
+		m.look(s)
+		m.write("a/3.jsonl", session(3, " and more"))
+		taken := false
+		res, err := s.Search(t.Context(), "needle", SearchOptions{
+			Problem: func(err error) { t.Error(err) },
+			Progress: func(Progress) {
+				if !taken {
+					taken = true
+					if err := take(filepath.Join(dir, "catalogue")); err != nil {
+						t.Error(err)
+					}
+				}
+			},
+		})
+		if err != nil || !taken || len(res.Hits) != 5 {
+			t.Errorf("%s: %d hits, not 5: %v", name, len(res.Hits), err)
+		}
+	}
+}
+
 // changing is a backend of logs that are changed while somebody reads them: before the first large piece from a log's
 // beginning is read.
 type changing struct {

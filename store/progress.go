@@ -8,7 +8,8 @@ import (
 // Progress is how far the reading of logs is.
 type Progress struct {
 	// Logs were read, of so many that are to be read; Bytes also of those that are being read. A log that went on from
-	// where it was known counts as a whole. Neither ever becomes less.
+	// where it was known counts as a whole. Neither ever becomes less, unless others took the catalogue away meanwhile: then
+	// reading begins anew.
 	Logs, OfLogs   int
 	Bytes, OfBytes int64
 }

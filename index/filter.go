@@ -6,7 +6,8 @@ import "unicode/utf8"
 // for. The zero value asks for nothing.
 type filter struct {
 	keys []filterKey
-	twos []int // bigrams of ASCII
+	twos []int       // bigrams of ASCII
+	also []filterKey // trigrams of words: they are asked last, since a word's key mostly says it all
 	subs []filter
 	anys [][]filter
 }
@@ -18,7 +19,7 @@ type filterKey struct {
 
 // May says whether a chunk may hold an entry that matches, by its signature. One that we do not know may, and so may one
 // that is damaged where it matters. Excluded terms are not asked: a chunk that has one may hold other entries that match.
-func (q *Query) May(c *Kept) bool { return c.all() || q.filter.may(c) }
+func (q *Query) May(c *Kept) bool { return c.all() || q.filter.may(c) && q.filter.confirmed(c) }
 
 // CountTerms adds one for each term that may occur in a chunk. There are as many counts as terms; compile makes one of
 // filter.subs for each.
@@ -31,13 +32,13 @@ func (q *Query) CountTerms(c *Kept, counts []int) {
 }
 
 func (f *filter) may(c *Kept) bool {
-	for _, g := range f.twos {
-		if !c.hasTwo(g) {
+	for _, k := range f.keys {
+		if !c.hasKey(k.hash, k.probes) {
 			return false
 		}
 	}
-	for _, k := range f.keys {
-		if !c.hasKey(k.hash, k.probes) {
+	for _, g := range f.twos {
+		if !c.hasTwo(g) {
 			return false
 		}
 	}
@@ -55,6 +56,21 @@ func (f *filter) may(c *Kept) bool {
 			}
 		}
 		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// confirmed asks a chunk that passed for the trigrams of its words, too: some have none of a word that they are taken to have.
+func (f *filter) confirmed(c *Kept) bool {
+	for _, k := range f.also {
+		if !c.hasKey(k.hash, k.probes) {
+			return false
+		}
+	}
+	for i := range f.subs {
+		if !f.subs[i].confirmed(c) {
 			return false
 		}
 	}
@@ -131,17 +147,22 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			j++
 		}
 		run := folded[i:j]
-		if (i > 0 || left) && (j < len(folded) || right) {
+		word := (i > 0 || left) && (j < len(folded) || right)
+		if word {
 			f.keys = append(f.keys, filterKey{wordKey([]byte(string(run))), wordProbes})
-		} else {
-			for k := 2; k < len(run); k++ {
-				f.keys = append(f.keys, filterKey{anyGramKey(run[k-2], run[k-1], run[k]), gramProbes})
+		}
+		for k := 2; k < len(run); k++ {
+			key := filterKey{anyGramKey(run[k-2], run[k-1], run[k]), gramProbes}
+			if word {
+				f.also = append(f.also, key)
+			} else {
+				f.keys = append(f.keys, key)
 			}
-			// A single character has no key: it occurs everywhere.
-			if len(run) == 2 {
-				if g, ok := asciiTwo(run[0], run[1]); ok {
-					f.twos = append(f.twos, g)
-				}
+		}
+		// A single character has no key: it occurs everywhere.
+		if len(run) == 2 {
+			if g, ok := asciiTwo(run[0], run[1]); ok {
+				f.twos = append(f.twos, g)
 			}
 		}
 		i = j

@@ -16,6 +16,7 @@ const (
 	aSingle uint64 = 0xd6e8feb86659fd93
 	aPair   uint64 = 0xa0761d6478bd642f
 	aPhrase uint64 = 0xe7037ed1a0b428db
+	aBit    uint64 = 0x8ebc6af09c88c6e3 // where the bits of a key are
 )
 
 // Signatures on disk hold these: who changes one changes sigVersion with it.
@@ -63,38 +64,43 @@ func anyGramKey(a, b, c rune) uint64 {
 	return gramKey(a, b, c)
 }
 
-// setKey and hasKey are the Bloom filter. The probes come from the two halves of the key. With one hash and a step between
-// the probes it does as well as with several hashes, and a key is hashed once.
-func setKey(bitmap []byte, key uint64, probes int) {
-	m := uint64(len(bitmap)) * 8
-	h, step := uint32(key), uint32(key>>32)|1
-	for range probes {
-		at := uint64(h) * m >> 32
-		bitmap[at>>3] |= 1 << (at & 7)
-		h += step
+// setKey and hasKey are the Bloom filter. All bits of a key lie in one block, so that one look at memory tells, and one sum
+// says whether it is true: with blocks of a thousand bits that costs next to no accuracy. A key is hashed once: its upper half
+// says which block, and the places in there are ten bits each of another number that is made of it.
+func setKey(filter []byte, key uint64, probes int) {
+	at := blockOf(len(filter), key)
+	block := (*[blockSize]byte)(filter[at : at+blockSize])
+	for h := mix(key, aBit); probes > 0; probes-- {
+		block[h>>3%blockSize] |= 1 << (h & 7)
+		h >>= 10
 	}
 }
 
 func (c *Kept) hasKey(key uint64, probes int) bool {
-	if len(c.Sig) <= twoSize {
+	size := len(c.Sig) - twoSize
+	if size < blockSize {
 		return false
 	}
-	m := uint64(len(c.Sig)-twoSize) * 8
-	h, step := uint32(key), uint32(key>>32)|1
-	for range probes {
-		if at := uint64(h) * m >> 32; !c.bit(twoSize*8 + int(at)) {
-			return false
+	at := blockOf(size, key)
+	block := (*[blockSize]byte)(c.Sig[at : at+blockSize])
+	for h := mix(key, aBit); probes > 0; probes-- {
+		if block[h>>3%blockSize]&(1<<(h&7)) == 0 {
+			return !c.sound(at)
 		}
-		h += step
+		h >>= 10
 	}
 	return true
 }
 
-// bit gives one bit of the signature. That it is not set counts only where that part of the signature is what was written.
-func (c *Kept) bit(at int) bool { return c.Sig[at>>3]&(1<<(at&7)) != 0 || !c.sound(at>>3) }
+// blockOf gives where the block of a key begins in a filter of that size.
+func blockOf(size int, key uint64) int { return int(key>>32*uint64(size/blockSize)>>32) * blockSize }
 
-// hasTwo says whether a bigram occurs.
-func (c *Kept) hasTwo(g int) bool { return len(c.Sig) >= twoSize && c.bit(g) }
+// hasTwo says whether a bigram occurs. That its bit is not set counts only where that part of the signature is what was
+// written.
+func (c *Kept) hasTwo(g int) bool {
+	at := len(c.Sig) - twoSize + g>>3
+	return at >= 0 && (c.Sig[at]&(1<<(g&7)) != 0 || !c.sound(at))
+}
 
 // mix makes of two numbers one in which each bit depends on all of theirs. The product of 128 bits folded to 64 is what
 // fast hashes of today do; it does not withstand those who look for collisions. By chance there are none in 64 bits; one

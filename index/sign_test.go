@@ -38,7 +38,7 @@ func TestShortRuns(t *testing.T) {
 
 // keysOf gives what a signer knows, in an order that does not depend on how it came there.
 func keysOf(s *Signer) []any {
-	s.fill(make([]byte, twoSize), make([]byte, 64)) // which completes the bigrams
+	s.fill(make([]byte, twoSize), make([]byte, blockSize)) // which completes the bigrams
 	slices.Sort(s.words)
 	slices.Sort(s.grams)
 	return []any{s.words, s.grams, s.ascii, s.two, s.flags}

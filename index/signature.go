@@ -16,7 +16,7 @@ import (
 //     first three of the other, or all where there are fewer; and in their place the humps at these ends that are shorter;
 //   - each character of a script without spaces and each symbol beyond ASCII, alone and in pairs of neighbours.
 //
-// Words are rarer and worth more bits than trigrams, of which a query has several. Before the filter stands a bit for each
+// Words are rarer and worth more bits than trigrams, of which a query has several. Behind the filter stands a bit for each
 // bigram of ASCII letters and digits, two of which are soon typed: there are so few that it takes less room than hashes of
 // those that occur. Which keys a query needs is said in filter.go; both sides share what is in this file and in word.go.
 const (
@@ -32,7 +32,7 @@ const (
 	// twoSize is how many bytes the bits of bigrams take.
 	twoSize = (37*37 + 7) / 8
 
-	sigVersion = 4 << 4
+	sigVersion = 5 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
 	flagAll  = 1 << 1
 	keysMost = 1 << 18
@@ -132,8 +132,8 @@ func (s *Signer) cut() {
 		for _, w := range s.ascii {
 			grams += bits.OnesCount64(w)
 		}
-		// A Bloom filter tells most when half of its bits are set.
-		size = twoSize + int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams)/math.Ln2/8))
+		// A Bloom filter tells most when half of its bits are set. It has whole blocks.
+		size = twoSize + blockSize*blocks(int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams)/math.Ln2/8)))
 	}
 	begin := len(s.slab)
 	if cap(s.slab)-begin < size {
@@ -144,7 +144,7 @@ func (s *Signer) cut() {
 	sig := s.slab[begin : begin+size : begin+size]
 	clear(sig)
 	if size > 0 {
-		s.fill(sig[:twoSize], sig[twoSize:])
+		s.fill(sig[size-twoSize:], sig[:size-twoSize])
 	}
 	s.chunks = append(s.chunks, Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags})
 	s.clear()

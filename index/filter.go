@@ -2,8 +2,8 @@ package index
 
 import "unicode/utf8"
 
-// filter says which keys a signature must have: all of keys and twos, what all of subs ask for, and what one of each of anys asks
-// for. The zero value asks for nothing.
+// filter says which keys a signature must have: all of keys, twos and also, what all of subs ask for, and what one of each of
+// anys asks for. The zero value asks for nothing.
 type filter struct {
 	keys []filterKey
 	twos []int       // bigrams of ASCII
@@ -121,7 +121,8 @@ func foldAll(runes []rune) []rune {
 // piece adds the keys of a piece of text. left and right say whether there is a boundary at its ends.
 //
 // A run in it is a word of the text, a row of whole humps, where it has a boundary at both ends: of those inside the piece
-// we know, since what stands beside them there stands beside them in the text. Of other runs the trigrams are known.
+// we know, since what stands beside them there stands beside them in the text. The trigrams are known of every run, and are all
+// that is known of the others.
 func (f *filter) piece(piece []rune, left, right bool) {
 	folded := foldAll(piece)
 	last := rune(-1)

@@ -90,6 +90,8 @@ type Root struct {
 	Blobs string
 	// Breadcrumbs is the folder of the per-terminal pointers, "" where the dialect has none.
 	Breadcrumbs string
+	// Driver names the backend.Driver that shows what is in Sessions as logs; "" is the one for plain folders.
+	Driver string
 }
 
 // Layout says where an agent keeps its logs and how it names them.

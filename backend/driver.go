@@ -1,0 +1,78 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Driver opens the backends of one kind: those behind a URL scheme, or one kind of folder. A store is given a list of
+// drivers and asks them in order, so a new kind of backend is one more value in that list.
+type Driver struct {
+	// Name is what messages and dialect.Root call the driver: "file", "codelia", "postgres".
+	Name string
+	// Scheme is the scheme of the URLs that the driver opens; "" for a driver of folders.
+	Scheme string
+	// Claims reports whether a folder is of this kind; nil claims every folder. It is not asked about URLs.
+	Claims func(dir string) bool
+	// Open opens the backend at a root: a folder, or a URL without a trailing slash. The root need not exist: until
+	// something is created in it, it is a place without logs.
+	Open func(root string, opt OpenOptions) (Backend, error)
+}
+
+// OpenOptions say how a Driver opens a backend.
+type OpenOptions struct {
+	// ReadOnly makes every mutation fail with ErrReadOnly.
+	ReadOnly bool
+	// Durability says what an append survives when it returns; "" is DurabilityFlush.
+	Durability Durability
+	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
+	Mended func(Mended)
+}
+
+// Durability says what an append survives when it returns.
+type Durability string
+
+const (
+	// DurabilityNone: a crash of the process.
+	DurabilityNone Durability = "none"
+	// DurabilityFlush: a crash of the process; after Sync, Close and every Replace also one of the machine.
+	DurabilityFlush Durability = "flush"
+	// DurabilityAlways: a crash of the machine.
+	DurabilityAlways Durability = "always"
+)
+
+// Mended is what Append did to the end of a log before it wrote.
+type Mended struct {
+	// Log is the name of the log.
+	Log string
+	// Offset is where the last line begins, Size how many bytes it had.
+	Offset, Size int64
+	// To is the log that torn bytes were moved to; "" where the line was whole and only got its newline.
+	To string
+}
+
+// ErrNoDriver is wrapped by the error for a root that no driver opens.
+var ErrNoDriver = fmt.Errorf("no driver for it")
+
+// Scheme gives the scheme of a URL, "" for a path. A drive letter is not a scheme.
+func Scheme(root string) string {
+	scheme, _, ok := strings.Cut(root, "://")
+	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\.`) {
+		return ""
+	}
+	return scheme
+}
+
+// FindDriver gives the first driver that opens a root: by its scheme, or because it claims the folder.
+func FindDriver(drivers []Driver, root string) (Driver, error) {
+	scheme := Scheme(root)
+	for _, d := range drivers {
+		if d.Scheme == scheme && (scheme != "" || d.Claims == nil || d.Claims(root)) {
+			return d, nil
+		}
+	}
+	if scheme != "" {
+		return Driver{}, fmt.Errorf("%s://: %w", scheme, ErrNoDriver)
+	}
+	return Driver{}, fmt.Errorf("%s: %w", root, ErrNoDriver)
+}

@@ -200,3 +200,9 @@ type Watcher interface {
 	// that something is not told of from now on, and why; the watch goes on.
 	Watch(told func(name string, err error)) (io.Closer, error)
 }
+
+// Releaser is a Backend that holds something for a log that is written, such as an open file.
+type Releaser interface {
+	// Release lets go of it. The log may be written again later.
+	Release(name string) error
+}

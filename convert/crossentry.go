@@ -1,0 +1,367 @@
+package convert
+
+import (
+	"fmt"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// entry converts an entry, and those behind it on the path that become one with it. It gives nil for what the target has
+// no record for. A record is tried first as what the entry is, then as a message in the user's name where the model sees
+// it, and last as a custom entry that only carries it.
+func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
+	raw, err := c.whole(e)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.from.Codec().Body(e, raw)
+	if err != nil {
+		return nil, err
+	}
+	// Before anything is written: a message may need to name the model that was in use.
+	c.inherit(e, body)
+	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
+	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
+	if m, ok := body.(session.Message); ok {
+		return c.messagePassage(p, e, m, n, pos)
+	}
+	if n.Body, err = c.translate(e, raw, body, &n); err != nil {
+		return nil, err
+	}
+	if n.Body != nil {
+		// That the target refuses an entry is no error: it has no such entries, or other rules.
+		if record, err := c.to.Record(n); err == nil {
+			if m, ok := body.(session.ModelChange); ok {
+				c.said[e.Index] = m.Provider + "/" + m.ModelID
+			}
+			p.records = [][]byte{record}
+			c.named(e, n.ID)
+			if k, ok := body.(session.Compaction); ok && c.to.Habits().KeepsByRepeating {
+				p.records = append(p.records, c.repeats(e, k, pos)...)
+			}
+			return p, nil
+		}
+		if seen, err := c.asMeta(p, e, raw, n); seen != nil || err != nil {
+			return seen, err
+		}
+	}
+	return c.stand(p, e, n)
+}
+
+// named notes what a converted entry is called. What hangs on an entry that only moved the leaf hangs where it moved to.
+func (c *crossing) named(e session.Entry, id session.EntryID) {
+	c.last[e.ID], c.tip = id, id
+	if e.Kind == session.KindCustom && c.isLeafMark(e) && c.to.Habits().LeafType == "" {
+		c.last[e.ID] = c.lastOf(e.Parent)
+	}
+}
+
+// inherit works out which model is in use after an entry, in both sessions. models is what the source means, said what the
+// target's records say: where they differ, an entry that names the model is written.
+func (c *crossing) inherit(e session.Entry, body session.Body) {
+	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
+		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
+	}
+	switch b := body.(type) {
+	case session.ModelChange:
+		// Models of other roles are for other work than answering prompts.
+		if b.Role == "default" {
+			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.ModelID}
+		}
+	case session.Message:
+		if b.Role == session.RoleAssistant && b.Model != "" {
+			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.Model}
+		}
+	}
+}
+
+// parentOf is the parent of the entry's first record.
+func (c *crossing) parentOf(e session.Entry) session.EntryID {
+	if c.linear {
+		return c.tip
+	}
+	if e.Parent == "" {
+		return ""
+	}
+	return c.lastOf(e.Parent)
+}
+
+// habits are those of the source. A dialect that is only read has none.
+func (c *crossing) habits() dialect.Habits {
+	if w, ok := c.from.(dialect.Writer); ok {
+		return w.Habits()
+	}
+	return dialect.Habits{}
+}
+
+// isLeafMark says whether an entry is the custom one by which a branch of the pi family lasts.
+func (c *crossing) isLeafMark(e session.Entry) bool {
+	if c.habits().LeafType == "" {
+		return false
+	}
+	body, err := e.Body()
+	custom, ok := body.(session.Custom)
+	return err == nil && ok && custom.Type == c.habits().LeafType
+}
+
+// translate gives the body as the target may be able to write it, nil where it certainly is not. Ids in it become those
+// of the new session.
+func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *dialect.NewEntry) (session.Body, error) {
+	switch b := body.(type) {
+	case session.Compaction:
+		// What is no number is left out: the rest of the compaction can still be said.
+		if !isNumber(b.TokensBefore) {
+			b.TokensBefore = nil
+		}
+		if b.ReplacesAll && !c.same || c.to.Habits().KeepsByRepeating {
+			b.FirstKept = ""
+		} else if b.FirstKept != "" {
+			// The first record that stands for the entry: a message may have become several.
+			b.FirstKept = c.firstOf(b.FirstKept)
+		}
+		return b, nil
+	case session.BranchSummary:
+		// References mean the last record of what they name: by then all of it was said.
+		b.From = c.lastOf(b.From)
+		return b, nil
+	case session.Label:
+		b.Target = c.lastOf(b.Target)
+		return b, nil
+	case session.ContextEdit:
+		if !c.same {
+			return nil, nil // the content is in the source's own words
+		}
+		b.Target = c.lastOf(b.Target)
+		return b, nil
+	case session.ModelChange:
+		if c.to.Codec().Rules().SingleModel && b.Role != "default" {
+			return nil, nil // there it would be the model for everything
+		}
+		return b, nil
+	case session.CustomMessage:
+		if c.same {
+			return b, nil
+		}
+		parts, err := c.partsOf(e, raw)
+		b.Content = c.to.Content(dialect.Prose(parts))
+		return b, err
+	case session.Leaf:
+		b.Target = c.lastOf(b.Target)
+		if mark := c.to.Habits().LeafType; mark != "" {
+			// There the mark hangs on its target, and needs no member to name it.
+			n.Parent = b.Target
+			return session.Custom{Type: mark}, nil
+		}
+		return b, nil
+	case session.Custom:
+		if c.to.Habits().LeafType != "" || !c.isLeafMark(e) {
+			return b, nil
+		}
+		target := n.Parent
+		n.Parent = ""
+		for i := e.Index - 1; i >= 0 && n.Parent == ""; i-- { // it hangs on the leaf that was left
+			if c.leaf == nil || c.asked[i] {
+				n.Parent = c.lastOf(c.tree.At(i).ID)
+			}
+		}
+		return session.Leaf{Target: target}, nil
+	case session.Opaque:
+		if !c.same {
+			return nil, nil // it would mean something else there, or make the line unreadable
+		}
+	}
+	return body, nil
+}
+
+// repeats gives the records of what a compaction keeps, to be written again behind it. So Wave does it. Records are
+// repeated as they are, with their ids: the decoder gives those that stand again ids of their own.
+func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]byte {
+	if k.FirstKept == "" || k.ReplacesAll {
+		return nil
+	}
+	var list [][]byte
+	var before *passage
+	kept := false
+	for _, i := range c.onPath[:pos] {
+		kept = kept || c.tree.At(i).ID == k.FirstKept
+		p := c.passageOf[i]
+		// A passage of several entries is repeated once; an earlier compaction is what this one replaces.
+		if !kept || p == nil || p == before || p.restored || c.tree.At(p.entries[0]).Kind == session.KindCompaction {
+			continue
+		}
+		before = p
+		list = append(list, p.records...)
+	}
+	return list
+}
+
+// asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
+func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
+	// Logs of runs hold whole requests.
+	if _, ok := c.from.Codec().(session.Snapshots); ok {
+		return nil, nil // the model saw what its requests hold, and nothing else
+	}
+	var parts []session.Part
+	var err error
+	switch k, _ := n.Body.(session.Compaction); {
+	case e.Kind == session.KindCompaction && c.to.Habits().SavedWhole:
+		parts = []session.Part{session.Text{Text: k.Summary}}
+	case e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary:
+		parts, err = c.partsOf(e, raw)
+	}
+	if parts = dialect.Prose(parts); err != nil || len(parts) == 0 {
+		return nil, err
+	}
+	return c.write(p, e, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts}, n)
+}
+
+// stand makes a custom entry in the place of one that the target has none for; nil where it has no custom entries. Its
+// place in the tree is kept, so that its children need not be hung elsewhere.
+func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
+	n.Body = session.Custom{Type: carriedType, Data: session.Raw("{}")}
+	n.Parent = c.parentOf(e)
+	record, err := c.to.Record(n)
+	if err != nil {
+		return nil, nil
+	}
+	p.records, p.custom = [][]byte{record}, &n
+	c.last[e.ID], c.tip = n.ID, n.ID
+	return p, nil
+}
+
+// messagePassage converts a message, which may take several records, and an entry before it that names the model. Within
+// one family the message is taken over as it is; between families it is taken apart and composed anew.
+func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message, n dialect.NewEntry, pos int) (*passage, error) {
+	message, err := c.resolve(m.JSON)
+	if err != nil {
+		return nil, err
+	}
+	if c.same {
+		m.JSON = message
+		n.Body = m
+		record, err := c.to.Record(n)
+		if err != nil {
+			return c.stand(p, e, n)
+		}
+		p.records = [][]byte{record}
+		c.named(e, n.ID)
+		return p, nil
+	}
+	m2, ok := c.neutral(e, m, message, n)
+	if !ok {
+		return c.stand(p, e, n)
+	}
+	if c.to.Habits().ResultsInCalls && m.Role == session.RoleAssistant {
+		if err := c.gather(p, &m2, pos); err != nil {
+			return nil, err
+		}
+	}
+	done, err := c.write(p, e, m2, n)
+	if done == nil && err == nil {
+		return c.stand(p, e, n)
+	}
+	return done, err
+}
+
+// gather adds the answers of tools that follow on the path to the message with their calls. It ends at the first message
+// that answers none of them: what follows on the path is another turn.
+func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
+	calls := map[string]bool{}
+	for _, part := range m.Parts {
+		if call, ok := part.(session.ToolCall); ok {
+			calls[call.ID] = true
+		}
+	}
+	for _, i := range c.onPath[pos+1:] {
+		e := c.tree.At(i)
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		// One that carries its origin is restored as a record of its own.
+		if e.Role != session.RoleTool || c.origins[i] != nil {
+			return nil
+		}
+		raw, err := c.whole(e)
+		if err != nil {
+			return err
+		}
+		body, err := c.from.Codec().Body(e, raw)
+		if err != nil {
+			return err
+		}
+		answer, ok := body.(session.Message)
+		if !ok {
+			return nil
+		}
+		message, err := c.resolve(answer.JSON)
+		if err != nil {
+			return err
+		}
+		_, results := dialect.Results(c.parts(message))
+		for _, r := range results {
+			if !calls[r.CallID] {
+				return nil
+			}
+			delete(calls, r.CallID)
+			m.Parts = append(m.Parts, r)
+		}
+		if len(results) == 0 {
+			return nil
+		}
+		// It has its record: the one with the call.
+		c.done[i] = true
+		p.entries, p.tip = append(p.entries, i), e.ID
+	}
+	return nil
+}
+
+// write makes the records of a message; nil where the target has none for it. The last one has the entry's id. Nothing of
+// the crossing is changed where it gives nil, so that something else may be tried.
+func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n dialect.NewEntry) (*passage, error) {
+	messages, err := c.to.Compose(m)
+	if err != nil || len(messages) == 0 {
+		return nil, nil
+	}
+	var bodies []session.Body
+	model := m.Provider + "/" + m.Model
+	if m.Role == session.RoleAssistant && c.to.Habits().ModelByEntry && m.Model != "" && model != c.said[e.Index] {
+		bodies = append(bodies, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: model, Split: true})
+	}
+	for _, j := range messages {
+		bodies = append(bodies, session.Message{Role: m.Role, JSON: j})
+	}
+	var records [][]byte
+	for k, body := range bodies {
+		n.Body, n.ID = body, e.ID
+		if k < len(bodies)-1 {
+			// The last one keeps the entry's own id, by which children and labels name it.
+			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
+				return nil, err
+			}
+		}
+		record, err := c.to.Record(n)
+		if err != nil {
+			return nil, nil
+		}
+		if k == 0 {
+			c.first[e.ID] = n.ID
+		}
+		records = append(records, record)
+		// The records of one message hang on each other.
+		n.Parent = n.ID
+	}
+	if len(bodies) > len(messages) {
+		c.said[e.Index] = model
+	}
+	p.records = records
+	for _, i := range p.entries {
+		id := c.tree.At(i).ID
+		c.last[id] = n.ID
+		if i != e.Index {
+			c.first[id] = c.firstOf(e.ID)
+		}
+	}
+	c.tip = n.ID
+	return p, nil
+}

@@ -1,0 +1,77 @@
+package logtree
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Blobs resolves the references to blobs in one log.
+type Blobs struct {
+	Path    string
+	Dialect dialect.Dialect
+	Reader  blob.Reader // nil: the agent keeps no blobs
+}
+
+// Resolve puts the content of blobs in the place of their references. A missing blob is reported, and its reference
+// stays.
+func (b Blobs) Resolve(ctx context.Context, message []byte, report func(session.Problem)) ([]byte, error) {
+	return b.Dialect.Codec().ResolveBlobs(message, func(ref string) ([]byte, error) {
+		content, p := b.Get(ctx, ref)
+		if p == nil {
+			return content, nil
+		}
+		if report != nil {
+			report(*p)
+		}
+		return nil, p
+	})
+}
+
+// Get reads the blob of a reference. A blob that is missing is a Problem, not an error: the rest of the message is still
+// worth reading.
+func (b Blobs) Get(ctx context.Context, ref string) ([]byte, *session.Problem) {
+	p := &session.Problem{File: b.Path, Kind: session.ProblemBlobMissing,
+		Advice: "the reference was left in its place; copy the blob into the agent's folder of blobs to see it"}
+	r, err := blob.ParseRef(ref)
+	switch {
+	case err != nil:
+		p.Kind = session.ProblemBlobRef
+		p.Advice = "the text was left in its place"
+	case b.Reader == nil:
+		err = fmt.Errorf("%s: %w: %s keeps no blobs", r, blob.ErrNotExist, b.Dialect.Name())
+	default:
+		var content []byte
+		if content, err = blob.Get(ctx, b.Reader, r); err == nil {
+			return content, nil
+		}
+	}
+	p.Message = err.Error()
+	return nil, p
+}
+
+// Whole gives the record of an entry with the strings that the agent's format cut restored from their blobs. Most
+// records have none and come back as they are. What cannot be restored stays cut, and the problems say why.
+func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
+	record, err = e.Raw()
+	if err != nil {
+		return nil, nil, err
+	}
+	d, ok := b.Dialect.(dialect.Overflower)
+	if !ok {
+		return record, nil, nil
+	}
+	record = d.Whole(record, func(ref string) ([]byte, error) {
+		content, p := b.Get(ctx, ref)
+		if p != nil {
+			p.Line, p.Offset = e.Line, e.Span.Offset
+			problems = append(problems, *p)
+			return nil, p
+		}
+		return content, nil
+	})
+	return record, problems, nil
+}

@@ -1,0 +1,178 @@
+package logtree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Loaded is what reading a log gives. Builder and Decoder are ready for the records that come next.
+type Loaded struct {
+	Builder *session.Builder
+	Decoder dialect.Decoder
+	Tree    *session.Tree
+	// Lines is how many lines were read.
+	Lines int
+	// Loose: the last line is unterminated and holds entries beside something that is not a record. An append would move
+	// the whole line aside as torn.
+	Loose bool
+}
+
+// Load reads a log and builds its tree. Only the envelopes of entries are kept; src reads the rest on demand. path is for
+// messages. known is what is known of the session already, for formats that do not say it in their records.
+func Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (Loaded, error) {
+	l := Loaded{Builder: Seed(d, path, src, known)}
+	l.Builder.Expect(at.Size)
+	l.Decoder = d.NewDecoder(l.Builder)
+	err := Each(ctx, b, at, func(r dialect.Record) {
+		before := l.Builder.Len()
+		l.Decoder.Decode(r)
+		l.Lines = r.Line
+		if r.Torn {
+			l.Loose = IsLoose(r.Data, r.Torn, l.Builder.Len()-before)
+		}
+	})
+	if err != nil {
+		return l, err
+	}
+	if err := l.Decoder.Finish(); err != nil {
+		var p *session.Problem
+		if errors.As(err, &p) {
+			p.File = path // the decoder does not know it
+		}
+		return l, fmt.Errorf("%w: %w", err, ErrNotSession)
+	}
+	l.Tree = l.Builder.Finish()
+	return l, nil
+}
+
+// IsLoose reports whether a line that gave so many entries would be moved aside as torn although it holds entries.
+func IsLoose(line []byte, torn bool, entries int) bool {
+	return torn && entries > 0 && !rawjson.Valid(line)
+}
+
+// Seed begins the tree of a log with what its name says and, for the rest, with what is known of the session.
+func Seed(d dialect.Dialect, path string, src session.Source, known session.Header) *session.Builder {
+	b := session.NewBuilder(path, src)
+	p, ok := d.Layout().(dialect.Placer)
+	if !ok {
+		return b
+	}
+	h := session.Header{ID: known.ID, CWD: known.CWD, Parent: known.Parent, Timestamp: known.Timestamp}
+	if path != "" {
+		var created session.Time
+		// In such formats the file's name is the id, whatever was known.
+		h.ID, created = p.Named(filepath.ToSlash(path))
+		if created.Text != "" {
+			h.Timestamp = created
+		}
+	}
+	b.SetHeader(h)
+	return b
+}
+
+// Born is what is known of a new session before any record says it.
+func Born(n dialect.NewSession) session.Header {
+	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
+}
+
+// FromRecords builds the tree of records that are in no log yet. The tree keeps their bytes.
+func FromRecords(d dialect.Dialect, path string, known session.Header, records [][]byte) Loaded {
+	l := Loaded{Builder: Seed(d, path, nil, known), Lines: len(records)}
+	l.Builder.Pending(true)
+	l.Decoder = d.NewDecoder(l.Builder)
+	offset := int64(0)
+	for i, r := range records {
+		l.Decoder.Decode(dialect.Record{Data: r, Offset: offset, Line: i + 1})
+		offset += int64(len(r)) + 1
+	}
+	l.Tree = l.Builder.Finish()
+	return l
+}
+
+// Log is one log as it was read.
+type Log struct {
+	Loaded
+	Path    string
+	At      backend.Log
+	Dialect dialect.Dialect
+	Source  *Source
+}
+
+// Close closes the log. What was not read of it yet cannot be read any more.
+func (l *Log) Close() error { return l.Source.Close() }
+
+// Reader opens logs.
+type Reader struct {
+	// Dialects are asked in this order.
+	Dialects []dialect.Dialect
+	// Place gives the dialect of the place that a log lies in.
+	Place func(path string) dialect.Dialect
+}
+
+// Open reads the log of that name. path is what messages call it; it also decides between the values of a family. d, if
+// not nil, reads the log whatever its content. A log that is rewritten while it is read is read again.
+//
+// Damage does not fail it: what could be read is in the tree, and its Problems say what could not. It fails with a
+// *session.Problem, wrapped together with ErrNotSession, if the log has no readable header.
+func (r Reader) Open(ctx context.Context, b backend.Backend, name, path string, d dialect.Dialect) (*Log, error) {
+	for try := 0; ; try++ {
+		l, err := r.open(ctx, b, name, path, d)
+		if try == Retries || !errors.Is(err, backend.ErrChanged) {
+			return l, err
+		}
+	}
+}
+
+// open looks at the log three times: its identity, its first records and all of it. The backend compares each with the
+// identity and reports ErrChanged if they are not of one log.
+func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, d dialect.Dialect) (*Log, error) {
+	at, err := b.Stat(ctx, name)
+	if err != nil {
+		return nil, Named(path, err)
+	}
+	known := true
+	runs, isRuns := d.(dialect.Runs)
+	if d == nil || isRuns {
+		first, err := Leading(ctx, b, at)
+		if err != nil {
+			return nil, Named(path, err)
+		}
+		if d == nil {
+			d, known = Detect(r.Dialects, r.Place(path), first)
+		} else if own := runs.Sessions(); own.Detect(first) {
+			d = own // the agent was named: its log may be a run or a session
+		}
+	}
+	src, err := OpenSource(ctx, b, at)
+	if err != nil {
+		return nil, Named(path, err)
+	}
+	l := &Log{Path: path, At: at, Dialect: d, Source: src}
+	if l.Loaded, err = Load(ctx, b, at, d, path, src, session.Header{}); err != nil {
+		src.Close()
+		// Such an error is a Problem, which names the file itself.
+		if !known || errors.Is(err, ErrNotSession) {
+			return nil, err
+		}
+		return nil, Named(path, err)
+	}
+	return l, nil
+}
+
+// ReadAll gives the exact bytes of a log.
+func ReadAll(ctx context.Context, b backend.Backend, at backend.Log) ([]byte, error) {
+	r, err := OpenReader(ctx, b, at)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	all := make([]byte, at.Size)
+	return all, readFull(r, all, 0)
+}

@@ -1,0 +1,168 @@
+package logtree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"path"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// enoughToDetect is how many records are looked at to find the dialect of a log.
+const enoughToDetect = 8
+
+// Leading gives the records that a log begins with, enough to detect its dialect. Blank lines are left out.
+func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
+	var first []dialect.Record
+	for r, err := range Records(ctx, b, at) {
+		if err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(r.Data)) > 0 {
+			r.Data = bytes.Clone(r.Data) // valid only until the next step
+			first = append(first, r)
+		}
+		if len(first) == enoughToDetect {
+			break
+		}
+	}
+	return first, nil
+}
+
+// LeadingIn is Leading for the first bytes of a log. The last record counts only if whole says that data is all of it.
+// The records go into dst and point into data.
+func LeadingIn(dst []dialect.Record, data []byte, whole bool) []dialect.Record {
+	offset := 0
+	for line := 1; offset < len(data) && len(dst) < enoughToDetect; line++ {
+		end := bytes.IndexByte(data[offset:], '\n')
+		if end < 0 {
+			if !whole {
+				break
+			}
+			end = len(data) - offset
+		}
+		if r := data[offset : offset+end]; len(bytes.TrimSpace(r[:min(len(r), 64)])) > 0 {
+			dst = append(dst, dialect.Record{Data: r, Offset: int64(offset), Line: line})
+		}
+		offset += end + 1
+	}
+	return dst
+}
+
+// Detect finds the dialect of a log by its first records. Among the values of one family the log itself decides if it
+// can, else the dialect of the place that the log lies in. ok is false for records that no dialect knows; the dialect is
+// then that of the place. A log without records belongs to the place: agents treat an empty file as a new session.
+func Detect(dialects []dialect.Dialect, place dialect.Dialect, first []dialect.Record) (d dialect.Dialect, ok bool) {
+	if len(first) == 0 {
+		return place, true
+	}
+	for _, d := range dialects {
+		if !d.Detect(first) {
+			continue
+		}
+		for _, value := range dialects {
+			if e, ok := value.(dialect.Exact); ok && value.Family() == d.Family() && e.Exact(first) {
+				return value, true
+			}
+		}
+		if place.Family() == d.Family() {
+			return place, true
+		}
+		return d, true
+	}
+	return place, false
+}
+
+// Records reads a log line by line. A log that does not consist of lines is one record if its name ends in ".json";
+// any other (a backup such as "x.jsonl.v1.bak") is split into lines here.
+func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
+	return func(yield func(dialect.Record, error) bool) {
+		line, lines := 0, Lines(b, at.Name)
+		for r, err := range b.Read(ctx, at, 0) {
+			switch {
+			case err != nil:
+				yield(dialect.Record{}, err)
+				return
+			case lines:
+				line++
+				if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
+					return
+				}
+			case path.Ext(at.Name) == ".json":
+				yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: 1}, nil)
+				return
+			default:
+				for r := range splitLines(r.Data, r.Offset) {
+					if !yield(r, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Lines reports whether a log consists of lines. The backend decides; without an answer the name does.
+func Lines(b backend.Backend, name string) bool {
+	if l, ok := b.(interface{ Lines(name string) bool }); ok {
+		return l.Lines(name)
+	}
+	return backend.IsText(name)
+}
+
+// splitLines splits the bytes of a log at newlines; a carriage return before one is dropped. A last line without
+// newline is torn.
+func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
+	return func(yield func(dialect.Record) bool) {
+		for line := 1; len(data) > 0; line++ {
+			r := dialect.Record{Offset: offset, Line: line}
+			end := bytes.IndexByte(data, '\n')
+			if end < 0 {
+				r.Data, r.Torn = data, true
+				yield(r)
+				return
+			}
+			r.Data = data[:end:end]
+			if end > 0 && r.Data[end-1] == '\r' {
+				r.Data = r.Data[: end-1 : end-1]
+			}
+			if !yield(r) {
+				return
+			}
+			offset, data = offset+int64(end)+1, data[end+1:]
+		}
+	}
+}
+
+// Each passes every record of a log to take, by the fastest way that the backend has. take must not keep the bytes. If
+// Each returns an error, what take saw does not count: another process changed the log meanwhile.
+func Each(ctx context.Context, b backend.Backend, at backend.Log, take func(dialect.Record)) error {
+	if v, ok := b.(backend.Viewer); ok && Lines(b, at.Name) {
+		err := v.View(ctx, at, func(data []byte) error {
+			done := ctx.Done()
+			for r := range splitLines(data, 0) {
+				select {
+				case <-done:
+					return context.Cause(ctx)
+				default:
+				}
+				take(r)
+			}
+			return nil
+		})
+		// ErrUnsupported: this file is better read than mapped.
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	for r, err := range Records(ctx, b, at) {
+		if err != nil {
+			return err
+		}
+		take(r)
+	}
+	return nil
+}

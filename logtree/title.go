@@ -1,0 +1,29 @@
+package logtree
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Title is what a session is called, "" if it has no name. The last word counts: an entry or the header, whichever is the
+// agent's habit.
+func Title(d dialect.Dialect, t *session.Tree) (string, error) {
+	byEntry := false
+	if w, ok := d.(dialect.Writer); ok {
+		byEntry = w.Habits().RenameByEntry
+	}
+	if title := t.Header().Title; title != "" && !byEntry {
+		return title, nil
+	}
+	for i := t.Len() - 1; i >= 0; i-- {
+		e := t.At(i)
+		if e.Kind != session.KindSessionInfo {
+			continue
+		}
+		body, err := e.Body()
+		if info, ok := body.(session.SessionInfo); ok || err != nil {
+			return info.Name, err
+		}
+	}
+	return t.Header().Title, nil
+}

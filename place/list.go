@@ -1,0 +1,198 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ListOptions narrow a list.
+type ListOptions struct {
+	// CWD, if set, keeps the sessions of that working directory: the header decides, not the folder. Rows with an Err stay,
+	// since it is not known whose they are.
+	CWD string
+	// Dialect, if set, reads every log.
+	Dialect dialect.Dialect
+	// Problem, if set, is told of folders that could not be read.
+	Problem func(error)
+}
+
+// List gives the sessions of all sources, newest first.
+func (m *Machine) List(ctx context.Context, opt ListOptions) ([]Row, error) {
+	var rows []Row
+	for _, src := range m.Sources() {
+		part, err := m.listSource(ctx, src, opt)
+		if err != nil {
+			return nil, err
+		}
+		if rows == nil {
+			rows = part // mostly there is one source
+		} else {
+			rows = append(rows, part...)
+		}
+	}
+	Shorten(rows)
+	if opt.CWD != "" {
+		rows = m.InDir(opt.CWD, rows)
+	}
+	return NewestFirst(rows, (*Row).When), nil
+}
+
+// InDir keeps the rows of one working directory, and those with an Err.
+func (m *Machine) InDir(cwd string, rows []Row) []Row {
+	want := m.canonical(cwd)
+	// Resolving links asks the file system; each spelling is asked about once.
+	known := map[string]bool{cwd: true}
+	return slices.DeleteFunc(rows, func(r Row) bool {
+		if r.Err != nil {
+			return false
+		}
+		if r.CWD == "" {
+			return !m.placed(&r, cwd) // the log does not name it: the folder decides
+		}
+		fits, ok := known[r.CWD]
+		if !ok {
+			fits = m.canonical(r.CWD) == want
+			known[r.CWD] = fits
+		}
+		return !fits
+	})
+}
+
+// listSource gives the rows of one source, in the order of names. An error is one of the source as a whole; what is wrong
+// with a log stands in its row.
+func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) ([]Row, error) {
+	if src.Needs != "" {
+		return nil, nil
+	}
+	b, err := m.Open(src.Root.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	var logs []backend.Log
+	names, named := byNames(src.Dialect)
+	named = named && opt.Dialect == nil
+	list := b.List
+	// Names alone: each file is then opened once and not asked for its size before that.
+	if g, ok := b.(glimpser); ok && !named {
+		list = g.Names
+	}
+	for log, err := range list(ctx, "") {
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if opt.Problem != nil {
+				opt.Problem(err)
+			}
+			continue
+		}
+		if src.Owns(log.Name) {
+			// append would grow by a quarter at a time, and a folder may hold tens of thousands.
+			if len(logs) == cap(logs) {
+				logs = slices.Grow(logs, max(64, len(logs)))
+			}
+			logs = append(logs, log)
+		}
+	}
+	rows := make([]Row, len(logs))
+	pathOf := m.pathsIn(src)
+	for i, log := range logs {
+		rows[i] = Row{Source: src, Path: pathOf(log.Name), Log: log}
+	}
+	if named {
+		m.listNames(ctx, b, names, src.Dialect, rows)
+		return rows, nil
+	}
+	m.PeekAll(ctx, b, rows, opt)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	rows = keep(rows, func(r *Row) bool {
+		switch {
+		case r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist):
+			return false // removed between the list and the look at it
+		case opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect):
+			return false // a log of a run, wherever it lies
+		}
+		return true
+	})
+	m.PlaceRows(rows)
+	return rows, nil
+}
+
+// AmbiguousError says that several sessions match.
+type AmbiguousError struct {
+	Ref  string
+	Rows []Row
+}
+
+// Error implements error.
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q matches %d sessions", e.Ref, len(e.Rows))
+}
+
+// ErrNoSession is wrapped by the error for a reference that no session matches.
+var ErrNoSession = errors.New("no such session")
+
+// Find gives the session that a person named: "@last" (the newest of the working directory), an id, or the beginning of
+// one.
+func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
+	if ref == "@last" {
+		rows, err := m.List(ctx, ListOptions{CWD: m.opt.Env.WorkDir})
+		if err != nil {
+			return Row{}, err
+		}
+		for _, r := range rows {
+			if r.Err == nil {
+				return r, nil
+			}
+		}
+		return Row{}, fmt.Errorf("@last: %w for %s", ErrNoSession, m.opt.Env.WorkDir)
+	}
+	if ref == "" {
+		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
+	}
+	rows, err := m.List(ctx, ListOptions{})
+	if err != nil {
+		return Row{}, err
+	}
+	var exact, begin []Row
+	for _, r := range rows {
+		switch {
+		// The file's name counts even if the log says another id: people copy what they see in the folder.
+		case r.OK && r.ID == session.ID(ref) || fileID(r.Log.Name) == ref:
+			exact = append(exact, r)
+		case HasPrefixFold(string(r.ID), ref), HasPrefixFold(fileID(r.Log.Name), ref), HasPrefixFold(path.Base(r.Log.Name), ref):
+			begin = append(begin, r)
+		}
+	}
+	if len(exact) == 0 {
+		exact = begin
+	}
+	switch len(exact) {
+	case 0:
+		return Row{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
+	case 1:
+		return exact[0], nil
+	}
+	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
+}
+
+// fileID is the id in a file's name: what follows the last underscore.
+func fileID(name string) string {
+	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
+	return base[strings.LastIndexByte(base, '_')+1:]
+}
+
+// HasPrefixFold is strings.HasPrefix without regard to case: ids are hex digits, and people type them in either case.
+func HasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}

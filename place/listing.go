@@ -1,0 +1,247 @@
+package place
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+)
+
+// ListingOptions say which sessions an agent's own list shows.
+type ListingOptions struct {
+	// Dialect is the agent's; nil is the default one.
+	Dialect dialect.Dialect
+	// CWD is the working directory whose sessions are wanted; "" is all of them.
+	CWD string
+	// Dir is the folder to look in, and nowhere below; "" is where the agent keeps the sessions of CWD.
+	Dir string
+}
+
+// Listings gives the sessions as the agent's own program lists them: its words, its order. It reads whole logs; List is
+// for those who cannot wait. What is no session is not shown.
+func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
+	d := opt.Dialect
+	if d == nil {
+		d = m.opt.Dialects[0]
+	}
+	// own is the folder that the agent itself would look in for that directory.
+	own := ""
+	if opt.CWD != "" {
+		opt.CWD = m.Absolute(opt.CWD)
+		own = m.Home(d, opt.CWD)
+	}
+	dirs, deep := []string{opt.Dir}, false
+	switch {
+	case opt.Dir != "":
+	case own != "":
+		dirs[0] = own
+	default:
+		dirs, deep = nil, true
+		for _, r := range m.roots(d) {
+			dirs = append(dirs, r.Sessions)
+		}
+	}
+	w, _ := d.(dialect.Writer)
+	shared := d.Layout().Dir(m.opt.Env, opt.CWD) == "" // one folder for all working directories
+	// The agent's own folder of a directory holds that directory's sessions; in any other the header decides.
+	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.canonical(own) != m.canonical(dirs[0]))
+	var rows []*listed
+	for _, dir := range dirs {
+		part, err := m.listingsIn(ctx, d, dir, deep)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, part...)
+	}
+	rows = slices.DeleteFunc(rows, func(l *listed) bool {
+		return l == nil || filter && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+	})
+	slices.SortFunc(rows, func(a, b *listed) int {
+		order := b.Modified.Compare(a.Modified)
+		if order == 0 && deep {
+			order = b.log.Time.Compare(a.log.Time)
+		}
+		// What is left, a session and its fork above all, is ordered by the names, which begin with when it was made.
+		return cmp.Or(order, strings.Compare(path.Base(b.log.Name), path.Base(a.log.Name)), strings.Compare(b.log.Name, a.log.Name))
+	})
+	list := make([][]byte, len(rows))
+	for i, l := range rows {
+		list[i] = l.JSON
+	}
+	return list, nil
+}
+
+// listed is a row and where it comes from.
+type listed struct {
+	*dialect.Listing
+	log backend.Log
+}
+
+// listingsIn gives the rows of a folder, nil for what is no session.
+func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*listed, error) {
+	b, logs, err := m.logsIn(ctx, d, dir, deep)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*listed, len(logs))
+	var wg sync.WaitGroup
+	next := make(chan int)
+	// More than there are processors: a part of the work is waiting for files.
+	for range min(2*runtime.GOMAXPROCS(0), len(logs)) {
+		wg.Go(func() {
+			for i := range next {
+				if row := m.listing(ctx, b, logs[i], dir, d); row != nil {
+					rows[i] = &listed{row, logs[i]}
+				}
+			}
+		})
+	}
+	for i := range logs {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return rows, nil
+}
+
+// logsIn gives the logs of a folder that the dialect's agent may list, by name; with deep set it is the folder of all of them.
+func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (backend.Backend, []backend.Log, error) {
+	b, err := m.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	shows := func(name string) bool { return deep || !strings.Contains(name, "/") }
+	if l, ok := d.(dialect.Lister); ok {
+		shows = func(name string) bool { return l.Shows(name, deep) }
+	}
+	var logs []backend.Log
+	for log, err := range b.List(ctx, "") {
+		// A folder that cannot be read hides its own sessions and no others.
+		if err == nil && d.Layout().Owns(log.Name) && shows(log.Name) {
+			logs = append(logs, log)
+		}
+	}
+	return b, logs, nil
+}
+
+// listing gives the row of one log, nil where it has none. What cannot be opened is left out, as the programs do; 'treeline
+// ls' shows it with its error.
+func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
+	path := Join(dir, log.Name)
+	l, err := m.OpenLog(ctx, Location{b, log.Name, path}, nil)
+	if err != nil {
+		return nil
+	}
+	defer l.Close()
+	// A log of another agent in this folder is none that the program would show.
+	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
+		return nil
+	}
+	if lister, ok := d.(dialect.Lister); ok {
+		row, err := lister.List(l.Tree, path, log.Time)
+		if err != nil {
+			return nil
+		}
+		return &row
+	}
+	return plainListing(l, path, log.Time)
+}
+
+// plainListing is the row of a session whose agent has no list of its own.
+func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listing {
+	h := l.Tree.Header()
+	// Without a name it is listed all the same.
+	name, _ := logtree.Title(l.Dialect, l.Tree)
+	const iso = "2006-01-02T15:04:05.000Z"
+	row := struct {
+		Path     string  `json:"path"`
+		ID       string  `json:"id"`
+		CWD      string  `json:"cwd"`
+		Title    string  `json:"title,omitempty"`
+		Parent   string  `json:"parentSessionPath,omitempty"`
+		Created  *string `json:"created"`
+		Modified string  `json:"modified"`
+	}{Path: path, ID: string(h.ID), CWD: h.CWD, Title: name, Parent: h.Parent, Modified: changed.UTC().Format(iso)}
+	if at, ok := h.Timestamp.Time(); ok {
+		created := at.UTC().Format(iso)
+		row.Created = &created
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		return nil
+	}
+	return &dialect.Listing{JSON: text, CWD: h.CWD, Modified: changed}
+}
+
+// RecentSession is a session among the recent ones of a folder.
+type RecentSession struct {
+	Path string
+	// Changed is when its log was last written.
+	Changed time.Time
+	dialect.Recent
+}
+
+// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Only the
+// beginning of each log is read. d nil is the dialect of the folder.
+func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
+	if d == nil {
+		d = m.DialectAt(dir)
+	}
+	b, logs, err := m.logsIn(ctx, d, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	// Stable: among equals the first name stays first.
+	slices.SortStableFunc(logs, func(a, b backend.Log) int { return b.Time.Compare(a.Time) })
+	var list []RecentSession
+	buf := m.NewPeeker()
+	for _, log := range logs {
+		// Logs are read only as far as they are wanted.
+		if len(list) >= limit {
+			break
+		}
+		r, ok := m.recentName(ctx, b, log, Join(dir, log.Name), d, buf)
+		if ok {
+			list = append(list, r)
+		}
+	}
+	return list, ctx.Err()
+}
+
+// recentName gives what one log is called among the recent ones; ok is false for what is no session of that family.
+func (m *Machine) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
+	r := RecentSession{Path: path, Changed: log.Time}
+	if l, ok := d.(dialect.Lister); ok {
+		head, _, err := buf.Ends(ctx, b, log, dialect.RecentHead, 0)
+		if err != nil {
+			return r, false
+		}
+		if r.Recent, ok = l.Recent(head, path); ok {
+			return r, true
+		}
+	}
+	// A header that is longer than the piece that was read, or an agent that has no such list.
+	row := Row{Path: path, Log: log}
+	buf.Peek(ctx, b, &row, ListOptions{})
+	if row.Err != nil || !row.OK || row.Dialect.Family() != d.Family() {
+		return r, false
+	}
+	r.FullName = row.Title
+	if r.FullName == "" {
+		r.FullName = string(row.ID)
+	}
+	r.Name = r.FullName
+	return r, true
+}

@@ -1,0 +1,180 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// Location is where a log is.
+type Location struct {
+	Backend backend.Backend
+	// Name is the log's name in the backend.
+	Name string
+	// Path is what people call it: as it was given, or Join of the backend's root and Name.
+	Path string
+}
+
+// Locate gives the location of a log by its path, for reading. The log need not exist.
+func (m *Machine) Locate(path string) (Location, error) {
+	root, name, err := m.split(path)
+	if err != nil {
+		return Location{}, err
+	}
+	b, err := m.Open(root)
+	return Location{b, name, path}, err
+}
+
+// Open gives the backend at a root, a folder or a URL, for reading.
+func (m *Machine) Open(root string) (backend.Backend, error) {
+	return m.backends.get(root, backend.OpenOptions{ReadOnly: true})
+}
+
+// LocateWriting is Locate for writing. mended, if not nil, is told what an append did to the end of this log, until
+// release is called; release also lets go of what the backend holds for the log.
+func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
+	root, name, err := m.split(path)
+	if err != nil {
+		return Location{}, nil, err
+	}
+	b, err := m.OpenWriting(root, d)
+	if err != nil {
+		return Location{}, nil, err
+	}
+	forget := m.backends.listen(Clean(root), name, mended)
+	return Location{b, name, path}, func() error {
+		forget()
+		if r, ok := b.(backend.Releaser); ok {
+			return r.Release(name)
+		}
+		return nil
+	}, nil
+}
+
+// OpenWriting gives the backend at a root for writing.
+func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backend, error) {
+	if m.opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w", root, backend.ErrReadOnly)
+	}
+	if d == "" {
+		d = backend.DurabilityFlush
+	}
+	return m.backends.get(root, backend.OpenOptions{Durability: d})
+}
+
+// split takes a path apart into the root of its backend and the name of the log. A file's root is its folder; a URL's is
+// the root of Options that it lies in.
+func (m *Machine) split(path string) (root, name string, err error) {
+	if path == "" {
+		return "", "", errors.New("the path of the log is empty")
+	}
+	if backend.Scheme(path) != "" {
+		for _, root := range m.opt.Roots {
+			if name, ok := Below(root, path); ok && name != "" {
+				return Clean(root), name, nil
+			}
+		}
+		return "", "", fmt.Errorf("%s: %w: it lies in none of the roots that are open", path, backend.ErrNoDriver)
+	}
+	abs, err := Abs(path)
+	if err != nil {
+		return "", "", err
+	}
+	return Dir(abs), Base(abs), nil
+}
+
+// backends opens each root once.
+type backends struct {
+	drivers []backend.Driver
+
+	mu     sync.Mutex
+	open   map[opened]backend.Backend
+	mended map[[2]string]map[int]func(backend.Mended) // by root and name of the log
+	next   int
+	closed bool
+}
+
+// opened tells apart the ways in which a root is open.
+type opened struct {
+	root       string
+	readOnly   bool
+	durability backend.Durability
+}
+
+func (s *backends) get(root string, opt backend.OpenOptions) (backend.Backend, error) {
+	root = Clean(root)
+	key := opened{root, opt.ReadOnly, opt.Durability}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, backend.ErrClosed
+	}
+	if b, ok := s.open[key]; ok {
+		return b, nil
+	}
+	d, err := backend.FindDriver(s.drivers, root)
+	if err != nil {
+		return nil, err
+	}
+	opt.Mended = func(e backend.Mended) { s.tell(root, e) }
+	b, err := d.Open(root, opt)
+	if err != nil {
+		return nil, err
+	}
+	if s.open == nil {
+		s.open = map[opened]backend.Backend{}
+	}
+	s.open[key] = b
+	return b, nil
+}
+
+// listen has f told of what is mended in a log, until forget is called.
+func (s *backends) listen(root, name string, f func(backend.Mended)) (forget func()) {
+	if f == nil {
+		return func() {}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := [2]string{root, name}
+	if s.mended == nil {
+		s.mended = map[[2]string]map[int]func(backend.Mended){}
+	}
+	if s.mended[key] == nil {
+		s.mended[key] = map[int]func(backend.Mended){}
+	}
+	s.next++
+	id := s.next
+	s.mended[key][id] = f
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if delete(s.mended[key], id); len(s.mended[key]) == 0 {
+			delete(s.mended, key)
+		}
+	}
+}
+
+func (s *backends) tell(root string, e backend.Mended) {
+	s.mu.Lock()
+	list := slices.Collect(maps.Values(s.mended[[2]string{root, e.Log}]))
+	s.mu.Unlock()
+	for _, f := range list {
+		f(e)
+	}
+}
+
+func (s *backends) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for _, b := range s.open {
+		errs = append(errs, b.Close())
+	}
+	s.open = nil
+	return errors.Join(errs...)
+}

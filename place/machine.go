@@ -1,0 +1,269 @@
+// Package place knows where sessions are: the sources on a machine, the location of each log, and the rows of a list.
+//
+// A Location is a backend and a name. A Machine opens each backend once, through the drivers that it is given, and closes
+// them all in Close. A log has a path for people: a file's path, or the URL of its backend with the name after it. The
+// functions Join, Dir, Base and Within work on both.
+//
+// What a list shows of a session comes from the two ends of its log (see Row). The package reads no more of a log than
+// that, except for the lists that an agent's own program would show.
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+)
+
+// Options say what a Machine consists of.
+type Options struct {
+	// Dialects in the order in which they are asked; see package dialect/all. The first is the default.
+	Dialects []dialect.Dialect
+	// Env is the machine as layouts see it.
+	Env dialect.Env
+	// Drivers open backends; see backend.FindDriver.
+	Drivers []backend.Driver
+	// ReadOnly refuses every backend for writing.
+	ReadOnly bool
+	// OpenBlobs opens the blobs of a folder, WriteBlobs for writing; nil means there are none.
+	OpenBlobs  func(dir string) blob.Reader
+	WriteBlobs func(dir string) blob.Store
+	// Roots, if set, are looked at instead of the agents' own folders: folders that hold "sessions", folders that hold logs,
+	// or URLs of backends.
+	Roots []string
+	// Extra are looked at beside the agents' own.
+	Extra []ExtraRoot
+	// RunsDir is treeline's own folder of run logs; "" for none.
+	RunsDir string
+}
+
+// Machine is the places with sessions on one machine. Its methods may be called from several goroutines at once.
+type Machine struct {
+	opt      Options
+	backends backends
+	extra    func() []Source // of Options.Extra: their folders are looked into once
+	agents   func() []Source // the roots of all dialects, asked once
+	runs     func() []Source
+}
+
+// New gives the Machine. Nothing is opened yet.
+func New(opt Options) *Machine {
+	m := &Machine{opt: opt}
+	m.backends.drivers = opt.Drivers
+	m.extra = sync.OnceValue(m.extraSources)
+	m.agents = sync.OnceValue(m.agentSources)
+	m.runs = sync.OnceValue(m.runSources)
+	return m
+}
+
+// Close closes all backends. A second call does nothing.
+func (m *Machine) Close() error { return m.backends.close() }
+
+// Env is the machine as layouts see it.
+func (m *Machine) Env() dialect.Env { return m.opt.Env }
+
+// ReadOnly reports whether nothing can be written.
+func (m *Machine) ReadOnly() bool { return m.opt.ReadOnly }
+
+// Dialects are those that the machine knows, the default first.
+func (m *Machine) Dialects() []dialect.Dialect { return m.opt.Dialects }
+
+// ErrUnknownDialect is wrapped by the error for a name that no dialect has.
+var ErrUnknownDialect = errors.New("unknown dialect")
+
+// Dialect finds a dialect by its name.
+func (m *Machine) Dialect(name string) (dialect.Dialect, error) {
+	var names []string
+	for _, d := range m.opt.Dialects {
+		if d.Name() == name {
+			return d, nil
+		}
+		names = append(names, d.Name())
+	}
+	return nil, fmt.Errorf("%w %q: there are %s", ErrUnknownDialect, name, strings.Join(names, ", "))
+}
+
+// DialectAt gives the dialect of the agent whose folder a path lies in, the default one if it lies in none.
+func (m *Machine) DialectAt(path string) dialect.Dialect {
+	if p, err := Abs(path); err == nil {
+		path = p
+	}
+	return m.dialectIn(m.places(), path)
+}
+
+func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
+	if src, ok := sourceIn(places, path); ok {
+		return src.Dialect
+	}
+	return m.opt.Dialects[0]
+}
+
+// Reader opens logs with the dialects of the machine.
+func (m *Machine) Reader() logtree.Reader {
+	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt}
+}
+
+// Sessions gives the dialect of an agent's sessions if d is that of its runs, else d itself.
+func Sessions(d dialect.Dialect) dialect.Dialect {
+	if r, ok := d.(dialect.Runs); ok {
+		return r.Sessions()
+	}
+	return d
+}
+
+// canonical makes two spellings of one directory equal.
+func (m *Machine) canonical(dir string) string {
+	if backend.Scheme(dir) == "" {
+		if real, err := m.opt.Env.Realpath(dir); err == nil {
+			return real
+		}
+	}
+	return Clean(dir)
+}
+
+// SameDir reports whether two paths mean one directory, links resolved.
+func (m *Machine) SameDir(a, b string) bool { return a == b || m.canonical(a) == m.canonical(b) }
+
+// Absolute makes a directory absolute by the working directory of the machine, which need not be that of the process.
+func (m *Machine) Absolute(dir string) string {
+	if isAbs(dir) {
+		return Clean(dir)
+	}
+	return Join(m.opt.Env.WorkDir, dir)
+}
+
+// Home is the folder for new sessions of a working directory: where the agent would keep them, or below the first root
+// that is a URL.
+func (m *Machine) Home(d dialect.Dialect, cwd string) string { return m.dirFor(d, m.roots(d)[0], cwd) }
+
+// roots gives the places of a dialect, the most specific first.
+func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
+	var list []dialect.Root
+	for _, root := range m.opt.Roots {
+		if backend.Scheme(root) != "" {
+			list = append(list, dialect.Root{Sessions: root})
+		}
+	}
+	if list != nil {
+		return list
+	}
+	return d.Layout().Roots(m.opt.Env)
+}
+
+// RootOf gives the place of the dialect's agent that a path lies in.
+func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
+	abs, err := Abs(path)
+	if err != nil || path == "" {
+		return dialect.Root{}, false
+	}
+	for _, r := range m.roots(d) {
+		if Within(r.Sessions, abs) {
+			return r, true
+		}
+	}
+	return dialect.Root{}, false
+}
+
+// HomeBeside is Home in the place of the agent that a session lies in. ok is false if it lies in none, or in that
+// folder already.
+func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, ok bool) {
+	r, ok := m.RootOf(d, path)
+	if !ok {
+		return "", false
+	}
+	abs, _ := Abs(path) // RootOf has asked
+	dir = m.dirFor(d, r, cwd)
+	return dir, m.canonical(dir) != m.canonical(Dir(abs))
+}
+
+// In is where the logs of a dialect lie if the caller wants them in a folder of its own.
+func (m *Machine) In(d dialect.Dialect, dir string) string {
+	if p, ok := d.Layout().(dialect.Housed); ok && backend.Scheme(dir) == "" {
+		return p.Place(m.Absolute(dir))
+	}
+	return dir
+}
+
+// FileName is what the agent calls the log of a new session. Some put the local time into it.
+func (m *Machine) FileName(d dialect.Dialect, n dialect.NewSession) string {
+	if zone := m.opt.Env.Zone; zone != nil {
+		n.Time = n.Time.In(zone)
+	}
+	return d.Layout().File(n.Time, n.ID)
+}
+
+// AgentRoots gives the agents' own places, whatever Options.Roots says, each once.
+func (m *Machine) AgentRoots() []dialect.Root {
+	var list []dialect.Root
+	for _, src := range m.agents() {
+		if !slices.Contains(list, src.Root) {
+			list = append(list, src.Root)
+		}
+	}
+	return list
+}
+
+// OpenLog reads a log into a tree. d, if not nil, reads it whatever its content. A session whose log does not name its
+// working directory gets that of its folder, if it is certain.
+func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*logtree.Log, error) {
+	log, err := m.Reader().Open(ctx, l.Backend, l.Name, l.Path, d)
+	if err == nil {
+		m.FindCWD(ctx, log.Builder, l, log.Dialect)
+	}
+	return log, err
+}
+
+// pathsIn gives the paths of logs in a source.
+func (m *Machine) pathsIn(src Source) func(name string) string {
+	root := Clean(src.Root.Sessions)
+	if isURL(root) {
+		return func(name string) string { return root + "/" + name }
+	}
+	below := root + string(filepath.Separator)
+	return func(name string) string { return below + filepath.FromSlash(name) }
+}
+
+// BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
+// agent's default one; "" if the dialect has none.
+func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
+	abs, err := Abs(path)
+	if err != nil || path == "" || isURL(abs) {
+		return ""
+	}
+	// A folder that was copied as a whole has its own blobs beside its sessions.
+	if dir, ok := SessionsAbove(abs); ok {
+		return d.Layout().RootAt(Dir(dir)).Blobs
+	}
+	for _, r := range d.Layout().Roots(m.opt.Env) {
+		if r.Blobs != "" {
+			return r.Blobs
+		}
+	}
+	return ""
+}
+
+// Blobs gives the blobs that references in a log mean; nil if there are none.
+func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
+	dir := m.BlobDir(path, d)
+	if dir == "" || m.opt.OpenBlobs == nil {
+		return nil
+	}
+	return m.opt.OpenBlobs(dir)
+}
+
+// BlobsWriting is Blobs for writing.
+func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
+	dir := m.BlobDir(path, d)
+	if dir == "" || m.opt.WriteBlobs == nil {
+		return nil
+	}
+	return m.opt.WriteBlobs(dir)
+}

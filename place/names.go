@@ -1,0 +1,201 @@
+package place
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// What the names of folders and files say of sessions whose records do not say it.
+
+// FindCWD gives a session whose log does not name its working directory that of its folder, if it is certain: the one
+// that all other logs in it name, or the only one on this machine whose sessions would lie there. Nothing is guessed: a
+// hyphen in a folder's name may be a hyphen or a slash. If logs disagree it stays unknown.
+func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Location, d dialect.Dialect) {
+	h := builder.Header()
+	p, ok := placer(d)
+	if !ok || h.CWD != "" {
+		return
+	}
+	abs, err := Abs(l.Path)
+	if err != nil {
+		return
+	}
+	folder := Base(Dir(abs))
+	named := m.cwdsIn(ctx, l.Backend, l.Name, d, func(string) bool { return false })
+	// The folder's name must fit too: a log may have been copied here from elsewhere.
+	if len(named) == 1 && m.encodes(p, d, named[0], folder) {
+		h.CWD = named[0]
+	} else if len(named) == 0 {
+		h.CWD, _ = p.WorkDir(m.opt.Env, folder)
+	}
+	builder.SetHeader(h)
+}
+
+// encodes says whether sessions of a working directory would lie in a folder, also when another one was there first.
+// another stands for a directory that took the plain name: the rule for collisions then gives a second one.
+func (m *Machine) encodes(p dialect.Placer, d dialect.Dialect, cwd, folder string) bool {
+	another := func(string) []string { return []string{cwd + "/another"} }
+	return d.Layout().Dir(m.opt.Env, cwd) == folder || p.DirBeside(m.opt.Env, cwd, another) == folder
+}
+
+// cwdsIn gives the working directories that the logs beside a log name, each once. It ends at the first that is enough.
+func (m *Machine) cwdsIn(ctx context.Context, b backend.Backend, name string, d dialect.Dialect, enough func(cwd string) bool) []string {
+	prefix := ""
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		prefix = name[:i+1]
+	}
+	buf := m.NewPeeker()
+	var list []string
+	for log, err := range b.List(ctx, prefix) {
+		if err != nil || strings.Contains(log.Name[len(prefix):], "/") || path.Ext(log.Name) != path.Ext(name) {
+			continue
+		}
+		// The working directory stands at the beginning, if anywhere.
+		head, _, err := buf.Ends(ctx, b, log, EndSize, 0)
+		if err != nil {
+			continue
+		}
+		cwd := d.Peek(head, nil, int64(len(head)) >= log.Size).CWD
+		if cwd == "" || slices.Contains(list, cwd) {
+			continue
+		}
+		list = append(list, cwd)
+		if enough(cwd) {
+			break
+		}
+	}
+	return list
+}
+
+// dirFor is the folder for new sessions of a working directory, below an agent's folder of sessions.
+func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) string {
+	layout := d.Layout()
+	p, ok := layout.(dialect.Placer)
+	if !ok {
+		return Join(root.Sessions, filepath.ToSlash(layout.Dir(m.opt.Env, cwd)))
+	}
+	// Asked only by layouts that avoid a folder which sessions of another directory have taken.
+	owners := func(dir string) []string {
+		b, err := m.Open(Join(root.Sessions, dir))
+		if err != nil {
+			return nil
+		}
+		want := m.canonical(cwd)
+		return m.cwdsIn(context.Background(), b, layout.File(time.Time{}, "x"), d, func(c string) bool { return m.canonical(c) == want })
+	}
+	return Join(root.Sessions, p.DirBeside(m.opt.Env, cwd, owners))
+}
+
+// listNames fills in rows of sessions that are listed by their names alone. Only where the name of a folder may mean
+// several directories, its logs are asked: mostly one.
+func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, d dialect.Dialect, rows []Row) {
+	// By folder: most have many sessions.
+	known := map[string]string{}
+	for i := range rows {
+		r := &rows[i]
+		r.Dialect = d
+		// -1: they were not counted. No log is opened for a list by names.
+		r.Summary = dialect.Summary{OK: true, Messages: -1}
+		r.ID, r.Created = p.Named(r.Log.Name)
+		folder := path.Dir(r.Log.Name)
+		cwd, ok := known[folder]
+		if !ok {
+			var several bool
+			if cwd, several = p.WorkDir(m.opt.Env, folder); several {
+				first := func(string) bool { return true }
+				if named := m.cwdsIn(ctx, b, r.Log.Name, d, first); len(named) > 0 && m.encodes(p, d, named[0], folder) {
+					cwd = named[0]
+				}
+			}
+			known[folder] = cwd
+		}
+		r.CWD = cwd
+	}
+}
+
+// PlaceRows fills in what the names of logs say, and working directories that all other logs of the folder agree on. It
+// needs all rows of a folder at once, so it comes after the peeking.
+func (m *Machine) PlaceRows(rows []Row) {
+	type folder struct{ path, dialect string }
+	named := map[folder]string{} // "" where logs differ
+	var silent []int
+	for i := range rows {
+		r := &rows[i]
+		p, ok := placer(r.Dialect)
+		if !ok || !r.OK {
+			continue
+		}
+		if r.ID == "" {
+			r.ID, _ = p.Named(r.Log.Name)
+		}
+		at := folder{Dir(r.Path), r.Dialect.Name()}
+		switch cwd, ok := named[at]; {
+		case r.CWD == "":
+			silent = append(silent, i)
+		case !ok:
+			named[at] = r.CWD
+		case cwd != r.CWD:
+			// From then on the folder says nothing.
+			named[at] = ""
+		}
+	}
+	for _, i := range silent {
+		r := &rows[i]
+		p, _ := placer(r.Dialect)
+		at := folder{Dir(r.Path), r.Dialect.Name()}
+		base := Base(at.path)
+		cwd, ok := named[at]
+		switch {
+		case !ok:
+			cwd, _ = p.WorkDir(m.opt.Env, base)
+			named[at] = cwd
+		case cwd != "" && !m.encodes(p, r.Dialect, cwd, base):
+			cwd = ""
+		}
+		r.CWD = cwd
+	}
+}
+
+// placer gives the layout of a dialect whose logs do not say all about themselves.
+func placer(d dialect.Dialect) (dialect.Placer, bool) {
+	if d == nil {
+		return nil, false
+	}
+	p, ok := d.Layout().(dialect.Placer)
+	return p, ok
+}
+
+// placed says whether a session whose working directory nobody names lies where those of cwd do.
+func (m *Machine) placed(r *Row, cwd string) bool {
+	if p, ok := placer(r.Dialect); ok {
+		return m.encodes(p, r.Dialect, cwd, Base(Dir(r.Path)))
+	}
+	if r.Dialect == nil {
+		return false
+	}
+	dir := filepath.ToSlash(r.Dialect.Layout().Dir(m.opt.Env, cwd))
+	return dir != "" && dir == path.Dir(r.Log.Name)
+}
+
+// byNames gives the layout of a dialect whose sessions are listed by their names alone.
+func byNames(d dialect.Dialect) (dialect.Placer, bool) {
+	o, ok := d.Layout().(dialect.Orderer)
+	if !ok || o.Order() != dialect.OrderNames {
+		return nil, false
+	}
+	return placer(d)
+}
+
+// shares says whether other values keep logs below the same folder.
+func shares(l dialect.Layout) bool {
+	sharer, ok := l.(dialect.Sharer)
+	return ok && sharer.Shares()
+}

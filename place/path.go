@@ -1,0 +1,113 @@
+package place
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// Paths are those of files, spelled as the system spells them, or URLs, which have slashes on every system.
+
+func isURL(p string) bool { return backend.Scheme(p) != "" }
+
+func isAbs(p string) bool { return isURL(p) || filepath.IsAbs(p) }
+
+// Clean is filepath.Clean for both kinds.
+func Clean(p string) string {
+	if scheme := backend.Scheme(p); scheme != "" {
+		rest := path.Clean("/" + p[len(scheme)+len("://"):])
+		return scheme + "://" + strings.TrimPrefix(rest, "/")
+	}
+	return filepath.Clean(p)
+}
+
+// Abs is filepath.Abs for both kinds.
+func Abs(p string) (string, error) {
+	if isURL(p) {
+		return Clean(p), nil
+	}
+	return filepath.Abs(p)
+}
+
+// Join puts names below a root. They are spelled with slashes.
+func Join(root string, names ...string) string {
+	name := path.Join(names...)
+	if isURL(root) {
+		if name == "" {
+			return Clean(root)
+		}
+		return Clean(root) + "/" + name
+	}
+	return filepath.Join(root, filepath.FromSlash(name))
+}
+
+// Dir is the folder of a path.
+func Dir(p string) string {
+	if isURL(p) {
+		p = Clean(p)
+		return p[:strings.LastIndexByte(p, '/')]
+	}
+	return filepath.Dir(p)
+}
+
+// Base is the last element of a path.
+func Base(p string) string {
+	if isURL(p) {
+		p = Clean(p)
+		return p[strings.LastIndexByte(p, '/')+1:]
+	}
+	return filepath.Base(p)
+}
+
+// Within reports whether a path is the folder or lies below it. Names alone are compared: links are for the caller to
+// resolve.
+func Within(folder, p string) bool {
+	folder, p = Clean(folder), Clean(p)
+	separator := byte(filepath.Separator)
+	if isURL(folder) || isURL(p) {
+		separator = '/'
+	}
+	if rest, ok := strings.CutPrefix(p, folder); ok && (rest == "" || rest[0] == separator) {
+		return true
+	}
+	if separator == '/' && isAbs(folder) && isAbs(p) && folder != "/" {
+		return false // what Rel would find out with more effort
+	}
+	rel, err := filepath.Rel(folder, p)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Below gives the name that a path has below a folder, with slashes; ok is false if it lies elsewhere.
+func Below(folder, p string) (name string, ok bool) {
+	if isURL(folder) || isURL(p) {
+		rest, ok := strings.CutPrefix(Clean(p), Clean(folder))
+		if !ok || rest != "" && rest[0] != '/' {
+			return "", false
+		}
+		return strings.TrimPrefix(rest, "/"), true
+	}
+	rel, err := filepath.Rel(folder, p)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	if rel == "." {
+		return "", true
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// SessionsAbove gives the nearest folder called "sessions" that a path lies in. Its neighbour "blobs" is what references
+// in the log mean.
+func SessionsAbove(p string) (string, bool) {
+	if isURL(p) {
+		return "", false
+	}
+	for dir := filepath.Dir(p); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "sessions" {
+			return dir, true
+		}
+	}
+	return "", false
+}

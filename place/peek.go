@@ -1,0 +1,162 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+)
+
+// PeekAll fills in rows from the ends of their logs, several at a time. After a cancellation the rows are incomplete.
+func (m *Machine) PeekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
+	const batch = 32 // small, so that the workers finish together
+	var wg sync.WaitGroup
+	places := m.places()
+	var taken atomic.Int64
+	for range min(2*runtime.GOMAXPROCS(0), len(rows)/batch+1) {
+		wg.Go(func() {
+			peek := Peeker{m: m, places: places}
+			for ctx.Err() == nil {
+				end := int(taken.Add(batch))
+				if end-batch >= len(rows) {
+					return
+				}
+				for i := end - batch; i < min(end, len(rows)); i++ {
+					peek.Peek(ctx, b, &rows[i], opt)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Peeker reads the ends of logs, one after the other. Its buffers are used again.
+type Peeker struct {
+	m          *Machine
+	head, tail []byte
+	first      []dialect.Record
+	// place is the dialect of the folder dir: neighbours in a list mostly share one.
+	places []Source
+	dir    string
+	place  dialect.Dialect
+}
+
+// NewPeeker gives a Peeker for one goroutine.
+func (m *Machine) NewPeeker() *Peeker { return &Peeker{m: m, places: m.places()} }
+
+// The ends that are read at first and at most. Mostly a page at each end shows the header and the last message; a header
+// may hold a system prompt, and much may follow the last message.
+const (
+	EndSize = 4 << 10
+	EndMost = 1 << 20
+)
+
+// Peek fills in a row. If the dialect saw too little, it reads sixteen times as much, up to EndMost at each end.
+func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions) {
+	head, tail, err := p.begin(ctx, b, row)
+	length := row.Log.Size
+	size, end := int64(EndSize), int64(EndSize)
+	if length <= 2*EndSize {
+		size = length
+	}
+	for ; ; head, tail, err = p.Ends(ctx, b, row.Log, size, end) {
+		if err != nil {
+			row.Err = err
+			return
+		}
+		whole := size >= length
+		row.Dialect = opt.Dialect
+		if row.Dialect == nil {
+			row.Dialect, _ = p.detect(row.Path, head, whole)
+		}
+		row.Summary = row.Dialect.Peek(head, tail, whole)
+		switch {
+		case whole || row.OK && !row.TailShort:
+		// The header is known; the last message stands farther from the end.
+		case row.OK && end < EndMost:
+			if end *= 16; size+end >= length {
+				size = length
+			}
+			continue
+		case !row.OK && size < EndMost:
+			size *= 16
+			continue
+		}
+		break
+	}
+	if !row.OK && length > 0 {
+		row.Err = logtree.ErrNotSession
+	}
+}
+
+// detect finds the dialect of a log that begins with head.
+func (p *Peeker) detect(path string, head []byte, whole bool) (dialect.Dialect, bool) {
+	if dir := Dir(path); dir != p.dir || p.place == nil {
+		p.dir, p.place = dir, p.m.dialectIn(p.places, path)
+	}
+	p.first = logtree.LeadingIn(p.first[:0], head, whole)
+	return logtree.Detect(p.m.opt.Dialects, p.place, p.first)
+}
+
+// ender is a backend that reads both ends of a log at once, cheaper than an Opener does.
+type ender interface {
+	Ends(ctx context.Context, at backend.Log, head, tail []byte) (inHead, inTail int, err error)
+}
+
+// glimpser is a backend in which the names of logs cost less than their Logs, and a Log comes together with its ends.
+type glimpser interface {
+	Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error]
+	Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error)
+}
+
+// begin gives the ends of a row's log, or all of it if one read is enough. If only the log's name is known, it fills in
+// the rest.
+func (p *Peeker) begin(ctx context.Context, b backend.Backend, row *Row) (head, tail []byte, err error) {
+	g, ok := b.(glimpser)
+	if !ok || row.Log.Generation != "" {
+		size := int64(EndSize)
+		if row.Log.Size <= 2*EndSize {
+			size = row.Log.Size
+		}
+		return p.Ends(ctx, b, row.Log, size, EndSize)
+	}
+	if cap(p.head) < 2*EndSize {
+		p.head = make([]byte, 2*EndSize)
+	}
+	row.Log, head, tail, err = g.Glimpse(ctx, row.Log.Name, p.head[:2*EndSize], EndSize)
+	return head, tail, err
+}
+
+// Ends gives the first size bytes of a log and, of the rest, the last end bytes. They are valid until the next call.
+func (p *Peeker) Ends(ctx context.Context, b backend.Backend, at backend.Log, size, end int64) (head, tail []byte, err error) {
+	if int64(cap(p.head)) < size {
+		p.head = make([]byte, max(size, 2*EndSize))
+	}
+	if int64(cap(p.tail)) < end {
+		p.tail = make([]byte, end)
+	}
+	head, tail = p.head[:min(size, at.Size)], p.tail[:min(end, max(at.Size-size, 0))]
+	if o, ok := b.(ender); ok {
+		_, _, err = o.Ends(ctx, at, head, tail)
+		return head, tail, err
+	}
+	src, err := logtree.OpenReader(ctx, b, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer src.Close()
+	if _, err = src.ReadAt(head, 0); err == nil || errors.Is(err, io.EOF) {
+		_, err = src.ReadAt(tail, at.Size-int64(len(tail)))
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return head, tail, err
+}

@@ -1,0 +1,99 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Row is a session as a list shows it. List makes it from the two ends of the log; a catalogue from all of it.
+type Row struct {
+	Source  Source
+	Dialect dialect.Dialect
+	// Path is what people call the log; Log is the log as it was.
+	Path string
+	Log  backend.Log
+	dialect.Summary
+	// Known is what a catalogue knows besides; nil in lists that are made without one.
+	Known *index.Summary
+	// Short is the shortest prefix of ID, of eight characters or more, that no other session's id has.
+	Short string
+	// Err says why nothing is known of the log; the other fields are then empty.
+	Err error
+}
+
+// Heading is what lists call the session: its title, or what the user asked first. It is "" if it has neither.
+func (r *Row) Heading() string {
+	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt))
+}
+
+// When is the time that lists are ordered by. As in the agent's own list it is the time of the log's last change, of the
+// last message, or the one in its name.
+func (r *Row) When() time.Time {
+	if r.Dialect == nil {
+		return r.Log.Time
+	}
+	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok {
+		var at session.Time
+		switch o.Order() {
+		case dialect.OrderActive:
+			at = r.Active
+		case dialect.OrderNames:
+			at = r.Created
+		}
+		// A log without such a time is ordered by its own.
+		if t, ok := at.Time(); ok {
+			return t
+		}
+	}
+	return r.Log.Time
+}
+
+// NewestFirst sorts rows by a time, in place; equals keep their order.
+func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
+	times := make([]time.Time, len(rows))
+	order := make([]int, len(rows))
+	for i := range rows {
+		times[i], order[i] = when(&rows[i]), i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(a, b))
+	})
+	// Rows are large, so each is moved once: along the cycles of the permutation.
+	for start := range order {
+		if order[start] < 0 {
+			continue
+		}
+		first := rows[start]
+		k := start
+		for order[k] != start {
+			from := order[k]
+			rows[k], order[k] = rows[from], -1
+			k = from
+		}
+		rows[k], order[k] = first, -1
+	}
+	return rows
+}
+
+// keep leaves out the rows that are not wanted. If all are, none is moved.
+func keep(rows []Row, wanted func(*Row) bool) []Row {
+	n := 0
+	for i := range rows {
+		if !wanted(&rows[i]) {
+			continue
+		}
+		if n < i {
+			rows[n] = rows[i]
+		}
+		n++
+	}
+	clear(rows[n:]) // let go of what they point to
+	return rows[:n]
+}

@@ -1,0 +1,281 @@
+package place
+
+import (
+	"context"
+	"slices"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// Source is a place where an agent keeps sessions, or logs of runs.
+type Source struct {
+	// Dialect is that of the logs there, as far as they do not say themselves what they are.
+	Dialect dialect.Dialect
+	// Assumed: it is not known whose place it is. Dialect is then the default one.
+	Assumed bool
+	Root    dialect.Root
+	// Why says how the source is known.
+	Why Why
+	// Needs names the driver that shows what is there, if the machine does not have it. Such a source is not listed.
+	Needs string
+	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
+	// owns.
+	claims []claim
+}
+
+// Why says how a source is known: one of the constants, or an environment variable with its dollar.
+type Why string
+
+// How sources are known.
+const (
+	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
+	WhyConfig  Why = "config"  // the user's settings name it
+	WhyAsked   Why = "asked"   // Options.Roots names it
+	WhyOwn     Why = "own"     // treeline keeps logs of runs there, for agents that have no place for them
+)
+
+// ExtraRoot is a place with sessions that no agent would find by itself.
+type ExtraRoot struct {
+	// Path is an agent's folder, its folder of sessions, or any folder with logs.
+	Path string
+	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
+	Dialect string
+}
+
+// Key names the source in a catalogue. Values of a family that share a folder have their own logs each.
+func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name() }
+
+// PathOf is the path of a log in the source.
+func (src *Source) PathOf(name string) string { return Join(src.Root.Sessions, name) }
+
+// Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder
+// once. If folders overlap, each log is listed for one of them. Places of runs are not among them.
+func (m *Machine) Sources() []Source {
+	var list []Source
+	seen := map[string]bool{}
+	add := func(src Source) {
+		key := src.Root.Sessions
+		if shares(src.Dialect.Layout()) {
+			key += "\x00" + src.Dialect.Name() // each lists what is its own
+		}
+		if !seen[key] {
+			seen[key] = true
+			list = append(list, src)
+		}
+	}
+	for _, dir := range m.opt.Roots {
+		for _, src := range m.sourcesAt(m.places(), dir) {
+			src.Why = WhyAsked
+			add(src)
+		}
+	}
+	if len(m.opt.Roots) > 0 {
+		return m.beside(nil, list)
+	}
+	for _, src := range m.places() {
+		if !IsRuns(src.Dialect) {
+			add(src)
+		}
+	}
+	return list
+}
+
+// Familiar reports whether Options.Roots names only sources of this machine. What is found out about those may be kept;
+// see the notes on lists in ARCHITECTURE.md.
+func (m *Machine) Familiar() bool {
+	known := map[string]bool{}
+	for _, src := range m.places() {
+		if !IsRuns(src.Dialect) && src.claims == nil { // a source with claims lists not all that lies there
+			known[src.Key()] = true
+		}
+	}
+	for _, src := range m.Sources() {
+		if !known[src.Key()] {
+			return false
+		}
+	}
+	return true
+}
+
+// IsRuns reports whether a dialect is that of an agent's runs.
+func IsRuns(d dialect.Dialect) bool {
+	_, ok := d.(dialect.Runs)
+	return ok
+}
+
+// sourcesAt makes sources of a folder or URL that was named without saying whose it is: an agent's folder, its folder of
+// sessions, or any folder with logs. What lies in one of the places belongs to its agent.
+func (m *Machine) sourcesAt(places []Source, dir string) []Source {
+	abs, err := Abs(dir)
+	if err != nil {
+		abs = Clean(dir)
+	}
+	if list := m.claimedAt(abs); list != nil {
+		return list
+	}
+	src, known := sourceIn(places, abs)
+	d := m.opt.Dialects[0]
+	if known {
+		d = src.Dialect
+	}
+	return []Source{{Dialect: d, Assumed: !known, Root: m.rootAt(d.Layout(), abs)}}
+}
+
+// claimedAt gives the places of an agent whose logs a driver of its own shows, if abs is that agent's folder, its folder
+// of sessions, or one of the places themselves.
+func (m *Machine) claimedAt(abs string) (list []Source) {
+	dir, here := abs, ""
+	if m.claimed(abs) {
+		dir, here = Dir(Dir(abs)), abs
+	} else if Base(abs) == "sessions" {
+		dir = Dir(abs)
+	}
+	for _, d := range m.opt.Dialects {
+		r := d.Layout().RootAt(dir)
+		if here != "" && Clean(r.Sessions) != here {
+			continue
+		}
+		if m.claimed(r.Sessions) {
+			list = append(list, Source{Dialect: d, Root: r})
+		}
+	}
+	return list
+}
+
+// claimed reports whether a driver claims the folder in particular.
+func (m *Machine) claimed(dir string) bool {
+	return !isURL(dir) && slices.ContainsFunc(m.opt.Drivers, func(d backend.Driver) bool {
+		return d.Scheme == "" && d.Claims != nil && d.Claims(dir)
+	})
+}
+
+// needs names the driver that a place needs and the machine does not have.
+func (m *Machine) needs(r dialect.Root) string {
+	if r.Driver == "" || slices.ContainsFunc(m.opt.Drivers, func(d backend.Driver) bool { return d.Name == r.Driver }) {
+		return ""
+	}
+	return r.Driver
+}
+
+// places are the roots of all dialects, in the order of the dialects, and those that were added.
+func (m *Machine) places() []Source { return append(slices.Clip(m.agents()), m.extra()...) }
+
+// agentSources are the roots of all dialects.
+func (m *Machine) agentSources() (list []Source) {
+	for _, d := range m.opt.Dialects {
+		for _, r := range d.Layout().Roots(m.opt.Env) {
+			list = append(list, Source{Dialect: d, Root: r, Why: m.why(d, r), Needs: m.needs(r)})
+		}
+	}
+	return list
+}
+
+// why finds out how an agent came to a root: by an environment variable, if it would be another one without it.
+func (m *Machine) why(d dialect.Dialect, r dialect.Root) Why {
+	env, asked := m.opt.Env, ""
+	env.Getenv = func(name string) string {
+		value := m.opt.Env.Getenv(name)
+		if value != "" && asked == "" {
+			asked = name
+		}
+		return ""
+	}
+	if slices.Contains(d.Layout().Roots(env), r) || asked == "" {
+		return WhyDefault
+	}
+	return Why("$" + asked)
+}
+
+// extraSources makes sources of the roots that were added, as far as they do not lie in others.
+func (m *Machine) extraSources() (list []Source) {
+	if len(m.opt.Extra) == 0 {
+		return nil
+	}
+	agents := slices.DeleteFunc(slices.Clone(m.agents()), func(src Source) bool { return IsRuns(src.Dialect) })
+	for _, e := range m.opt.Extra {
+		at := m.sourcesAt(agents, e.Path)
+		if d, err := m.Dialect(e.Dialect); err == nil {
+			d = Sessions(d)
+			at = []Source{{Dialect: d, Root: m.rootAt(d.Layout(), e.Path)}}
+		}
+		for _, src := range at {
+			src.Why = WhyConfig
+			list = append(list, src)
+		}
+	}
+	return m.beside(agents, list)
+}
+
+// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own.
+func (m *Machine) RunSources() []Source { return slices.Clone(m.runs()) }
+
+func (m *Machine) runSources() []Source {
+	var list []Source
+	add := func(src Source) {
+		if !slices.ContainsFunc(list, func(o Source) bool { return o.Root.Sessions == src.Root.Sessions }) {
+			list = append(list, src)
+		}
+	}
+	for _, src := range m.agents() {
+		if !IsRuns(src.Dialect) {
+			continue
+		}
+		add(src)
+		for _, e := range m.opt.Extra {
+			named, err := m.Dialect(e.Dialect)
+			// A root that was added for the agent by its name, or one that looks like the agent's.
+			if err == nil && Sessions(named) == Sessions(src.Dialect) || err != nil && m.claimedAt(e.Path) != nil {
+				add(Source{Dialect: src.Dialect, Root: m.rootAt(src.Dialect.Layout(), e.Path), Why: WhyConfig})
+			}
+		}
+	}
+	if len(list) > 0 && m.opt.RunsDir != "" {
+		add(Source{Dialect: list[0].Dialect, Root: dialect.Root{Sessions: m.opt.RunsDir}, Why: WhyOwn})
+	}
+	return list
+}
+
+// rootAt is the place of a layout in a folder that may be the agent's, its folder of sessions, or any folder with logs.
+// A URL is the folder of sessions itself.
+func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
+	if isURL(abs) {
+		return dialect.Root{Sessions: abs}
+	}
+	if Base(abs) == "sessions" {
+		return layout.RootAt(Dir(abs))
+	}
+	if b, err := m.Open(abs); err == nil {
+		// One log is enough to tell an agent's folder from any folder with logs.
+		for range b.List(context.Background(), "sessions/") {
+			return layout.RootAt(abs)
+		}
+	}
+	r := layout.RootAt(abs)
+	r.Sessions = abs
+	return r
+}
+
+// sourceIn finds the place that a path lies in. If values share it, the one that owns the log is meant, else the first.
+func sourceIn(places []Source, path string) (src Source, ok bool) {
+	for _, p := range places {
+		dir := Dir(p.Root.Sessions)
+		if p.Why == WhyConfig {
+			dir = p.Root.Sessions // it may be any folder: its neighbours are not its own
+		}
+		if !Within(dir, path) {
+			continue
+		}
+		layout := p.Dialect.Layout()
+		if !shares(layout) {
+			return p, true
+		}
+		if name, below := Below(p.Root.Sessions, path); below && layout.Owns(name) {
+			return p, true
+		}
+		if !ok {
+			src, ok = p, true
+		}
+	}
+	return src, ok
+}

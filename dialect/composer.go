@@ -11,7 +11,6 @@ import (
 // and has a place in its records for what it cannot express.
 // The store composes, decomposes what came out and compares: a Composer may lose something, but must never invent.
 type Composer interface {
-	Writer
 	// Compose gives the message in the dialect's own JSON. It may take several: some agents keep the answers of tools
 	// in messages of their own. It fails for what the dialect has no message for; parts that have no place in the
 	// message are left out.
@@ -136,4 +135,18 @@ func Origin(record []byte) (origin, bare []byte) {
 		return nil, record
 	}
 	return origin, rawjson.Delete(record, OriginMember)
+}
+
+// ComposingDialect is a WritingDialect that is a Composer.
+type ComposingDialect struct {
+	WritingDialect
+	Composer
+}
+
+// AsComposer gives d as a ComposingDialect; ok is false where no session can be converted to it.
+func AsComposer(d Dialect) (c ComposingDialect, ok bool) {
+	if c.WritingDialect, ok = AsWriter(d); ok {
+		c.Composer, ok = d.(Composer)
+	}
+	return c, ok
 }

@@ -1,8 +1,10 @@
 package dialect
 
 import (
+	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -32,4 +34,33 @@ type Continuer interface {
 	// only together with those before them. The decoder then gives the entries and the Problems that it would give had it
 	// seen all records before.
 	Continue(b *session.Builder) (dec Decoder, ok bool)
+}
+
+// Parter is a Dialect that takes the messages of a context apart.
+type Parter interface {
+	MessageParts(message []byte) []session.Part
+}
+
+// Adopter is a Writer that keeps the members of a record that it does not know.
+type Adopter interface {
+	// Adopt adds to record, which was just made from the body of the record given, the members of given that record
+	// lacks, except those that say where the entry stands in its tree.
+	Adopt(record, given []byte) []byte
+}
+
+// AdoptMembers is Adopter.Adopt for records whose place in the tree is the members place.
+func AdoptMembers(record, given []byte, place ...string) []byte {
+	for key, value := range rawjson.Fields(given) {
+		if !slices.Contains(place, key) && rawjson.Get(record, key) == nil {
+			record = rawjson.Set(record, key, rawjson.Compact(value))
+		}
+	}
+	return record
+}
+
+// Slotted is a Writer whose logs may have a title slot: a record of fixed length before the header that is overwritten
+// in place. Writer.EditHeader gets and gives it.
+type Slotted interface {
+	// IsSlot reports whether a record before the header is the slot.
+	IsSlot(record []byte) bool
 }

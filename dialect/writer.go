@@ -10,7 +10,6 @@ import (
 // Writer is a Dialect that can write too. Like all of a dialect it is pure: it makes records and never puts them
 // anywhere.
 type Writer interface {
-	Dialect
 	// Header gives the record that begins a session; nil where the format has none. What it would say is then in the
 	// Header of the first NewEntry.
 	Header(n NewSession) ([]byte, error)
@@ -136,4 +135,18 @@ type Editor interface {
 	Rechain(record []byte, parent, keep session.EntryID) ([]byte, error)
 	// SetArguments changes the arguments of the tool call with that id; changed is false where the record has none.
 	SetArguments(record []byte, callID string, arguments []byte) (edited []byte, changed bool, err error)
+}
+
+// WritingDialect is a Dialect that is a Writer. It is no Dialect itself: a Dialect wrapped in it would hide the
+// optional interfaces of the one inside.
+type WritingDialect struct {
+	Dialect Dialect
+	Writer
+}
+
+// AsWriter gives d as a WritingDialect; ok is false where it cannot write.
+func AsWriter(d Dialect) (w WritingDialect, ok bool) {
+	w.Dialect = d
+	w.Writer, ok = d.(Writer)
+	return w, ok
 }

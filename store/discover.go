@@ -285,7 +285,7 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 	switch len(exact) {
 	case 0:
 		if r, err := s.FindRun(ctx, ref); err == nil {
-			return Row{Dialect: r.place.d, Path: r.Path, Log: r.Log, Summary: dialect.Summary{ID: session.ID(r.Header.RunID), CWD: r.CWD(), Prompt: r.Prompt, OK: true}}, nil
+			return Row{Dialect: r.place.d.Dialect, Path: r.Path, Log: r.Log, Summary: dialect.Summary{ID: session.ID(r.Header.RunID), CWD: r.CWD(), Prompt: r.Prompt, OK: true}}, nil
 		}
 		return Row{}, fmt.Errorf("%q: %w; 'treeline ls --all' lists them", ref, ErrNoSession)
 	case 1:

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -42,7 +41,9 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 func (s *Session) encode(p *proposal) error {
 	record, err := s.recordOf(p)
 	if err == nil && p.from != nil {
-		record = takeOver(record, p.from)
+		if a, ok := s.dialect.(dialect.Adopter); ok {
+			record = a.Adopt(record, p.from)
+		}
 	}
 	// Asked before persist: no blob is kept for an entry that is refused.
 	if err == nil && len(record) > MaxRecord && s.path != "" {
@@ -72,20 +73,6 @@ func (s *Session) recordOf(p *proposal) (record []byte, err error) {
 		p.buf = record
 	}
 	return record, err
-}
-
-// takeOver adds the members of a given record that another lacks, but for its place in the tree. Records without ids are
-// all body. A client of another version may know more members than we do: they are kept.
-func takeOver(record, given []byte) []byte {
-	if rawjson.Get(record, "id") == nil {
-		return record
-	}
-	for key, value := range rawjson.Fields(given) {
-		if key != "parentId" && key != "parent_id" && rawjson.Get(record, key) == nil {
-			record = rawjson.Set(record, key, rawjson.Compact(value))
-		}
-	}
-	return record
 }
 
 // persist does to a record what the agent does before it keeps one. What is only in memory may have any size.

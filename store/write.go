@@ -15,7 +15,7 @@ import (
 
 // writing is the state of a session that is open for writing. The session's lock guards it.
 type writing struct {
-	d       dialect.Writer
+	d       dialect.WritingDialect
 	maker   dialect.RecordAppender // d, where it is one
 	b       backend.Backend
 	opt     WriteOptions
@@ -46,11 +46,11 @@ type writing struct {
 }
 
 // newWriting begins to write a session.
-func (s *Session) newWriting(d dialect.Writer, b backend.Backend, name string, opt WriteOptions) *writing {
+func (s *Session) newWriting(d dialect.WritingDialect, b backend.Backend, name string, opt WriteOptions) *writing {
 	if opt.Policy == PolicyBranch && !d.Habits().Branches {
 		opt.Policy = PolicyFollow // there is nothing but going on from theirs
 	}
-	maker, _ := d.(dialect.RecordAppender)
+	maker, _ := d.Dialect.(dialect.RecordAppender)
 	return &writing{d: d, maker: maker, b: b, opt: opt, name: name, idle: sync.NewCond(&s.mu)}
 }
 

@@ -42,9 +42,3 @@ type Recent struct {
 	// Name is FullName, cut where it is too long for a narrow list.
 	Name, FullName string
 }
-
-// Elder is a Dialect with versions. OldestHeader gives a header of the first one: entries that come without a header are
-// taken for that old.
-type Elder interface {
-	OldestHeader() []byte
-}

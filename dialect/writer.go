@@ -126,6 +126,9 @@ type Habits struct {
 	ContinuesListed bool
 	// RelabelKeepsTime: a label that is made again in a branched session keeps its time.
 	RelabelKeepsTime bool
+	// OldestHeader is a header of the format's first version: entries without a header are of that version. "" where the
+	// format has one version.
+	OldestHeader string
 }
 
 // Editor is a Writer that can change single members of records that exist, keeping all other bytes.

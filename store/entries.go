@@ -106,12 +106,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 	var header []byte
 	if at >= 0 {
 		header = entries[at]
-		// d first: the default value may know of no old version where the one that was asked for does.
-	} else if e, ok := d.(dialect.Elder); ok {
-		header = e.OldestHeader()
-	} else if e, ok := w.Dialect.(dialect.Elder); ok {
-		header = e.OldestHeader()
-	} else {
+	} else if header = []byte(w.Habits().OldestHeader); len(header) == 0 {
 		return entries, nil
 	}
 	// All at once: what an old record becomes depends on those before it (version 1 has no ids, and counts).

@@ -66,7 +66,7 @@ type Context struct {
 	tree    *Tree
 	path    []int32           // set where a Replayer makes the messages
 	items   []int32           // the entries that contribute
-	joined  map[int32][]int32 // the first entry of a message on the path → all of them
+	joined  map[int32][]int32 // the first piece of a message → all pieces; each of the others → none
 	edits   map[int32]ContextEdit
 	options ContextOptions
 	strip   *stripping
@@ -210,26 +210,26 @@ func (c *Context) replayer() Replayer {
 	return r
 }
 
-// join keeps of the entries that form one message the first.
+// join finds the entries that form one message.
 func (c *Context) join() {
 	t := c.tree
 	if _, ok := t.codec.EntryCodec.(Joiner); !ok || len(t.message) == 0 {
 		return
 	}
-	first := map[int32]int32{} // the first entry of a message in the log → the first one here
+	first := map[int]int32{} // the first entry of a message in the log → the first one here
 	c.joined = map[int32][]int32{}
-	c.items = slices.DeleteFunc(c.items, func(i int32) bool {
-		message, ok := t.message[i]
-		if !ok {
-			message = i
-		}
+	for _, i := range c.items {
+		message := t.At(int(i)).FirstPiece()
 		at, again := first[message]
 		if !again {
-			first[message], at = i, i
+			first[message] = i
+			continue
 		}
-		c.joined[at] = append(c.joined[at], i)
-		return again
-	})
+		if c.joined[at] == nil {
+			c.joined[at] = []int32{at}
+		}
+		c.joined[at], c.joined[i] = append(c.joined[at], i), []int32{}
+	}
 }
 
 // kept gives the part before a compaction that the model still sees.
@@ -323,14 +323,14 @@ func (c *Context) read() iter.Seq2[ContextMessage, error] {
 	}
 }
 
-// messages gives the messages of an entry, joined with those of the entries that continue it.
+// messages gives the messages of an entry. The first piece of a message gives the whole, the others nothing.
 func (c *Context) messages(e Entry) ([][]byte, error) {
-	entries := c.joined[int32(e.Index)]
-	if len(entries) < 2 {
+	pieces, ok := c.joined[int32(e.Index)]
+	if !ok {
 		return c.edited(e)
 	}
 	var list [][]byte
-	for _, i := range entries {
+	for _, i := range pieces {
 		more, err := c.edited(c.tree.At(int(i)))
 		if err != nil {
 			return nil, err

@@ -51,11 +51,11 @@ func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error)
 	}
 	dir := opt.Dir
 	if dir == "" {
-		dir = s.sessionDir(d, n.CWD)
+		dir = s.sessionDir(d.Dialect, n.CWD)
 	} else {
-		dir = s.placeIn(d, dir)
+		dir = s.placeIn(d.Dialect, dir)
 	}
-	sess, err := s.begin(ctx, d, n, filepath.Join(dir, s.fileName(d, n)), opt.Write)
+	sess, err := s.begin(ctx, d, n, filepath.Join(dir, s.fileName(d.Dialect, n)), opt.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -98,17 +98,17 @@ func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, erro
 const memoryName = "session.jsonl"
 
 // writer gives the dialect to write with.
-func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
+func (s *Store) writer(d dialect.Dialect) (dialect.WritingDialect, error) {
 	if d == nil {
 		d = s.opt.Dialects[0]
 	}
-	w, ok := d.(dialect.Writer)
+	w, ok := dialect.AsWriter(d)
 	if _, runs := d.(dialect.Runs); runs && !ok {
-		return nil, fmt.Errorf("changing the log of a run of %s is %w: 'treeline run record' records one, 'treeline convert' makes a session of one",
+		return w, fmt.Errorf("changing the log of a run of %s is %w: 'treeline run record' records one, 'treeline convert' makes a session of one",
 			d.Name(), ErrUnsupported)
 	}
 	if !ok {
-		return nil, fmt.Errorf("writing sessions of %s is %w: no program of today reads them; 'treeline convert' makes one of today of what is there",
+		return w, fmt.Errorf("writing sessions of %s is %w: no program of today reads them; 'treeline convert' makes one of today of what is there",
 			d.Name(), ErrUnsupported)
 	}
 	return w, nil
@@ -123,7 +123,7 @@ func (e *IDError) Error() string { return e.Err.Error() }
 // Unwrap gives the reason.
 func (e *IDError) Unwrap() error { return e.Err }
 
-func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSession, error) {
+func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
 	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	// An id that somebody chose becomes a file name, and is checked; one that the dialect makes needs no check.
 	if n.ID != "" {
@@ -168,7 +168,7 @@ func (s *Store) sessionDir(d dialect.Dialect, cwd string) string {
 }
 
 // begin begins a session at a path where no log is.
-func (s *Store) begin(ctx context.Context, d dialect.Writer, n dialect.NewSession, path string, opt WriteOptions) (*Session, error) {
+func (s *Store) begin(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, path string, opt WriteOptions) (*Session, error) {
 	b, err := s.writeDir(filepath.Dir(path), path, opt)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (s *Store) begin(ctx context.Context, d dialect.Writer, n dialect.NewSessio
 }
 
 // beginIn begins a session in a log of any backend, which the session closes.
-func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path string, d dialect.Writer, n dialect.NewSession, opt WriteOptions) (*Session, error) {
+func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path string, d dialect.WritingDialect, n dialect.NewSession, opt WriteOptions) (*Session, error) {
 	header, err := d.Header(n)
 	if err != nil {
 		return nil, err
@@ -217,9 +217,9 @@ func headerless(d dialect.Dialect) bool {
 }
 
 // waitingSession makes a session of records that are in no log yet. It closes the backend when it is closed.
-func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.Writer, known session.Header, records [][]byte, opt WriteOptions) *Session {
+func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.WritingDialect, known session.Header, records [][]byte, opt WriteOptions) *Session {
 	// The source has no log yet: the tree keeps the records itself (Builder.Pending) until create tells the source of one.
-	sess := &Session{store: s, path: path, dialect: d, source: &logSource{b: b, at: backend.Log{Name: name}}, closers: []io.Closer{b}}
+	sess := &Session{store: s, path: path, dialect: d.Dialect, source: &logSource{b: b, at: backend.Log{Name: name}}, closers: []io.Closer{b}}
 	sess.w = sess.newWriting(d, b, name, opt)
 	sess.restart(records, known)
 	sess.setBlobs()

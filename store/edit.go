@@ -7,7 +7,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -130,8 +129,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if len(bytes.TrimSpace(rest.data)) > 0 {
 				out = append(out, s.pieces(rest, first, next, changed)...)
 			}
-		// The slot of oh-my-pi 18, a record of fixed length that the program overwrites in place.
-		case slot == nil && h.Line > 1 && next == 0 && isSlot(l.data):
+		case slot == nil && h.Line > 1 && next == 0 && isSlot(s.dialect, l.data):
 			slot = &l // it is written with the header
 		default:
 			out = append(out, s.pieces(l, first, next, changed)...)
@@ -140,10 +138,10 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 	return out, nil
 }
 
-// isSlot tells a title slot: a record before the header that is one.
-func isSlot(data []byte) bool {
-	data = bytes.TrimPrefix(data, bom)
-	return rawjson.IsObject(data) && rawjson.Str(data, "type") == "title"
+// isSlot reports whether a line before the header is a title slot.
+func isSlot(d dialect.Dialect, line []byte) bool {
+	s, ok := d.(dialect.Slotted)
+	return ok && s.IsSlot(dialect.TrimBOM(line))
 }
 
 // changed asks for the new record of each entry. It is done before any line is put together: an edit that fails changes

@@ -98,7 +98,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 	}
 	at := -1
 	for i, r := range entries {
-		if isHeader(w, r) {
+		if isHeader(w.Dialect, r) {
 			at = i
 			break
 		}
@@ -106,16 +106,11 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 	var header []byte
 	if at >= 0 {
 		header = entries[at]
-		// d first: the default value may know of no old version where the one that was asked for does.
-	} else if e, ok := d.(dialect.Elder); ok {
-		header = e.OldestHeader()
-	} else if e, ok := w.(dialect.Elder); ok {
-		header = e.OldestHeader()
-	} else {
+	} else if header = []byte(w.Habits().OldestHeader); len(header) == 0 {
 		return entries, nil
 	}
 	// All at once: what an old record becomes depends on those before it (version 1 has no ids, and counts).
-	t, where := treeOf(w, header, entries, at)
+	t, where := treeOf(w.Dialect, header, entries, at)
 	out := make([][]byte, len(entries))
 	for i, r := range entries {
 		switch k := where[i]; {
@@ -123,7 +118,7 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 			out[i], _, err = w.EditHeader(t.Header(), nil, dialect.HeaderEdit{})
 		case k >= 0:
 			// An entry that is current gives its own bytes back.
-			out[i], err = w.Encode(t.At(k))
+			out[i], err = w.Dialect.Encode(t.At(k))
 		default:
 			out[i] = r // no entry: it stays as it is
 		}
@@ -168,7 +163,7 @@ func (s *Store) ContextOf(d dialect.Dialect, entries [][]byte, leaf *session.Ent
 	if err != nil {
 		return nil, err
 	}
-	t, _ := treeOf(w, header, entries, -1)
+	t, _ := treeOf(w.Dialect, header, entries, -1)
 	if leaf == nil {
 		last := t.LeafID()
 		leaf = &last

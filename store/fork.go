@@ -133,14 +133,14 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 
 // from begins a session that consists of these records. They are written at once where they are worth a log, or where the
 // agent does so whatever they hold; otherwise they wait for what makes them worth it. dir is "" for a session in memory.
-func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
+func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
 	var next *Session
 	if dir == "" {
 		opt.Defer = dialect.DeferNever
 		next = s.waitingSession(memory.New(), memoryName, "", d, born(n), records, opt)
 	} else {
-		path := filepath.Join(dir, s.fileName(d, n))
+		path := filepath.Join(dir, s.fileName(d.Dialect, n))
 		b, err := s.writeDir(dir, path, opt)
 		if err != nil {
 			return nil, err
@@ -207,7 +207,7 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	case opt.Dialect != nil && opt.Dialect.Family() != src.dialect.Family():
 		err = named(source, fmt.Errorf("a copy of a session of %s for %s is %w", src.dialect.Name(), opt.Dialect.Name(), ErrUnsupported))
 	}
-	var d dialect.Writer
+	var d dialect.WritingDialect
 	if err == nil {
 		d, err = s.writer(src.dialect)
 	}
@@ -221,9 +221,9 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	opt.Write.fill()
 	opt.CWD, opt.Parent = s.absolute(opt.CWD), abs
 	if opt.Dir == "" {
-		opt.Dir = s.sessionDir(d, opt.CWD)
+		opt.Dir = s.sessionDir(d.Dialect, opt.CWD)
 	} else {
-		opt.Dir = s.placeIn(d, opt.Dir)
+		opt.Dir = s.placeIn(d.Dialect, opt.Dir)
 	}
 	if opt.Write.Defer == "" {
 		opt.Write.Defer = dialect.DeferNever // it was asked for

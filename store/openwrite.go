@@ -212,14 +212,14 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
-	opt.Dialect = d
+	opt.Dialect = d.Dialect
 	if opt.Dir == "" {
 		// Not where a folder was named: the terminal's last session may lie elsewhere.
-		if sess := s.followBreadcrumb(ctx, d, opt); sess != nil {
+		if sess := s.followBreadcrumb(ctx, d.Dialect, opt); sess != nil {
 			return sess, nil
 		}
 	}
-	row, ok, err := s.recent(ctx, d, opt.Dir, opt.CWD)
+	row, ok, err := s.recent(ctx, d.Dialect, opt.Dir, opt.CWD)
 	if err != nil {
 		return nil, err
 	}

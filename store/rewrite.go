@@ -104,10 +104,10 @@ func (s *Session) stay(leaf session.EntryID) {
 func (s *Session) restart(records [][]byte, known session.Header) {
 	w := s.w
 	w.waiting, w.end = nil, 0
-	w.builder = seeded(w.d, s.path, s.source, known)
+	w.builder = seeded(w.d.Dialect, s.path, s.source, known)
 	// Entries keep their records until a log has them.
 	w.builder.Pending(true)
-	w.dec = w.d.NewDecoder(w.builder)
+	w.dec = w.d.Dialect.NewDecoder(w.builder)
 	w.adder, _ = w.dec.(dialect.Adder)
 	for _, r := range records {
 		s.wait(r)

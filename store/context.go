@@ -36,15 +36,13 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 		o.Resolve = func(m []byte) ([]byte, error) { return shelf.Resolve(ctx, m, opt.Problem) }
 	}
 	if r, ok := s.dialect.(dialect.Resumer); ok && opt.Here != nil {
-		here, err := *opt.Here, error(nil)
+		here := *opt.Here
 		if root := s.tree.Header().CWD; here.Root == "" {
 			if here.Root = here.WorkDir; root != "" && place.Within(root, here.WorkDir) {
 				here.Root = root
 			}
 		}
-		if o.Before, err = r.Resume(s.tree.Header(), nil, here); err != nil {
-			return nil, err
-		}
+		o.Before = r.Resume(s.tree.Header().Raw, nil, here)
 	}
 	c, err := session.BuildContext(s.tree, leaf, o)
 	if err != nil {

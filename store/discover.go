@@ -160,7 +160,7 @@ func (s *Store) listSource(ctx context.Context, src Source, opt ListOptions) ([]
 	named = named && opt.Dialect == nil
 	list := b.List
 	// Then a file is opened once, and not asked for its size before that.
-	if g, ok := b.(glimpser); ok && !named {
+	if g, ok := b.(backend.Glimpser); ok && !named {
 		list = g.Names // peek finds out the rest
 	}
 	for log, err := range list(ctx, "") {

@@ -3,9 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
-	"iter"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -103,21 +100,10 @@ func (s *Store) peek(ctx context.Context, b backend.Backend, row *Row, opt ListO
 	}
 }
 
-// ender is a backend that reads both ends of a log at once, cheaper than an Opener does.
-type ender interface {
-	Ends(ctx context.Context, at backend.Log, head, tail []byte) (inHead, inTail int, err error)
-}
-
-// glimpser is a backend in which the names of logs are had for less than their Logs, and a Log together with its ends.
-type glimpser interface {
-	Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error]
-	Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error)
-}
-
 // begin gives the ends of a row's log, or all of it where one read is enough. Where no more than the name of the log is
 // known, it fills in the rest.
 func (buf *peekBuffer) begin(ctx context.Context, b backend.Backend, row *Row) (head, tail []byte, err error) {
-	g, ok := b.(glimpser)
+	g, ok := b.(backend.Glimpser)
 	if !ok || row.Log.Generation != "" {
 		size := int64(headSize)
 		if row.Log.Size <= headSize+tailSize {
@@ -142,25 +128,7 @@ func (buf *peekBuffer) read(ctx context.Context, b backend.Backend, at backend.L
 		buf.tail = make([]byte, end)
 	}
 	head, tail = buf.head[:min(size, at.Size)], buf.tail[:min(end, max(at.Size-size, 0))]
-	switch o := b.(type) {
-	// Both ends with one look at the file.
-	case ender:
-		_, _, err = o.Ends(ctx, at, head, tail)
-	case backend.Opener:
-		var f backend.Reader
-		if f, err = o.Open(ctx, at); err != nil {
-			return nil, nil, err
-		}
-		defer f.Close()
-		if _, err = f.ReadAt(head, 0); err == nil || errors.Is(err, io.EOF) {
-			_, err = f.ReadAt(tail, at.Size-int64(len(tail)))
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-	default:
-		err = errors.New("the backend gives no random access")
-	}
+	_, _, err = backend.Ends(ctx, b, at, head, tail)
 	return head, tail, err
 }
 

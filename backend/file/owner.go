@@ -75,10 +75,7 @@ func (b *Backend) me() Owner {
 func (w *writer) announce() {
 	w.announced = true
 	me := w.b.me()
-	err := w.b.editOwners(notePath(w.path), func(owners []Owner) []Owner { return append(w.living(owners), me) })
-	if err != nil {
-		w.b.tell(Event{Kind: OwnerUnknown, Log: w.name, Err: err})
-	}
+	_ = w.b.editOwners(notePath(w.path), func(owners []Owner) []Owner { return append(w.living(owners), me) })
 }
 
 // withdraw takes the note back; the note of nobody is removed. Errors do not matter: a note that stays is one of a process

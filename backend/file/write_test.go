@@ -67,10 +67,10 @@ func TestTornEndWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			var waited time.Duration
-			var events []file.Event
+			var events []backend.Mended
 			b := open(t, root, file.Options{
-				Clock:   func() time.Time { return fixed.Add(tc.age) },
-				Observe: func(e file.Event) { events = append(events, e) },
+				Clock:  func() time.Time { return fixed.Add(tc.age) },
+				Mended: func(e backend.Mended) { events = append(events, e) },
 				Wait: func(_ context.Context, d time.Duration) error {
 					waited += d
 					if tc.during != nil {
@@ -101,7 +101,7 @@ func TestTornEndWaits(t *testing.T) {
 				t.Fatalf("moved %q, told %v", torn, events)
 			}
 			e := events[0]
-			if e.Kind != file.TornMoved || e.Log != "log.jsonl" || e.Offset != 3 || e.Size != 3 || e.To != filepath.Base(torn[0]) {
+			if e.Log != "log.jsonl" || e.Offset != 3 || e.Size != 3 || e.To != filepath.Base(torn[0]) {
 				t.Errorf("told %+v", e)
 			}
 			if now, _ := b.Stat(t.Context(), "log.jsonl"); now != at {
@@ -117,8 +117,8 @@ func TestNewlineAdded(t *testing.T) {
 	if err := put(root, "log.jsonl", []byte("{}\n"+whole)); err != nil {
 		t.Fatal(err)
 	}
-	var events []file.Event
-	b := open(t, root, file.Options{Observe: func(e file.Event) { events = append(events, e) }})
+	var events []backend.Mended
+	b := open(t, root, file.Options{Mended: func(e backend.Mended) { events = append(events, e) }})
 	at, err := b.Stat(t.Context(), "log.jsonl")
 	if err == nil {
 		_, err = b.Append(t.Context(), at, []byte("new"))
@@ -126,7 +126,7 @@ func TestNewlineAdded(t *testing.T) {
 	if err != nil || content(t, filepath.Join(root, "log.jsonl")) != "{}\n"+whole+"\nnew\n" {
 		t.Errorf("error %v, or the wrong content", err)
 	}
-	if len(events) != 1 || events[0].Kind != file.NewlineAdded || events[0].Offset != at.Size {
+	if len(events) != 1 || events[0] != (backend.Mended{Log: "log.jsonl", Offset: 3, Size: at.Size - 3}) {
 		t.Errorf("told %v", events)
 	}
 }

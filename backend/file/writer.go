@@ -334,7 +334,7 @@ func (b *Backend) syncAbove(dir string) error {
 // retire ends the work on a log: what was promised at Close is done, the note that we write is taken back.
 func (w *writer) retire() (err error) {
 	// At level Always nothing is left to do, and level None promised nothing.
-	if w.dirty && w.b.opt.Level == Flush {
+	if w.dirty && w.b.opt.Durability == backend.DurabilityFlush {
 		err = w.b.syncLog(w)
 	}
 	if w.announced {

@@ -84,7 +84,6 @@ func (d *desk) writeDir(dir string, level store.Durability, repaired func(sessio
 		}
 	}}
 	if d.quiet {
-		opt.Owner = file.Owner{PID: 1, Host: "here", Program: "test", Since: d.now}
 		opt.Clock = func() time.Time { return d.now.AddDate(10, 0, 0) }
 		opt.Wait = func(context.Context, time.Duration) error { return nil }
 	}

@@ -31,7 +31,6 @@ const (
 func quiet(fsys durable.FS, level backend.Durability) file.Options {
 	return file.Options{
 		FS: fsys, Durability: level,
-		Owner: file.Owner{PID: 1, Host: "here", Program: "test", Since: fixed},
 		Clock: func() time.Time { return fixed.AddDate(10, 0, 0) },
 		Wait:  func(context.Context, time.Duration) error { return nil },
 	}

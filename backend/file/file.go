@@ -37,9 +37,6 @@
 // ErrConflict, unless it happens still later, when the record was written, and lost, after it was acknowledged. A file
 // that was removed is never made again by an append.
 //
-// Who writes is noted in a file ".treeline-<name>.writers" beside the log, for as long as the log is open for writing, so
-// that those who wait for its lock in vain can be told for whom.
-//
 // # Names
 //
 // Names are slash paths and cannot leave the root: "..", empty elements and absolute paths are no names (fs.ValidPath).
@@ -84,8 +81,6 @@ type Options struct {
 	// TornWait is how long a torn end must have stood still before it is moved away: its writer might just be slow;
 	// 0 means 2 seconds.
 	TornWait time.Duration
-	// Owner is what others are told of us; empty members are filled in from the process.
-	Owner Owner
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
 	// Clock is the time; nil means time.Now.

@@ -136,7 +136,6 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 		return failed(at.Name, err)
 	}
 	w.dirty = false // what was written went with the file
-	w.withdraw()
 	if b.opt.Durability == backend.DurabilityNone {
 		return nil
 	}
@@ -176,8 +175,7 @@ func (b *Backend) syncLog(w *writer) error {
 	return nil
 }
 
-// Sweep implements backend.Sweeper: it removes files in the making, and notes of writers, that a crash left behind. A note
-// goes only if none of the writers it names can be alive.
+// Sweep implements backend.Sweeper: it removes temporary files that a crash left.
 func (b *Backend) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	if b.closed.Load() {
 		return 0, backend.ErrClosed
@@ -217,7 +215,7 @@ func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, remov
 			continue
 		}
 		info, serr := b.fs.Stat(path)
-		if serr != nil || !time.Unix(0, info.Nanos).Before(before) || b.inUse(path) {
+		if serr != nil || !time.Unix(0, info.Nanos).Before(before) {
 			continue
 		}
 		if rerr := remove(path); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {

@@ -76,7 +76,7 @@ type ListOptions struct {
 // List gives the sessions of all sources, newest first.
 func (s *Store) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	var rows []Row
-	for _, src := range s.Sources() {
+	for _, src := range s.readable() {
 		part, err := s.listSource(ctx, src, opt)
 		if err != nil {
 			return nil, err

@@ -103,9 +103,13 @@ func (s *Store) openLog(ctx context.Context, b backend.Backend, name, path strin
 
 // named puts the path before an error, for messages that people read.
 func named(path string, err error) error {
+	var damage *backend.DamageError
 	switch {
 	case err == nil || path == "":
 		return err
+	case errors.As(err, &damage):
+		return &session.Problem{File: damage.File, Line: damage.Line, Offset: damage.Offset, Kind: session.ProblemMalformed,
+			Message: damage.Message, Advice: damage.Advice}
 	// The backend names the log as it knows it; the path says more, and once is enough.
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
@@ -138,13 +142,13 @@ func firstRecords(ctx context.Context, b backend.Backend, at backend.Log) ([]dia
 func records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) {
 		line := 0
-		_, state := b.(*companionLogs) // the file may be a document, the log is not
+		lines := linesOf(b, at.Name)
 		for r, err := range b.Read(ctx, at, 0) {
 			if err != nil {
 				yield(dialect.Record{}, err)
 				return
 			}
-			if state || backend.IsText(at.Name) {
+			if lines {
 				line++
 				if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
 					return

@@ -215,7 +215,7 @@ type ContextOptions struct {
 	Problem func(session.Problem)
 	// Here, if set, is where the session goes on: agents that tell the model of it when that is elsewhere than before have
 	// their message before all others.
-	Here *Environment
+	Here *dialect.Here
 }
 
 // Context computes what the model would see at leaf; "" is the place before the first entry. Its messages are read later,
@@ -232,10 +232,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 		o.Resolve = func(m []byte) ([]byte, error) { return shelf.resolve(ctx, m, opt.Problem) }
 	}
 	if opt.Here != nil {
-		var err error
-		if o.Before, err = s.goingOn(*opt.Here); err != nil {
-			return nil, err
-		}
+		o.Before = s.resumeHere(*opt.Here)
 	}
 	c, err := session.BuildContext(s.tree, leaf, o)
 	if err != nil {

@@ -48,6 +48,9 @@ func (s *Store) lookAt(ctx context.Context, info *SourceInfo, known []index.Log)
 	if s.opt.Env.Access != nil {
 		info.Exists, _, _ = s.opt.Env.Access(info.Root.Sessions)
 	}
+	if info.Needs != "" {
+		return nil
+	}
 	b, err := s.opt.OpenDir(info.Root.Sessions)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how we know of it.
 	Why Why
+	// Needs is the name of the driver without which it cannot be read, "" if it can.
+	Needs string
 	// claims are of sources whose folders lie inside this one, or around it: their logs are theirs. A source without any
 	// lists all that its layout owns.
 	claims []claim
@@ -52,6 +54,7 @@ func (s *Store) Sources() []Source {
 		}
 		if !seen[key] {
 			seen[key] = true
+			src.Needs = s.opt.needs(src.Root)
 			list = append(list, src)
 		}
 	}
@@ -116,11 +119,8 @@ func (s *Store) sourcesAt(places []Source, dir string) []Source {
 // statesAt gives the places of an agent that keeps states, where that is whose folder, or folder of sessions, someone named,
 // or one of the places themselves. All else that lies there is its own affair.
 func (s *Store) statesAt(abs string) (list []Source) {
-	if s.opt.OpenCompanion == nil {
-		return nil
-	}
 	dir, here := abs, ""
-	if _, _, ok := s.opt.OpenCompanion(abs); ok {
+	if s.claimed(abs) {
 		dir, here = filepath.Dir(filepath.Dir(abs)), abs
 	} else if filepath.Base(abs) == "sessions" {
 		dir = filepath.Dir(abs)
@@ -130,7 +130,7 @@ func (s *Store) statesAt(abs string) (list []Source) {
 		if here != "" && filepath.Clean(r.Sessions) != here {
 			continue
 		}
-		if _, _, ok := s.opt.OpenCompanion(r.Sessions); ok {
+		if r.Driver != "" && s.claimed(r.Sessions) {
 			list = append(list, Source{Dialect: d, Root: r})
 		}
 	}
@@ -206,6 +206,8 @@ func (s *Store) rootOf(layout dialect.Layout, abs string) dialect.Root {
 		}
 	}
 	r := layout.RootAt(abs)
-	r.Sessions = abs
+	if r.Sessions != abs {
+		r.Sessions, r.Driver = abs, ""
+	}
 	return r
 }

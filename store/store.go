@@ -35,9 +35,8 @@ type Options struct {
 	WriteDir func(dir string, level Durability, repaired func(session.Problem)) (backend.Backend, error)
 	// WriteBlobs opens the blobs of a folder for writing.
 	WriteBlobs func(dir string) blob.Store
-	// OpenCompanion gives the states that an agent keeps in a folder; ok is false for every other folder. They are shown as
-	// logs whose names end in ext. It may be nil: then there are none.
-	OpenCompanion func(dir string) (c Companion, ext string, ok bool)
+	// Drivers open the folders that they claim; OpenDir and WriteDir open all others.
+	Drivers []backend.Driver
 	// Roots, if set, are looked at instead of the agents' own: folders that hold "sessions", or hold logs themselves.
 	Roots []string
 	// Extra are looked at beside the agents' own.
@@ -59,7 +58,7 @@ type Store struct {
 
 // New gives a Store.
 func New(opt Options) *Store {
-	opt.withCompanions()
+	opt.withDrivers()
 	if opt.Index == nil {
 		opt.Index = index.Open(index.Options{})
 	}

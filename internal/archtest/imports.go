@@ -99,6 +99,17 @@ var importTable = []row{
 		why:      "the suite tests any backend through its interface, with the memory backend as the oracle of random histories",
 	},
 	{
+		packages: []string{"backend/all"},
+		may:      []string{"backend", "backend/*"},
+		why:      "the ordered list of drivers is a list and nothing else",
+	},
+	{
+		packages: []string{"backend/rows/*"},
+		may:      []string{"backend", "backend/rows", "internal/durable", "internal/litefile", "internal/rawjson"},
+		modules:  []string{"*"},
+		why:      "a schema knows one agent's tables and files; what its records mean is for a dialect to say",
+	},
+	{
 		packages: []string{"backend/*"},
 		may:      []string{"backend", "internal/jsonl", "internal/durable", "internal/rawjson"},
 		modules:  []string{"*"},
@@ -156,12 +167,6 @@ var importTable = []row{
 		why: "the store knows interfaces only: concrete dialects and backends are injected, or each new one would change it " +
 			"(the memory backend is part of it, for sessions that are never stored)",
 	},
-	{
-		packages: []string{"companion", "companion/*"},
-		may:      []string{"session", "store", "internal/*"},
-		modules:  []string{"*"},
-		why:      "an agent's second place is an optional part of a store; it sees the store's contract and no dialect or backend",
-	},
 
 	// The faces.
 	{
@@ -211,7 +216,7 @@ var impure = map[string]string{
 	"net":          "there is no network below the faces and backends",
 	"syscall":      "system calls belong to internal/durable",
 	"io/ioutil":    "there are no files here",
-	"database/sql": "databases are backends, indexes or companions",
+	"database/sql": "databases are backends or indexes",
 	"log":          "problems are returned as values, never printed",
 	"crypto/rand":  "ids and randomness are injected, so that tests see the same ones every time",
 	"math/rand":    "ids and randomness are injected, so that tests see the same ones every time",

@@ -12,7 +12,6 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
@@ -79,6 +78,9 @@ type Options struct {
 	WorkDir string
 	// Getenv looks up environment variables; nil is that of the process.
 	Getenv func(string) string
+	// Backends open places that are not plain folders, such as an agent's database; see package backend/all for those that
+	// there are. Without its driver a source is listed with what it Needs, and not read.
+	Backends []backend.Driver
 	// Roots, if set, are looked at instead of the agents' own folders. What is found out about folders that are no agent's, nor
 	// in the user's settings, is kept only in a Cache that is named here: the usual one is for what everybody looks at.
 	Roots []string
@@ -103,13 +105,13 @@ func New(opt Options) (*Store, error) {
 		return nil, err
 	}
 	o := store.Options{
-		Dialects:      all.Dialects(),
-		Env:           env,
-		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
-		OpenCompanion: codelia.At,
-		Roots:         opt.Roots,
-		State:         opt.State,
+		Dialects:  all.Dialects(),
+		Env:       env,
+		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+		Drivers:   opt.Backends,
+		Roots:     opt.Roots,
+		State:     opt.State,
 	}
 	shared := opt.Cache == ""
 	if !opt.NoConfig {

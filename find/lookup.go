@@ -48,9 +48,7 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 		return l.run(ctx, t)
 	}
 	o, random := l.b.(backend.Opener)
-	_, state := l.b.(*companionLogs)
-	// Offsets of records are then none in a file.
-	if !random || state || !backend.IsText(t.row.Log.Name) {
+	if !random || !linesOf(l.b, t.row.Log.Name) {
 		return l.whole(ctx)
 	}
 	r, err := o.Open(ctx, t.row.Log)

@@ -17,8 +17,8 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -64,9 +64,9 @@ func (d *desk) wrapping(wrap func(backend.Backend) backend.Backend) *store.Store
 		OpenDir: func(dir string) (backend.Backend, error) {
 			return file.New(dir, file.Options{ReadOnly: true, FS: d.fs})
 		},
-		OpenCompanion: codelia.At,
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDirFS(dir, d.fs) },
-		WriteBlobs:    func(dir string) blob.Store { return blob.NewDirFS(dir, d.fs) },
+		Drivers:    []backend.Driver{codelia.Driver()},
+		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDirFS(dir, d.fs) },
+		WriteBlobs: func(dir string) blob.Store { return blob.NewDirFS(dir, d.fs) },
 		WriteDir: func(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
 			b, err := d.writeDir(dir, level, repaired)
 			if err != nil {

@@ -1,4 +1,4 @@
-package codelia_test
+package codelia
 
 import (
 	"context"
@@ -13,37 +13,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
-	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // TestMain is also the child of the tests with several processes.
 func TestMain(m *testing.M) { killtest.Main(m, child) }
 
 // writer is what one of several writers saves: row and messages tell who it was.
-func writer(id session.ID, who, round int) store.State {
+func writer(id string, who, round int) state {
 	seq := int64(who*1000 + round)
 	var texts []string
 	for range 3 + who {
 		texts = append(texts, fmt.Sprintf("writer %d round %d", who, round))
 	}
-	return store.State{ID: id, RunID: fmt.Sprintf("run-%d-%d", who, round), InvokeSeq: &seq, Messages: messages(texts...)}
+	return state{id: id, run: fmt.Sprintf("run-%d-%d", who, round), seq: &seq, messages: messages(texts...)}
 }
 
 // whole says what is wrong with a state that one writer must have saved.
-func whole(s store.State) error {
-	if s.InvokeSeq == nil {
+func whole(s state) error {
+	if s.seq == nil {
 		return errors.New("no seq")
 	}
-	who, round := int(*s.InvokeSeq/1000), int(*s.InvokeSeq%1000)
-	want := writer(s.ID, who, round)
-	want.UpdatedAt = s.UpdatedAt
+	who, round := int(*s.seq/1000), int(*s.seq%1000)
+	want := writer(s.id, who, round)
+	want.updated = s.updated
 	if !same(s, want) {
-		return fmt.Errorf("row of writer %d round %d, but %d messages, the first %s", who, round, len(s.Messages), s.Messages[0])
+		return fmt.Errorf("row of writer %d round %d, but %d messages, the first %s", who, round, len(s.messages), s.messages[0])
 	}
 	return nil
 }
@@ -51,23 +48,19 @@ func whole(s store.State) error {
 // child is "dir form id who rounds exit". It saves a session again and again, or until it is cut off in the middle of a save.
 func child(args string) error {
 	var (
-		dir, form         string
-		id                session.ID
+		dir, name, id     string
 		who, rounds, exit int
 	)
-	if _, err := fmt.Sscan(args, &dir, &form, &id, &who, &rounds, &exit); err != nil {
+	if _, err := fmt.Sscan(args, &dir, &name, &id, &who, &rounds, &exit); err != nil {
 		return err
 	}
-	opt := codelia.Options{}
+	opt := Options{}
 	if exit > 0 {
 		opt.FS = &exitFS{FS: durable.OS{}, at: exit}
 	}
-	var c store.Companion = codelia.New(dir, opt)
-	if form == "document" {
-		c = codelia.NewDocument(dir, opt)
-	}
+	c := form(name, dir, opt)
 	for round := range rounds {
-		if err := c.Save(context.Background(), writer(id, who, round)); err != nil {
+		if err := overwrite(context.Background(), c, writer(id, who, round)); err != nil {
 			return err
 		}
 	}
@@ -77,21 +70,21 @@ func child(args string) error {
 // Processes save at once, each its own session and several the same one: nothing fails, nothing is orphaned, no row stands
 // with the messages of another, and whoever reads meanwhile sees the same.
 func TestProcesses(t *testing.T) {
-	for _, form := range []string{"program", "document"} {
-		t.Run(form, func(t *testing.T) {
+	for _, name := range forms {
+		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			c := companions(dir)[form]
-			const rounds, shared = 5, session.ID("shared")
+			c := form(name, dir, Options{Clock: clock})
+			const rounds, shared = 5, "shared"
 			var wg sync.WaitGroup
-			run := func(id session.ID, who int) {
+			run := func(id string, who int) {
 				wg.Go(func() {
-					if out, err := killtest.Command(dir, form, id, who, rounds, 0).CombinedOutput(); err != nil {
+					if out, err := killtest.Command(dir, name, id, who, rounds, 0).CombinedOutput(); err != nil {
 						t.Errorf("%s: %v: %s", id, err, out)
 					}
 				})
 			}
 			for who := range 6 {
-				run(session.ID(fmt.Sprint("own-", who)), who)
+				run(fmt.Sprint("own-", who), who)
 			}
 			for who := range 4 {
 				run(shared, who)
@@ -104,22 +97,22 @@ func TestProcesses(t *testing.T) {
 					looking = false
 				default:
 				}
-				s, err := c.Load(t.Context(), shared)
-				if err == nil && len(s.Messages) > 0 {
+				s, err := c.load(t.Context(), shared)
+				if err == nil && len(s.messages) > 0 {
 					err = whole(s)
 				}
-				if err != nil && !errors.Is(err, store.ErrNoSession) {
+				if err != nil && !isNotExist(err) {
 					t.Errorf("while they save: %v", err)
 				}
 			}
-			list, err := c.List(t.Context())
-			if err != nil || len(list) != 7 {
-				t.Fatalf("%d sessions, %v", len(list), err)
+			list := mustList(t, c)
+			if len(list) != 7 {
+				t.Fatal(list)
 			}
-			for _, i := range list {
-				s := mustLoad(t, c, i.ID)
-				if err := whole(s); err != nil || *s.InvokeSeq%1000 != rounds-1 || i.Messages != len(s.Messages) {
-					t.Errorf("%s: %v, seq %d", i.ID, err, *s.InvokeSeq)
+			for _, id := range list {
+				s := mustLoad(t, c, id)
+				if err := whole(s); err != nil || *s.seq%1000 != rounds-1 {
+					t.Errorf("%s: %v, seq %d", id, err, *s.seq)
 				}
 			}
 			noOrphans(t, dir)
@@ -179,28 +172,28 @@ func (f *exitFS) SyncDir(name string) error                 { f.step(); return f
 // A process is cut off at every step of a first save and of a second one: the agent finds what was acknowledged before, and
 // no messages are left without a row.
 func TestCutOff(t *testing.T) {
-	for _, form := range []string{"program", "document"} {
+	for _, name := range forms {
 		for _, before := range []bool{false, true} {
 			for at, ended := 1, false; !ended; at++ {
 				dir := t.TempDir()
-				c := later(dir, form)
+				c := later(dir, name)
 				if before {
 					mustSave(t, c, writer(one, 1, 0))
 				}
-				err := killtest.Command(dir, form, one, 2, 1, at).Run()
+				err := killtest.Command(dir, name, one, 2, 1, at).Run()
 				var exit *exec.ExitError
 				if ended = err == nil; !ended && (!errors.As(err, &exit) || exit.ExitCode() != 7) {
 					t.Fatal(err)
 				}
-				s, err := c.Load(t.Context(), one)
+				s, err := c.load(t.Context(), one)
 				switch {
-				case errors.Is(err, store.ErrNoSession) && !before:
+				case isNotExist(err) && !before:
 				case err != nil:
-					t.Errorf("%s cut off at %d: %v", form, at, err)
-				case len(s.Messages) == 0 && !before: // found, and empty
+					t.Errorf("%s cut off at %d: %v", name, at, err)
+				case len(s.messages) == 0 && !before: // found, and empty
 				default:
-					if n := len(s.Messages); n != 5 && (!before || n != 4) {
-						t.Errorf("%s cut off at %d: %d messages", form, at, n)
+					if n := len(s.messages); n != 5 && (!before || n != 4) {
+						t.Errorf("%s cut off at %d: %d messages", name, at, n)
 					}
 				}
 				for _, path := range glob(dir, "messages", durable.TempPrefix+"*") {
@@ -209,7 +202,7 @@ func TestCutOff(t *testing.T) {
 				noOrphans(t, dir)
 				mustSave(t, c, writer(one, 3, 0)) // and all goes on
 				if err := whole(mustLoad(t, c, one)); err != nil {
-					t.Errorf("%s after being cut off at %d: %v", form, at, err)
+					t.Errorf("%s after being cut off at %d: %v", name, at, err)
 				}
 			}
 		}
@@ -217,12 +210,8 @@ func TestCutOff(t *testing.T) {
 }
 
 // later looks when all has settled: what a save left is then taken as it is, without waiting for the rest of it.
-func later(dir, form string) store.Companion {
-	opt := codelia.Options{Clock: func() time.Time { return noon.AddDate(100, 0, 0) }}
-	if form == "document" {
-		return codelia.NewDocument(dir, opt)
-	}
-	return codelia.New(dir, opt)
+func later(dir, name string) tested {
+	return form(name, dir, Options{Clock: func() time.Time { return noon.AddDate(100, 0, 0) }})
 }
 
 func glob(elements ...string) []string {
@@ -232,28 +221,27 @@ func glob(elements ...string) []string {
 
 // Every operation fails once: there is an error or the new state, never a third thing.
 func TestFaults(t *testing.T) {
-	for _, form := range []string{"program", "document"} {
+	for _, name := range forms {
 		for _, fault := range []faultfs.Fault{faultfs.Faults[1], faultfs.Faults[4]} {
 			for n := 1; ; n++ {
 				dir := t.TempDir()
-				good := later(dir, form)
+				good := later(dir, name)
 				mustSave(t, good, writer(one, 1, 0))
 				fsys := faultfs.New(durable.OS{}, n, fault)
-				var c store.Companion = codelia.New(dir, codelia.Options{FS: fsys})
-				if form == "document" {
-					c = codelia.NewDocument(dir, codelia.Options{FS: fsys})
-				}
-				oldErr := c.Save(t.Context(), writer(one, 2, 0))
-				newErr := c.Save(t.Context(), writer(two, 2, 0))
+				c := form(name, dir, Options{FS: fsys})
+				next := writer(one, 2, 0)
+				next.version = mustLoad(t, good, one).version
+				oldErr := c.save(t.Context(), next)
+				newErr := c.save(t.Context(), writer(two, 2, 0))
 				if fsys.Count() < n {
 					break
 				}
-				if s := mustLoad(t, good, one); len(s.Messages) != 5 && (oldErr == nil || len(s.Messages) != 4) {
-					t.Errorf("%s, %s at %d: %d messages; Save said %v", form, fault.Name, n, len(s.Messages), oldErr)
+				if s := mustLoad(t, good, one); len(s.messages) != 5 && (oldErr == nil || len(s.messages) != 4) {
+					t.Errorf("%s, %s at %d: %d messages; Save said %v", name, fault.Name, n, len(s.messages), oldErr)
 				}
-				s, err := good.Load(t.Context(), two)
-				if newErr == nil && (err != nil || len(s.Messages) != 5) || newErr != nil && err != nil && !errors.Is(err, store.ErrNoSession) {
-					t.Errorf("%s, %s at %d: %d messages, %v; Save said %v", form, fault.Name, n, len(s.Messages), err, newErr)
+				s, err := good.load(t.Context(), two)
+				if newErr == nil && (err != nil || len(s.messages) != 5) || newErr != nil && err != nil && !isNotExist(err) {
+					t.Errorf("%s, %s at %d: %d messages, %v; Save said %v", name, fault.Name, n, len(s.messages), err, newErr)
 				}
 				for _, path := range glob(dir, "messages", durable.TempPrefix+"*") {
 					os.Remove(path)

@@ -1,6 +1,7 @@
-package codelia_test
+package codelia
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,145 +14,195 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline/companion/codelia"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/internal/rawjson"
-	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 const (
-	one = session.ID("0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a")
-	two = session.ID("1f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a")
+	one = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
+	two = "1f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
 )
 
 var noon = time.Date(2026, 2, 3, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-// companions are the two forms.
-func companions(dir string) map[string]store.Companion {
-	return map[string]store.Companion{
-		"program":  codelia.New(dir, codelia.Options{Clock: clock}),
-		"document": codelia.NewDocument(dir, codelia.Options{Clock: clock}),
-	}
+// tested is a schema and what it does with states.
+type tested interface {
+	rows.Schema
+	stateStore
 }
 
-func messages(texts ...string) []session.Raw {
-	var list []session.Raw
+var forms = []string{"database", "document"}
+
+// form gives the schema of that name.
+func form(name, dir string, opt Options) tested {
+	if name == "document" {
+		return NewDocument(dir, opt)
+	}
+	return NewDatabase(dir, opt)
+}
+
+func messages(texts ...string) [][]byte {
+	var list [][]byte
 	for i, text := range texts {
 		role := [...]string{"user", "assistant"}[i%2]
-		list = append(list, session.Raw(fmt.Sprintf(`{"role":%q,"content":%s,"x":1.0}`, role, rawjson.Quote(text))))
+		list = append(list, []byte(fmt.Sprintf(`{"role":%q,"content":%s,"x":1.0}`, role, rawjson.Quote(text))))
 	}
 	return list
 }
 
-func sample(id session.ID) store.State {
+func sample(id string) state {
 	seq := int64(4)
-	return store.State{
-		ID: id, UpdatedAt: "2026-02-03T12:00:02.900Z", RunID: "8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a", InvokeSeq: &seq, Root: "/p",
-		Meta:     session.Raw(`{"codelia_workspace_root":"/p","todos":[1.50, 2]}`),
-		Messages: messages("list files", "Here — ünïcödé 🎉", "thanks"),
+	return state{
+		id: id, updated: "2026-02-03T12:00:02.900Z", run: "8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a", seq: &seq, root: "/p",
+		meta:     []byte(`{"codelia_workspace_root":"/p","todos":[1.50, 2]}`),
+		messages: messages("list files", "Here — ünïcödé 🎉", "thanks"),
 	}
 }
 
-func mustLoad(t *testing.T, c store.Companion, id session.ID) store.State {
+func mustLoad(t *testing.T, c tested, id string) state {
 	t.Helper()
-	s, err := c.Load(t.Context(), id)
+	s, err := c.load(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func mustSave(t *testing.T, c store.Companion, s store.State) {
+// mustSave saves over whatever is there.
+func mustSave(t *testing.T, c tested, s state) {
 	t.Helper()
-	if err := c.Save(t.Context(), s); err != nil {
+	if err := overwrite(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func same(a, b store.State) bool {
-	seq := func(s store.State) int64 {
-		if s.InvokeSeq == nil {
-			return -1
+func overwrite(ctx context.Context, c tested, s state) error {
+	for {
+		now, err := c.load(ctx, s.id)
+		if err != nil && !isNotExist(err) {
+			return err
 		}
-		return *s.InvokeSeq
+		s.version = now.version
+		if err = c.save(ctx, s); !errors.Is(err, backend.ErrConflict) {
+			return err
+		}
 	}
-	return a.ID == b.ID && a.UpdatedAt == b.UpdatedAt && a.RunID == b.RunID && seq(a) == seq(b) && a.Root == b.Root &&
-		string(rawjson.Compact(a.Meta)) == string(rawjson.Compact(b.Meta)) && string(a.Other) == string(b.Other) &&
-		slices.EqualFunc(a.Messages, b.Messages, func(a, b session.Raw) bool { return string(a) == string(b) })
+}
+
+func mustList(t *testing.T, c tested) []string {
+	t.Helper()
+	ids, err := c.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func same(a, b state) bool {
+	return a.id == b.id && a.updated == b.updated && a.run == b.run && string(a.seqText()) == string(b.seqText()) && a.root == b.root &&
+		string(rawjson.Compact(a.meta)) == string(rawjson.Compact(b.meta)) && string(a.other) == string(b.other) &&
+		slices.EqualFunc(a.messages, b.messages, bytes.Equal)
 }
 
 // What is saved is loaded, listed and removed, in both forms.
 func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
-	for name, c := range companions(dir) {
+	for _, name := range forms {
 		t.Run(name, func(t *testing.T) {
-			if _, err := c.Load(t.Context(), one); !errors.Is(err, store.ErrNoSession) {
+			c := form(name, dir, Options{Clock: clock})
+			if _, err := c.load(t.Context(), one); !isNotExist(err) {
 				t.Errorf("before: %v", err)
 			}
-			if list, err := c.List(t.Context()); err != nil || len(list) != 0 {
-				t.Errorf("before: %v, %v", list, err)
+			if list := mustList(t, c); len(list) != 0 {
+				t.Errorf("before: %v", list)
 			}
 			mustSave(t, c, sample(one))
-			later := store.State{ID: two, Messages: messages("hello")}
-			mustSave(t, c, later)
+			mustSave(t, c, state{id: two, messages: messages("hello")})
 			got := mustLoad(t, c, one)
 			if !same(got, sample(one)) {
 				t.Errorf("got %+v", got)
 			}
-			if got := mustLoad(t, c, two); got.UpdatedAt != "2026-02-03T12:00:00.000Z" || got.InvokeSeq != nil || got.Meta != nil {
+			if got := mustLoad(t, c, two); got.updated != "2026-02-03T12:00:00.000Z" || got.seq != nil || got.meta != nil {
 				t.Errorf("got %+v", got)
 			}
-			list, err := c.List(t.Context())
-			if err != nil || len(list) != 2 || list[0].ID != one || list[1].ID != two {
-				t.Fatalf("%+v, %v", list, err)
+			if list := mustList(t, c); !slices.Equal(list, []string{one, two}) {
+				t.Fatal(list)
 			}
-			if i := list[0]; i.Messages != 3 || i.LastUser != "thanks" || i.Root != "/p" || i.RunID == "" || i.Err != nil {
-				t.Errorf("%+v", i)
+			// A save over the version that is there, and saves over others.
+			old := got.version
+			got.messages = append(got.messages, messages("more")...)
+			if err := c.save(t.Context(), got); err != nil {
+				t.Fatal(err)
 			}
-			// A save that knows what is there, and one that does not.
-			old := got.Version
-			got.Messages = append(got.Messages, messages("more")...)
+			for _, version := range []string{old, ""} {
+				got.version = version
+				if err := c.save(t.Context(), got); !errors.Is(err, backend.ErrConflict) {
+					t.Errorf("saved over another's: %v", err)
+				}
+				if err := c.Remove(t.Context(), one, version); !errors.Is(err, backend.ErrConflict) {
+					t.Errorf("removed another's: %v", err)
+				}
+			}
+			got.messages, got.seq, got.run = nil, nil, ""
 			mustSave(t, c, got)
-			got.Version = old
-			if err := c.Save(t.Context(), got); !errors.Is(err, store.ErrStateChanged) {
-				t.Errorf("saved over another's: %v", err)
-			}
-			got.Version = store.NewState
-			if err := c.Save(t.Context(), got); !errors.Is(err, store.ErrStateChanged) {
-				t.Errorf("made twice: %v", err)
-			}
-			got.Version = ""
-			got.Messages, got.InvokeSeq, got.RunID = nil, nil, ""
-			mustSave(t, c, got)
-			if got := mustLoad(t, c, one); len(got.Messages) != 0 || got.RunID != "" {
+			if got = mustLoad(t, c, one); len(got.messages) != 0 || got.run != "" {
 				t.Errorf("got %+v", got)
 			}
-			if err := c.Remove(t.Context(), one); err != nil {
+			if err := c.Remove(t.Context(), one, got.version); err != nil {
 				t.Error(err)
 			}
-			if err := c.Remove(t.Context(), one); !errors.Is(err, store.ErrNoSession) {
+			if err := c.Remove(t.Context(), one, got.version); !isNotExist(err) {
 				t.Errorf("removed twice: %v", err)
 			}
-			if list, _ := c.List(t.Context()); len(list) != 1 {
-				t.Errorf("%+v", list)
+			if list := mustList(t, c); len(list) != 1 {
+				t.Error(list)
 			}
-			if err := c.Remove(t.Context(), two); err != nil {
+			if err := c.Remove(t.Context(), two, mustLoad(t, c, two).version); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	leftovers, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if len(leftovers) != 0 {
-		t.Errorf("left behind: %q", leftovers)
+		t.Errorf("left over: %q", leftovers)
+	}
+}
+
+// A session goes through its log and back without a change, also one with members that we do not know.
+func TestRecords(t *testing.T) {
+	want := sample(one)
+	want.other = []byte(`{"future":{"n":1.0}}`)
+	want.meta = rawjson.Compact(want.meta)
+	session := want.session()
+	c := NewDatabase(t.TempDir(), Options{Clock: clock})
+	parsed, err := c.Parse(one, append([][]byte{session.Header}, session.Messages...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := parseState(parsed); err != nil || !same(got, want) {
+		t.Errorf("%+v became %+v, %v", want, got, err)
+	}
+	if got := string(c.Touch(session.Header)); got != strings.Replace(string(session.Header), want.updated, "2026-02-03T12:00:00.000Z", 1) {
+		t.Errorf("touched: %s", got)
+	}
+	for _, bad := range [][][]byte{nil, {[]byte(`{}`)}, {[]byte(`[]`)}, {session.Header, []byte(`1`)}} {
+		if _, err := c.Parse(one, bad); !errors.Is(err, backend.ErrRecord) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if _, err := c.Parse(two, [][]byte{session.Header}); !errors.Is(err, backend.ErrName) {
+		t.Errorf("the header of another session: %v", err)
 	}
 }
 
 // The database is the one that the program makes.
 func TestSchema(t *testing.T) {
 	dir := t.TempDir()
-	mustSave(t, codelia.New(dir, codelia.Options{}), sample(one))
+	mustSave(t, NewDatabase(dir, Options{}), sample(one))
 	db := openDB(t, dir)
 	var table, index, mode string
 	if err := db.QueryRow(`SELECT sql FROM sqlite_master WHERE type = 'table'`).Scan(&table); err != nil {
@@ -170,7 +221,7 @@ func TestSchema(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "messages", string(one)+".jsonl"))
+	text, err := os.ReadFile(filepath.Join(dir, "messages", one+".jsonl"))
 	if err != nil || string(text) != `{"role":"user","content":"list files","x":1.0}
 {"role":"assistant","content":"Here — ünïcödé 🎉","x":1.0}
 {"role":"user","content":"thanks","x":1.0}
@@ -198,7 +249,7 @@ func openDB(t *testing.T, dir string) *sql.DB {
 }
 
 // agentSaves writes a session as the agent does, without us.
-func agentSaves(t *testing.T, db *sql.DB, dir string, id session.ID, content string) {
+func agentSaves(t *testing.T, db *sql.DB, dir string, id string, content string) {
 	t.Helper()
 	for _, q := range []string{"CREATE TABLE IF NOT EXISTS" + strings.TrimPrefix(tableSQL, "CREATE TABLE"), "CREATE INDEX IF NOT EXISTS" + strings.TrimPrefix(indexSQL, "CREATE INDEX")} {
 		if _, err := db.Exec(q); err != nil {
@@ -250,11 +301,11 @@ func TestReadLeavesNoTrace(t *testing.T) {
 	look := func(when string) {
 		t.Helper()
 		before := traces(t, dir)
-		c := codelia.New(dir, codelia.Options{})
+		c := NewDatabase(dir, Options{})
 		s := mustLoad(t, c, one)
-		list, err := c.List(t.Context())
-		if err != nil || len(list) != 1 || len(s.Messages) != 1 || s.Root != "/p" || *s.InvokeSeq != 4 || string(s.Meta) != `{"a":1}` {
-			t.Errorf("%s: %+v, %+v, %v", when, s, list, err)
+		list := mustList(t, c)
+		if len(list) != 1 || len(s.messages) != 1 || s.root != "/p" || *s.seq != 4 || string(s.meta) != `{"a":1}` {
+			t.Errorf("%s: %+v, %v", when, s, list)
 		}
 		if after := traces(t, dir); after != before {
 			t.Errorf("%s:\n%s\nwas\n%s", when, after, before)
@@ -281,7 +332,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 		}
 	}
 	empty := filepath.Join(dir, "none")
-	if list, err := codelia.New(empty, codelia.Options{}).List(context.Background()); err != nil || len(list) > 0 {
+	if list, err := NewDatabase(empty, Options{}).List(context.Background()); err != nil || len(list) > 0 {
 		t.Error(list, err)
 	}
 	if _, err := os.Stat(empty); err == nil {

@@ -1,4 +1,4 @@
-package index
+package query
 
 // Field says whose text of an entry it is that matches. Fields are a set: those that a search looks at.
 type Field uint8

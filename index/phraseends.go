@@ -3,24 +3,11 @@ package index
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/index/word"
 )
 
 // Phrases in signatures: of two runs with white space between them, how the one ends beside how the other begins.
-
-// headOf and tailOf give the first and the last three characters of a folded run as a number, which is not 0.
-func headOf(run []rune) (n uint64) {
-	for _, r := range run[:min(3, len(run))] {
-		n = n<<21 | uint64(r)
-	}
-	return n
-}
-
-func tailOf(run []rune) (n uint64) {
-	for _, r := range run[max(0, len(run)-3):] {
-		n = n<<21 | uint64(r)
-	}
-	return n
-}
 
 // asciiHead and asciiTail are the same for a run of ASCII that is not folded: digits have the bit of small letters already.
 func asciiHead(run []byte) uint64 {
@@ -56,34 +43,34 @@ func (e *ends) add(n uint64) {
 
 // headsOf and tailsOf give the ends of a folded run whose humps begin at these characters.
 func headsOf(run []rune, starts []int) (e ends) {
-	e.all = headOf(run)
+	e.all = word.Head(run)
 	for _, at := range starts[1:] {
 		if at > 2 {
 			break
 		}
-		e.add(headOf(run[:at]))
+		e.add(word.Head(run[:at]))
 	}
 	return e
 }
 
 func tailsOf(run []rune, starts []int) (e ends) {
-	e.all = tailOf(run)
+	e.all = word.Tail(run)
 	for i := len(starts) - 1; i > 0 && len(run)-starts[i] <= 2; i-- {
-		e.add(tailOf(run[starts[i]:]))
+		e.add(word.Tail(run[starts[i]:]))
 	}
 	return e
 }
 
 // asciiHeads and asciiTails are the same for a run of ASCII that is not folded. Its humps are counted only where one may be so
 // short: where there is a capital so near to the end.
-func asciiHeads(run []byte, kinds class) (e ends) {
+func asciiHeads(run []byte, kinds word.Class) (e ends) {
 	e.all = asciiHead(run)
 	// A run with capitals and small letters has two characters at least, so that these are there.
-	if kinds&classHumps != classHumps || (classes[run[1]]|classes[run[min(2, len(run)-1)]])&classUpper == 0 {
+	if kinds&word.Cased != word.Cased || (word.ClassOf(run[1])|word.ClassOf(run[min(2, len(run)-1)]))&word.Upper == 0 {
 		return e
 	}
-	var room [humpsMost]int
-	for _, at := range asciiHumps(room[:0], run, kinds)[1:] {
+	var room [word.HumpsMost]int
+	for _, at := range word.ASCIIHumps(room[:0], run, kinds)[1:] {
 		if at > 2 {
 			break
 		}
@@ -92,14 +79,14 @@ func asciiHeads(run []byte, kinds class) (e ends) {
 	return e
 }
 
-func asciiTails(run []byte, kinds class) (e ends) {
+func asciiTails(run []byte, kinds word.Class) (e ends) {
 	e.all = asciiTail(run)
 	n := len(run)
-	if kinds&classHumps != classHumps || (classes[run[n-1]]|classes[run[n-2]])&classUpper == 0 {
+	if kinds&word.Cased != word.Cased || (word.ClassOf(run[n-1])|word.ClassOf(run[n-2]))&word.Upper == 0 {
 		return e
 	}
-	var room [humpsMost]int
-	starts := asciiHumps(room[:0], run, kinds)
+	var room [word.HumpsMost]int
+	starts := word.ASCIIHumps(room[:0], run, kinds)
 	for i := len(starts) - 1; i > 0 && n-starts[i] <= 2; i-- {
 		e.add(asciiTail(run[starts[i]:]))
 	}
@@ -123,7 +110,7 @@ func (s *Signer) addShort(tail uint64, head ends) {
 
 // addPair adds what one run ends with beside what the next one begins with.
 func (s *Signer) addPair(tail, head uint64) {
-	if k := phraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
+	if k := word.PhraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
 		s.grams = append(s.grams, k)
 	}
 }

@@ -4,7 +4,12 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/index/word"
 )
+
+// spelled is the seed of hashes of runs as they are spelled, which tell whether a run is new. They are not kept.
+const spelled uint64 = 0x9e3779b97f4a7c15
 
 // trail is how the last run ended: its last three characters, where it ended, and, in Signer.tails, its shorter ends.
 type trail struct {
@@ -108,7 +113,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 		if (a|b)&highs != 0 {
 			break
 		}
-		h := mix(mix(a, spelled), b)
+		h := word.Mix(word.Mix(a, spelled), b)
 		found.runs[runs].hash, found.runs[runs].at = h, k
 		if slots[h&mask] != h {
 			runs++
@@ -143,7 +148,7 @@ func (s *Signer) addRun(run *[shortMost]byte, n int) {
 	if lower := byteBits(a>>1&a&small) | byteBits(b>>1&b&small)<<8; upper != 0 && lower != 0 {
 		// asciiHumps for all bytes at once
 		humps := upper & (lower<<1 | upper<<1&(lower>>1))
-		if bits.OnesCount(humps) < humpsMost {
+		if bits.OnesCount(humps) < word.HumpsMost {
 			for ; humps != 0; humps &= humps - 1 {
 				s.starts = append(s.starts, bits.TrailingZeros(humps))
 			}
@@ -169,7 +174,7 @@ func (s *Signer) addPairs(text []byte, list, ends []int) {
 		before, l := &lengths[end-list[k-1]], &lengths[list[k+2]-i]
 		c, a := uint64(binary.LittleEndian.Uint32(text[end-4:])), uint64(binary.LittleEndian.Uint32(text[i:]))&l.a
 		// asciiTail and asciiHead without asking for the length
-		key := phraseKey(spread(c>>8|small)&before.tail, spread(a|small)>>(l.head&63))
+		key := word.PhraseKey(spread(c>>8|small)&before.tail, spread(a|small)>>(l.head&63))
 		if s.seen.add(key) {
 			s.grams = append(s.grams, key)
 		}
@@ -206,9 +211,9 @@ func (s *Signer) follow(text []byte, i, j int, last trail) {
 func capitals(w uint64) uint64 { return w >> 1 &^ w & small }
 
 // kindsOf says what a run of ASCII letters and digits is made of.
-func kindsOf(run []byte) (k class) {
+func kindsOf(run []byte) (k word.Class) {
 	for _, c := range run {
-		k |= classes[c]
+		k |= word.ClassOf(c)
 	}
 	return k
 }
@@ -217,7 +222,7 @@ func kindsOf(run []byte) (k class) {
 func (s *Signer) anyRun(text []byte, i, j int, last trail) trail {
 	run := text[i:j]
 	kinds := kindsOf(run)
-	if kinds&classWide != 0 {
+	if kinds&word.Wide != 0 {
 		return s.wideRuns(text, i, j, last)
 	}
 	return s.asciiRun(text, i, j, kinds, last)
@@ -225,9 +230,9 @@ func (s *Signer) anyRun(text []byte, i, j int, last trail) trail {
 
 // asciiRun adds the keys of a run of ASCII letters and digits. Its hash is another than that of shortRuns: a run that comes both
 // ways is taken twice, and its keys are known the second time.
-func (s *Signer) asciiRun(text []byte, i, j int, kinds class, last trail) trail {
+func (s *Signer) asciiRun(text []byte, i, j int, kinds word.Class, last trail) trail {
 	run := text[i:j]
-	if h := hashBytes(run, spelled); s.runs.add(h) {
+	if h := word.Hash(run, spelled); s.runs.add(h) {
 		s.addASCII(run, kinds)
 	}
 	s.follow(text, i, j, last)
@@ -240,10 +245,10 @@ func (s *Signer) asciiRun(text []byte, i, j int, kinds class, last trail) trail 
 func (s *Signer) wideRuns(text []byte, i, to int, last trail) trail {
 	single := rune(-1) // the character before, where it stands for itself
 	for i < to {
-		if classes[text[i]] != classWide {
-			j, kinds := i, class(0)
+		if word.ClassOf(text[i]) != word.Wide {
+			j, kinds := i, word.Class(0)
 			for j < to && text[j] < utf8.RuneSelf {
-				kinds |= classes[text[j]]
+				kinds |= word.ClassOf(text[j])
 				j++
 			}
 			if j == to {

@@ -1,4 +1,4 @@
-package index_test
+package query_test
 
 import (
 	"encoding/json"
@@ -10,11 +10,12 @@ import (
 	"unicode/utf16"
 
 	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/index/query/querytest"
 )
 
 // record spells texts as a record, in one of the ways in which programs spell JSON.
-func record(r *rand.Rand, texts []index.Text) []byte {
+func record(r *rand.Rand, texts []query.Text) []byte {
 	way := r.IntN(4)
 	var b strings.Builder
 	b.WriteString(`{"id":"deadbeef","texts":[`)
@@ -60,11 +61,11 @@ func TestFindsWhatTheOracleFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	found := 0
 	for range 20_000 {
-		var texts []index.Text
+		var texts []query.Text
 		for range 1 + r.IntN(3) {
-			texts = append(texts, index.Text{Field: 1 << r.IntN(5), Text: indextest.RandomText(r, 8)})
+			texts = append(texts, query.Text{Field: 1 << r.IntN(5), Text: querytest.RandomText(r, 8)})
 		}
-		if checkQuery(t, r, texts, indextest.Random(r, texts)) {
+		if checkQuery(t, r, texts, querytest.Random(r, texts)) {
 			found++
 		}
 	}
@@ -74,16 +75,16 @@ func TestFindsWhatTheOracleFinds(t *testing.T) {
 }
 
 // checkQuery compares one query on one entry with the oracle, and says whether it matches.
-func checkQuery(t *testing.T, r *rand.Rand, texts []index.Text, o indextest.Query) bool {
+func checkQuery(t *testing.T, r *rand.Rand, texts []query.Text, o querytest.Query) bool {
 	t.Helper()
-	opt, text := index.QueryOptions{Case: o.Case, Fields: o.Fields}, o.Text()
+	opt, text := query.Options{Case: o.Case, Fields: o.Fields}, o.Text()
 	if o.Regexp != nil {
 		opt.Regexp, opt.Case, text = true, true, o.Regexp.String() // it says itself whether case matters
 	}
 	if o.Regexp == nil && (len(o.Terms) == 0 || o.Terms[0].Not) {
 		return false
 	}
-	q, err := index.ParseQuery(text, opt)
+	q, err := query.Parse(text, opt)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
@@ -142,7 +143,7 @@ func TestPhrasesOfShortWords(t *testing.T) {
 		{"*zq*", "pizzqueen", true},
 		{"*ka*", "\u212aa", true},
 	} {
-		q, texts := query(t, c.query), []index.Text{{Field: index.FieldUser, Text: c.text}}
+		q, texts := parse(t, c.query), []query.Text{{Field: query.FieldUser, Text: c.text}}
 		if _, ok := q.Match(texts); ok != c.want {
 			t.Errorf("%s in %q: %v", c.query, c.text, ok)
 		}
@@ -164,7 +165,7 @@ func TestPhrasesOfShortWords(t *testing.T) {
 	s.Add([]byte(strings.Repeat("or in, on or in; in on or. ", 3)+strings.Repeat("some other words, too; ", 40)), 0, 1)
 	sig := kept(s.Finish()[0])
 	for _, text := range []string{`"on in or"`, `"in or on or"`, "*zq*"} {
-		if query(t, text).May(sig) {
+		if parse(t, text).May(sig) {
 			t.Errorf("%s passes a signature without it", text)
 		}
 	}
@@ -172,9 +173,9 @@ func TestPhrasesOfShortWords(t *testing.T) {
 
 func TestParseQuery(t *testing.T) {
 	for text, want := range map[string]string{
-		"":           index.ErrEmptyQuery.Error(),
-		"  \t ":      index.ErrEmptyQuery.Error(),
-		`""`:         index.ErrEmptyQuery.Error(),
+		"":           query.ErrEmpty.Error(),
+		"  \t ":      query.ErrEmpty.Error(),
+		`""`:         query.ErrEmpty.Error(),
 		"-foo":       "nothing to search for: at least one term must be without a minus",
 		"foo -bar":   "",
 		"-":          "",
@@ -186,7 +187,7 @@ func TestParseQuery(t *testing.T) {
 		"foo*":       "",
 		"*foo*":      "",
 	} {
-		_, err := index.ParseQuery(text, index.QueryOptions{})
+		_, err := query.Parse(text, query.Options{})
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -195,7 +196,7 @@ func TestParseQuery(t *testing.T) {
 			t.Errorf("%q: error %q, want %q", text, got, want)
 		}
 	}
-	_, err := index.ParseQuery("a)(b", index.QueryOptions{Regexp: true})
+	_, err := query.Parse("a)(b", query.Options{Regexp: true})
 	if want := `not a regular expression (RE2): unexpected ): "a)(b"`; err == nil || err.Error() != want {
 		t.Errorf("an expression that is none: error %v, want %s", err, want)
 	}
@@ -203,7 +204,7 @@ func TestParseQuery(t *testing.T) {
 
 // A query that was pasted by accident is refused, unless it says the same again and again.
 func TestManyTerms(t *testing.T) {
-	q, err := index.ParseQuery(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, index.QueryOptions{})
+	q, err := query.Parse(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, query.Options{})
 	if err != nil || q.Terms() != 2 {
 		t.Fatalf("%v, %v", q, err)
 	}
@@ -211,7 +212,7 @@ func TestManyTerms(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprint(&many, "w", i, " ")
 	}
-	_, err = index.ParseQuery(many.String(), index.QueryOptions{})
+	_, err = query.Parse(many.String(), query.Options{})
 	if want := "10000 different terms are too many: a query has 100 at most"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -244,18 +245,18 @@ func TestMatchExamples(t *testing.T) {
 		{`a -"b c"`, "a b d", true},
 		{"HEADER", "header", true},
 	} {
-		q, err := index.ParseQuery(c.query, index.QueryOptions{})
+		q, err := query.Parse(c.query, query.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, got := q.Match([]index.Text{{index.FieldUser, c.text}}); got != c.want {
+		if _, got := q.Match([]query.Text{{query.FieldUser, c.text}}); got != c.want {
 			t.Errorf("%q in %q: %v, want %v", c.query, c.text, got, c.want)
 		}
 	}
 }
 
 func TestSubstrings(t *testing.T) {
-	q, err := index.ParseQuery(`arseHead "a phrase"`, index.QueryOptions{})
+	q, err := query.Parse(`arseHead "a phrase"`, query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,10 +264,10 @@ func TestSubstrings(t *testing.T) {
 	if !ok {
 		t.Fatal("a plain word is none")
 	}
-	if _, ok := sub.Match([]index.Text{{index.FieldUser, "parseHeader is a phrase"}}); !ok {
+	if _, ok := sub.Match([]query.Text{{query.FieldUser, "parseHeader is a phrase"}}); !ok {
 		t.Error("the word is not found as a substring")
 	}
-	if _, ok := sub.Match([]index.Text{{index.FieldUser, "parseHeader is a phrasebook"}}); ok {
+	if _, ok := sub.Match([]query.Text{{query.FieldUser, "parseHeader is a phrasebook"}}); ok {
 		t.Error("the phrase is found as a substring")
 	}
 	if _, ok := sub.Substrings(); ok {
@@ -277,7 +278,7 @@ func TestSubstrings(t *testing.T) {
 func TestSnippet(t *testing.T) {
 	long := strings.Repeat("before ", 40) + "the\n\n  match" + strings.Repeat(" after", 40)
 	at := strings.Index(long, "the\n")
-	piece, marks := index.Snippet(long, index.Match{Marks: [][2]int{{at, at + len("the\n\n  match")}}}, 60)
+	piece, marks := query.Snippet(long, query.Match{Marks: [][2]int{{at, at + len("the\n\n  match")}}}, 60)
 	if got := piece[marks[0][0]:marks[0][1]]; len(marks) != 1 || got != "the match" {
 		t.Errorf("marked %q in %q", got, piece)
 	}
@@ -285,16 +286,16 @@ func TestSnippet(t *testing.T) {
 		t.Errorf("%q does not say that something was left out", piece)
 	}
 	// Where several words are looked for, the place is shown where they are together.
-	q, err := index.ParseQuery("frog pond", index.QueryOptions{})
+	q, err := query.Parse("frog pond", query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := []index.Text{{Field: index.FieldUser, Text: "A frog" + strings.Repeat(" and so on", 60) + " until the pond: a frog!"}}
+	texts := []query.Text{{Field: query.FieldUser, Text: "A frog" + strings.Repeat(" and so on", 60) + " until the pond: a frog!"}}
 	m, ok := q.Match(texts)
-	if piece, marks = index.Snippet(texts[0].Text, m, 60); !ok || len(marks) != 2 || !strings.HasSuffix(piece, "the pond: a frog!") {
+	if piece, marks = query.Snippet(texts[0].Text, m, 60); !ok || len(marks) != 2 || !strings.HasSuffix(piece, "the pond: a frog!") {
 		t.Errorf("%q %v", piece, marks)
 	}
-	if piece, marks = index.Snippet("all of it", index.Match{Marks: [][2]int{{0, 3}, {7, 9}}}, 60); piece != "all of it" || len(marks) != 2 {
+	if piece, marks = query.Snippet("all of it", query.Match{Marks: [][2]int{{0, 3}, {7, 9}}}, 60); piece != "all of it" || len(marks) != 2 {
 		t.Errorf("%q %v", piece, marks)
 	}
 }
@@ -327,7 +328,7 @@ func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 	found := 0
 	for range 3_000 {
 		text := expression(1 + r.IntN(3))
-		q, err := index.ParseQuery(text, index.QueryOptions{Regexp: true, Case: true})
+		q, err := query.Parse(text, query.Options{Regexp: true, Case: true})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -337,7 +338,7 @@ func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 			for range r.IntN(12) {
 				b.WriteString(letters[r.IntN(len(letters))])
 			}
-			got, want := q.Occurs([]index.Text{{Field: index.FieldUser, Text: b.String()}}), re.MatchString(b.String())
+			got, want := q.Occurs([]query.Text{{Field: query.FieldUser, Text: b.String()}}), re.MatchString(b.String())
 			if got != want {
 				t.Fatalf("%q in %q: %v, want %v", text, b.String(), got, want)
 			}
@@ -349,7 +350,7 @@ func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 	if found < 5_000 {
 		t.Errorf("only %d matches: the test is too weak", found)
 	}
-	q, err := index.ParseQuery(`a.{14}b.{14}c`, index.QueryOptions{Regexp: true})
+	q, err := query.Parse(`a.{14}b.{14}c`, query.Options{Regexp: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,11 +359,23 @@ func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 		for i := range long {
 			long[i] = "ab"[r.IntN(2)]
 		}
-		if got := q.Occurs([]index.Text{{Field: index.FieldUser, Text: string(long)}}); got {
+		if got := q.Occurs([]query.Text{{Field: query.FieldUser, Text: string(long)}}); got {
 			t.Error("there is no c")
 		}
-		if got := q.Occurs([]index.Text{{Field: index.FieldUser, Text: string(long) + strings.Repeat("a", 15) + strings.Repeat("b", 15) + "c"}}); !got {
+		if got := q.Occurs([]query.Text{{Field: query.FieldUser, Text: string(long) + strings.Repeat("a", 15) + strings.Repeat("b", 15) + "c"}}); !got {
 			t.Error("there is a c")
 		}
 	}
 }
+
+func parse(t *testing.T, text string) *query.Query {
+	t.Helper()
+	q, err := query.Parse(text, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// kept is a chunk as the index would give it.
+func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/index/word"
 )
 
 // A signature says what words may occur in a piece of a log, so that a search need not look into most of them. It is a
@@ -30,7 +32,7 @@ const (
 	slabSize = 256 << 10
 
 	// twoSize is how many bytes the bits of bigrams take.
-	twoSize = (37*37 + 7) / 8
+	twoSize = (word.Ranks*word.Ranks + 7) / 8
 
 	sigVersion = 5 << 4
 	// flagAll: there were too many keys to be worth a filter. Anything may be there.
@@ -52,9 +54,6 @@ type Chunk struct {
 // Odd says whether the chunk may hold characters beyond ASCII that fold to a letter of ASCII.
 func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOdd != 0 }
 
-// all says that the signature tells nothing: anything may be there. A signature that we do not know tells nothing.
-func (c *Chunk) all() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagAll != 0 }
-
 // Signer makes the signatures of one log while its text passes by. The zero value is ready; Reset makes it ready for the
 // next log and keeps its memory.
 type Signer struct {
@@ -64,12 +63,12 @@ type Signer struct {
 	to     int64
 	open   bool // there is text since the last chunk
 
-	runs  keySet          // hashes of runs, as they are spelled
-	seen  keySet          // keys
-	words []uint64        // keys with wordProbes
-	grams []uint64        // keys with gramProbes
-	ascii [37 * 37]uint64 // which trigrams of ASCII letters and digits there were: for the first two, bits for the third
-	two   [37]uint64      // and which bigrams, but for those in such trigrams: for the first, bits for the second
+	runs  keySet                          // hashes of runs, as they are spelled
+	seen  keySet                          // keys
+	words []uint64                        // keys with wordProbes
+	grams []uint64                        // keys with gramProbes
+	ascii [word.Ranks * word.Ranks]uint64 // which trigrams of ASCII letters and digits there were: for the first two, bits for the third
+	two   [word.Ranks]uint64              // and which bigrams, but for those in such trigrams: for the first, bits for the second
 	flags byte
 
 	folded []byte
@@ -163,32 +162,32 @@ func (s *Signer) fill(two, filter []byte) {
 			continue
 		}
 		// The bigrams in it: those of longer runs are not looked at one by one.
-		s.two[i/37] |= 1 << (i % 37)
-		s.two[i%37] |= w
+		s.two[i/word.Ranks] |= 1 << (i % word.Ranks)
+		s.two[i%word.Ranks] |= w
 		for ; w != 0; w &= w - 1 {
-			setKey(filter, asciiKey(i*37+bits.TrailingZeros64(w)), gramProbes)
+			setKey(filter, word.ASCIIGramKey(i*word.Ranks+bits.TrailingZeros64(w)), gramProbes)
 		}
 	}
 	for i, w := range s.two {
 		for ; w != 0; w &= w - 1 {
-			g := i*37 + bits.TrailingZeros64(w)
+			g := i*word.Ranks + bits.TrailingZeros64(w)
 			two[g>>3] |= 1 << (g & 7)
 		}
 	}
 }
 
 // addASCII adds the keys of a run of ASCII letters and digits.
-func (s *Signer) addASCII(run []byte, kinds class) {
+func (s *Signer) addASCII(run []byte, kinds word.Class) {
 	s.folded = append(s.folded[:0], run...)
 	low := s.folded
-	if kinds&classUpper != 0 {
+	if kinds&word.Upper != 0 {
 		for i, c := range low {
-			if classes[c] == classUpper {
+			if word.ClassOf(c) == word.Upper {
 				low[i] = c | 0x20
 			}
 		}
 	}
-	s.starts = asciiHumps(s.starts[:0], run, kinds)
+	s.starts = word.ASCIIHumps(s.starts[:0], run, kinds)
 	s.addWords(low, s.starts)
 	s.addGrams(low)
 }
@@ -201,36 +200,15 @@ func (s *Signer) addGrams(low []byte) {
 		}
 		return
 	}
-	a, b := int(asciiRank[low[0]]), int(asciiRank[low[1]])
+	a, b := word.Rank(low[0]), word.Rank(low[1])
 	for _, c := range low[2:] {
-		r := int(asciiRank[c])
-		s.ascii[a*37+b] |= 1 << (r & 63)
+		r := word.Rank(c)
+		s.ascii[a*word.Ranks+b] |= 1 << (r & 63)
 		a, b = b, r
 	}
 }
 
-// asciiHumps is humps for ASCII.
-func asciiHumps(starts []int, run []byte, kinds class) []int {
-	starts = append(starts, 0)
-	if kinds&classHumps != classHumps || len(run) > humpRunes {
-		return starts
-	}
-	for i := 1; i < len(run); i++ {
-		if classes[run[i]] != classUpper {
-			continue
-		}
-		before := classes[run[i-1]]
-		if before == classLower || before == classUpper && i+1 < len(run) && classes[run[i+1]] == classLower {
-			if len(starts) == humpsMost {
-				return starts[:1]
-			}
-			starts = append(starts, i)
-		}
-	}
-	return starts
-}
-
-// addWords adds every row of neighbouring humps, which begin at these bytes. That is 36 rows at most: see humpsMost.
+// addWords adds every row of neighbouring humps, which begin at these bytes. That is 36 rows at most: see word.HumpsMost.
 func (s *Signer) addWords(low []byte, starts []int) {
 	for i := range starts {
 		for j := i; j < len(starts); j++ {
@@ -238,7 +216,7 @@ func (s *Signer) addWords(low []byte, starts []int) {
 			if j+1 < len(starts) {
 				end = starts[j+1]
 			}
-			if k := wordKey(low[starts[i]:end]); s.seen.add(k) {
+			if k := word.Key(low[starts[i]:end]); s.seen.add(k) {
 				s.words = append(s.words, k)
 			}
 		}
@@ -252,7 +230,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	s.runes = s.runes[:0]
 	for n < len(text) {
 		r, size := utf8.DecodeRune(text[n:])
-		if !isWord(r) {
+		if !word.IsChar(r) {
 			if n == 0 {
 				s.addSingle(r, last)
 				return size, r
@@ -262,11 +240,11 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		s.runes = append(s.runes, r)
 		n += size
 	}
-	s.starts = humps(s.starts[:0], s.runes)
+	s.starts = word.Humps(s.starts[:0], s.runes)
 	low, hump := s.folded[:0], 0
-	var starts [humpsMost]int // as s.starts, counted in bytes
+	var starts [word.HumpsMost]int // as s.starts, counted in bytes
 	for i, r := range s.runes {
-		f := fold(r)
+		f := word.Fold(r)
 		if r >= utf8.RuneSelf && f < utf8.RuneSelf {
 			s.flags |= flagOdd
 		}
@@ -278,7 +256,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		low = utf8.AppendRune(low, f)
 	}
 	s.folded = low
-	if !s.runs.add(hashBytes(text[:n], spelled)) {
+	if !s.runs.add(word.Hash(text[:n], spelled)) {
 		return n, -1
 	}
 	s.addWords(low, starts[:hump])
@@ -293,34 +271,34 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 
 // addTwo adds a bigram, if it is one of ASCII.
 func (s *Signer) addTwo(a, b rune) {
-	if g, ok := asciiTwo(a, b); ok {
-		s.two[g/37] |= 1 << (g % 37)
+	if g, ok := word.ASCIIBigram(a, b); ok {
+		s.two[g/word.Ranks] |= 1 << (g % word.Ranks)
 	}
 }
 
 // addGram adds a trigram.
 func (s *Signer) addGram(a, b, c rune) {
-	if g, ok := asciiGram(a, b, c); ok {
-		s.ascii[g/37] |= 1 << (g % 37)
+	if g, ok := word.ASCIIGram(a, b, c); ok {
+		s.ascii[g/word.Ranks] |= 1 << (g % word.Ranks)
 		return
 	}
-	if k := gramKey(a, b, c); s.seen.add(k) {
+	if k := word.WideGramKey(a, b, c); s.seen.add(k) {
 		s.grams = append(s.grams, k)
 	}
 }
 
 // addSingle adds a character that stands for itself, and its pair with the one before.
 func (s *Signer) addSingle(r, last rune) {
-	r = fold(r)
+	r = word.Fold(r)
 	if r < utf8.RuneSelf {
 		s.flags |= flagOdd // no symbol folds to a letter; but then nothing depends on that
 		return
 	}
-	if k := singleKey(r); s.seen.add(k) {
+	if k := word.SingleKey(r); s.seen.add(k) {
 		s.grams = append(s.grams, k)
 	}
 	if last >= 0 {
-		if k := pairKey(fold(last), r); s.seen.add(k) {
+		if k := word.PairKey(word.Fold(last), r); s.seen.add(k) {
 			s.grams = append(s.grams, k)
 		}
 	}

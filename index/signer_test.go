@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
-func query(t *testing.T, text string) *index.Query {
+func parse(t *testing.T, text string) *query.Query {
 	t.Helper()
-	q, err := index.ParseQuery(text, index.QueryOptions{})
+	q, err := query.Parse(text, query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestSignerChunks(t *testing.T) {
 			}
 			end = c.To
 			for i := range records {
-				may, in := query(t, fmt.Sprint("word", i)).May(kept(c)), int64(i*size) >= c.From && int64(i*size) < c.To
+				may, in := parse(t, fmt.Sprint("word", i)).May(kept(c)), int64(i*size) >= c.From && int64(i*size) < c.To
 				if in && !may {
 					t.Errorf("chunk [%d, %d) does not know word%d", c.From, c.To, i)
 				}
@@ -68,7 +69,7 @@ func TestSignerOverflow(t *testing.T) {
 	if len(chunks) != 2 || len(chunks[0].Sig) > 16 {
 		t.Fatalf("%d chunks, the first with %d bytes", len(chunks), len(chunks[0].Sig))
 	}
-	if !query(t, "anything").May(kept(chunks[0])) || !query(t, "walrus").May(kept(chunks[1])) || query(t, "anything").May(kept(chunks[1])) {
+	if !parse(t, "anything").May(kept(chunks[0])) || !parse(t, "walrus").May(kept(chunks[1])) || parse(t, "anything").May(kept(chunks[1])) {
 		t.Error("the signatures say something else")
 	}
 }
@@ -76,7 +77,7 @@ func TestSignerOverflow(t *testing.T) {
 // TestForeignSignatures: what we do not know tells nothing.
 func TestForeignSignatures(t *testing.T) {
 	for _, c := range []index.Chunk{{}, {Sig: []byte{0}}, {Sig: []byte{0, 0}, Flags: 0xf0}} {
-		if !query(t, "word").May(kept(c)) || !c.Odd() {
+		if !parse(t, "word").May(kept(c)) || !c.Odd() {
 			t.Errorf("the signature %x, %x excludes something", c.Flags, c.Sig)
 		}
 	}

@@ -1,13 +1,13 @@
-// Package indextest says what a query finds in the plainest way, for tests that compare: an oracle, and random queries and
+// Package querytest says what a query finds in the plainest way, for tests that compare: an oracle, and random queries and
 // texts that meet each other often.
-package indextest
+package querytest
 
 import (
 	"regexp"
 	"strings"
 	"unicode"
 
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
 // The oracle says what the comment of package index says, in the plainest way and with nothing of that package's code: it makes
@@ -25,7 +25,7 @@ type Query struct {
 	Terms  []Term
 	Regexp *regexp.Regexp // instead of Terms
 	Case   bool
-	Fields index.Field
+	Fields query.Field
 }
 
 // Text spells the query as a user would.
@@ -70,7 +70,7 @@ func (q Query) Substrings() (sub Query, ok bool) {
 }
 
 // Matches says whether an entry with these texts is found.
-func (q Query) Matches(texts []index.Text) bool {
+func (q Query) Matches(texts []query.Text) bool {
 	occurs := func(f func(string) bool) bool {
 		for _, t := range texts {
 			if t.Field&q.Fields != 0 && f(t.Text) {

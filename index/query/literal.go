@@ -1,9 +1,11 @@
-package index
+package query
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/index/word"
 )
 
 // literal is a text to look for: its pieces in order, with white space between them.
@@ -22,7 +24,7 @@ func newLiteral(text string, left, right, exact bool) *literal {
 		piece := []rune(f)
 		if !exact {
 			for i, r := range piece {
-				piece[i] = fold(r)
+				piece[i] = word.Fold(r)
 			}
 		}
 		l.pieces = append(l.pieces, piece)
@@ -85,7 +87,7 @@ func (l *literal) at(text string, i int) int {
 			if r >= utf8.RuneSelf {
 				r, size = utf8.DecodeRuneInString(text[i:])
 			}
-			if r != want && (l.exact || fold(r) != want) {
+			if r != want && (l.exact || word.Fold(r) != want) {
 				return -1
 			}
 			i += size
@@ -98,15 +100,15 @@ func (l *literal) at(text string, i int) int {
 // characters of scripts without spaces are none), and between the humps of a run.
 func boundary(text string, at int) bool {
 	a, n := utf8.DecodeLastRuneInString(text[:at])
-	if n == 0 || !isWord(a) {
+	if n == 0 || !word.IsChar(a) {
 		return true
 	}
 	b, n := utf8.DecodeRuneInString(text[at:])
-	if n == 0 || !isWord(b) {
+	if n == 0 || !word.IsChar(b) {
 		return true
 	}
 	next, _ := utf8.DecodeRuneInString(text[at+n:])
-	return isHump(a, b, next) && humped(text, at)
+	return word.IsHump(a, b, next) && humped(text, at)
 }
 
 // humped says whether the run around a place is one whose humps count. It is asked only where a hump would be, which is
@@ -114,18 +116,18 @@ func boundary(text string, at int) bool {
 func humped(text string, at int) bool {
 	start, runes := at, 0
 	// A run that is longer than humps are looked for need not be walked to its beginning; it may be a megabyte of base64.
-	for start > 0 && runes <= humpRunes {
+	for start > 0 && runes <= word.HumpRunes {
 		r, n := utf8.DecodeLastRuneInString(text[:start])
-		if !isWord(r) {
+		if !word.IsChar(r) {
 			break
 		}
 		start -= n
 		runes++
 	}
-	var run [humpRunes + 1]rune
+	var run [word.HumpRunes + 1]rune
 	runes = 0
 	for _, r := range text[start:] {
-		if !isWord(r) {
+		if !word.IsChar(r) {
 			break
 		}
 		if runes == len(run) {
@@ -134,6 +136,6 @@ func humped(text string, at int) bool {
 		run[runes] = r
 		runes++
 	}
-	var starts [humpsMost]int
-	return runes <= humpRunes && len(humps(starts[:0], run[:runes])) > 1
+	var starts [word.HumpsMost]int
+	return runes <= word.HumpRunes && len(word.Humps(starts[:0], run[:runes])) > 1
 }

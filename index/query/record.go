@@ -1,10 +1,11 @@
-package index
+package query
 
 import (
 	"bytes"
 	"regexp/syntax"
 	"unicode/utf8"
 
+	"github.com/treeline-dev/treeline/index/word"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -114,10 +115,10 @@ func spellings(r rune, exact bool) (low, high []byte, ok bool) {
 		c := byte(r)
 		// Only what JSON writers leave as it is: quotes, backslashes and control characters must be escaped, and some
 		// escape /, <, > and & as well.
-		if classes[c]&classASCII == 0 && c != '_' && c != '-' && c != '.' {
+		if word.ClassOf(c)&word.ASCII == 0 && c != '_' && c != '-' && c != '.' {
 			return nil, nil, false
 		}
-		if f := fold(r); !exact && 'a' <= f && f <= 'z' {
+		if f := word.Fold(r); !exact && 'a' <= f && f <= 'z' {
 			return []byte{byte(f)}, []byte{byte(f) - 'a' + 'A'}, true
 		}
 		return []byte{c}, []byte{c}, true
@@ -238,7 +239,7 @@ func (n *needle) stands(b []byte, at int) bool {
 // mayBegin says whether a word may begin at a place of a record. It says no only where letters and digits of ASCII stand
 // on both sides, no hump can be between them, and no escape ends there ("\nword").
 func mayBegin(b []byte, at int) bool {
-	if at == 0 || classes[b[at-1]]&classASCII == 0 || classes[b[at]]&(classLower|classDigit) == 0 {
+	if at == 0 || word.ClassOf(b[at-1])&word.ASCII == 0 || word.ClassOf(b[at])&(word.Lower|word.Digit) == 0 {
 		return true
 	}
 	const escape = len(`\u0000`)
@@ -248,7 +249,7 @@ func mayBegin(b []byte, at int) bool {
 // mayEnd says whether a word may end at a place of a record. No escape is asked for here: one begins with a backslash,
 // which is no letter.
 func mayEnd(b []byte, at int) bool {
-	return at >= len(b) || classes[b[at-1]]&classASCII == 0 || classes[b[at]]&(classLower|classDigit) == 0
+	return at >= len(b) || word.ClassOf(b[at-1])&word.ASCII == 0 || word.ClassOf(b[at])&(word.Lower|word.Digit) == 0
 }
 
 // Scan goes through the records in data, one on each line, that may match: none that does is left out. odd is what Odd
@@ -361,7 +362,7 @@ func (q *rawQuery) escape(b []byte, from int) int {
 		if r >= utf8.RuneSelf && (q.wide || r == 0x212A || r == 0x017F) {
 			return at
 		}
-		if r < utf8.RuneSelf && (classes[r]&classASCII != 0 || r == '_' || r == '-' || r == '.') {
+		if r < utf8.RuneSelf && (word.ClassOf(byte(r))&word.ASCII != 0 || r == '_' || r == '-' || r == '.') {
 			return at
 		}
 	}

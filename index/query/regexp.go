@@ -1,4 +1,4 @@
-package index
+package query
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 // regexpTerm makes the one term of a query that is a regular expression.
 func regexpTerm(text string, exact bool) (*term, error) {
 	if text == "" {
-		return nil, ErrEmptyQuery
+		return nil, ErrEmpty
 	}
 	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone: a parenthesis must not close ours
 		return nil, badRegexp(err)

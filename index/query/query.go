@@ -1,4 +1,4 @@
-package index
+package query
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// QueryOptions say how the text of a query is meant.
-type QueryOptions struct {
+// Options say how the text of a query is meant.
+type Options struct {
 	// Regexp: the text is one regular expression (RE2, as package regexp has it), to match in one text.
 	Regexp bool
 	// Case: letters match in their own case only.
@@ -22,7 +22,7 @@ type QueryOptions struct {
 
 // Query is what to look for. The package comment says what matches. It is safe for use by several goroutines.
 type Query struct {
-	opt    QueryOptions
+	opt    Options
 	terms  []*term // all must occur
 	nots   []*term // none may
 	filter filter
@@ -38,16 +38,16 @@ type term struct {
 	plain bool           // a word without quotes and stars
 }
 
-// ErrEmptyQuery is wrapped by the error for a query that looks for nothing.
-var ErrEmptyQuery = errors.New("nothing to search for")
+// ErrEmpty is wrapped by the error for a query that looks for nothing.
+var ErrEmpty = errors.New("nothing to search for")
 
 // mostTerms is how many different terms a query may have. Each is looked for in each text: one with very many was pasted by
 // accident, and would go on for minutes.
 const mostTerms = 100
 
-// ParseQuery reads a query: words and "phrases", all of which must occur; word* for what begins so, *part* for what occurs
+// Parse reads a query: words and "phrases", all of which must occur; word* for what begins so, *part* for what occurs
 // anywhere; -word and -"phrase" for what must not occur. A term that is repeated counts once.
-func ParseQuery(text string, opt QueryOptions) (*Query, error) {
+func Parse(text string, opt Options) (*Query, error) {
 	if opt.Fields == 0 {
 		opt.Fields = FieldAll
 	}
@@ -84,9 +84,9 @@ func ParseQuery(text string, opt QueryOptions) (*Query, error) {
 	}
 	if len(q.terms) == 0 {
 		if len(q.nots) > 0 {
-			return nil, fmt.Errorf("%w: at least one term must be without a minus", ErrEmptyQuery)
+			return nil, fmt.Errorf("%w: at least one term must be without a minus", ErrEmpty)
 		}
-		return nil, ErrEmptyQuery
+		return nil, ErrEmpty
 	}
 	q.compile()
 	return q, nil

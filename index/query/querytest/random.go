@@ -1,4 +1,4 @@
-package indextest
+package querytest
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
 // pieces are what random texts and queries are made of: they meet each other often, and at odd places.
@@ -32,8 +32,8 @@ func RandomText(r *rand.Rand, most int) string {
 }
 
 // Random makes a query. It takes terms from the texts, so that many match, or makes them up.
-func Random(r *rand.Rand, texts []index.Text) Query {
-	q := Query{Case: r.IntN(4) == 0, Fields: index.FieldAll}
+func Random(r *rand.Rand, texts []query.Text) Query {
+	q := Query{Case: r.IntN(4) == 0, Fields: query.FieldAll}
 	if r.IntN(4) == 0 {
 		q.Fields = 1 << r.IntN(5)
 	}

@@ -143,20 +143,14 @@ var importTable = []row{
 	},
 	{
 		packages: []string{"index"},
-		may:      []string{"session", "run", "index/word", "internal/rawjson", "internal/durable"},
+		may:      []string{"session", "index/word", "internal/durable"},
 		why:      "an index is derived from the model and can be thrown away; what it knew of formats or places could not be rebuilt",
 	},
 	{
 		packages: []string{"index/indextest"},
-		may:      []string{"session", "run", "index", "internal/*"},
+		may:      []string{"session", "index", "internal/*"},
 		modules:  []string{"*"},
 		why:      "the suite tests any index through its interface",
-	},
-	{
-		packages: []string{"index/*"},
-		may:      []string{"session", "run", "index", "internal/rawjson", "internal/durable", "internal/litefile"},
-		modules:  []string{"*"},
-		why:      "an index is derived from the model and can be thrown away; what it knew of formats or places could not be rebuilt",
 	},
 
 	// Putting it together.
@@ -178,6 +172,14 @@ var importTable = []row{
 		may:      []string{"session", "store", "internal/*"},
 		modules:  []string{"*"},
 		why:      "an agent's second place is an optional part of a store; it sees the store's contract and no dialect or backend",
+	},
+
+	// One capability each, on top of the store.
+	{
+		packages: []string{"history"},
+		may:      []string{"session", "run", "index", "store", "internal/*"},
+		modules:  []string{"modernc.org/sqlite"},
+		why:      "the prompt history reads sessions through the store and is known to the faces alone, so that an embedder of sessions links no SQLite",
 	},
 
 	// The faces.

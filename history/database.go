@@ -1,23 +1,3 @@
-// Package history keeps the prompts that were typed, in the SQLite database that oh-my-pi 13 keeps them in.
-//
-// # The format
-//
-//	history(id, prompt, created_at, cwd)   a row for each prompt; the time in seconds since 1970
-//	idx_history_created_at                 its times, newest first
-//	history_fts                            FTS5 over the prompts, kept up to date by the trigger history_ai
-//
-// The text of the schema is the program's, space for space, so that either can open what the other made. Prompts are
-// trimmed as JavaScript trims, empty ones are not kept, and neither is one that equals the last.
-//
-// # Whose database it is
-//
-// Our own is opened, made and mended as needed. One of an agent is read without a trace (OpenReader), written as the
-// agent itself would, and never mended unasked.
-//
-// # What survives
-//
-// Add only queues. What Flush or Close acknowledged survives the end of the process; SQLite syncs it with the next
-// checkpoint, which Close makes where nobody else has the database open, and in an agent's (Guest) always.
 package history
 
 import (
@@ -43,8 +23,8 @@ type Prompt struct {
 	At time.Time
 }
 
-// Options change how a history is kept. The zero value is right outside of tests.
-type Options struct {
+// dbOptions change how a history is kept. The zero value is right outside of tests.
+type dbOptions struct {
 	// FS is the file system for all but the database itself; nil is that of the machine.
 	FS durable.FS
 	// Clock gives the times of prompts; nil is that of the machine.
@@ -56,7 +36,7 @@ type Options struct {
 	Guest bool
 }
 
-func (o *Options) fill() {
+func (o *dbOptions) fill() {
 	if o.FS == nil {
 		o.FS = durable.OS{}
 	}
@@ -68,16 +48,16 @@ func (o *Options) fill() {
 	}
 }
 
-// Errors that can be told apart. ErrCorrupt, ErrForeign and ErrNotHistory are wrapped by what Open, OpenReader and every
+// Errors that can be told apart. ErrDamaged, ErrForeign and ErrNotHistory are wrapped by what Open, openReader and every
 // later call return.
 var (
-	// ErrCorrupt: the file is no database, or parts of it cannot be read. MoveAside and Salvage are for it.
-	ErrCorrupt = errors.New("the history is damaged")
+	// ErrDamaged: the file is no database, or parts of it cannot be read. moveAside and salvage are for it.
+	ErrDamaged = errors.New("the history is damaged")
 	// ErrForeign: the database has another layout, of a newer program. It can be read where it has the same columns.
 	ErrForeign = errors.New("the history has the layout of another program or of a newer version")
 	// ErrNotHistory: the database is used for something else: it has tables, and none of them holds prompts.
 	ErrNotHistory = errors.New("not a history: the database has other tables, and none named history")
-	// ErrReadOnly: the history was opened by OpenReader.
+	// ErrReadOnly: the history was opened by openReader.
 	ErrReadOnly = errors.New("the history was opened for reading")
 	// ErrClosed: the history was closed.
 	ErrClosed = errors.New("the history is closed")
@@ -87,7 +67,7 @@ var (
 // the same database.
 type History struct {
 	path  string
-	opt   Options
+	opt   dbOptions
 	queue *queue // nil: for reading only
 
 	foreign bool // of another program, or a newer one: only read
@@ -103,7 +83,7 @@ type History struct {
 // Open opens a history for reading and writing and makes it, with its folders, where there is none. An older layout is
 // brought up to date as the program does it; a database of something else is left as it is (ErrNotHistory). The caller must
 // Close it.
-func Open(ctx context.Context, path string, opt Options) (*History, error) {
+func openDB(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	opt.fill()
 	// Two connections: one writes, and the other need not wait for it to read.
 	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy, Connections: 2})
@@ -204,7 +184,7 @@ func (h *History) explain(err error) error {
 	case err == nil:
 		return nil
 	case litefile.IsCorrupt(err):
-		return fmt.Errorf("%s: %w: %w", h.path, ErrCorrupt, err)
+		return fmt.Errorf("%s: %w: %w", h.path, ErrDamaged, err)
 	case litefile.IsUnwritable(err):
 		return fmt.Errorf("%s: it, or the folder that it is in, cannot be written: %w", h.path, err)
 	}

@@ -80,7 +80,7 @@ func TestRandom(t *testing.T) {
 			return at
 		}
 		var oracle []Prompt
-		h, err := Open(t.Context(), path, Options{Clock: func() time.Time { return at }})
+		h, err := openDB(t.Context(), path, dbOptions{Clock: func() time.Time { return at }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestRandom(t *testing.T) {
 				if err := h.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if h, err = Open(t.Context(), path, Options{Clock: func() time.Time { return at }}); err != nil {
+				if h, err = openDB(t.Context(), path, dbOptions{Clock: func() time.Time { return at }}); err != nil {
 					t.Fatal(err)
 				}
 			case 1, 2, 3:

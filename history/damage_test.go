@@ -50,15 +50,15 @@ func scratch(t *testing.T, path string, at int64, text []byte) {
 	}
 }
 
-// use opens a history and does with it all that one does.
-func use(t *testing.T, path string) error {
-	h, err := Open(t.Context(), path, Options{})
+// useAll opens a history and does with it all that one does.
+func useAll(t *testing.T, path string) error {
+	h, err := openDB(t.Context(), path, dbOptions{})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	_, err = h.Search(t.Context(), Query{Text: "prompt", Limit: MaxLimit})
-	return errors.Join(err, h.Check(t.Context()), h.Add("another", ""), h.Flush(t.Context()))
+	return errors.Join(err, h.check(t.Context()), h.Add("another", ""), h.Flush(t.Context()))
 }
 
 // TestDamage: each kind of damage is found and called so, and what can be read is salvaged. Least is how many of 1,000.
@@ -100,18 +100,18 @@ func TestDamage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := filled(t, 1000)
 			c.spoil(t, path)
-			if err := use(t, path); !errors.Is(err, ErrCorrupt) {
+			if err := useAll(t, path); !errors.Is(err, ErrDamaged) {
 				t.Fatalf("used as if all were well: %v", err)
 			}
 			before, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			aside, err := MoveAside(path, "", Options{Clock: func() time.Time { return time.Unix(0, 0) }})
+			aside, err := moveAside(path, "", dbOptions{Clock: func() time.Time { return time.Unix(0, 0) }})
 			if err != nil || filepath.Base(aside) != "history.db.corrupt-19700101T000000Z" {
 				t.Fatalf("%s, %v", aside, err)
 			}
-			list, err := Salvage(t.Context(), aside, Options{})
+			list, err := salvage(t.Context(), aside, dbOptions{})
 			if err != nil || len(list) < c.least {
 				t.Errorf("salvaged %d, %v", len(list), err)
 			}
@@ -126,7 +126,7 @@ func TestDamage(t *testing.T) {
 			if got, err := h.Import(t.Context(), list); err != nil || got.Added != len(list) {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if err := h.Check(t.Context()); err != nil {
+			if err := h.check(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -139,8 +139,8 @@ func TestLostWords(t *testing.T) {
 	db := raw(t, path)
 	do(t, db, `DROP TRIGGER history_ai; INSERT INTO history (prompt) VALUES ('not indexed');`+createTrigger)
 	db.Close()
-	reader := func() (*History, error) { return OpenReader(t.Context(), path, Options{}) }
-	for _, open := range []func() (*History, error){reader, func() (*History, error) { return Open(t.Context(), path, Options{}) }} {
+	reader := func() (*History, error) { return openReader(t.Context(), path, dbOptions{}) }
+	for _, open := range []func() (*History, error){reader, func() (*History, error) { return openDB(t.Context(), path, dbOptions{}) }} {
 		h, err := open()
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestLostWords(t *testing.T) {
 		if got := texts(t, h, Query{Text: "prompt"}); len(got) != 3 {
 			t.Errorf("%q", got)
 		}
-		if _, err := h.Search(t.Context(), Query{Text: "indexed", Limit: 1}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "3 of 4 prompts") {
+		if _, err := h.Search(t.Context(), Query{Text: "indexed", Limit: 1}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "3 of 4 prompts") {
 			t.Errorf("lost: %v", err)
 		}
 		h.Close()
@@ -162,14 +162,14 @@ func TestLostWords(t *testing.T) {
 func TestMoveAside(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "history.db")
-	opt := Options{Clock: func() time.Time { return time.Unix(0, 0) }}
+	opt := dbOptions{Clock: func() time.Time { return time.Unix(0, 0) }}
 	for i, name := range []string{"history.db.corrupt-19700101T000000Z", "history.db.corrupt-19700101T000000Z-1"} {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			if err := os.WriteFile(path+suffix, fmt.Append(nil, i, suffix), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		aside, err := MoveAside(path, "", opt)
+		aside, err := moveAside(path, "", opt)
 		if err != nil || filepath.Base(aside) != name {
 			t.Fatalf("%s, %v", aside, err)
 		}
@@ -223,7 +223,7 @@ func TestMoveAsideCrash(t *testing.T) {
 				}
 			}
 		})
-		if _, err := MoveAside(path, fresh, Options{FS: live, Clock: func() time.Time { return time.Unix(0, 0) }}); err != nil {
+		if _, err := moveAside(path, fresh, dbOptions{FS: live, Clock: func() time.Time { return time.Unix(0, 0) }}); err != nil {
 			t.Fatal(err)
 		}
 		if crashes == 0 {
@@ -243,8 +243,8 @@ func TestMoveAsideFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		opt := Options{FS: faultfs.New(inner, nth, faultfs.Fault{Err: syscall.EIO}), Clock: func() time.Time { return time.Unix(0, 0) }}
-		_, err := MoveAside(path, "", opt)
+		opt := dbOptions{FS: faultfs.New(inner, nth, faultfs.Fault{Err: syscall.EIO}), Clock: func() time.Time { return time.Unix(0, 0) }}
+		_, err := moveAside(path, "", opt)
 		if err == nil {
 			if nth < 5 {
 				t.Errorf("only %d operations could fail", nth-1)
@@ -255,7 +255,7 @@ func TestMoveAsideFaults(t *testing.T) {
 			t.Errorf("operation %d: %v", nth, err)
 		}
 		if _, err := inner.Stat(path); err == nil {
-			if _, err := MoveAside(path, "", Options{FS: inner, Clock: opt.Clock}); err != nil {
+			if _, err := moveAside(path, "", dbOptions{FS: inner, Clock: opt.Clock}); err != nil {
 				t.Errorf("again after operation %d: %v", nth, err)
 			}
 		}

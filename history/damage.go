@@ -13,13 +13,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// MoveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted. fresh, if
+// moveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted. fresh, if
 // it is not "", is a database that takes its place. Neither may be open.
 //
 // After an error, or a crash, each file is there under one of its two names, or both; the database is the last to lose its
 // old one, and with fresh there is one under that name at any time. It is the last because a database with the journal of
 // another would be read as if the journal were its own.
-func MoveAside(path, fresh string, opt Options) (string, error) {
+func moveAside(path, fresh string, opt dbOptions) (string, error) {
 	opt.fill()
 	dir := filepath.Dir(path)
 	to, err := freeName(opt.FS, path+".corrupt-"+opt.Clock().UTC().Format("20060102T150405Z"))
@@ -71,8 +71,8 @@ func MoveAside(path, fresh string, opt Options) (string, error) {
 }
 
 // Remove deletes a database and the files that belong to it, where there are any. It is for what can be made again. The
-// database is the last to go, for the reason that MoveAside has.
-func Remove(path string, opt Options) error {
+// database is the last to go, for the reason that moveAside has.
+func removeDB(path string, opt dbOptions) error {
 	opt.fill()
 	for _, suffix := range litefile.Suffixes() {
 		if err := opt.FS.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,15 +104,15 @@ func freeName(fsys durable.FS, name string) (string, error) {
 	return "", fmt.Errorf("%s: too many files of that name", name)
 }
 
-// Salvage gives the prompts that can still be read of a damaged database, oldest first. Where the table cannot be read
+// salvage gives the prompts that can still be read of a damaged database, oldest first. Where the table cannot be read
 // in one go it is read in pieces, forwards and around what is broken. The database is not changed.
-func Salvage(ctx context.Context, path string, opt Options) ([]Prompt, error) {
+func salvage(ctx context.Context, path string, opt dbOptions) ([]Prompt, error) {
 	opt.fill()
 	s, err := litefile.StampOf(opt.FS, path)
 	if err != nil {
 		return nil, err
 	}
-	// Not OpenReader: what it would look at first may be what is broken.
+	// Not openReader: what it would look at first may be what is broken.
 	h, err := attach(path, opt, s, false)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // TestReader: reading leaves no trace, with a journal and without, and sees what is in the journal.
 func TestReader(t *testing.T) {
 	path := newPath(t)
-	if _, err := OpenReader(t.Context(), path, Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := openReader(t.Context(), path, dbOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
 	h := open(t, path)
@@ -23,7 +23,7 @@ func TestReader(t *testing.T) {
 	read := func(what string, list ...string) {
 		t.Helper()
 		before := listing(t, filepath.Dir(path))
-		r, err := OpenReader(t.Context(), path, Options{})
+		r, err := openReader(t.Context(), path, dbOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestReader(t *testing.T) {
 	h.Close()
 	read("without", "two", "one")
 
-	r, err := OpenReader(t.Context(), path, Options{})
+	r, err := openReader(t.Context(), path, dbOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestReaderBesideWriter(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)
 	add(t, h, "one")
-	r, err := OpenReader(t.Context(), path, Options{})
+	r, err := openReader(t.Context(), path, dbOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Places knows in which sessions prompts were used. The table of the history has no room for it, and is not ours to
-// change; so it has a file of its own, in a cache: whatever is wrong with it, it is begun anew. It holds no texts, only
-// their keys.
+// Places knows in which sessions prompts were used. It is a database of its own in the cache, since the schema of a history
+// belongs to oh-my-pi, and it is made again whenever something is wrong with it. It holds hashes of prompts and no texts.
 type Places struct {
 	path string
 	db   *litefile.DB
-	// anew is why it was begun anew; see Anew.
-	anew string
+	anew string // why the file was begun anew, or could not be read; otherwise ""
 }
 
 // Place is where a prompt was used.
@@ -30,25 +28,25 @@ type Place struct {
 	At      time.Time
 }
 
-// Uses are the prompts of one session.
-type Uses struct {
+// sessionUses are the prompts of one session.
+type sessionUses struct {
 	Path string
 	// Stamp changes with the content of the file.
 	Stamp   string
 	Dialect string
 	Session session.ID
 	CWD     string
-	List    []Use
+	List    []use
 }
 
-// Use is a prompt in a session.
-type Use struct {
-	Key   Key
+// use is a prompt in a session.
+type use struct {
+	Key   promptKey
 	Entry session.EntryID
 	At    time.Time
 }
 
-// placesVersion is that of our tables. A file of another one is begun anew.
+// placesVersion is the version of the tables. A file of another version is begun anew.
 const placesVersion = 1
 
 const placesSchema = `CREATE TABLE IF NOT EXISTS files (
@@ -61,9 +59,9 @@ CREATE INDEX IF NOT EXISTS uses_file ON uses(file);
 CREATE TABLE IF NOT EXISTS belongs (history TEXT NOT NULL, last INTEGER NOT NULL);
 PRAGMA user_version = 1;`
 
-// OpenPlaces opens the file, or makes it. One that is damaged or of another version is removed and made again. With the
-// path "" it is in memory.
-func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
+// openPlaces opens the file, or creates it. If it is damaged or of another version, it is removed first. The path "" stands for
+// memory.
+func openPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error) {
 	opt.fill()
 	if path == "" {
 		db, err := litefile.Memory()
@@ -72,29 +70,28 @@ func OpenPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 		}
 		return preparePlaces(ctx, &Places{db: db})
 	}
-	p, err := openPlaces(ctx, path, opt)
+	p, err := createPlaces(ctx, path, opt)
 	if err == nil || !litefile.IsCorrupt(err) && !errors.Is(err, ErrForeign) {
 		return p, err
 	}
 	anew := err.Error()
-	// Another process may have it open, and goes on with a file that has no name any more: what it takes down there is
-	// collected again.
-	if err := Remove(path, opt); err != nil {
+	// Another process that has it open continues with an unlinked file; what it records there is collected again.
+	if err := removeDB(path, opt); err != nil {
 		return nil, err
 	}
-	if p, err = openPlaces(ctx, path, opt); err == nil {
+	if p, err = createPlaces(ctx, path, opt); err == nil {
 		p.anew = anew
 	}
 	return p, err
 }
 
-// ReadPlaces opens the file for reading, and changes nothing. Where there is none, none that can be read, or nothing in it
-// yet, it gives places in memory, without any, and Anew says why.
-func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
+// readPlaces opens the file for reading, and changes nothing. If it is missing, unreadable or empty, the places are empty and in
+// memory, and anew says why.
+func readPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error) {
 	opt.fill()
 	why := "nothing was collected yet"
 	if info, err := opt.FS.Stat(path); err == nil && info.Size > 0 {
-		// Share and not Read: the file lies in our cache, where what SQLite leaves beside it disturbs nobody.
+		// Share and not Read: in our own cache SQLite may leave files beside it.
 		db, err := litefile.Share(path, opt.Busy)
 		if err != nil {
 			return nil, err
@@ -103,7 +100,7 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 			version int
 			filled  bool
 		)
-		// Sessions in which nobody typed anything are something too. The other table is only looked at.
+		// Sessions without prompts count. The table of uses is only checked for being readable.
 		err = db.QueryRowContext(ctx, `SELECT user_version, EXISTS (SELECT 1 FROM files) AND EXISTS (SELECT 1 FROM uses) >= 0
 			FROM pragma_user_version`).Scan(&version, &filled)
 		switch {
@@ -119,17 +116,14 @@ func ReadPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 			return nil, context.Cause(ctx)
 		}
 	}
-	p, err := OpenPlaces(ctx, "", opt)
+	p, err := openPlaces(ctx, "", opt)
 	if err == nil {
 		p.anew = why
 	}
 	return p, err
 }
 
-// Anew says why what the file had is not there: why it had to be begun anew, or could not be read; "" where neither is so.
-func (p *Places) Anew() string { return p.anew }
-
-func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) {
+func createPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error) {
 	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy})
 	if err != nil {
 		return nil, err
@@ -137,8 +131,8 @@ func openPlaces(ctx context.Context, path string, opt Options) (*Places, error) 
 	return preparePlaces(ctx, &Places{path: path, db: db})
 }
 
-// preparePlaces makes the tables in an empty file and refuses one of another version. In one transaction: two processes may
-// begin at the same moment. It closes the database after an error.
+// preparePlaces creates the tables in an empty file and refuses one of another version, in one transaction, since two processes
+// may begin at the same time. It closes the database after an error.
 func preparePlaces(ctx context.Context, p *Places) (*Places, error) {
 	err := p.db.Transact(ctx, func(tx *sql.Tx) error {
 		var version, tables int
@@ -164,8 +158,8 @@ func preparePlaces(ctx context.Context, p *Places) (*Places, error) {
 // Close closes the file.
 func (p *Places) Close() error { return p.db.Close() }
 
-// Stamps gives the sessions that are known, by their paths.
-func (p *Places) Stamps(ctx context.Context) (map[string]string, error) {
+// stamps returns the stamps of the known sessions, by path.
+func (p *Places) stamps(ctx context.Context) (map[string]string, error) {
 	rows, err := p.db.QueryContext(ctx, `SELECT path, stamp FROM files`)
 	if err != nil {
 		return nil, err
@@ -182,10 +176,10 @@ func (p *Places) Stamps(ctx context.Context) (map[string]string, error) {
 	return known, rows.Err()
 }
 
-// Bind says which history the places belong to, by its file and the last row that it ever had. Where it was another
-// before, no stamp is known any more: what was taken down for that one is not in this one. A file that is made anew may
-// be taken for the one before it, but it has had fewer rows.
-func (p *Places) Bind(ctx context.Context, file string, last int64) error {
+// bind records which history the places belong to, by its file and the last row that it ever had. If it was another one
+// before, all stamps are forgotten, since the prompts of those sessions are not in this history. A file that was made anew can
+// have the same identity, but then it has had fewer rows.
+func (p *Places) bind(ctx context.Context, file string, last int64) error {
 	return p.db.Transact(ctx, func(tx *sql.Tx) error {
 		var (
 			before string
@@ -205,8 +199,8 @@ func (p *Places) Bind(ctx context.Context, file string, last int64) error {
 	})
 }
 
-// Put takes down what is used in sessions, in the place of what was known of them, and forgets others. All or nothing.
-func (p *Places) Put(ctx context.Context, list []Uses, forget []string) error {
+// put replaces what is known of some sessions and forgets others, in one transaction.
+func (p *Places) put(ctx context.Context, list []sessionUses, forget []string) error {
 	return p.db.Transact(ctx, func(tx *sql.Tx) error {
 		for _, path := range forget {
 			if err := forgetFile(ctx, tx, path); err != nil {
@@ -230,8 +224,8 @@ func forgetFile(ctx context.Context, tx *sql.Tx, path string) error {
 	return err
 }
 
-// putUses takes down one session, in the place of what was known of it.
-func putUses(ctx context.Context, tx *sql.Tx, u *Uses) error {
+// putUses replaces what is known of one session.
+func putUses(ctx context.Context, tx *sql.Tx, u *sessionUses) error {
 	if err := forgetFile(ctx, tx, u.Path); err != nil {
 		return err
 	}
@@ -245,7 +239,7 @@ func putUses(ctx context.Context, tx *sql.Tx, u *Uses) error {
 		return err
 	}
 	for _, use := range u.List {
-		// A session may have an id twice; the last one counts there too.
+		// If a session has an id twice, the last entry counts.
 		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO uses (key, file, entry, at) VALUES (?, ?, ?, ?)`,
 			use.Key[:], file, string(use.Entry), use.At.Unix()); err != nil {
 			return err
@@ -254,8 +248,9 @@ func putUses(ctx context.Context, tx *sql.Tx, u *Uses) error {
 	return nil
 }
 
-// Of gives the places where a prompt was used, the last one first, no more than limit.
-func (p *Places) Of(ctx context.Context, k Key, limit int) ([]Place, error) {
+// Of returns at most limit places where a prompt was used, the last one first.
+func (p *Places) Of(ctx context.Context, prompt string, limit int) ([]Place, error) {
+	k := keyOf(prompt)
 	rows, err := p.db.QueryContext(ctx, `SELECT f.path, f.dialect, f.session, u.entry, f.cwd, u.at FROM uses u JOIN files f ON f.id = u.file
 		WHERE u.key = ? ORDER BY u.at DESC, f.path, u.entry LIMIT ?`, k[:], limit)
 	if err != nil {
@@ -277,23 +272,23 @@ func (p *Places) Of(ctx context.Context, k Key, limit int) ([]Place, error) {
 	return list, rows.Err()
 }
 
-// In gives the prompts that were used in a working directory.
-func (p *Places) In(ctx context.Context, cwd string) (map[Key]bool, error) {
+// In returns a function that says whether a prompt was ever used in a working directory. It is for Query.Also.
+func (p *Places) In(ctx context.Context, cwd string) (func(Prompt) bool, error) {
 	rows, err := p.db.QueryContext(ctx, `SELECT DISTINCT u.key FROM files f JOIN uses u ON u.file = f.id WHERE f.cwd = ?`, cwd)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	keys := map[Key]bool{}
+	keys := map[promptKey]bool{}
 	for rows.Next() {
 		var b []byte
 		if err := rows.Scan(&b); err != nil {
 			return nil, err
 		}
-		// SQLite holds any value in any column, and a file of a cache is not believed.
-		if len(b) == len(Key{}) {
-			keys[Key(b)] = true
+		// SQLite stores any value in any column.
+		if len(b) == len(promptKey{}) {
+			keys[promptKey(b)] = true
 		}
 	}
-	return keys, rows.Err()
+	return func(prompt Prompt) bool { return keys[keyOf(prompt.Text)] }, rows.Err()
 }

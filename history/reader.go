@@ -7,10 +7,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// OpenReader opens an agent's history for reading, without a trace: nothing is made, changed or locked beside it (see
-// litefile.Read). Each answer is that of a moment; what others add after OpenReader may be seen or not. fs.ErrNotExist
+// openReader opens an agent's history for reading, without a trace: nothing is made, changed or locked beside it (see
+// litefile.Read). Each answer is that of a moment; what others add after openReader may be seen or not. fs.ErrNotExist
 // where there is none.
-func OpenReader(ctx context.Context, path string, opt Options) (*History, error) {
+func openReader(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	opt.fill()
 	var h *History
 	err := litefile.Steady(ctx, opt.FS, path, func(s litefile.Stamp) (final bool, err error) {
@@ -39,7 +39,7 @@ func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, er
 	if now, err := litefile.StampOf(h.opt.FS, h.path); err != nil || now == *seen {
 		return false, err
 	}
-	fresh, err := OpenReader(ctx, h.path, h.opt)
+	fresh, err := openReader(ctx, h.path, h.opt)
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, er
 }
 
 // openAt opens the database as the stamp describes it.
-func openAt(ctx context.Context, path string, opt Options, s litefile.Stamp) (*History, error) {
+func openAt(ctx context.Context, path string, opt dbOptions, s litefile.Stamp) (*History, error) {
 	h, err := attach(path, opt, s, false)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func openAt(ctx context.Context, path string, opt Options, s litefile.Stamp) (*H
 
 // attach opens the database, or a copy of it, without looking into it. It does not wait for who writes: a history is open
 // as long as its program runs.
-func attach(path string, opt Options, s litefile.Stamp, copied bool) (*History, error) {
+func attach(path string, opt dbOptions, s litefile.Stamp, copied bool) (*History, error) {
 	db, err := litefile.Read(path, s, litefile.Reading{Copy: copied})
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func reattach(h *History, s litefile.Stamp) (*History, error) {
 }
 
 // openEmpty is a history without prompts, in memory.
-func openEmpty(ctx context.Context, path string, opt Options, err error) (*History, error) {
+func openEmpty(ctx context.Context, path string, opt dbOptions, err error) (*History, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Key stands for the text of a prompt.
-type Key [16]byte
+// promptKey stands for the text of a prompt.
+type promptKey [16]byte
 
-// KeyOf gives the key of a prompt.
-func KeyOf(prompt string) Key {
+// keyOf gives the key of a prompt.
+func keyOf(prompt string) promptKey {
 	sum := sha256.Sum256([]byte(normal(prompt)))
-	return Key(sum[:16])
+	return promptKey(sum[:16])
 }
 
 // Imported says what became of prompts that were imported.
@@ -39,7 +39,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 		}
 		for _, p := range list {
 			// list has each key once, so known need not learn what is added here.
-			row, ok := known[KeyOf(p.Text)]
+			row, ok := known[keyOf(p.Text)]
 			switch {
 			case !ok:
 				done.Added++
@@ -74,10 +74,10 @@ func lastUses(prompts []Prompt) []Prompt {
 	}
 	// In whole seconds, which is what the table has: within one the order in which prompts came counts.
 	slices.SortStableFunc(list, func(a, b Prompt) int { return a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)) })
-	seen := make(map[Key]bool, len(list))
+	seen := make(map[promptKey]bool, len(list))
 	kept := len(list) // from here on
 	for i := len(list) - 1; i >= 0; i-- {
-		if k := KeyOf(list[i].Text); !seen[k] {
+		if k := keyOf(list[i].Text); !seen[k] {
 			seen[k] = true
 			kept--
 			list[kept] = list[i]
@@ -90,19 +90,19 @@ type rowTime struct{ id, at int64 }
 
 // rowsByKey gives the newest row of each prompt. The table has no index that could be asked for a text. It is read whole in
 // the transaction that adds, so that two who import at once do not both add a prompt.
-func rowsByKey(ctx context.Context, tx *sql.Tx) (map[Key]rowTime, error) {
+func rowsByKey(ctx context.Context, tx *sql.Tx) (map[promptKey]rowTime, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+columns+` FROM history h`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	known := map[Key]rowTime{}
+	known := map[promptKey]rowTime{}
 	for rows.Next() {
 		p, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		k, at := KeyOf(p.Text), p.At.Unix()
+		k, at := keyOf(p.Text), p.At.Unix()
 		if old, ok := known[k]; !ok || at >= old.at {
 			known[k] = rowTime{p.ID, at}
 		}

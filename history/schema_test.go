@@ -81,7 +81,7 @@ func TestOlderLayouts(t *testing.T) {
 			}
 			db.Close()
 
-			r, err := OpenReader(t.Context(), path, Options{})
+			r, err := openReader(t.Context(), path, dbOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestOlderLayouts(t *testing.T) {
 			want(t, "search", texts(t, h, Query{Text: "word"}), list...)
 			add(t, h, "newest words")
 			want(t, "search", texts(t, h, Query{Text: "word"}), append([]string{"newest words"}, list...)...)
-			if err := h.Check(t.Context()); err != nil {
+			if err := h.check(t.Context()); err != nil {
 				t.Error(err)
 			}
 			h.Close()
@@ -110,10 +110,10 @@ func TestForeign(t *testing.T) {
 	do(t, db, `CREATE TABLE history (id INTEGER PRIMARY KEY, prompt TEXT UNIQUE, created_at INTEGER, cwd TEXT, use_count INTEGER);`+
 		createText+createTrigger+`INSERT INTO history VALUES (1, 'from tomorrow', 5, NULL, 3); PRAGMA user_version = 1`)
 	db.Close()
-	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrForeign) {
+	if _, err := openDB(t.Context(), path, dbOptions{}); !errors.Is(err, ErrForeign) {
 		t.Errorf("open: %v", err)
 	}
-	h, err := OpenReader(t.Context(), path, Options{})
+	h, err := openReader(t.Context(), path, dbOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestForeign(t *testing.T) {
 	db = raw(t, path)
 	do(t, db, `CREATE TABLE history (something TEXT)`)
 	db.Close()
-	if _, err := OpenReader(t.Context(), path, Options{}); !errors.Is(err, ErrForeign) {
+	if _, err := openReader(t.Context(), path, dbOptions{}); !errors.Is(err, ErrForeign) {
 		t.Errorf("read: %v", err)
 	}
 }
@@ -148,11 +148,11 @@ func TestNotHistory(t *testing.T) {
 			db.Close()
 			before := listing(t, dir)
 			for _, guest := range []bool{false, true} {
-				if _, err := Open(t.Context(), path, Options{Guest: guest}); !errors.Is(err, ErrNotHistory) {
+				if _, err := openDB(t.Context(), path, dbOptions{Guest: guest}); !errors.Is(err, ErrNotHistory) {
 					t.Errorf("open: %v", err)
 				}
 			}
-			if _, err := OpenReader(t.Context(), path, Options{}); !errors.Is(err, ErrNotHistory) {
+			if _, err := openReader(t.Context(), path, dbOptions{}); !errors.Is(err, ErrNotHistory) {
 				t.Errorf("read: %v", err)
 			}
 			if after := listing(t, dir); !reflect.DeepEqual(before, after) {

@@ -174,13 +174,13 @@ DROP TABLE history_legacy;
 
 // Check reads the whole database, the text index too, and says what is wrong with it: SQLite's own check has been known
 // to call an index good that no query could use.
-func (h *History) Check(ctx context.Context) error {
+func (h *History) check(ctx context.Context) error {
 	var answer string
 	if err := h.db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&answer); err != nil {
 		return h.explain(err)
 	}
 	if answer != "ok" {
-		return fmt.Errorf("%s: %w: %s", h.path, ErrCorrupt, strings.ReplaceAll(answer, "\n", " "))
+		return fmt.Errorf("%s: %w: %s", h.path, ErrDamaged, strings.ReplaceAll(answer, "\n", " "))
 	}
 	// 1: also against the table, not only against itself.
 	_, err := h.db.ExecContext(ctx, `INSERT INTO history_fts(history_fts, rank) VALUES('integrity-check', 1)`)

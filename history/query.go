@@ -171,7 +171,7 @@ func (h *History) indexed(ctx context.Context) error {
 	var rows, texts int64
 	err := h.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM history), (SELECT count(*) FROM history_fts_docsize)`).Scan(&rows, &texts)
 	if err == nil && texts < rows {
-		err = fmt.Errorf("%w: the text index has %d of %d prompts", ErrCorrupt, texts, rows)
+		err = fmt.Errorf("%w: the text index has %d of %d prompts", ErrDamaged, texts, rows)
 	}
 	return h.explain(err)
 }
@@ -210,7 +210,7 @@ func (h *History) Recent(ctx context.Context, limit int) ([]Prompt, error) {
 }
 
 // Last gives the largest id that the history ever gave to a prompt, 0 for none. It never goes back.
-func (h *History) Last(ctx context.Context) (int64, error) {
+func (h *History) last(ctx context.Context) (int64, error) {
 	var last sql.NullInt64
 	err := h.db.QueryRowContext(ctx, `SELECT max(seq) FROM sqlite_sequence WHERE name = 'history'`).Scan(&last)
 	return last.Int64, h.explain(err)

@@ -31,7 +31,7 @@ var seconds = clock()
 
 func open(t testing.TB, path string) *History {
 	t.Helper()
-	h, err := Open(t.Context(), path, Options{Clock: seconds})
+	h, err := openDB(t.Context(), path, dbOptions{Clock: seconds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestErrorStays(t *testing.T) {
 	open(t, path).Close()
 	db := raw(t, path)
 	do(t, db, `BEGIN IMMEDIATE`)
-	h, err := Open(t.Context(), path, Options{Busy: time.Millisecond})
+	h, err := openDB(t.Context(), path, dbOptions{Busy: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestErrorStays(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, newPath(t), Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := openDB(ctx, newPath(t), dbOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("open: %v", err)
 	}
 	path := newPath(t)
@@ -197,7 +197,7 @@ func TestCancelled(t *testing.T) {
 	if _, err := h.Import(ctx, []Prompt{{Text: "two"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("import: %v", err)
 	}
-	if _, err := OpenReader(ctx, path, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := openReader(ctx, path, dbOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("reader: %v", err)
 	}
 	want(t, "all", texts(t, h, Query{}), "one")
@@ -208,7 +208,7 @@ func TestNoGoroutines(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)
 	add(t, h, "one")
-	r, err := OpenReader(t.Context(), path, Options{})
+	r, err := openReader(t.Context(), path, dbOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestImport(t *testing.T) {
 	if !reflect.DeepEqual(all, wanted) {
 		t.Errorf("got  %+v\nwant %+v", all, wanted)
 	}
-	if err := h.Check(t.Context()); err != nil {
+	if err := h.check(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -266,7 +266,7 @@ func TestImport(t *testing.T) {
 func TestGuest(t *testing.T) {
 	path := newPath(t)
 	for i, prompt := range []string{"one", "two", "three"} {
-		h, err := Open(t.Context(), path, Options{Clock: seconds, Guest: true})
+		h, err := openDB(t.Context(), path, dbOptions{Clock: seconds, Guest: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestGuest(t *testing.T) {
 		if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 			t.Errorf("the journal: %v, %v", info, err)
 		}
-		r, err := OpenReader(t.Context(), path, Options{})
+		r, err := openReader(t.Context(), path, dbOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

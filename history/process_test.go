@@ -22,7 +22,7 @@ func writeAndTell(args string) error {
 	if _, err := fmt.Sscan(args, &path, &name, &n); err != nil {
 		return err
 	}
-	h, err := Open(context.Background(), path, Options{})
+	h, err := openDB(context.Background(), path, dbOptions{})
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func TestTwoProcesses(t *testing.T) {
 			t.Errorf("%s: %d of %d", name, len(list), n)
 		}
 	}
-	if err := h.Check(t.Context()); err != nil {
+	if err := h.check(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -102,7 +102,7 @@ func TestKill(t *testing.T) {
 				t.Fatalf("%s: number %d is %q", name, i, p)
 			}
 		}
-		if err := h.Check(t.Context()); err != nil {
+		if err := h.check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.Close(); err != nil {

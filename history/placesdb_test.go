@@ -10,7 +10,7 @@ import (
 
 func openPlacesAt(t *testing.T, path string) *Places {
 	t.Helper()
-	p, err := OpenPlaces(t.Context(), path, Options{})
+	p, err := openPlaces(t.Context(), path, dbOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,15 +24,15 @@ func TestPlaces(t *testing.T) {
 	for name, path := range map[string]string{"file": filepath.Join(t.TempDir(), "cache", "places.db"), "memory": ""} {
 		t.Run(name, func(t *testing.T) {
 			p := openPlacesAt(t, path)
-			one, two := KeyOf("one"), KeyOf("two ")
-			err := p.Put(t.Context(), []Uses{
-				{Path: "/s/a.jsonl", Stamp: "1", Dialect: "pi", Session: "a", CWD: "/x", List: []Use{{one, "e1", at(10)}, {two, "e2", at(20)}, {one, "e3", at(30)}}},
-				{Path: "/s/b.jsonl", Stamp: "1", Dialect: "wave", Session: "b", CWD: "/y", List: []Use{{one, "e1", at(20)}}},
+			one, two := keyOf("one"), keyOf("two ")
+			err := p.put(t.Context(), []sessionUses{
+				{Path: "/s/a.jsonl", Stamp: "1", Dialect: "pi", Session: "a", CWD: "/x", List: []use{{one, "e1", at(10)}, {two, "e2", at(20)}, {one, "e3", at(30)}}},
+				{Path: "/s/b.jsonl", Stamp: "1", Dialect: "wave", Session: "b", CWD: "/y", List: []use{{one, "e1", at(20)}}},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.Of(t.Context(), one, 2)
+			got, err := p.Of(t.Context(), "one", 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,16 +40,16 @@ func TestPlaces(t *testing.T) {
 			if !reflect.DeepEqual(got, wanted) {
 				t.Errorf("got %+v", got)
 			}
-			if in, err := p.In(t.Context(), "/y"); err != nil || !reflect.DeepEqual(in, map[Key]bool{one: true}) {
-				t.Errorf("in /y: %v, %v", in, err)
+			if in, err := p.In(t.Context(), "/y"); err != nil || !in(Prompt{Text: "one"}) || in(Prompt{Text: "two"}) {
+				t.Errorf("in /y: %v", err)
 			}
-			if err := p.Put(t.Context(), []Uses{{Path: "/s/a.jsonl", Stamp: "2", List: []Use{{two, "e2", at(20)}}}}, []string{"/s/b.jsonl"}); err != nil {
+			if err := p.put(t.Context(), []sessionUses{{Path: "/s/a.jsonl", Stamp: "2", List: []use{{two, "e2", at(20)}}}}, []string{"/s/b.jsonl"}); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := p.Of(t.Context(), one, 9); err != nil || got != nil {
+			if got, err := p.Of(t.Context(), "one", 9); err != nil || got != nil {
 				t.Errorf("gone: %+v, %v", got, err)
 			}
-			if got, err := p.Stamps(t.Context()); err != nil || !reflect.DeepEqual(got, map[string]string{"/s/a.jsonl": "2"}) {
+			if got, err := p.stamps(t.Context()); err != nil || !reflect.DeepEqual(got, map[string]string{"/s/a.jsonl": "2"}) {
 				t.Errorf("stamps: %v, %v", got, err)
 			}
 			for _, c := range []struct {
@@ -57,15 +57,15 @@ func TestPlaces(t *testing.T) {
 				last    int64
 				stamp   string
 			}{{"1", 5, ""}, {"1", 6, "3"}, {"1", 6, "3"}, {"1", 5, ""}, {"1", 5, "4"}, {"2", 9, ""}} {
-				if err := p.Bind(t.Context(), c.history, c.last); err != nil {
+				if err := p.bind(t.Context(), c.history, c.last); err != nil {
 					t.Fatal(err)
 				}
 				if c.stamp != "" {
-					if err := p.Put(t.Context(), []Uses{{Path: "/s/a.jsonl", Stamp: c.stamp}}, nil); err != nil {
+					if err := p.put(t.Context(), []sessionUses{{Path: "/s/a.jsonl", Stamp: c.stamp}}, nil); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if got, err := p.Stamps(t.Context()); err != nil || got["/s/a.jsonl"] != c.stamp {
+				if got, err := p.stamps(t.Context()); err != nil || got["/s/a.jsonl"] != c.stamp {
 					t.Errorf("bound to %s, %d: %v, %v", c.history, c.last, got, err)
 				}
 			}
@@ -77,17 +77,17 @@ func TestPlaces(t *testing.T) {
 func TestReadPlaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "places.db")
-	key := KeyOf("one")
+	key := keyOf("one")
 	read := func(what string, n int, anew bool) {
 		t.Helper()
 		before := listing(t, dir)
-		p, err := ReadPlaces(t.Context(), path, Options{})
+		p, err := readPlaces(t.Context(), path, dbOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		if got, err := p.Of(t.Context(), key, 9); err != nil || len(got) != n || (p.Anew() != "") != anew {
-			t.Errorf("%s: %v, %v, anew %q", what, got, err, p.Anew())
+		if got, err := p.Of(t.Context(), "one", 9); err != nil || len(got) != n || (p.anew != "") != anew {
+			t.Errorf("%s: %v, %v, anew %q", what, got, err, p.anew)
 		}
 		if after := listing(t, dir); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: before %v, after %v", what, before, after)
@@ -96,11 +96,11 @@ func TestReadPlaces(t *testing.T) {
 	read("none", 0, true)
 	p := openPlacesAt(t, path)
 	read("an empty one", 0, true)
-	if err := p.Put(t.Context(), []Uses{{Path: "/s"}}, nil); err != nil {
+	if err := p.put(t.Context(), []sessionUses{{Path: "/s"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	read("a session without prompts", 0, false)
-	if err := p.Put(t.Context(), []Uses{{Path: "/s", List: []Use{{Key: key, Entry: "e"}}}}, nil); err != nil {
+	if err := p.put(t.Context(), []sessionUses{{Path: "/s", List: []use{{Key: key, Entry: "e"}}}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	read("while it is open", 1, false)
@@ -123,14 +123,14 @@ func TestPlacesAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "places.db")
 			p := openPlacesAt(t, path)
-			if err := p.Put(t.Context(), []Uses{{Path: "/s", Stamp: "1"}}, nil); err != nil || p.Anew() != "" {
-				t.Fatal(err, p.Anew())
+			if err := p.put(t.Context(), []sessionUses{{Path: "/s", Stamp: "1"}}, nil); err != nil || p.anew != "" {
+				t.Fatal(err, p.anew)
 			}
 			p.Close()
 			spoil(t, path)
 			p = openPlacesAt(t, path)
-			if got, err := p.Stamps(t.Context()); err != nil || len(got) != 0 || p.Anew() == "" {
-				t.Errorf("%v, %v, %q", got, err, p.Anew())
+			if got, err := p.stamps(t.Context()); err != nil || len(got) != 0 || p.anew == "" {
+				t.Errorf("%v, %v, %q", got, err, p.anew)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package treeline_test
+package history_test
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
 // desk is a machine of its own, with the sessions of omp in it.
-func desk(t *testing.T, sessions int) treeline.HistoryOptions {
+func desk(t *testing.T, sessions int) (home string, opt history.Options) {
 	t.Helper()
-	home := t.TempDir()
+	home = t.TempDir()
 	for i := range sessions {
 		dir := filepath.Join(home, ".omp", "agent", "sessions", fmt.Sprintf("-p%d", i))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -33,12 +34,17 @@ func desk(t *testing.T, sessions int) treeline.HistoryOptions {
 			t.Fatal(err)
 		}
 	}
-	return treeline.HistoryOptions{Options: treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }}}
+	none := func(string) string { return "" }
+	st, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: none, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return home, history.Options{State: treeline.StateDir(home, none), Cache: treeline.CacheDir(home, none), Sessions: st}
 }
 
-func find(t *testing.T, opt treeline.HistoryOptions, words string) []treeline.Prompt {
+func find(t *testing.T, opt history.Options, words string) []history.Prompt {
 	t.Helper()
-	list, err := treeline.SearchHistory(t.Context(), opt, treeline.HistoryQuery{Text: words, Limit: 1000})
+	list, err := history.Search(t.Context(), opt, history.Query{Text: words, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +53,7 @@ func find(t *testing.T, opt treeline.HistoryOptions, words string) []treeline.Pr
 
 // TestImportInterrupted: what was read until then is kept, and the next import goes on from there.
 func TestImportInterrupted(t *testing.T) {
-	opt := desk(t, 10)
+	_, opt := desk(t, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	opt.Progress = func(done, total int) {
 		if total != 10 {
@@ -57,7 +63,7 @@ func TestImportInterrupted(t *testing.T) {
 			cancel()
 		}
 	}
-	report, err := treeline.ImportHistory(ctx, opt)
+	report, err := history.Import(ctx, opt)
 	if !errors.Is(err, context.Canceled) || report.Sessions != 4 || report.Added != 5 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -65,14 +71,14 @@ func TestImportInterrupted(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	opt.Progress = nil
-	report, err = treeline.ImportHistory(t.Context(), opt)
+	report, err = history.Import(t.Context(), opt)
 	if err != nil || report.Sessions != 6 || report.Unchanged != 4 || report.Added != 6 || report.Renewed != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if list := find(t, opt, "same"); len(list) != 1 || list[0].CWD != "/p9" || list[0].At.UTC() != time.Date(2026, 1, 1, 0, 0, 18, 0, time.UTC) {
 		t.Errorf("%+v", list)
 	}
-	places, err := treeline.OpenHistoryPlaces(t.Context(), opt)
+	places, err := history.OpenPlaces(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,17 +90,17 @@ func TestImportInterrupted(t *testing.T) {
 
 // TestImportForgets: a session that is gone is no place any more; what was typed in it stays.
 func TestImportForgets(t *testing.T) {
-	opt := desk(t, 2)
-	if _, err := treeline.ImportHistory(t.Context(), opt); err != nil {
+	home, opt := desk(t, 2)
+	if _, err := history.Import(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(opt.Home, ".omp", "agent", "sessions", "-p1")); err != nil {
+	if err := os.RemoveAll(filepath.Join(home, ".omp", "agent", "sessions", "-p1")); err != nil {
 		t.Fatal(err)
 	}
-	if report, err := treeline.ImportHistory(t.Context(), opt); err != nil || report.Unchanged != 1 || report.Sessions != 0 {
+	if report, err := history.Import(t.Context(), opt); err != nil || report.Unchanged != 1 || report.Sessions != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	places, err := treeline.OpenHistoryPlaces(t.Context(), opt)
+	places, err := history.OpenPlaces(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,13 +127,13 @@ func TestPlacesCollectedAnew(t *testing.T) {
 		"not a folder": func(cache string) error { return errors.Join(os.RemoveAll(cache), os.WriteFile(cache, nil, 0o600)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := desk(t, 3)
-			opt.Cache = filepath.Join(opt.Home, "cache")
+			home, opt := desk(t, 3)
+			opt.Cache = filepath.Join(home, "cache")
 			var notices []string
 			opt.Notice = func(text string) { notices = append(notices, text) }
 			uses := func(prompt string) int {
 				t.Helper()
-				places, err := treeline.OpenHistoryPlaces(t.Context(), opt)
+				places, err := history.OpenPlaces(t.Context(), opt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,10 +147,10 @@ func TestPlacesCollectedAnew(t *testing.T) {
 			if n := uses("the same everywhere"); n != 0 {
 				t.Errorf("without a history: %d", n)
 			}
-			if _, err := treeline.ImportHistory(t.Context(), opt); err != nil {
+			if _, err := history.Import(t.Context(), opt); err != nil {
 				t.Fatal(err)
 			}
-			first := filepath.Join(opt.Home, ".omp", "agent", "sessions", "-p0", "2026_s0.jsonl")
+			first := filepath.Join(home, ".omp", "agent", "sessions", "-p0", "2026_s0.jsonl")
 			log, err := os.ReadFile(first)
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +163,7 @@ func TestPlacesCollectedAnew(t *testing.T) {
 			// Given up in the middle, nothing is kept: half would be taken for all.
 			ctx, cancel := context.WithCancel(t.Context())
 			opt.Progress = func(int, int) { cancel() }
-			if _, err := treeline.OpenHistoryPlaces(ctx, opt); !errors.Is(err, context.Canceled) {
+			if _, err := history.OpenPlaces(ctx, opt); !errors.Is(err, context.Canceled) {
 				t.Errorf("interrupted: %v", err)
 			}
 			read := 0
@@ -177,7 +183,7 @@ func TestPlacesCollectedAnew(t *testing.T) {
 			if list := find(t, opt, "since"); len(list) != 0 {
 				t.Errorf("added: %+v", list)
 			}
-			if report, err := treeline.ImportHistory(t.Context(), opt); err != nil || report.Added != 1 {
+			if report, err := history.Import(t.Context(), opt); err != nil || report.Added != 1 {
 				t.Errorf("%+v, %v", report, err)
 			}
 		})
@@ -200,21 +206,21 @@ func TestOwnHistoryMendsItself(t *testing.T) {
 	} {
 		for _, way := range []string{"open", "search", "add", "import"} {
 			t.Run(name+", "+way, func(t *testing.T) {
-				opt := desk(t, 3)
+				home, opt := desk(t, 3)
 				var told []string
 				opt.Notice = func(text string) { told = append(told, text) }
-				if _, err := treeline.ImportHistory(t.Context(), opt); err != nil {
+				if _, err := history.Import(t.Context(), opt); err != nil {
 					t.Fatal(err)
 				}
-				if err := treeline.AddHistory(t.Context(), opt, "typed by hand", ""); err != nil {
+				if err := history.Add(t.Context(), opt, "typed by hand", ""); err != nil {
 					t.Fatal(err)
 				}
-				db := filepath.Join(opt.Home, ".local", "state", "treeline", "history.db")
+				db := filepath.Join(home, ".local", "state", "treeline", "history.db")
 				c.spoil(t, db)
 				err := touch(t.Context(), opt, way)
 				if name == "text index" && (way == "open" || way == "import") {
 					// Nothing of it was looked at: there is nothing new to write.
-					_, err = treeline.RebuildHistory(t.Context(), opt)
+					_, err = history.Rebuild(t.Context(), opt)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -235,21 +241,21 @@ func TestOwnHistoryMendsItself(t *testing.T) {
 }
 
 // touch uses the history in one of the ways there are.
-func touch(ctx context.Context, opt treeline.HistoryOptions, way string) error {
+func touch(ctx context.Context, opt history.Options, way string) error {
 	switch way {
 	case "open":
-		h, err := treeline.OpenHistory(ctx, opt)
+		h, err := history.Open(ctx, opt)
 		if err != nil {
 			return err
 		}
 		return h.Close()
 	case "search":
-		_, err := treeline.SearchHistory(ctx, opt, treeline.HistoryQuery{Text: "only", Limit: 10})
+		_, err := history.Search(ctx, opt, history.Query{Text: "only", Limit: 10})
 		return err
 	case "add":
-		return treeline.AddHistory(ctx, opt, "once more", "")
+		return history.Add(ctx, opt, "once more", "")
 	}
-	_, err := treeline.ImportHistory(ctx, opt)
+	_, err := history.Import(ctx, opt)
 	return err
 }
 
@@ -277,11 +283,11 @@ func spoilTextIndex(t *testing.T, path string) {
 // TestSoundHistoryStays: who gives up while a damaged history is looked at has not moved it, nor has a second who finds it
 // mended.
 func TestSoundHistoryStays(t *testing.T) {
-	opt := desk(t, 1)
-	if _, err := treeline.ImportHistory(t.Context(), opt); err != nil {
+	home, opt := desk(t, 1)
+	if _, err := history.Import(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
-	db := filepath.Join(opt.Home, ".local", "state", "treeline", "history.db")
+	db := filepath.Join(home, ".local", "state", "treeline", "history.db")
 	spoilTextIndex(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -300,11 +306,11 @@ func TestSoundHistoryStays(t *testing.T) {
 
 // TestAgentsHistory: that of an agent is never mended unasked, and rebuilt from its own sessions when asked.
 func TestAgentsHistory(t *testing.T) {
-	opt := desk(t, 2)
-	opt.DB = filepath.Join(opt.Home, ".omp", "agent", "history.db")
+	home, opt := desk(t, 2)
+	opt.DB = filepath.Join(home, ".omp", "agent", "history.db")
 	ro := opt
 	ro.ReadOnly = true
-	if _, err := treeline.OpenHistory(t.Context(), ro); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := history.Open(t.Context(), ro); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
 	garbage := bytes.Repeat([]byte("no database "), 1000)
@@ -312,7 +318,7 @@ func TestAgentsHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, way := range []string{"open", "search", "add", "import"} {
-		if err := touch(t.Context(), opt, way); !errors.Is(err, treeline.ErrHistoryDamaged) {
+		if err := touch(t.Context(), opt, way); !errors.Is(err, history.ErrDamaged) {
 			t.Errorf("%s: %v", way, err)
 		}
 	}
@@ -320,14 +326,14 @@ func TestAgentsHistory(t *testing.T) {
 		t.Errorf("it was changed: %v", err)
 	}
 	// Sessions of another agent are none of its business.
-	other := filepath.Join(opt.Home, ".pi", "agent", "sessions", "--x--")
+	other := filepath.Join(home, ".pi", "agent", "sessions", "--x--")
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(other, "1_x.jsonl"), gen.Session(gen.Options{Seed: 3, Bytes: 50_000}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report, err := treeline.RebuildHistory(t.Context(), opt)
+	report, err := history.Rebuild(t.Context(), opt)
 	if err != nil || report.Sessions != 2 || report.Added != 3 {
 		t.Errorf("%+v, %v", report, err)
 	}

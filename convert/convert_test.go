@@ -1,4 +1,4 @@
-package store_test
+package convert_test
 
 import (
 	"bytes"

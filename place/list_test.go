@@ -1,4 +1,4 @@
-package store_test
+package place_test
 
 import (
 	"context"

@@ -186,32 +186,23 @@ func (o Options) env() (dialect.Env, error) {
 
 // writeDir opens a folder of logs for writing.
 func writeDir(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
-	l, err := file.ParseLevel(string(level))
-	if err != nil {
-		return nil, err
-	}
-	opt := file.Options{Level: l}
+	opt := file.Options{Durability: backend.Durability(level)}
 	if repaired != nil {
-		opt.Observe = func(e file.Event) { repaired(problem(e)) }
+		opt.Mended = func(m backend.Mended) { repaired(problem(m)) }
 	}
 	return file.New(dir, opt)
 }
 
-// problem tells of what the backend did to the end of a log.
-func problem(e file.Event) session.Problem {
-	p := session.Problem{File: e.Log, Offset: e.Offset, Kind: session.ProblemTorn, Message: string(e.Kind)}
-	switch e.Kind {
-	case file.NewlineAdded:
+// problem describes what the backend did to the end of a log.
+func problem(m backend.Mended) session.Problem {
+	p := session.Problem{File: m.Log, Offset: m.Offset, Kind: session.ProblemTorn}
+	if m.To == "" {
+		p.Offset += m.Size // where the newline is missing
 		p.Message = "the last line had no newline"
 		p.Advice = "it has one now; nothing was lost"
-	case file.TornMoved:
-		p.Message = fmt.Sprintf("the last %d bytes were a record that was cut off", e.Size)
-		p.Advice = "they were moved to " + e.To
-	default:
-		p.Kind = session.ProblemUnreadable
-		if e.Err != nil {
-			p.Message += ": " + e.Err.Error()
-		}
+	} else {
+		p.Message = fmt.Sprintf("the last %d bytes were a record that was cut off", m.Size)
+		p.Advice = "they were moved to " + m.To
 	}
 	return p
 }

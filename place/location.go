@@ -48,10 +48,7 @@ func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(b
 	forget := m.backends.listen(Clean(root), name, mended)
 	return Location{b, name, path}, func() error {
 		forget()
-		if r, ok := b.(backend.Releaser); ok {
-			return r.Release(name)
-		}
-		return nil
+		return backend.Release(b, name)
 	}, nil
 }
 

@@ -136,7 +136,7 @@ func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Pl
 		return nil, log.At, fmt.Errorf("%s: version %d was %w of the agent; it is read only", l.Path, h.Version, dialect.ErrNewer)
 	}
 	// Records would come without the bytes between them.
-	all, err := logtree.ReadAll(ctx, l.Backend, log.At)
+	all, err := backend.ReadAll(ctx, l.Backend, log.At)
 	if err != nil {
 		return nil, log.At, logtree.Named(l.Path, err)
 	}
@@ -173,7 +173,7 @@ func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, now 
 	if err != nil {
 		return err
 	}
-	all, err := logtree.ReadAll(ctx, b, at)
+	all, err := backend.ReadAll(ctx, b, at)
 	if err != nil {
 		return err
 	}

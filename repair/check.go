@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
@@ -13,13 +12,12 @@ import (
 )
 
 // Check lists everything that is wrong with a log: the problems that the reader found, what breaks the rules of its agent,
-// and blobs that entries name and that cannot be read. It reads every entry. t and at are the log as it was read, and
-// must not change during the call.
-func Check(ctx context.Context, t *session.Tree, at backend.Log, blobs logtree.Blobs) ([]session.Problem, error) {
-	problems := slices.Clone(t.Problems())
-	if r, ok := blobs.Dialect.(dialect.Ruler); ok && blobs.Path != "" {
-		for _, p := range r.Check(t, dialect.LogInfo{Name: blobs.Path, Size: at.Size, Changed: at.Time}) {
-			p.File = blobs.Path
+// and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
+func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
+	problems := slices.Clone(l.Tree.Problems())
+	if r, ok := l.Dialect.(dialect.Ruler); ok && l.Path != "" {
+		for _, p := range r.Check(l.Tree, dialect.LogInfo{Name: l.Path, Size: l.At.Size, Changed: l.At.Time}) {
+			p.File = l.Path
 			problems = append(problems, p)
 		}
 	}
@@ -40,8 +38,8 @@ func Check(ctx context.Context, t *session.Tree, at backend.Log, blobs logtree.B
 			problems = append(problems, here)
 		}
 	}
-	codec := blobs.Dialect.Codec()
-	for e := range t.Entries() {
+	codec := l.Dialect.Codec()
+	for e := range l.Tree.Entries() {
 		if ctx.Err() != nil {
 			return problems, context.Cause(ctx)
 		}

@@ -179,8 +179,8 @@ func (r *Recording) Close() error {
 	}
 	r.closed = true
 	var err error
-	if s, ok := r.loc.Backend.(backend.Syncer); ok && r.durability != backend.DurabilityNone {
-		err = logtree.Named(r.loc.Path, s.Sync(context.Background(), r.at))
+	if r.durability != backend.DurabilityNone {
+		err = logtree.Named(r.loc.Path, backend.Sync(context.Background(), r.loc.Backend, r.at))
 	}
 	return errors.Join(err, r.release())
 }

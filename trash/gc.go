@@ -14,7 +14,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -219,7 +218,7 @@ func (g *collector) listBreadcrumbs(ctx context.Context) error {
 				g.obstacle(err)
 				continue
 			}
-			content, err := logtree.ReadAll(ctx, b, log)
+			content, err := backend.ReadAll(ctx, b, log)
 			if err != nil {
 				continue // agents rewrite them all the time
 			}

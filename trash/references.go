@@ -48,7 +48,7 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 // markReferences marks the blobs whose hash occurs in a file. The bytes are searched, not decoded, so that a reference in
 // a damaged record counts as well.
 func (g *collector) markReferences(ctx context.Context, b backend.Backend, at backend.Log) error {
-	r, err := logtree.OpenReader(ctx, b, at)
+	r, err := backend.OpenLog(ctx, b, at)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	if err != nil {
 		return item, err
 	}
-	content, err := logtree.ReadAll(ctx, bin, at)
+	content, err := backend.ReadAll(ctx, bin, at)
 	if err != nil {
 		return item, err
 	}
@@ -64,7 +64,7 @@ func (t *Trash) putBack(ctx context.Context, path string, content []byte) (err e
 	if err != nil {
 		return logtree.Named(path, err)
 	}
-	if have, err := logtree.ReadAll(ctx, l.Backend, at); err == nil && bytes.Equal(have, content) {
+	if have, err := backend.ReadAll(ctx, l.Backend, at); err == nil && bytes.Equal(have, content) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w; it was not touched, and the session is still in the trash", path, backend.ErrExist)

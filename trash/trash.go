@@ -128,7 +128,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location) 
 	if err := log.Close(); err != nil {
 		return Item{}, err
 	}
-	all, err := logtree.ReadAll(ctx, l.Backend, at)
+	all, err := backend.ReadAll(ctx, l.Backend, at)
 	if err != nil {
 		return Item{}, logtree.Named(l.Path, err)
 	}
@@ -207,7 +207,7 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 		if _, err := bin.Stat(ctx, id+contentExt); err != nil {
 			continue // a crash came before the content
 		}
-		record, err := logtree.ReadAll(ctx, bin, log)
+		record, err := backend.ReadAll(ctx, bin, log)
 		if err != nil {
 			return nil, err
 		}

@@ -99,6 +99,11 @@ var importTable = []row{
 		why:      "the suite tests any backend through its interface, with the memory backend as the oracle of random histories",
 	},
 	{
+		packages: []string{"backend/all"},
+		may:      []string{"backend", "backend/*"},
+		why:      "the ordered list of drivers is a list and nothing else",
+	},
+	{
 		packages: []string{"backend/*"},
 		may:      []string{"backend", "internal/jsonl", "internal/durable", "internal/rawjson"},
 		modules:  []string{"*"},

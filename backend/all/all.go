@@ -1,0 +1,17 @@
+// Package all lists the drivers of all backends. Only a program that wants every backend imports it: it links their
+// databases too.
+package all
+
+import (
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/memory"
+)
+
+// Drivers returns the drivers in the order in which they are asked. The driver of files claims every folder, so it is last.
+func Drivers() []backend.Driver {
+	return []backend.Driver{
+		memory.Driver("memory"),
+		file.Driver(file.Options{}),
+	}
+}

@@ -252,7 +252,11 @@ func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 
 // Blobs gives the blobs that references in a log mean; nil if there are none.
 func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
-	dir := m.BlobDir(path, d)
+	return m.BlobsIn(m.BlobDir(path, d))
+}
+
+// BlobsIn gives the blobs of a folder; nil if there are none.
+func (m *Machine) BlobsIn(dir string) blob.Reader {
 	if dir == "" || m.opt.OpenBlobs == nil {
 		return nil
 	}
@@ -261,7 +265,11 @@ func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
 
 // BlobsWriting is Blobs for writing.
 func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
-	dir := m.BlobDir(path, d)
+	return m.BlobsInWriting(m.BlobDir(path, d))
+}
+
+// BlobsInWriting is BlobsIn for writing.
+func (m *Machine) BlobsInWriting(dir string) blob.Store {
 	if dir == "" || m.opt.WriteBlobs == nil {
 		return nil
 	}

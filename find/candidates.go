@@ -1,10 +1,13 @@
 package find
 
-import "github.com/treeline-dev/treeline/index"
+import (
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+)
 
 // candidates gives, for each query, those of the logs that may match, with their spans. The signatures are read once. A
 // log that the index does not know, or whose signatures are damaged, is searched as a whole.
-func (s *search) candidates(queries []*index.Query, all []*target) [][]target {
+func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	whole := make([]bool, len(all))
 	var logs []*index.Log
 	var places []int // of logs in all

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -19,7 +19,7 @@ import (
 // matcher searches one log after the other. Its buffers are used again.
 type matcher struct {
 	s *search
-	q *index.Query
+	q *query.Query
 
 	row    *place.Row
 	b      backend.Backend
@@ -28,7 +28,7 @@ type matcher struct {
 	next   int          // the entry after the last one that was looked at
 	onPath []bool       // nil until something matches
 	hits   []Hit
-	texts  []index.Text
+	texts  []query.Text
 	buf    []byte
 }
 
@@ -50,10 +50,10 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 	if m.b, err = m.s.f.m.Open(t.row.Source.Root.Sessions); err != nil {
 		return nil, err
 	}
-	if !logtree.Lines(m.b, t.row.Log.Name) {
+	if !backend.Lines(m.b, t.row.Log.Name) {
 		return m.whole(ctx)
 	}
-	r, err := logtree.OpenReader(ctx, m.b, t.row.Log)
+	r, err := backend.OpenLog(ctx, m.b, t.row.Log)
 	if err != nil {
 		if errors.Is(err, backend.ErrNotExist) {
 			return nil, nil // removed meanwhile
@@ -138,7 +138,7 @@ func (m *matcher) stream(ctx context.Context, r backend.Reader) ([]Hit, error) {
 		if len(data) == 0 {
 			break
 		}
-		if err := m.scan(ctx, data, from, index.OddText(data)); err != nil {
+		if err := m.scan(ctx, data, from, query.OddText(data)); err != nil {
 			return m.again(ctx, err)
 		}
 		from, n = from+int64(len(data)), piece
@@ -261,7 +261,7 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 		return
 	}
 	m.texts = m.texts[:0]
-	codec := m.log.Dialect.Codec()
+	codec := m.log.Dialect.Codec().EntryCodec
 	if _, err := entryTexts(codec, e, raw, ownNames(e), nil, m.take); err != nil {
 		return // an entry that cannot be decoded has no texts
 	}
@@ -277,12 +277,12 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 	}, found)
 }
 
-func (m *matcher) take(f index.Field, text string) {
-	m.texts = append(m.texts, index.Text{Field: f, Text: text})
+func (m *matcher) take(f query.Field, text string) {
+	m.texts = append(m.texts, query.Text{Field: f, Text: text})
 }
 
 // add keeps a hit if its time is wanted.
-func (m *matcher) add(hit Hit, found index.Match) {
+func (m *matcher) add(hit Hit, found query.Match) {
 	var ok bool
 	switch hit.at, ok = hit.Time.Time(); {
 	case ok:
@@ -296,7 +296,7 @@ func (m *matcher) add(hit Hit, found index.Match) {
 	}
 	hit.Session = m.row
 	hit.Field = m.texts[found.Text].Field
-	hit.Snippet, hit.Marks = index.Snippet(m.texts[found.Text].Text, found, snippetWidth)
+	hit.Snippet, hit.Marks = query.Snippet(m.texts[found.Text].Text, found, snippetWidth)
 	if m.s.opt.Rank {
 		hit.found.terms, hit.found.length = m.q.Count(m.texts)
 	}

@@ -129,7 +129,7 @@ func hashID[T ~string | ~[]byte](id T) uint32 {
 func (t *tally) readAll(ctx context.Context, b backend.Backend, at backend.Log) error {
 	t.builder.Expect(at.Size)
 	dec := t.d.NewDecoder(t.builder)
-	lines := logtree.Lines(b, at.Name)
+	lines := backend.Lines(b, at.Name)
 	var last dialect.Record
 	for rec, err := range logtree.Records(ctx, b, at) {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -27,20 +28,20 @@ type Run struct {
 }
 
 // runTexts gives the texts of a record of a run: what was asked, sent, answered and put out.
-func runTexts(record []byte, take func(index.Field, string)) {
+func runTexts(record []byte, take func(query.Field, string)) {
 	body, err := run.Decode(record)
 	if err != nil {
 		return // a record that cannot be decoded has no texts
 	}
 	// Without keys: messages have the same ones in every record.
-	all := func(f index.Field, values ...[]byte) {
+	all := func(f query.Field, values ...[]byte) {
 		for _, v := range values {
 			if v != nil {
 				jsonTexts(v, false, 0, nil, func(s string) { take(f, s) })
 			}
 		}
 	}
-	some := func(f index.Field, texts ...string) {
+	some := func(f query.Field, texts ...string) {
 		for _, t := range texts {
 			if t != "" {
 				take(f, t)
@@ -49,23 +50,23 @@ func runTexts(record []byte, take func(index.Field, string)) {
 	}
 	switch b := body.(type) {
 	case *run.RunStart:
-		some(index.FieldUser, b.Input.Text)
-		all(index.FieldUser, b.Input.Parts)
+		some(query.FieldUser, b.Input.Text)
+		all(query.FieldUser, b.Input.Parts)
 	// A request repeats all that was said so far; the roles of its messages are not looked at.
 	case *run.LLMRequest:
-		all(index.FieldOther, b.Input.Messages)
+		all(query.FieldOther, b.Input.Messages)
 	case *run.LLMResponse:
-		all(index.FieldAssistant, b.Output.Messages)
+		all(query.FieldAssistant, b.Output.Messages)
 	case *run.ToolOutput:
-		some(index.FieldTool, b.Result)
+		some(query.FieldTool, b.Result)
 	case *run.AgentEvent:
-		all(index.FieldOther, b.Event)
+		all(query.FieldOther, b.Event)
 	case *run.RunStatus:
-		some(index.FieldOther, b.Message)
+		some(query.FieldOther, b.Message)
 	case *run.RunError:
-		some(index.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
+		some(query.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
 	case *run.RunEnd:
-		some(index.FieldOther, b.Final)
+		some(query.FieldOther, b.Final)
 	}
 }
 
@@ -110,7 +111,7 @@ func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
 		case err != nil:
 			s.problem(err)
 			continue
-		case !p.Dialect.Layout().Owns(log.Name) || !logtree.Lines(b, log.Name):
+		case !p.Dialect.Layout().Owns(log.Name) || !backend.Lines(b, log.Name):
 			continue
 		}
 		names[log.Name] = true
@@ -182,7 +183,7 @@ func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s 
 		if err != nil {
 			return err
 		}
-		runTexts(r.Data, func(_ index.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
+		runTexts(r.Data, func(_ query.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s 
 // searchRun gives the hits in a run log, the last one first. A request repeats what those before it said: of all
 // requests that match, only the last is a hit.
 func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
-	r, err := logtree.OpenReader(ctx, t.run.Backend, t.run.Log)
+	r, err := backend.OpenLog(ctx, t.run.Backend, t.run.Log)
 	if err != nil {
 		if errors.Is(err, backend.ErrNotExist) {
 			return nil, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -17,9 +18,9 @@ import (
 
 // Options narrow a search. The zero value searches everything and returns all hits.
 type Options struct {
-	// Regexp, Case and Fields are those of index.QueryOptions.
+	// Regexp, Case and Fields are those of query.Options.
 	Regexp, Case bool
-	Fields       index.Field
+	Fields       query.Field
 	// Source is the name of a dialect or of a family, or the folder of a source; CWD is the working directory of sessions.
 	Source, CWD string
 	// Since is the first moment that passes, Until the first that does not. An entry without a time has that of its
@@ -56,7 +57,7 @@ type Hit struct {
 	// OnPath: the entry is on the path to the leaf, not on an abandoned branch.
 	OnPath bool
 	// Field says whose text the snippet is from. Snippet is a piece of it in one line; Marks are the bytes that matched.
-	Field   index.Field
+	Field   query.Field
 	Snippet string
 	Marks   [][2]int
 	// Score is set if hits are ranked.
@@ -91,7 +92,7 @@ type Result struct {
 //
 // If no words match, the plain words of the query are searched as substrings.
 func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result, error) {
-	q, err := index.ParseQuery(text, index.QueryOptions{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
+	q, err := query.Parse(text, query.Options{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
 	if err != nil {
 		return nil, &QueryError{err}
 	}
@@ -102,7 +103,7 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 	if err := s.list(ctx); err != nil {
 		return nil, err
 	}
-	queries := []*index.Query{q}
+	queries := []*query.Query{q}
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
@@ -143,7 +144,7 @@ const batch = 16
 
 // find searches with the first query and, if nothing is found, with the second. more: limit exceeded; which: index of
 // the matching query.
-func (s *search) find(ctx context.Context, queries []*index.Query) (hits []Hit, more bool, which int, err error) {
+func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, more bool, which int, err error) {
 	for i := range s.runs {
 		s.all = append(s.all, target{run: &s.runs[i], last: s.runs[i].Log.Time})
 	}
@@ -222,7 +223,7 @@ func enough(hits []Hit, limit int, last time.Time) bool {
 
 // walk searches logs, several at a time, and adds to the hits in the order of the targets. It ends when there are more
 // hits than wanted and the logs that are left cannot have newer ones.
-func (s *search) walk(ctx context.Context, q *index.Query, targets []target, limit int, hits []Hit) ([]Hit, error) {
+func (s *search) walk(ctx context.Context, q *query.Query, targets []target, limit int, hits []Hit) ([]Hit, error) {
 	var (
 		mu      sync.Mutex
 		next    int // the first target that no worker has taken

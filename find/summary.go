@@ -9,6 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -26,7 +27,7 @@ type tally struct {
 	r       *reader
 	d       dialect.Dialect
 	path    string
-	codec   session.Codec
+	codec   session.EntryCodec
 	builder *session.Builder
 	sum     *index.Summary
 
@@ -34,7 +35,7 @@ type tally struct {
 	first       string // what the user said first
 	untimed     bool   // the ends of the log do not show when it was last used: its last entry is too long
 	from, to    int64  // the record at hand
-	take        func(index.Field, string)
+	take        func(query.Field, string)
 
 	begun int64        // where the first chunk begins, or -1
 	chunk int64        // where the chunk of the last entry begins, or -1
@@ -43,7 +44,7 @@ type tally struct {
 
 // tally begins the summary of a log with what its ends show.
 func (r *reader) tally(row *place.Row, l *index.Log) *tally {
-	t := &tally{r: r, d: row.Dialect, path: row.Path, codec: row.Dialect.Codec(), sum: &l.Summary, begun: -1, chunk: -1}
+	t := &tally{r: r, d: row.Dialect, path: row.Path, codec: row.Dialect.Codec().EntryCodec, sum: &l.Summary, begun: -1, chunk: -1}
 	t.builder = logtree.Seed(row.Dialect, row.Path, nil, session.Header{})
 	*t.sum = index.Summary{
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
@@ -52,7 +53,7 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	t.untimed = row.Active.Text == ""
 	r.signer.Reset()
 	r.ids = r.ids[:0]
-	t.take = func(_ index.Field, text string) {
+	t.take = func(_ query.Field, text string) {
 		// The signer only reads the bytes, so the text need not be copied.
 		r.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), t.from, t.to)
 	}
@@ -141,7 +142,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 // answer counts the model and the tokens of an answer. A Skimmer has put them into the skim already.
 func (t *tally) answer(e session.Entry, raw []byte) {
 	provider, model, u := t.r.skim.Provider, t.r.skim.Model, t.r.skim.Usage
-	if _, ok := skimmer(t.codec); !ok {
+	if _, ok := t.codec.(session.Skimmer); !ok {
 		body, _ := t.codec.Body(e, raw)
 		m, ok := body.(session.Message)
 		if !ok {

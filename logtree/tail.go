@@ -112,7 +112,7 @@ func readHead(ctx context.Context, b backend.Backend, at backend.Log, size int64
 	if size == 0 {
 		return nil
 	}
-	r, err := OpenReader(ctx, b, at)
+	r, err := backend.OpenLog(ctx, b, at)
 	if err != nil {
 		return nil
 	}

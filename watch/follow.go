@@ -90,8 +90,7 @@ func (f *followed) close() {
 
 // isText says whether the log grows line by line; others are read as a whole each time.
 func (f *followed) isText() bool {
-	_, state := f.src.b.(*companionLogs)
-	return state || backend.IsText(f.name)
+	return linesOf(f.src.b, f.name)
 }
 
 // change begins to tell of the log.

@@ -113,7 +113,7 @@ func (o *WatchOptions) fill() {
 // again and again, see WatchOptions.Interval. Rewrites in place that keep size and time of a file are not noticed.
 //
 // Sessions are those that List shows. Run logs are not among them, but one that Path names is told like any other. States of
-// a companion change as a whole and nobody tells of them: what was saved is found at the next look.
+// a driver change as a whole and send no notifications: a save is found at the next look.
 func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		opt.fill()

@@ -136,7 +136,7 @@ func (w *watcher) open() error {
 		only := filepath.Base(abs)
 		return w.openDir(filepath.Dir(abs), only, func(name string) bool { return name == only })
 	}
-	for _, src := range w.s.Sources() {
+	for _, src := range w.s.readable() {
 		if err := w.openDir(src.Root.Sessions, "", src.owns); err != nil {
 			return err
 		}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// chain makes one branch of the entries of a path, without labels and entries that only move the leaf. It is how the
+// agents' programs extract a branch: labels are made again at the end, and a child of a label becomes a child of the
+// label's parent.
+type chain struct {
+	s       *Session
+	editor  dialect.Editor
+	records [][]byte
+	// last is the id of the last record, the parent of the next one; ids are all that the new session has.
+	last session.EntryID
+	// moved gives, for a label that was left out, the entry that follows it: a compaction may keep from a label on.
+	moved   map[session.EntryID]session.EntryID
+	skipped []session.EntryID
+	ids     map[session.EntryID]bool
+}
+
+// add adds the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps has
+// another id now.
+func (c *chain) add(e session.Entry) error {
+	if e.Kind == session.KindLabel || e.Kind == session.KindLeaf {
+		c.skipped = append(c.skipped, e.ID)
+		return nil
+	}
+	// A compaction that kept from a skipped entry on keeps from the one after it.
+	for _, id := range c.skipped {
+		c.moved[id] = e.ID
+	}
+	c.skipped = nil
+	record, err := c.s.dialect.Encode(e)
+	if err != nil {
+		return err
+	}
+	var keep session.EntryID
+	if e.Kind == session.KindCompaction {
+		body, err := e.Body()
+		if err != nil {
+			return err
+		}
+		if b, ok := body.(session.Compaction); ok {
+			keep = c.moved[b.FirstKept]
+		}
+	}
+	if e.Parent != c.last || keep != "" {
+		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
+			return err
+		}
+	}
+	c.records = append(c.records, record)
+	c.last = e.ID
+	c.ids[e.ID] = true
+	return nil
+}
+
+// labels gives the labelled entries in the order of their first labels, and the time of each one's last.
+func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]session.Time, err error) {
+	times = map[session.EntryID]session.Time{}
+	for e := range c.s.tree.Entries() {
+		if e.Kind != session.KindLabel {
+			continue
+		}
+		body, err := e.Body()
+		if err != nil {
+			return nil, nil, err
+		}
+		l, ok := body.(session.Label)
+		if !ok {
+			continue
+		}
+		if l.Label == "" {
+			delete(times, l.Target)
+			// A label that is given again later counts from then on, as in the programs' map of labels.
+			targets = slices.DeleteFunc(targets, func(id session.EntryID) bool { return id == l.Target })
+			continue
+		}
+		if _, there := times[l.Target]; !there {
+			targets = append(targets, l.Target)
+		}
+		if times[l.Target], err = e.Time(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return targets, times, nil
+}
+
+// relabel makes the labels of the path's entries again.
+func (c *chain) relabel() error {
+	w := c.s.w
+	targets, times, err := c.labels()
+	if err != nil {
+		return err
+	}
+	for _, target := range targets {
+		label := c.s.tree.Label(target)
+		if label == "" || !c.ids[target] {
+			continue
+		}
+		id, err := c.s.freshID()
+		for err == nil && c.ids[id] { // used by the label before
+			id, err = c.s.freshID()
+		}
+		if err != nil {
+			return err
+		}
+		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: target, Label: label}}
+		if at, ok := times[target].Time(); ok && w.d.Habits().RelabelKeepsTime {
+			n.Time = at
+		}
+		record, err := w.d.Record(n)
+		if err != nil {
+			return err
+		}
+		c.records = append(c.records, record)
+		c.last = id
+		c.ids[id] = true
+	}
+	return nil
+}

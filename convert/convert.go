@@ -63,16 +63,16 @@ func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOpt
 }
 
 // composer says whether a session can be converted to a dialect.
-func (s *Store) composer(src *Session, d dialect.Dialect) (dialect.Composer, error) {
+func (s *Store) composer(src *Session, d dialect.Dialect) (dialect.ComposingDialect, error) {
 	h := src.tree.Header()
-	to, ok := d.(dialect.Composer)
+	to, ok := dialect.AsComposer(d)
 	switch {
 	case d == src.dialect:
-		return nil, fmt.Errorf("it is a session of %s already; 'fork' copies it", d.Name())
+		return to, fmt.Errorf("it is a session of %s already; 'fork' copies it", d.Name())
 	case !ok:
-		return nil, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), ErrUnsupported)
+		return to, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), ErrUnsupported)
 	case h.Raw == nil && src.tree.Len() == 0:
-		return nil, fmt.Errorf("%w: it is empty", ErrNotSession)
+		return to, fmt.Errorf("%w: it is empty", ErrNotSession)
 	}
 	return to, nil
 }
@@ -83,7 +83,7 @@ type conversion struct {
 	store *Store
 	ctx   context.Context
 	src   *Session
-	to    dialect.Composer
+	to    dialect.ComposingDialect
 	opt   ConvertOptions
 
 	cross   *crossing
@@ -102,7 +102,7 @@ type conversion struct {
 	owner    []int // the passage of each record
 }
 
-func (v *conversion) crossing(s *Session, to dialect.Composer) *crossing {
+func (v *conversion) crossing(s *Session, to dialect.ComposingDialect) *crossing {
 	c := newCrossing(s.tree, s.dialect, to)
 	c.random, c.now = v.opt.Write.Random, v.opt.Write.Clock
 	c.resolve = func(m []byte) ([]byte, error) { return s.resolveBlobs(v.ctx, m, nil) }
@@ -132,11 +132,11 @@ func (v *conversion) run() (*Session, error) {
 	n := v.cross.newOf
 	dir := v.opt.Dir
 	if dir == "" {
-		dir = v.store.sessionDir(v.to, v.store.absolute(n.CWD))
+		dir = v.store.sessionDir(v.to.Dialect, v.store.absolute(n.CWD))
 	} else {
-		dir = v.store.placeIn(v.to, dir)
+		dir = v.store.placeIn(v.to.Dialect, dir)
 	}
-	path := filepath.Join(dir, v.store.fileName(v.to, n))
+	path := filepath.Join(dir, v.store.fileName(v.to.Dialect, n))
 	b, err := v.store.writeDir(dir, path, v.opt.Write)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (v *conversion) run() (*Session, error) {
 	if _, err := b.Stat(v.ctx, filepath.Base(path)); err == nil {
 		return nil, errors.Join(named(path, backend.ErrExist), b.Close())
 	}
-	sess := v.store.waitingSession(b, filepath.Base(path), path, v.to, born(n), nil, v.opt.Write)
+	sess := v.store.waitingSession(b, filepath.Base(path), path, v.to.WritingDialect, born(n), nil, v.opt.Write)
 	if err := v.fill(sess, n); err != nil {
 		return nil, errors.Join(err, sess.release())
 	}
@@ -182,7 +182,7 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 		v.carried = append(v.carried, !p.restored && p.custom != nil)
 	}
 	if len(v.head) == 0 && len(v.cross.passages) == 0 {
-		return named(v.src.path, fmt.Errorf("it has no message: a session of %s that says nothing is %w", v.to.Name(), ErrUnsupported))
+		return named(v.src.path, fmt.Errorf("it has no message: a session of %s that says nothing is %w", v.to.Dialect.Name(), ErrUnsupported))
 	}
 	if err := v.addLeaf(sess, n); err != nil {
 		return named(v.src.path, err)

@@ -26,7 +26,7 @@ type returned struct {
 // several became one, to that of the first.
 func (v *conversion) convertBack(sess *Session) (returned, error) {
 	r := returned{records: make([][][]byte, len(v.cross.passages))}
-	from, ok := v.src.dialect.(dialect.Composer)
+	from, ok := dialect.AsComposer(v.src.dialect)
 	if !ok {
 		return r, v.originsBack(sess, &r)
 	}
@@ -219,7 +219,7 @@ func (v *conversion) noteHeader(before, after [][]byte) {
 // verify reads the new log back and compares. The same comparison as before, but with what the file holds: what the backend
 // did on the way is not taken on trust.
 func (v *conversion) verify(sess *Session) error {
-	again, err := v.store.Open(v.ctx, sess.path, OpenOptions{Dialect: v.to})
+	again, err := v.store.Open(v.ctx, sess.path, OpenOptions{Dialect: v.to.Dialect})
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (v *conversion) report(dst *Session) ConvertReport {
 	t := v.src.tree
 	r := ConvertReport{
 		Source: ConvertedSession{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
-		Target: ConvertedSession{v.to.Name(), dst.path, dst.tree.Header().ID, dst.tree.Len()},
+		Target: ConvertedSession{v.to.Dialect.Name(), dst.path, dst.tree.Header().ID, dst.tree.Len()},
 		Mapped: t.Len() - len(v.cross.dropped), Dropped: len(v.cross.dropped),
 	}
 	for _, i := range v.cross.dropped {
@@ -289,7 +289,7 @@ func (v *conversion) report(dst *Session) ConvertReport {
 // the agent would find that in a session that had nothing of the kind. Such passages carry their origin, too. It says
 // whether there are more of them than before.
 func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
-	from, ok := v.src.dialect.(dialect.Composer)
+	from, ok := dialect.AsComposer(v.src.dialect)
 	switch {
 	case !ok || v.inner || v.all || v.eased != nil:
 		return false, nil
@@ -307,7 +307,7 @@ func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
 	}
 	// In memory, and thrown away: only what it had to carry is asked for.
 	n := back.cross.newOf
-	again := v.store.waitingSession(memory.New(), memoryName, "", from, born(n), nil, v.opt.Write)
+	again := v.store.waitingSession(memory.New(), memoryName, "", from.WritingDialect, born(n), nil, v.opt.Write)
 	defer again.release()
 	if err := back.fill(again, n); err != nil {
 		return false, v.ctx.Err() // whoever converts it back will be told

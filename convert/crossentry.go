@@ -135,7 +135,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		b.Target = c.lastOf(b.Target)
 		return b, nil
 	case session.ModelChange:
-		if c.to.Codec().Rules().SingleModel && b.Role != "default" {
+		if c.to.Dialect.Codec().Rules().SingleModel && b.Role != "default" {
 			return nil, nil // there it would be the model for everything
 		}
 		return b, nil
@@ -199,7 +199,7 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 // asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
 	// Logs of runs hold whole requests.
-	if _, ok := c.from.Codec().(session.Snapshots); ok {
+	if _, ok := c.from.(dialect.Runs); ok {
 		return nil, nil // the model saw what its requests hold, and nothing else
 	}
 	var parts []session.Part

@@ -31,7 +31,7 @@ type passage struct {
 type crossing struct {
 	tree *session.Tree
 	from dialect.Dialect
-	to   dialect.Composer
+	to   dialect.ComposingDialect
 	// resolve puts blobs in their places; whole gives records with what was cut off.
 	resolve func(message []byte) ([]byte, error)
 	whole   func(e session.Entry) ([]byte, error)
@@ -67,9 +67,9 @@ type crossing struct {
 }
 
 // newCrossing begins a crossing. resolve, whole, random and now are for the caller to set before run.
-func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.Composer) *crossing {
+func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	return &crossing{
-		tree: t, from: from, to: to, same: from.Family() == to.Family(), linear: !to.Habits().Branches,
+		tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
 		models: map[int]session.ModelRef{}, said: map[int]string{},
@@ -82,10 +82,10 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.Composer) *cr
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
-		if c.origins, err = origins(c.tree, d, c.to.Name()); err != nil {
+		if c.origins, err = origins(c.tree, d, c.to.Dialect.Name()); err != nil {
 			return err
 		}
-		if o, ok := headerOrigin(c.tree, d, c.to.Name(), c.origins); ok {
+		if o, ok := headerOrigin(c.tree, d, c.to.Dialect.Name(), c.origins); ok {
 			c.back = &o
 		}
 	}
@@ -192,7 +192,7 @@ func (c *crossing) begin() error {
 	check := c.to.CheckID
 	if c.back != nil { // it had that id, whatever anybody thinks of it
 		n.ID, check = c.back.Session, dialect.CheckFileID
-		if began, ok := c.to.Codec().Time(c.back.Header.bytes()).Time(); ok {
+		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
 			n.Time = began
 		}
 	}

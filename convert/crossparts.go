@@ -28,10 +28,7 @@ func (c *crossing) messageID(e session.Entry) string {
 
 // parts takes a message apart.
 func (c *crossing) parts(message []byte) []session.Part {
-	// An optional capability: a dialect without it is one whose messages are never taken apart.
-	d, ok := c.from.(interface {
-		MessageParts(m []byte) []session.Part
-	})
+	d, ok := c.from.(dialect.Parter)
 	if !ok {
 		return nil
 	}

@@ -154,7 +154,7 @@ func (s *Session) looseLines(ctx context.Context) (loose []int, slot []byte, err
 		rest = bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(rest, bom), "\x00"))
 		switch {
 		case len(rest) == 0:
-		case i+1 < h.Line && isSlot(l.data):
+		case i+1 < h.Line && isSlot(s.dialect, l.data):
 			if slot != nil {
 				loose = append(loose, slotLine) // the last one counts
 			}

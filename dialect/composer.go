@@ -7,37 +7,34 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Composer is a Writer that sessions of other dialects can be converted to. It makes its own messages of neutral parts,
-// and has a place in its records for what it cannot express.
-// The store composes, decomposes what came out and compares: a Composer may lose something, but must never invent.
+// Composer is a Writer that sessions of other dialects can be converted to. It makes its own messages from neutral parts,
+// and has a place in its records for what it cannot express. A conversion takes the result apart again and compares: a
+// Composer may lose something but must never invent anything.
 type Composer interface {
-	Writer
-	// Compose gives the message in the dialect's own JSON. It may take several: some agents keep the answers of tools
-	// in messages of their own. It fails for what the dialect has no message for; parts that have no place in the
-	// message are left out.
+	// Compose gives the message in the dialect's own JSON. There may be several: some agents keep tool results in messages
+	// of their own. It fails where the dialect has no such message, and leaves out parts that have no place in it.
 	Compose(m NewMessage) ([][]byte, error)
-	// Content gives text and images as they stand in a custom message.
+	// Content gives the content of a custom message with these texts and images.
 	Content(parts []session.Part) []byte
-	// MessageParts takes a message of the dialect apart.
-	MessageParts(message []byte) []session.Part
-	// SetOrigin gives the record with origin, a JSON object, in a member that the agent passes over.
+	Parter
+	// SetOrigin gives the record with origin, a JSON object, in a member that the agent ignores.
 	SetOrigin(record, origin []byte) []byte
-	// Origin gives what SetOrigin put there, nil where nothing is, and the record without it and without what the agent
-	// changes with every save.
+	// Origin gives what SetOrigin stored, or nil, and the record without it and without what the agent changes with every
+	// save.
 	Origin(record []byte) (origin, bare []byte)
 }
 
-// NewMessage is a message to be composed.
-// Time and the model are known also where the source has none for the message: they are inherited from the path.
+// NewMessage is a message to be composed. Where the source message has no time or model, they are those that the path
+// gives.
 type NewMessage struct {
 	// ID is unique to the message, for agents whose messages have ids beside those of their entries.
 	ID    string
 	Role  session.Role
 	Parts []session.Part
 	Time  time.Time
-	// Meta: the agent put it in, in the user's name.
+	// Meta: the agent inserted it in the user's name.
 	Meta bool
-	// The rest is for answers. Model may be inherited from what the path says.
+	// The rest is for answers.
 	Provider, Model string
 	Stop            Stop
 	Error           string
@@ -57,8 +54,8 @@ const (
 	StopFilter  Stop = "filter"
 )
 
-// StopOf reads the words that agents have for it; "" for one that is not known.
-// Each dialect spells them its own way, and converting must not make a failed turn a good one.
+// StopOf reads the words that agents use; "" for an unknown one. Each dialect spells them its own way, and a conversion
+// must not turn a failed turn into a good one.
 func StopOf(word string) Stop {
 	switch word {
 	case "stop", "end_turn":
@@ -77,7 +74,7 @@ func StopOf(word string) Stop {
 	return ""
 }
 
-// Results splits the answers of tools from all other parts.
+// Results separates tool results from all other parts.
 func Results(parts []session.Part) (others []session.Part, results []session.ToolResult) {
 	for _, p := range parts {
 		if r, ok := p.(session.ToolResult); ok {
@@ -89,9 +86,8 @@ func Results(parts []session.Part) (others []session.Part, results []session.Too
 	return others, results
 }
 
-// Prose gives parts as text and images alone, for messages that cannot hold anything else: a command that somebody ran
-// becomes the text of it.
-// What is Opaque has no text that a model could use, so it is left out; a conversion carries the record along.
+// Prose gives parts as text and images only, for messages that can hold nothing else: a tool call becomes its text.
+// Opaque parts have no text that a model could use and are left out; a conversion carries the record along.
 func Prose(parts []session.Part) []session.Part {
 	var out []session.Part
 	for _, p := range parts {
@@ -109,8 +105,7 @@ func Prose(parts []session.Part) []session.Part {
 	return out
 }
 
-// TextOf joins the texts among parts.
-// Newlines stand between them, as a reader would see them.
+// TextOf joins the texts among parts with newlines.
 func TextOf(parts []session.Part) string {
 	var out []byte
 	for _, p := range parts {
@@ -124,16 +119,30 @@ func TextOf(parts []session.Part) string {
 	return string(out)
 }
 
-// OriginMember is where most dialects keep an origin.
+// OriginMember is the member in which most dialects keep an origin.
 const OriginMember = "treelineOrigin"
 
 // SetOrigin is Composer.SetOrigin for records that may have members of any name.
 func SetOrigin(record, origin []byte) []byte { return rawjson.Set(record, OriginMember, origin) }
 
-// Origin is Composer.Origin for the same records.
+// Origin is Composer.Origin for records that SetOrigin changed.
 func Origin(record []byte) (origin, bare []byte) {
 	if origin = rawjson.Get(record, OriginMember); origin == nil {
 		return nil, record
 	}
 	return origin, rawjson.Delete(record, OriginMember)
+}
+
+// ComposingDialect is a WritingDialect that is also a Composer.
+type ComposingDialect struct {
+	WritingDialect
+	Composer
+}
+
+// AsComposer gives d as a ComposingDialect; ok is false where no session can be converted to it.
+func AsComposer(d Dialect) (c ComposingDialect, ok bool) {
+	if c.WritingDialect, ok = AsWriter(d); ok {
+		c.Composer, ok = d.(Composer)
+	}
+	return c, ok
 }

@@ -1,10 +1,46 @@
-// Package dialect says what a dialect is: how one agent writes the records of a session, and where it keeps them.
+// Package dialect defines what a dialect is: how one agent writes the records of a session, and where it keeps them.
 //
 // A dialect is a pure codec. It never touches a file, the clock or the environment: what it needs to know of the machine
-// comes in as an Env. That makes every dialect testable with plain bytes and fuzzable.
+// comes in as an Env, and other logs and files are asked for by name (Needer). So every dialect can be tested and fuzzed
+// with plain bytes.
 //
-// Two values of one package may describe the same family of formats (today's program, and the variant that its
-// document describes); they differ by data.
+// Two values of one package may describe the same family of formats: that of today's program, and the one in the
+// agent's document. They differ by data.
+//
+// # Optional interfaces
+//
+// A dialect implements Dialect, Decoder, Layout, session.EntryCodec and session.MessageCodec. Everything else is
+// optional and found by type assertion. An interface is asserted on the value that the column "on" names.
+//
+//	interface          on          implement it when                                       asked by
+//	Writer             Dialect     sessions can be written                                 store
+//	Composer           Dialect     sessions of other agents can be converted to it         convert
+//	Runs               Dialect     the agent keeps run logs                                runs
+//	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Exact              Dialect     a log shows which value of the family wrote it          detection
+//	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
+//	Lister             Dialect     the agent's own list of sessions is to be imitated      lists for the agent
+//	Ruler              Dialect     a session as a whole has rules                          check
+//	Overflower         Dialect     Persist cuts long strings                               reading whole records
+//	Speaker            Dialect     a message can be made from plain text                   append
+//	Namer              Dialect     the id of a record can be changed                       repair
+//	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
+//	Adopter            Dialect     records may have members that the dialect does not know append
+//	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
+//	RecordAppender     Dialect     a record can be made in memory of the caller            append
+//	Adder              Decoder     an entry can be added without reading its record again  append
+//	Needer             Decoder     a log is read together with others, or with side files  reading a log
+//	Placer             Layout      names of folders and logs say something                 lists
+//	Orderer            Layout      lists are not ordered by the time of the last change    lists
+//	Sharer             Layout      two values keep their logs below one folder             lists
+//	Housed             Layout      logs cannot lie in just any folder                      create
+//	session.Skimmer    EntryCodec  many entries are read and none is kept                  search
+//	session.Joiner     EntryCodec  one message is spread over several records              session.BuildContext
+//	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
+//	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
+//
+// Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names
+// the message that a record is a piece of, and Foreign marks a record of another log.
 package dialect
 
 import (
@@ -17,7 +53,7 @@ import (
 type Record struct {
 	// Data is valid only during the call: a decoder copies what it keeps.
 	Data []byte
-	// Offset and Line say where the record begins: bytes from the start of the log, and lines counted from 1.
+	// Offset is where the record begins, in bytes from the start of the log. Line counts from 1.
 	Offset int64
 	Line   int
 	// Torn: it is the last record and has no newline.
@@ -26,44 +62,37 @@ type Record struct {
 
 // Dialect is one agent's format.
 type Dialect interface {
-	// Name is how people and --dialect call it.
+	// Name is the name that people use, for example with --dialect.
 	Name() string
-	// Family names the format that several values may share: detection by content finds the family.
+	// Family names the format, which several values may share. Detection by content finds the family.
 	Family() string
-	// Detect says whether a log that begins with these records is of this family. It gets the first records of the
-	// log, whole, blank ones left out; it must not depend on anything else, so that the answer never changes while
-	// a log grows.
+	// Detect reports whether a log that begins with these records is of this family. It gets the first whole records of
+	// the log without blank ones. The answer must depend on nothing else, so that it never changes while a log grows.
 	Detect(first []Record) bool
 	// NewDecoder starts to decode one log.
 	NewDecoder(b *session.Builder) Decoder
-	// Encode gives the record that stands for the entry in a log that is written today: for an entry that was read
-	// and not changed exactly the bytes that were read, unless the log's version is an old one.
+	// Encode gives the record of an entry as it is written today: the bytes that were read, unless the entry was
+	// migrated from an old version.
 	Encode(e session.Entry) ([]byte, error)
 	// Codec looks inside the entries that this dialect decoded.
 	Codec() session.Codec
 	// Layout says where the agent keeps its sessions and how it names them.
 	Layout() Layout
-	// Peek makes a summary from the first and the last bytes of a log, for lists that must not read whole logs.
-	// The tail may begin in the middle of a record; it is empty where head is the whole log (whole is set).
+	// Peek makes a summary from the first and the last bytes of a log, for lists that must not read whole logs. The tail
+	// may begin in the middle of a record. It is empty where head is the whole log; then whole is set.
 	Peek(head, tail []byte, whole bool) Summary
 }
 
-// Decoder turns the records of one log into entries, in order. Decode never fails: what it cannot read becomes an
-// Opaque entry or a Problem. Finish ends the log and fails only when it is not a session at all (no readable
-// header): then the error is a *session.Problem of kind ProblemNoHeader.
+// Decoder turns the records of one log into entries, in order.
 type Decoder interface {
+	// Decode never fails: what it cannot read becomes an Opaque entry or a Problem.
 	Decode(r Record)
+	// Finish ends the log. It fails only where the log is not a session, because no header can be read: the error is
+	// then a *session.Problem of kind ProblemNoHeader.
 	Finish() error
 }
 
-// Adder is a Decoder that can take an entry whose record was just made, without reading the record again.
-type Adder interface {
-	// Add does what Decode would do with the record of n, or gives false. The Body of n may also be a *session.Message,
-	// see RecordAppender.
-	Add(n NewEntry, r Record) bool
-}
-
-// Env is what a layout knows of the machine. The functions must not be nil unless they say so.
+// Env is what a layout knows of the machine. The functions must not be nil unless their comment allows it.
 type Env struct {
 	Home    string // absolute
 	TempDir string // absolute, as the operating system gives it
@@ -72,13 +101,13 @@ type Env struct {
 	Getenv func(string) string
 	// Realpath resolves symbolic links; it fails where the path does not exist.
 	Realpath func(string) (string, error)
-	// Folders lists the names of the folders in a folder, without symbolic links. It may be nil: then nothing is looked up.
+	// Folders lists the names of the folders in a folder, without symbolic links. Where it is nil, nothing is looked up.
 	Folders func(dir string) ([]string, error)
-	// Access says whether a path exists and may be read and written. It may be nil: then nothing is known.
+	// Access reports whether a path exists and may be read and written. Where it is nil, nothing is known.
 	Access func(path string) (exists, read, write bool)
 	// Zone is the local time zone.
 	Zone *time.Location
-	// Terminal names the terminal that the process runs in, for breadcrumbs; "" where there is none.
+	// Terminal names the terminal of the process, for breadcrumbs; "" where there is none.
 	Terminal string
 }
 
@@ -96,17 +125,17 @@ type Root struct {
 
 // Layout says where an agent keeps its logs and how it names them.
 type Layout interface {
-	// Roots gives the folders that the agent would use here, most specific first (an override by environment
-	// variable before the default).
+	// Roots gives the folders that the agent would use here, the most specific first: an override by an environment
+	// variable comes before the default.
 	Roots(env Env) []Root
-	// RootAt gives the Root whose base folder (the one that holds "sessions") is dir.
+	// RootAt gives the Root whose base folder, the one that holds "sessions", is dir.
 	RootAt(dir string) Root
-	// Dir is the folder, relative to Root.Sessions, for sessions of this working directory. Two directories may
-	// share a folder: the header's cwd decides, never the folder's name.
+	// Dir is the folder, relative to Root.Sessions, for sessions of this working directory. Two directories may share a
+	// folder: the working directory in the header decides, never the name of the folder.
 	Dir(env Env, cwd string) string
 	// File is the file name of a session that begins at t, which is in the local time zone.
 	File(t time.Time, id session.ID) string
-	// Owns says whether a log of that name (relative to Root.Sessions) is one of this layout's session logs.
+	// Owns reports whether a log of that name, relative to Root.Sessions, is a session log of this layout.
 	Owns(name string) bool
 }
 
@@ -114,14 +143,14 @@ type Layout interface {
 type Summary struct {
 	ID      session.ID
 	CWD     string
-	Title   string // as the agent shows it; "" where none was found in the bytes at hand
+	Title   string // as the agent shows it; "" where the bytes at hand show none
 	Prompt  string // text of the first user message; "" where it was not found
 	Created session.Time
-	// Active is the time of the last entry, or what the agent's own list takes for the time of last use; zero Text where
-	// the tail does not show it. TailShort then says that a longer one may.
+	// Active is the time of the last entry, or what the agent's own list uses as the time of last use. Its Text is ""
+	// where the tail does not show it; TailShort then says that a longer tail may.
 	Active    session.Time
 	TailShort bool
-	// Messages counts the messages, -1 where it would take reading the whole log.
+	// Messages counts the messages; -1 where counting would take reading the whole log.
 	Messages int
 	Parent   string
 	Version  int

@@ -11,12 +11,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// idPattern is what may be the id of a session where it becomes part of a file's name. It cannot be a path.
-// No dot or dash at the ends: "." and ".." are paths, and a name with a leading dash is a flag to many programs.
-// 128 characters leave room for a time stamp and an ending in 255 bytes.
+// idPattern matches session ids that may become part of a file name. They have no dot or dash at the ends: "." and ".."
+// are paths, and many programs read a name with a leading dash as a flag.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-// CheckFileID says why an id will not do in the name of a file.
+// CheckFileID says why an id is not valid in the name of a file. 128 characters leave room for a time stamp and an ending
+// in 255 bytes.
 func CheckFileID(id session.ID) error {
 	if !idPattern.MatchString(string(id)) || len(id) > 128 {
 		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
@@ -24,8 +24,8 @@ func CheckFileID(id session.ID) error {
 	return nil
 }
 
-// UUIDv7 makes a UUID of version 7: the time in milliseconds, then chance.
-// Ids of one millisecond are in no certain order: they have chance alone.
+// UUIDv7 makes a UUID of version 7: the time in milliseconds, then random bits. Ids of the same millisecond are in no
+// particular order.
 func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -40,11 +40,10 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 	return session.ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
 }
 
-// ShortEntryID makes eight hex digits.
-// 32 bits of chance are as many as the programs take. They may collide, so the store tries again until an id is
-// new.
+// ShortEntryID makes eight hex digits from 32 random bits, as the programs do. Ids may collide: the store tries again until
+// one is new.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
-	// From a buffer they are taken where they are; a slice that is handed to any other reader is garbage afterwards.
+	// A slice that is passed to an unknown reader escapes to the heap; Peek avoids it.
 	if r, ok := random.(*bufio.Reader); ok {
 		if b, err := r.Peek(4); err == nil {
 			var text [8]byte
@@ -53,7 +52,7 @@ func ShortEntryID(random io.Reader) (session.EntryID, error) {
 			return session.EntryID(text[:]), err
 		}
 	}
-	b := make([]byte, 4, 12) // chance, and behind it how it is spelled
+	b := make([]byte, 4, 12) // the random bytes, then their hex digits
 	if _, err := io.ReadFull(random, b); err != nil {
 		return "", err
 	}

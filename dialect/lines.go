@@ -9,40 +9,37 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Lines goes through the lines of a log on which each record is a JSON object. What goes wrong with such lines (a byte
-// order mark, NUL bytes, several records on a line, a record that was cut off) is the same for every agent, and so is
-// what is said about it.
-// The zero value with a Builder and Starts is ready. It is used for one log, from one goroutine.
+// Lines reads the lines of a log in which each record is a JSON object. Damage to such lines (a byte order mark, NUL
+// bytes, several records on a line, a torn record) is the same for every agent and reported here. A Lines with a Builder
+// and Starts is ready for one log, in one goroutine.
 type Lines struct {
 	Builder *session.Builder
-	// Text is the line at hand, prepared for scanning.
+	// Text is the current line, prepared for scanning.
 	Text rawjson.Text
-	// Starts are the ways in which the agent's records begin: one is looked for behind a damaged piece of a line.
-	// A start must be specific enough that blocks inside of a record do not begin with it, or IsRecord must tell
-	// them apart.
+	// Starts are the ways in which the agent's records begin. They are searched for after a damaged piece of a line. An
+	// object inside a record must not begin like that, unless IsRecord tells them apart.
 	Starts  []string
 	started bool
 }
 
-// Objects is what Lines finds.
+// Objects receives what Lines finds.
 type Objects interface {
-	// Object takes the object at pos of the line and gives the offset behind it, or why it is no JSON. at is where in the
-	// log the line's data begin.
+	// Object takes the object at data[pos:] and gives the offset of its end, or why it is not JSON. at is the offset of
+	// data in the log.
 	Object(r Record, data []byte, at int64, pos int) (end int, err error)
-	// Other is told of a value that is no object. It was reported.
+	// Other takes a value that is not an object. Lines has reported it.
 	Other(value []byte)
-	// IsRecord tells a record from the other objects that a torn record has inside.
+	// IsRecord tells a record from an object inside a torn record.
 	IsRecord(object []byte) bool
 }
 
 var bom = []byte("\xef\xbb\xbf")
 
-// TrimBOM takes away a byte order mark.
+// TrimBOM removes a byte order mark.
 func TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, bom) }
 
-// DecodeLog gives a decoder all records of a log in memory, and returns what Finish says of them.
-// Lines end at \n alone, with one \r before it taken off: the texts inside of records have their line breaks
-// escaped, but U+2028 may stand in them.
+// DecodeLog gives a decoder all records of a log in memory and returns the error of Finish. A line ends at \n, with one
+// \r before it removed. U+2028 does not end a line: it may occur inside records.
 func DecodeLog(dec Decoder, log []byte) error {
 	line, offset := 0, int64(0)
 	for data := range bytes.Lines(log) {
@@ -54,15 +51,14 @@ func DecodeLog(dec Decoder, log []byte) error {
 	return dec.Finish()
 }
 
-// Behind says that the lines begin in the middle of a log.
-// No byte order mark is looked for then: at any other place those bytes are damage.
+// Behind says that the lines begin in the middle of a log, where a byte order mark is damage.
 func (l *Lines) Behind() { l.started = true }
 
-// Started says whether a line with anything on it was seen.
+// Started reports whether a line that is not empty was seen.
 func (l *Lines) Started() bool { return l.started }
 
-// Decode takes the next line. It gives the offset of a record that was cut off at the end of the log, or -1.
-// Everything that is not a blank is either handed to Objects or reported; nothing is passed over in silence.
+// Decode takes the next line. It gives the offset of a torn record at the end of the log, or -1. Everything except white
+// space is either passed to Objects or reported.
 func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 	data, at := r.Data, r.Offset
 	if !l.started {
@@ -70,7 +66,7 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 			data, at = data[len(bom):], at+int64(len(bom))
 			l.Problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is passed over")
 		}
-		// A blank first line does not count as begun: what follows may still have the mark.
+		// After an empty first line the mark may still follow.
 		l.started = len(data) > 0
 	}
 	if data, at = l.trimNULs(r, data, at); len(data) == 0 {
@@ -87,7 +83,7 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 		if err != nil {
 			next := l.damaged(r, data, at, pos, err, to)
 			if next < 0 {
-				// The caller of a log whose only record is cut off must refuse it rather than take it for empty.
+				// A log whose only record is torn must be refused, not read as empty.
 				if r.Torn {
 					cutOff = at + int64(pos)
 				}
@@ -101,20 +97,19 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 	}
 	if pieces > 1 {
 		l.Problem(r, 0, session.ProblemGlued, fmt.Sprintf("%d records share the line", pieces),
-			"all of them are kept; 'treeline repair' puts each on a line of its own")
+			"all of them are kept; a repair puts each on a line of its own")
 	}
 	return cutOff
 }
 
-// Problem reports something wrong with a line, pos bytes behind the beginning of the record. A place in what Object gets is
-// behind more than that where something was cut off: at says where in the log it begins.
+// Problem reports something wrong with a line, pos bytes after the beginning of the record. An offset in the data of
+// Object differs from pos where Lines trimmed the line: use at there.
 func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, advice string) {
 	l.Builder.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
 }
 
-// trimNULs cuts off the NUL bytes that file systems leave at the end of a file when a machine goes down.
-// Journalling file systems grow a file before its bytes are written. So the size may survive a crash, and the
-// bytes not.
+// trimNULs removes the NUL bytes that a crash of the machine leaves at the end of a file: journalling file systems grow a
+// file before they write its bytes.
 func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 	if len(data) == 0 || data[0] != 0 && data[len(data)-1] != 0 {
 		return data, at
@@ -127,8 +122,8 @@ func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 	return trimmed, at
 }
 
-// one takes the value at pos and gives the offset behind it.
-// A number or null alone on a line crashes some of the programs, and is an entry to others. It is neither here.
+// one takes the value at pos and gives the offset of its end. A number or null on a line crashes some programs and is an
+// entry to others; here it is a Problem.
 func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, error) {
 	if data[pos] == '{' {
 		return to.Object(r, data, at, pos)
@@ -137,17 +132,16 @@ func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, 
 	if err != nil {
 		return 0, err
 	}
-	// pos counts in data, from which a byte order mark or NULs may have been cut off.
+	// pos counts in data, which may lack a byte order mark or NULs of the record.
 	l.Problem(r, int(at-r.Offset)+pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", Shorten(data[pos:end])),
 		"it is passed over and stays in the file")
 	to.Other(data[pos:end])
 	return end, nil
 }
 
-// damaged reports a piece of a line that is not JSON and looks whether a whole record follows it on the same line, as
-// happens when a program appends to a torn file. It gives the offset to go on at, -1 for the end of the line.
-// Whether what is broken was cut off or is garbage decides what can be done about it: what was cut off can be
-// moved aside.
+// damaged reports a piece of a line that is not JSON. It gives the offset of a whole record after it on the same line,
+// as happens when a program appends to a torn file, or -1. A torn record and garbage are different Problems: a repair can
+// move a torn record aside.
 func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to Objects) int {
 	next := l.nextRecord(data, pos+1, to)
 	end := next
@@ -155,7 +149,7 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 		end = len(data)
 	}
 	var syntax *rawjson.SyntaxError
-	// a JSON text that ends too early, wherever the line ends
+	// a JSON text that ends too early, at the end of the log or before
 	short := errors.As(err, &syntax) && syntax.Short
 	kind, message := session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
 	advice := "they are passed over and stay in the file"
@@ -171,10 +165,10 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 	return next
 }
 
-// nextRecord looks behind a damaged piece for a record that runs, alone or with others, to the end of the line. The work
-// is limited: a hostile line must not make us scan it again for each of its braces.
+// nextRecord searches after a damaged piece for records that run to the end of the line. The work is limited: a hostile
+// line must not be scanned again for each of its braces.
 func (l *Lines) nextRecord(data []byte, from int, to Objects) int {
-	// Eight times the line is far more than one damaged piece and a few false starts need.
+	// far more than one damaged piece and a few false starts need
 	budget := 8*len(data) + 4096
 	for budget > 0 {
 		if from = l.nextStart(data, from); from < 0 {
@@ -204,7 +198,6 @@ func (l *Lines) nextStart(data []byte, from int) int {
 			return -1
 		}
 		from += i
-		// the comparison is done only where a brace and a quote stand together
 		for _, s := range l.Starts {
 			if bytes.HasPrefix(data[from:], []byte(s)) {
 				return from
@@ -214,7 +207,7 @@ func (l *Lines) nextStart(data []byte, from int) int {
 	}
 }
 
-// Shorten makes a piece of a record fit for a message.
+// Shorten cuts a piece of a record to a length that fits into a message.
 func Shorten(b []byte) string {
 	const most = 60
 	if len(b) > most {

@@ -1,35 +1,124 @@
 package dialect
 
 import (
+	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Namer is a Dialect that can give a record another id, keeping all other bytes.
+// Exact is a Dialect that recognises its own logs among those of its family. Such a log is of this value wherever it is.
+type Exact interface {
+	// Exact gets what Detect gets.
+	Exact(first []Record) bool
+}
+
+// Parter is a Dialect that takes the messages of a context apart.
+type Parter interface {
+	// MessageParts gives what is inside a message in neutral form.
+	MessageParts(message []byte) []session.Part
+}
+
+// Speaker is a Dialect that can make a message from plain text.
+type Speaker interface {
+	// Say gives the message in the dialect's own JSON. model is the one that answers: it counts for answers only and may
+	// be empty.
+	Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error)
+}
+
+// Overflower is a Dialect whose Persist cuts long strings and keeps them whole in blobs.
+type Overflower interface {
+	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
+	// gives the bytes of a blob. A string stays cut where its blob is missing or the string was changed since.
+	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
+}
+
+// Continuer is a Dialect whose logs need not be read from their beginning. Records that name their parents and records
+// that follow each other both fit: the Builder knows what came before.
+type Continuer interface {
+	// Continue starts to decode a log at any record after its header. The Builder has the header, as the decoder of
+	// NewDecoder would have set it, and knows what came before (Builder.Behind). The decoder gives the same entries and
+	// Problems as one that read everything. ok is false for a log whose records depend on those before them.
+	Continue(b *session.Builder) (dec Decoder, ok bool)
+}
+
+// Adder is a Decoder that can add an entry whose record was just made, without reading the record again.
+type Adder interface {
+	// Add does what Decode would do with the record of n, or gives false. The Body of n may also be a *session.Message,
+	// see RecordAppender.
+	Add(n NewEntry, r Record) bool
+}
+
+// Ruler is a Dialect with rules for a session as a whole, beyond those for its records.
+type Ruler interface {
+	// Check gives the rules that a session breaks.
+	Check(t *session.Tree, log LogInfo) []session.Problem
+}
+
+// LogInfo is what a Ruler may need to know of a log besides its records.
+type LogInfo struct {
+	Name    string // the file's path
+	Size    int64
+	Changed time.Time
+}
+
+// Namer is a Dialect that can change the id of a record and keep all other bytes.
 type Namer interface {
 	SetID(record []byte, id session.EntryID) ([]byte, error)
 }
 
-// Speaker is a Dialect that can make a message of plain text.
-type Speaker interface {
-	// Say gives the message in the dialect's own JSON. model is who answers; it counts for answers only, and may be empty.
-	Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error)
+// Editor is a Writer that can change single members of records that exist and keep all other bytes.
+type Editor interface {
+	// Rechain gives a record another parent; "" makes it a root. keep, if not "", becomes the first entry that a
+	// compaction keeps.
+	Rechain(record []byte, parent, keep session.EntryID) ([]byte, error)
+	// SetArguments changes the arguments of the tool call with that id; changed is false where the record has no such call.
+	SetArguments(record []byte, callID string, arguments []byte) (edited []byte, changed bool, err error)
 }
 
-// Overflower is a Dialect whose Persist cuts monstrous strings and keeps them whole in blobs.
-type Overflower interface {
-	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
-	// gives the bytes of a blob; a string whose blob cannot be had stays as it is, and so does one that was changed since.
-	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
+// RecordAppender is a Writer that can make a record in memory that the caller reuses, so that appending many entries
+// leaves no garbage.
+type RecordAppender interface {
+	// AppendRecord appends to dst what Record would give. The Body of n may also be a *session.Message, which stays the
+	// caller's: putting a Message into an interface would copy it.
+	AppendRecord(dst []byte, n NewEntry) ([]byte, error)
 }
 
-// Continuer is a Dialect whose logs need not be read from their beginning. It fits those whose records name their parents and
-// those whose records follow each other: what came before is the Builder's affair.
-type Continuer interface {
-	// Continue starts to decode a log at any record behind its header. The Builder has the header, as NewDecoder's decoder
-	// would have set it, and knows what came before (Builder.Behind). ok is false for a log whose records mean something
-	// only together with those before them. The decoder then gives the entries and the Problems that it would give had it
-	// seen all records before.
-	Continue(b *session.Builder) (dec Decoder, ok bool)
+// Adopter is a Writer that keeps the members of a record that it does not know.
+type Adopter interface {
+	// Adopt adds to record, which was just made from the body of the record given, the members of given that record
+	// lacks, except those that say where the entry stands in its tree.
+	Adopt(record, given []byte) []byte
+}
+
+// AdoptMembers is Adopter.Adopt for records whose place in the tree is in the members place.
+func AdoptMembers(record, given []byte, place ...string) []byte {
+	for key, value := range rawjson.Fields(given) {
+		if !slices.Contains(place, key) && rawjson.Get(record, key) == nil {
+			record = rawjson.Set(record, key, rawjson.Compact(value))
+		}
+	}
+	return record
+}
+
+// Slotted is a Writer whose logs may have a title slot: a record of fixed length before the header that is overwritten
+// in place. Writer.EditHeader gets and gives it.
+type Slotted interface {
+	// IsSlot reports whether a record before the header is the slot.
+	IsSlot(record []byte) bool
+}
+
+// Lister is a Dialect that knows how its agent's own program lists sessions, for clients that expect the program's list.
+// Unlike Peek it looks at whole logs.
+type Lister interface {
+	// Shows reports whether the program lists a log of that name as a session. The name is relative to the one folder that
+	// is listed or, with all set, to the folder of the sessions of all working directories.
+	Shows(name string, all bool) bool
+	// List gives the row of a session whose log was last written at changed. The error is ErrNotShown where the program
+	// leaves it out.
+	List(t *session.Tree, path string, changed time.Time) (Listing, error)
+	// Recent gives the names under which a log that begins with head is shown among the recent ones; ok is false where
+	// it is not shown. No more than RecentHead bytes of head are used.
+	Recent(head []byte, path string) (r Recent, ok bool)
 }

@@ -1,28 +1,22 @@
 package dialect
 
-import (
-	"time"
+import "github.com/treeline-dev/treeline/session"
 
-	"github.com/treeline-dev/treeline/session"
-)
-
-// Optional interfaces of a Layout, for agents whose names of folders and files mean something.
-
-// Placer is a Layout of logs that do not say all about themselves: the rest is in their names.
+// Placer is a Layout in which names of folders and logs say what the logs themselves do not.
 type Placer interface {
-	// Named gives what the name of a log (relative to Root.Sessions, or its last part) says: the session's id, and when
-	// it began, as far as the name has it.
+	// Named gives the session's id and when it began, as far as the name of a log says so. The name is relative to
+	// Root.Sessions, or its last element.
 	Named(name string) (id session.ID, created session.Time)
-	// Main says whether a log of that name is a session that people go on with, rather than a subagent's.
+	// Main reports whether a log of that name is a session that people continue, and not that of a subagent.
 	Main(name string) bool
-	// WorkDir gives the working directory that a folder, relative to Root.Sessions, can only be of; "" where that is
-	// not certain, and several where more than one may be meant. It counts where no log in the folder says it.
+	// WorkDir gives the only working directory that a folder, relative to Root.Sessions, can stand for; "" where that is
+	// not certain, with several set where more than one fits. It counts where no log in the folder names one.
 	WorkDir(env Env, dir string) (cwd string, several bool)
 	// DirBeside is Dir for a new session. owners gives the working directories that the logs in a folder name.
 	DirBeside(env Env, cwd string, owners func(dir string) []string) string
 }
 
-// Orderer is a Layout of an agent that orders its sessions by something else than the time of a log's last change.
+// Orderer is a Layout of an agent that does not order its sessions by the time of a log's last change.
 type Orderer interface {
 	Order() Order
 }
@@ -30,32 +24,19 @@ type Orderer interface {
 // Order is how a list is ordered, the newest first.
 type Order string
 
-// What decides which session is newer.
+// The times that a list can be ordered by.
 const (
 	OrderChanged Order = ""       // when the log was last written
 	OrderActive  Order = "active" // the time of the last message
 	OrderNames   Order = "names"  // when the session began, as its name says: no log is opened
 )
 
-// Sharer is a Layout of a value that keeps its logs below the same folder as another value. Where Shares says so, Owns
-// decides whose a log is.
+// Sharer is a Layout of a value that may keep its logs below the same folder as another value. Where Shares is true, Owns
+// decides which value a log belongs to.
 type Sharer interface{ Shares() bool }
-
-// Ruler is a Dialect with rules for a session as a whole, beyond those for its records.
-type Ruler interface {
-	// Check gives what is wrong with a session. log is its log.
-	Check(t *session.Tree, log LogInfo) []session.Problem
-}
-
-// LogInfo is what a Ruler may want to know of a log besides its records.
-type LogInfo struct {
-	Name    string // the file's path
-	Size    int64
-	Changed time.Time
-}
 
 // Housed is a Layout whose logs cannot lie in just any folder.
 type Housed interface {
-	// Place gives the folder for logs that somebody wants to have in dir, which is absolute.
+	// Place gives the folder for logs that the caller wants in dir, which is absolute.
 	Place(dir string) string
 }

@@ -69,7 +69,7 @@ func (f *finder) listRuns(ctx context.Context) error {
 		return nil // no run has labels
 	}
 	for _, p := range f.s.runPlaces() {
-		if src := f.opt.Source; src != "" && src != p.d.Name() && src != p.d.Family() && filepath.Clean(src) != filepath.Clean(p.dir) {
+		if src := f.opt.Source; src != "" && src != p.d.Dialect.Name() && src != p.d.Dialect.Family() && filepath.Clean(src) != filepath.Clean(p.dir) {
 			continue
 		}
 		b, err := f.backend(p.dir)
@@ -99,7 +99,7 @@ func (f *finder) refreshRuns(ctx context.Context, b backend.Backend, p runPlace)
 		case err != nil:
 			f.problem(err)
 			continue
-		case !p.d.Layout().Owns(log.Name) || !backend.IsText(log.Name):
+		case !p.d.Dialect.Layout().Owns(log.Name) || !backend.IsText(log.Name):
 			continue
 		}
 		names[log.Name] = true

@@ -271,7 +271,7 @@ func (c *tally) entry(e session.Entry, raw []byte) {
 // answer counts what an answer took. What a skimmer says of it is in the skim already.
 func (c *tally) answer(e session.Entry, raw []byte) {
 	provider, model, u := c.v.skim.Provider, c.v.skim.Model, c.v.skim.Usage
-	if _, ok := c.codec.(session.Skimmer); !ok {
+	if _, ok := c.codec.EntryCodec.(session.Skimmer); !ok {
 		body, _ := c.codec.Body(e, raw)
 		m, ok := body.(session.Message)
 		if !ok {

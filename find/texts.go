@@ -65,7 +65,7 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, skim 
 
 // partsFor gives the parts of an entry, in skim where there is one.
 func partsFor(c session.Codec, e session.Entry, raw []byte, skim *session.Skim) ([]session.Part, error) {
-	if skimmer, ok := c.(session.Skimmer); ok && skim != nil {
+	if skimmer, ok := c.EntryCodec.(session.Skimmer); ok && skim != nil {
 		err := skimmer.Skim(e, raw, skim)
 		return skim.Parts, err
 	}

@@ -19,6 +19,8 @@ type Loaded struct {
 	Tree    *session.Tree
 	// Lines is how many lines were read.
 	Lines int
+	// Torn: the last line is unterminated.
+	Torn bool
 	// Loose: the last line is unterminated and holds entries beside something that is not a record. An append would move
 	// the whole line aside as torn.
 	Loose bool
@@ -34,7 +36,7 @@ func Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dial
 		before := l.Builder.Len()
 		l.Decoder.Decode(r)
 		l.Lines = r.Line
-		if r.Torn {
+		if l.Torn = r.Torn; r.Torn {
 			l.Loose = IsLoose(r.Data, r.Torn, l.Builder.Len()-before)
 		}
 	})

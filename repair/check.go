@@ -72,7 +72,7 @@ func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 // MessageParts gives what is inside a message of a context in neutral form. A dialect that cannot say so gives the
 // message as it is.
 func (s *Session) MessageParts(m []byte) []session.Part {
-	if d, ok := s.dialect.(interface{ MessageParts(m []byte) []session.Part }); ok {
+	if d, ok := s.dialect.(dialect.Parter); ok {
 		return d.MessageParts(m)
 	}
 	return []session.Part{session.OpaquePart{Type: "message", JSON: m}}

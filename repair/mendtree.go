@@ -28,7 +28,7 @@ func (p *planner) mendTree() error {
 
 // mendIDs gives ids to entries without one, and others to those whose id a later entry has too.
 func (p *planner) mendIDs() error {
-	_, canName := p.d.(dialect.Namer)
+	_, canName := p.d.Dialect.(dialect.Namer)
 	p.byID = map[session.EntryID][]int{}
 	for e := range p.t.Entries() {
 		if p.noID[e.Span.Offset] {
@@ -119,7 +119,7 @@ func (p *planner) parent(i int) int {
 
 // mendOrphans hangs entries whose parent is missing onto the entry before them, where that is asked for.
 func (p *planner) mendOrphans() {
-	_, canEdit := p.d.(dialect.Editor)
+	_, canEdit := p.d.Dialect.(dialect.Editor)
 	for e := range p.t.Entries() {
 		if e.Parent == "" {
 			continue
@@ -175,7 +175,7 @@ func (p *planner) leadsTo(from, to int) bool {
 
 // mendCycles cuts each circle of parents open at its first entry. Each entry is visited once.
 func (p *planner) mendCycles() {
-	_, canEdit := p.d.(dialect.Editor)
+	_, canEdit := p.d.Dialect.(dialect.Editor)
 	const unseen, walking, done = 0, 1, 2
 	state := make([]uint8, p.t.Len())
 	for i := range state {

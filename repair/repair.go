@@ -65,7 +65,7 @@ type RepairOptions struct {
 
 // planner makes a plan from a log and its tree. It is pure.
 type planner struct {
-	d     dialect.Writer
+	d     dialect.WritingDialect
 	t     *session.Tree
 	all   []byte // the log
 	opt   RepairOptions
@@ -121,17 +121,17 @@ func (p *planner) about(e session.Entry, kind session.ProblemKind, problem strin
 
 // record gives what an entry is written as.
 func (p *planner) record(e session.Entry) ([]byte, error) {
-	record, err := p.d.Encode(e)
+	record, err := p.d.Dialect.Encode(e)
 	if err != nil {
 		return nil, err
 	}
 	if id, ok := p.ids[e.Index]; ok {
-		if record, err = p.d.(dialect.Namer).SetID(record, id); err != nil {
+		if record, err = p.d.Dialect.(dialect.Namer).SetID(record, id); err != nil {
 			return nil, err
 		}
 	}
 	if parent, ok := p.parents[e.Index]; ok {
-		if record, err = p.d.(dialect.Editor).Rechain(record, parent, ""); err != nil {
+		if record, err = p.d.Dialect.(dialect.Editor).Rechain(record, parent, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -283,7 +283,7 @@ func (l *lineMend) what(text []byte, from, to int) (session.ProblemKind, string)
 func (p *planner) verify(lines [][]byte) error {
 	b := session.NewBuilder("", nil)
 	b.SetSource(lineSource(lines))
-	dec := p.d.NewDecoder(b)
+	dec := p.d.Dialect.NewDecoder(b)
 	for i, l := range lines {
 		dec.Decode(dialect.Record{Data: l, Offset: int64(i), Line: i + 1})
 	}

@@ -167,12 +167,12 @@ func (r *Recording) Close() error {
 func (s *Store) placeFor(ctx context.Context, opt RunOptions) (runPlace, error) {
 	places := s.runPlaces()
 	if opt.Dialect != nil {
-		d, ok := opt.Dialect.(dialect.Runs)
+		d, ok := dialect.AsRuns(opt.Dialect)
 		if !ok {
 			return runPlace{}, fmt.Errorf("%s keeps no runs: recording them in its place is %w", opt.Dialect.Name(), ErrUnsupported)
 		}
 		// Where the agent itself would write it.
-		return runPlace{d: d, dir: d.Layout().Roots(s.opt.Env)[0].Sessions}, nil
+		return runPlace{d: d, dir: d.Dialect.Layout().Roots(s.opt.Env)[0].Sessions}, nil
 	}
 	id := cmp.Or(string(opt.Session), rawjson.Str(opt.Header, "session_id"))
 	own := slices.IndexFunc(places, func(p runPlace) bool { return p.own })

@@ -27,7 +27,7 @@ var ErrNoRun = errors.New("no such run")
 
 // runPlace is a folder of run logs.
 type runPlace struct {
-	d   dialect.Runs
+	d   dialect.RunsDialect
 	dir string
 	own bool // it is ours
 }
@@ -38,7 +38,7 @@ func (s *Store) runPlaces() []runPlace {
 	var list []runPlace
 	seen := map[string]bool{}
 	for _, d := range s.opt.Dialects {
-		r, ok := d.(dialect.Runs)
+		r, ok := dialect.AsRuns(d)
 		if !ok {
 			continue
 		}
@@ -173,7 +173,7 @@ func (s *Store) runsIn(ctx context.Context, p runPlace, opt RunListOptions) ([]R
 			if opt.Problem != nil {
 				opt.Problem(err)
 			}
-		case p.d.Layout().Owns(log.Name):
+		case p.d.Dialect.Layout().Owns(log.Name):
 			row := RunRow{Path: filepath.Join(p.dir, filepath.FromSlash(log.Name)), Log: log, place: p}
 			row.peek(ctx, b, &buf)
 			rows = append(rows, row)

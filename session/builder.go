@@ -35,6 +35,14 @@ type Envelope struct {
 	HasKeepIndex bool
 	// Record is the entry's record: some of it goes into a derived id.
 	Record []byte
+	// Aside: the entry does not move the leaf. It is one of a side conversation, or no part of any.
+	Aside bool
+	// Message is the id of the message that the record is a piece of; nil where the record holds a whole one. Entries
+	// with the same id form one message, whatever stands between them: see Joiner and Entry.FirstPiece.
+	Message []byte
+	// Foreign: the record is one of another log, which the decoder asked for. The tree keeps Record itself. Span and
+	// Line are those in the other log.
+	Foreign bool
 	// Repeats allows ids to occur again: the later entry gets "<id>~2" and keeps its own as NativeID, which is no
 	// Problem.
 	Repeats bool
@@ -53,10 +61,12 @@ type Builder struct {
 	forward    bool // some parent stands behind its child: only then can there be a circle
 	lastType   uint16
 	leafMoves  []leafMove
-	moved      int  // of leafMoves, those that were replayed
-	pending    bool // entries that are added are in no log yet
-	finished   bool // the tree was given away
-	indexed    int  // entries whose ids are in the table
+	moved      int              // of leafMoves, those that were replayed
+	pending    bool             // entries that are added are in no log yet
+	finished   bool             // the tree was given away
+	indexed    int              // entries whose ids are in the table
+	messages   map[string]int32 // the first entry of a message that may span several
+	navigated  int              // entries that were there when the Navigator chose the leaf
 }
 
 // target is what a label says: that of the entry is on, or is taken away.
@@ -161,6 +171,9 @@ func (b *Builder) Add(env *Envelope) {
 	if env.Migrated {
 		n.flags |= migrated
 	}
+	if env.Aside {
+		n.flags |= aside
+	}
 	switch {
 	case env.InOrder:
 		l.parent = i - 1
@@ -196,7 +209,9 @@ func (b *Builder) Add(env *Envelope) {
 		b.index()
 	}
 	b.note(i, env)
-	t.leaf = i
+	if !env.Aside {
+		t.leaf = i
+	}
 	if b.pending {
 		if t.pending == nil {
 			t.pending = map[int32][]byte{}
@@ -252,6 +267,15 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 // note keeps what labels, leaves and compactions of version 1 say.
 func (b *Builder) note(i int32, env *Envelope) {
 	t := b.t
+	if env.Message != nil {
+		b.noteMessage(i, env.Message)
+	}
+	if env.Foreign {
+		if t.foreign == nil {
+			t.foreign = map[int32][]byte{}
+		}
+		t.foreign[i] = env.Record
+	}
 	switch {
 	case env.Kind == KindLabel && env.Target != nil:
 		if t.labels == nil {
@@ -272,6 +296,22 @@ func (b *Builder) note(i int32, env *Envelope) {
 		}
 		t.keptByIndex[i] = int32(env.KeepIndex)
 	}
+}
+
+// noteMessage keeps which entries form one message: each names the first.
+func (b *Builder) noteMessage(i int32, id []byte) {
+	first, again := b.messages[string(id)]
+	if !again {
+		if b.messages == nil {
+			b.messages = map[string]int32{}
+		}
+		b.messages[string(id)] = i
+		return
+	}
+	if b.t.message == nil {
+		b.t.message = map[int32]int32{}
+	}
+	b.t.message[i] = first
 }
 
 func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {

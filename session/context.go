@@ -64,15 +64,12 @@ type Context struct {
 	thinking, mode Raw // as the log has them, whatever their type; nil where the change does not say
 
 	tree    *Tree
-	items   []item
+	path    []int32           // set where a Replayer makes the messages
+	items   []int32           // the entries that contribute
+	joined  map[int32][]int32 // the first piece of a message → all pieces; each of the others → none
 	edits   map[int32]ContextEdit
 	options ContextOptions
 	strip   *stripping
-}
-
-// item is an entry that contributes to the context.
-type item struct {
-	node int32
 }
 
 // ContextMessage is one message of a context, and the entry it comes from: the zero Entry where it comes from none.
@@ -98,15 +95,24 @@ func (c *Context) Detach() {
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
 		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
-		pending: maps.Clone(t.pending), cyclic: t.cyclic, source: t.source, codec: t.codec,
+		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
 }
 
 // Entries gives the entries that the messages come from, in order. Some of them may give no message.
 func (c *Context) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
-		for _, it := range c.items {
-			if !yield(c.tree.At(int(it.node))) {
+		if c.replayer() != nil {
+			last := -1
+			for m := range c.read() {
+				if m.Entry.tree != nil && m.Entry.Index != last && !yield(m.Entry) {
+					return
+				}
+				last = m.Entry.Index
+			}
+		}
+		for _, i := range c.items {
+			if !yield(c.tree.At(int(i))) {
 				return
 			}
 		}
@@ -123,7 +129,7 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
 		tree: t, options: opt,
 	}
-	if t.codec != nil && t.Rules().Heals {
+	if t.codec.EntryCodec != nil && t.Rules().Heals {
 		opt.StripDangling, c.options.StripDangling = true, true
 	}
 	if leaf == "" {
@@ -134,7 +140,7 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 		if !opt.FallBack {
 			return nil, unknownEntry(leaf)
 		}
-		if at = int32(len(t.nodes)) - 1; at < 0 {
+		if at = t.lastMover(len(t.nodes) - 1); at < 0 {
 			return c, nil
 		}
 	}
@@ -156,8 +162,9 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 // choose picks the entries that the model sees.
 func (c *Context) choose(path []int32) error {
 	t := c.tree
-	if s, ok := t.codec.(Snapshots); ok {
-		return c.chooseSnapshot(s, path)
+	if c.replayer() != nil {
+		c.path = path
+		return nil
 	}
 	last := -1
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
@@ -178,14 +185,14 @@ func (c *Context) choose(path []int32) error {
 		visible = append([]int32{path[last]}, c.kept(path[:last], compaction)...)
 		visible = append(visible, path[last+1:]...)
 	}
-	c.items = make([]item, 0, len(visible)) // nearly all are messages
+	c.items = make([]int32, 0, len(visible)) // nearly all are messages
 	for k, i := range visible {
 		switch t.links[i].kind {
 		case KindMessage, KindCustomMessage, KindBranchSummary:
-			c.items = append(c.items, item{node: i})
+			c.items = append(c.items, i)
 		case KindCompaction:
 			if k == 0 && last >= 0 {
-				c.items = append(c.items, item{node: i})
+				c.items = append(c.items, i)
 			}
 		case KindContextEdit:
 			if err := c.addEdit(i); err != nil {
@@ -193,7 +200,36 @@ func (c *Context) choose(path []int32) error {
 			}
 		}
 	}
+	c.join()
 	return nil
+}
+
+// replayer gives the tree's Replayer, nil where it has none.
+func (c *Context) replayer() Replayer {
+	r, _ := c.tree.codec.EntryCodec.(Replayer)
+	return r
+}
+
+// join finds the entries that form one message.
+func (c *Context) join() {
+	t := c.tree
+	if _, ok := t.codec.EntryCodec.(Joiner); !ok || len(t.message) == 0 {
+		return
+	}
+	first := map[int]int32{} // the first entry of a message in the log → the first one here
+	c.joined = map[int32][]int32{}
+	for _, i := range c.items {
+		message := t.At(int(i)).FirstPiece()
+		at, again := first[message]
+		if !again {
+			first[message] = i
+			continue
+		}
+		if c.joined[at] == nil {
+			c.joined[at] = []int32{at}
+		}
+		c.joined[at], c.joined[i] = append(c.joined[at], i), []int32{}
+	}
 }
 
 // kept gives the part before a compaction that the model still sees.
@@ -248,20 +284,38 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 			}
 		}
 		n := -1
-		for k := range c.items {
-			e := c.tree.At(int(c.items[k].node))
-			list, err := c.read(e)
+		for m, err := range c.read() {
+			if err != nil {
+				yield(ContextMessage{}, err)
+				return
+			}
+			n++
+			if m.JSON, err = c.finish(m.JSON, n); err != nil {
+				yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, m.Entry.ID, err))
+				return
+			}
+			if m.JSON != nil && !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// read gives the messages of the session before the options change them. It ends at the first error.
+func (c *Context) read() iter.Seq2[ContextMessage, error] {
+	if r := c.replayer(); r != nil {
+		return r.Replay(Path{c.tree, c.path})
+	}
+	return func(yield func(ContextMessage, error) bool) {
+		for _, i := range c.items {
+			e := c.tree.At(int(i))
+			list, err := c.messages(e)
 			if err != nil {
 				yield(ContextMessage{}, err)
 				return
 			}
 			for _, m := range list {
-				n++
-				if m, err = c.finish(m, n); err != nil {
-					yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, e.ID, err))
-					return
-				}
-				if m != nil && !yield(ContextMessage{Entry: e, JSON: m}, nil) {
+				if !yield(ContextMessage{Entry: e, JSON: m}, nil) {
 					return
 				}
 			}
@@ -269,8 +323,29 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 	}
 }
 
-// read gives the messages of an entry, edited.
-func (c *Context) read(e Entry) ([][]byte, error) {
+// messages gives the messages of an entry. The first piece of a message gives the whole, the others nothing.
+func (c *Context) messages(e Entry) ([][]byte, error) {
+	pieces, ok := c.joined[int32(e.Index)]
+	if !ok {
+		return c.edited(e)
+	}
+	var list [][]byte
+	for _, i := range pieces {
+		more, err := c.edited(c.tree.At(int(i)))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	if len(list) < 2 {
+		return list, nil
+	}
+	m, err := c.tree.codec.EntryCodec.(Joiner).Join(list)
+	return [][]byte{m}, err
+}
+
+// edited gives the messages of one entry after the context edits.
+func (c *Context) edited(e Entry) ([][]byte, error) {
 	edit, edited := c.edits[int32(e.Index)]
 	if edited && edit.Content == nil {
 		return nil, nil
@@ -296,7 +371,7 @@ func (c *Context) read(e Entry) ([][]byte, error) {
 func (c *Context) finish(m []byte, n int) (_ []byte, err error) {
 	codec := c.tree.codec
 	if c.strip != nil {
-		if m, err = c.strip.apply(codec, m, n); m == nil || err != nil {
+		if m, err = c.strip.apply(codec.MessageCodec, m, n); m == nil || err != nil {
 			return nil, err
 		}
 	}

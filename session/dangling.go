@@ -26,31 +26,28 @@ func (c *Context) findDangling() error {
 	s := &stripping{
 		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling, answered: map[callIn]bool{}, stray: map[callIn]bool{},
 	}
-	codec := c.tree.codec
+	codec := c.tree.codec.MessageCodec
 	last := map[string]int{}    // the message of the last call with an id
 	failed := map[string]bool{} // whether that message goes
 	n := 0
-	for k := range c.items {
-		list, err := c.read(c.tree.At(int(c.items[k].node)))
+	for m, err := range c.read() {
 		if err != nil {
 			return err
 		}
-		for _, m := range list {
-			goes := s.dropFailed && codec.Failed(m)
-			for _, id := range codec.ToolCalls(m) {
-				last[id], failed[id] = n, goes
-			}
-			for _, id := range toolResults(codec, m) {
-				at, asked := last[id]
-				switch {
-				case asked && !failed[id]:
-					s.answered[callIn{at, id}] = true
-				case asked || s.dangling:
-					s.stray[callIn{n, id}] = true
-				}
-			}
-			n++
+		goes := s.dropFailed && codec.Failed(m.JSON)
+		for _, id := range codec.ToolCalls(m.JSON) {
+			last[id], failed[id] = n, goes
 		}
+		for _, id := range codec.ToolResults(m.JSON) {
+			at, asked := last[id]
+			switch {
+			case asked && !failed[id]:
+				s.answered[callIn{at, id}] = true
+			case asked || s.dangling:
+				s.stray[callIn{n, id}] = true
+			}
+		}
+		n++
 	}
 	c.strip = s
 	return nil
@@ -62,7 +59,7 @@ func (s *stripping) apply(codec MessageCodec, m []byte, n int) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil
 	}
-	if ids := toolResults(codec, m); len(ids) > 0 {
+	if ids := codec.ToolResults(m); len(ids) > 0 {
 		gone := func(id string) bool { return s.stray[callIn{n, id}] }
 		switch {
 		case !slices.ContainsFunc(ids, gone):
@@ -77,16 +74,4 @@ func (s *stripping) apply(codec MessageCodec, m []byte, n int) ([]byte, error) {
 		return codec.Strip(m, open)
 	}
 	return m, nil
-}
-
-// toolResults gives the ids of the calls that a message answers. A codec of an agent that puts several results into one
-// message has a method for it; its Strip then removes results too.
-func toolResults(codec MessageCodec, m []byte) []string {
-	if c, ok := codec.(interface{ ToolResults(message []byte) []string }); ok {
-		return c.ToolResults(m)
-	}
-	if id := codec.ToolResult(m); id != "" {
-		return []string{id}
-	}
-	return nil
 }

@@ -71,8 +71,15 @@ type Source interface {
 	Bytes(s Span) ([]byte, error)
 }
 
-// Codec looks inside entries for a tree: a dialect provides it with the tree that it decoded.
-type Codec interface {
+// Codec looks inside the entries and messages that a dialect decoded. The optional interfaces of a codec are asserted on
+// one of its two fields: Skimmer, Joiner, Navigator and Replayer on EntryCodec.
+type Codec struct {
+	EntryCodec
+	MessageCodec
+}
+
+// EntryCodec looks inside entries.
+type EntryCodec interface {
 	// Body decodes the entry's content. raw is the entry's record.
 	Body(e Entry, raw []byte) (Body, error)
 	// Time finds when the entry was made.
@@ -82,13 +89,12 @@ type Codec interface {
 	// Messages gives what an entry contributes to a context, as the agent's own JSON: the exact bytes of its message
 	// member where it has one, otherwise what the agent makes of a summary or a custom message.
 	Messages(e Entry, raw []byte) ([][]byte, error)
-	// Rules says in which points the context of this dialect differs from others.
+	// Rules says how contexts of this dialect differ from those of others.
 	Rules() Rules
-	MessageCodec
 }
 
-// MessageCodec looks inside the messages of a context, as Messages of a Codec gives them. Formats of one agent may keep
-// the same messages in other entries.
+// MessageCodec looks inside the messages of a context, as EntryCodec.Messages gives them. Two formats of one agent may
+// share it: the same messages in other entries.
 type MessageCodec interface {
 	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil where the
 	// message is not sent.
@@ -100,13 +106,13 @@ type MessageCodec interface {
 	Edit(message, content []byte) ([]byte, error)
 	// Role says who speaks in a message.
 	Role(message []byte) Role
-	// ToolCalls gives the ids of the tool calls in a message; ToolResult the id of the call that it answers ("" for
-	// none); Failed whether it is a turn that ended in an error or was aborted.
+	// ToolCalls gives the ids of the tool calls in a message, ToolResults the ids of the calls that it answers. Failed
+	// says whether the message is a turn that ended in an error or was aborted.
 	ToolCalls(message []byte) []string
-	ToolResult(message []byte) string
+	ToolResults(message []byte) []string
 	Failed(message []byte) bool
-	// Strip removes the tool calls for which drop says so, together with what is only valid beside them. It gives nil where
-	// nothing is left worth sending.
+	// Strip removes the tool calls, or from a message that answers calls the results, whose ids drop accepts, together
+	// with what is only valid beside them. It gives nil where nothing is left worth sending.
 	Strip(message []byte, drop func(id string) bool) ([]byte, error)
 }
 
@@ -139,6 +145,27 @@ func (e Entry) Durable() bool {
 	}
 	_, pending := e.tree.pending[int32(e.Index)]
 	return !pending
+}
+
+// Foreign reports whether the record is one of another log, such as the log that this one was forked from. Span and Line
+// are those in the other log.
+func (e Entry) Foreign() bool {
+	if e.tree == nil {
+		return false
+	}
+	_, foreign := e.tree.foreign[int32(e.Index)]
+	return foreign
+}
+
+// FirstPiece gives the position of the first entry of the message that this entry is a piece of: its own Index where the
+// message has one record.
+func (e Entry) FirstPiece() int {
+	if e.tree != nil {
+		if first, ok := e.tree.message[int32(e.Index)]; ok {
+			return int(first)
+		}
+	}
+	return e.Index
 }
 
 // Raw gives the entry's record, byte for byte as the log has it.

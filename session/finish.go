@@ -12,6 +12,7 @@ func (b *Builder) Finish() *Tree {
 	b.resolveLate()
 	b.cutCycles()
 	b.moveLeaf()
+	b.navigate()
 	for _, l := range b.targets[b.checked:] {
 		if b.t.ids.find(b.t.nodes, l.id) < 0 && b.misses(l.node, l.id) {
 			b.problemAt(l.node, ProblemLabelTarget, fmt.Sprintf("the label is for entry %q, which does not exist", l.id),
@@ -111,8 +112,8 @@ func (b *Builder) cutCycles() {
 // moveLeaf replays durable leaves: the last one that names an entry counts, unless entries follow it.
 func (b *Builder) moveLeaf() {
 	t := b.t
+	last := t.lastMover(len(t.nodes) - 1)
 	for _, m := range b.leafMoves[b.moved:] {
-		last := int(m.after) == len(t.nodes)-1
 		at := t.ids.find(t.nodes, m.to)
 		switch {
 		case m.none:
@@ -125,7 +126,7 @@ func (b *Builder) moveLeaf() {
 			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf is to be entry %q, which does not exist", m.to),
 				"the leaf before it is used")
 		}
-		if last {
+		if last <= m.after {
 			t.leaf = at
 		}
 	}
@@ -136,7 +137,7 @@ func (b *Builder) moveLeaf() {
 // before it.
 func (b *Builder) leafBefore(i int32) int32 {
 	t := b.t
-	for k := i - 1; k >= 0; k-- {
+	for k := t.lastMover(int(i) - 1); k >= 0; k = t.lastMover(int(k) - 1) {
 		if t.links[k].kind != KindLeaf {
 			return k
 		}
@@ -152,4 +153,25 @@ func (b *Builder) leafBefore(i int32) int32 {
 		}
 	}
 	return noParent
+}
+
+// lastMover gives the last entry up to i that moved the leaf, or noParent.
+func (t *Tree) lastMover(i int) int32 {
+	for i >= 0 && t.nodes[i].flags&aside != 0 {
+		i--
+	}
+	return int32(i)
+}
+
+// navigate lets the Navigator choose the leaf.
+func (b *Builder) navigate() {
+	t := b.t
+	n, ok := t.codec.EntryCodec.(Navigator)
+	if !ok || b.navigated == len(t.nodes) {
+		return
+	}
+	b.navigated = len(t.nodes)
+	if at := n.Leaf(t, int(t.leaf)); at >= noParent && at < len(t.nodes) {
+		t.leaf = int32(at)
+	}
 }

@@ -46,6 +46,7 @@ const (
 	migrated                        // of an old version
 	inOrder                         // the parent is the entry before it, not a named one
 	cutCycle                        // its parents run in a circle, which is cut open here for display
+	aside                           // it does not move the leaf
 )
 
 // Tree is the entries of one session. It is read-only but for the Builder that made it. Readers may share it between
@@ -66,6 +67,8 @@ type Tree struct {
 	// keptByIndex holds, for compactions of version 1, the entry that they keep from: an index, or -1.
 	keptByIndex map[int32]int32
 	pending     map[int32][]byte // records that are in no log yet
+	foreign     map[int32][]byte // records of other logs
+	message     map[int32]int32  // an entry that continues a message → the first entry of the message
 	before      *Before          // nil where the log was read from its beginning
 
 	source Source
@@ -271,6 +274,9 @@ func (t *Tree) Path(leaf EntryID) (Path, error) {
 }
 
 func (t *Tree) walk(i int32) []int32 {
+	if n, ok := t.codec.EntryCodec.(Navigator); ok {
+		return t.chosenPath(n, i)
+	}
 	var seen []bool
 	if t.cyclic {
 		seen = make([]bool, len(t.nodes))
@@ -293,6 +299,17 @@ func (t *Tree) walk(i int32) []int32 {
 		up[begin] = i
 	}
 	return up[begin:]
+}
+
+// chosenPath asks the Navigator for the path to an entry. Positions that do not exist are left out.
+func (t *Tree) chosenPath(n Navigator, to int32) []int32 {
+	var path []int32
+	for _, i := range n.Path(t, int(to)) {
+		if i >= 0 && i < len(t.nodes) {
+			path = append(path, int32(i))
+		}
+	}
+	return path
 }
 
 // OnActivePath says for each entry, by index, whether it lies between a root and the leaf.
@@ -320,6 +337,9 @@ func (t *Tree) Tips() int {
 
 func (t *Tree) raw(i int) ([]byte, error) {
 	if b, ok := t.pending[int32(i)]; ok {
+		return b, nil
+	}
+	if b, ok := t.foreign[int32(i)]; ok {
 		return b, nil
 	}
 	n := &t.nodes[i]

@@ -2,64 +2,137 @@ package store
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// AppendMessage appends a message in the dialect's own JSON. The bytes are copied.
-func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, error) {
-	role := s.dialect.Codec().Role(message)
+// Append adds an entry after the leaf and moves the leaf to it. The entry is encoded now: later changes to the body do
+// not matter. Several goroutines may append at once: each entry follows the one before, and they share a write.
+//
+// Memory never runs ahead of the log: the tree has the entry only when it is written, as durable as the backend was asked
+// to make it. While the creation of a new session's log is deferred, entries are in the tree and say that they are not
+// durable. A failed write is returned by this and every later append until the session is opened again. One that did not
+// begin, because another process held the log's lock for too long (backend.ErrLocked), may be tried again.
+//
+// Other processes may write to the log at the same time. What programs of this library write is always noticed, and dealt
+// with by WriteOptions.Policy. Programs that take no lock are noticed by the size and identity of the file. What cannot be
+// noticed is a program that takes no lock and replaces or cuts the file in the moment of our write; see package
+// backend/file.
+//
+// Cancelling ctx ends the waiting for other writers; nothing was written then. An entry that shares its write with others
+// cannot be cancelled.
+func (s *Session) Append(ctx context.Context, body session.Body) (Appended, error) {
+	if m, ok := body.(session.Message); ok {
+		m.Role = s.dialect.Codec().Role(m.JSON) // the message itself says who speaks
+		body = m
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.w == nil || s.w.maker == nil || !s.w.created {
-		return s.append(ctx, session.Message{Role: role, JSON: message}, nil)
+	return s.append(ctx, body, nil, nil)
+}
+
+// append proposes an entry and waits until it is written. at, if set, is its parent instead of the tip. from, if set, is
+// a record that the caller has of the entry: members that the body does not know are taken over from it. The caller holds
+// the lock.
+func (s *Session) append(ctx context.Context, body session.Body, from []byte, at *session.EntryID) (Appended, error) {
+	w, err := s.writable()
+	if err != nil {
+		return Appended{}, err
 	}
-	// The hot path: a body in an interface would be an allocation for each message. The session's lock guards said, and
-	// propose copies it before the lock is let go.
-	m := &s.w.said
-	*m = session.Message{Role: role, JSON: message}
-	// The caller's bytes are not kept alive until the next message.
-	defer func() { m.JSON = nil }()
-	return s.append(ctx, m, nil)
+	if ctx.Err() != nil {
+		return Appended{}, context.Cause(ctx)
+	}
+	parent := w.tip
+	if at != nil {
+		parent = *at
+	}
+	p, err := s.propose(ctx, body, from, parent)
+	if err != nil {
+		return Appended{}, err
+	}
+	p.fixed = at != nil
+	if !w.created {
+		return s.appendDeferred(ctx, p)
+	}
+	w.tip = p.entry.ID
+	if leaf, ok := body.(session.Leaf); ok {
+		w.tip = leaf.Target // entries do not follow one that moves the leaf
+	}
+	return s.enqueue(p)
+}
+
+// AppendMessage appends a message in the dialect's own JSON. The bytes are copied.
+func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, error) {
+	return s.Append(ctx, session.Message{JSON: message})
+}
+
+// AppendText appends a message of plain text, by the user or the model. An answer names the model that is in use at the
+// leaf.
+func (s *Session) AppendText(ctx context.Context, role session.Role, text string) (Appended, error) {
+	d, ok := s.dialect.(dialect.Speaker)
+	if !ok {
+		return Appended{}, fmt.Errorf("making messages of %s is %w", s.dialect.Name(), ErrUnsupported)
+	}
+	s.mu.Lock()
+	w, err := s.writable()
+	s.mu.Unlock()
+	if err != nil {
+		return Appended{}, err
+	}
+	var model session.ModelRef
+	if role == session.RoleAssistant {
+		c, err := s.Context(ctx, s.Leaf(), ContextOptions{NoBlobs: true})
+		if err != nil {
+			return Appended{}, err
+		}
+		model, _ = c.DefaultModel()
+	}
+	message, err := d.Say(role, text, w.opt.Clock(), model)
+	if err != nil {
+		return Appended{}, err
+	}
+	return s.AppendMessage(ctx, message)
 }
 
 // AppendThinkingLevelChange sets how hard the model thinks from here on.
 func (s *Session) AppendThinkingLevelChange(ctx context.Context, level string) (Appended, error) {
-	return s.add(ctx, session.ThinkingLevelChange{Level: level})
+	return s.Append(ctx, session.ThinkingLevelChange{Level: level})
 }
 
 // AppendModelChange sets the model of a role ("" is the default one) from here on, as "provider/id".
 func (s *Session) AppendModelChange(ctx context.Context, role, provider, modelID string) (Appended, error) {
-	return s.add(ctx, session.ModelChange{Role: role, Provider: provider, ModelID: modelID, Model: provider + "/" + modelID})
+	return s.Append(ctx, session.ModelChange{Role: role, Provider: provider, ModelID: modelID, Model: provider + "/" + modelID})
 }
 
 // AppendCustom keeps state of an extension that the model does not see. data is JSON, or nil.
 func (s *Session) AppendCustom(ctx context.Context, kind string, data []byte) (Appended, error) {
-	return s.add(ctx, session.Custom{Type: kind, Data: data})
+	return s.Append(ctx, session.Custom{Type: kind, Data: data})
 }
 
-// AppendCustomMessage adds a message of an extension, which the model sees and, with display set, people too. content
-// is JSON: a string or a list of blocks.
+// AppendCustomMessage adds a message of an extension, which the model sees and, with Display set, people too. Content is
+// JSON: a string or a list of blocks.
 func (s *Session) AppendCustomMessage(ctx context.Context, m session.CustomMessage) (Appended, error) {
-	return s.add(ctx, m)
+	return s.Append(ctx, m)
 }
 
 // AppendSessionInfo names the session by an entry.
 func (s *Session) AppendSessionInfo(ctx context.Context, name string) (Appended, error) {
-	return s.add(ctx, session.SessionInfo{Name: name})
+	return s.Append(ctx, session.SessionInfo{Name: name})
 }
 
 // AppendModeChange switches the agent's mode. data is JSON, or nil.
 func (s *Session) AppendModeChange(ctx context.Context, mode string, data []byte) (Appended, error) {
-	return s.add(ctx, session.ModeChange{Mode: mode, Data: data})
+	return s.Append(ctx, session.ModeChange{Mode: mode, Data: data})
 }
 
 // AppendTTSRInjection records rules that were injected.
 func (s *Session) AppendTTSRInjection(ctx context.Context, rules []string) (Appended, error) {
-	return s.add(ctx, session.TTSRInjection{Rules: rules})
+	return s.Append(ctx, session.TTSRInjection{Rules: rules})
 }
 
 // AppendSessionInit records what a subagent was started with.
 func (s *Session) AppendSessionInit(ctx context.Context, init session.SessionInit) (Appended, error) {
-	return s.add(ctx, init)
+	return s.Append(ctx, init)
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Branch moves the leaf to an entry: what is appended next goes on from there. What was behind it stays, as another
-// branch. "" is the place before the first entry.
+// Branch moves the leaf to an entry: what is appended next follows it. The entries after it stay, as another branch. "" is
+// the place before the first entry.
 //
 // With durable set the move survives a restart, in the agent's own program too: an entry that the model does not see is
-// appended there, and becomes the leaf. Otherwise it is forgotten unless something is appended.
+// appended there and becomes the leaf. Otherwise the move is forgotten unless something is appended.
 func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// settled: while entries are on their way, where the leaf is has not been decided yet.
 	w, err := s.settled()
 	if err != nil {
 		return Appended{}, err
@@ -28,21 +27,20 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 		if err := w.builder.SetLeaf(id); err != nil {
 			return Appended{}, err
 		}
-		// The next append hangs on the tip, which runs ahead of the leaf while entries are on their way.
 		w.tip = id
-		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: id})
+		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 		return Appended{ID: id, Durable: false}, nil
 	}
-	// Operator has an entry for it. In the pi family the leaf is the last entry of the file: there a custom entry below the
-	// target makes the programs resume at it (LeafType is the type of that entry).
+	// Some formats have an entry for it. In others the leaf is the last entry of the file: there a custom entry below the
+	// target makes the agent's program resume at it (LeafType is the type of that entry).
 	var body session.Body = session.Leaf{Target: id}
 	at := &w.tip
 	if kind := w.d.Habits().LeafType; kind != "" {
 		body, at = session.Custom{Type: kind}, &id
 	}
-	done, err := s.append(ctx, body, at)
+	done, err := s.append(ctx, body, nil, at)
 	if err == nil {
-		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: id})
+		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 	}
 	return done, err
 }
@@ -59,14 +57,14 @@ func (s *Session) canBranch(id session.EntryID) error {
 	return err
 }
 
-// ResetLeaf moves the leaf before the first entry: what is appended next is a new root.
+// ResetLeaf moves the leaf before the first entry: what is appended next becomes a new root.
 func (s *Session) ResetLeaf(ctx context.Context, durable bool) error {
 	_, err := s.Branch(ctx, "", durable)
 	return err
 }
 
-// BranchWithSummary moves the leaf to an entry and tells the new branch what happened on the one that is left. The
-// summary's From is set as the agent sets it.
+// BranchWithSummary moves the leaf to an entry and appends a summary of the branch that is left. The summary's From is set
+// as the agent sets it.
 func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b session.BranchSummary) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,9 +83,9 @@ func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b s
 		// The place before the first entry.
 		b.From = "root"
 	}
-	done, err := s.append(ctx, b, &id)
+	done, err := s.append(ctx, b, nil, &id)
 	if err == nil {
-		w.opt.tell(Event{Kind: EventTree, Path: s.path, Entry: done.ID})
+		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: done.ID})
 	}
 	return done, err
 }
@@ -97,7 +95,7 @@ func (s *Session) Label(ctx context.Context, target session.EntryID, label strin
 	return s.label(ctx, target, label, nil)
 }
 
-// label is Label; from is the record that somebody has of the entry, if so: see appendFrom.
+// label is Label; from is as in append.
 func (s *Session) label(ctx context.Context, target session.EntryID, label string, from []byte) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +109,7 @@ func (s *Session) label(ctx context.Context, target session.EntryID, label strin
 	if _, err := s.tree.Get(target); err != nil {
 		return Appended{}, err
 	}
-	return s.appendFrom(ctx, session.Label{Target: target, Label: label}, from, nil)
+	return s.append(ctx, session.Label{Target: target, Label: label}, from, nil)
 }
 
 // Compact appends a compaction and tells the observer before and after.
@@ -119,7 +117,7 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 	return s.compact(ctx, c, nil)
 }
 
-// compact is Compact; from is as in label. The observer is told beforehand also where the entry is then refused.
+// compact is Compact; from is as in append. The observer is told even if the entry is then refused.
 func (s *Session) compact(ctx context.Context, c session.Compaction, from []byte) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,22 +125,22 @@ func (s *Session) compact(ctx context.Context, c session.Compaction, from []byte
 	if err != nil {
 		return Appended{}, err
 	}
-	w.opt.tell(Event{Kind: EventBeforeCompaction, Path: s.path, Entry: w.tip})
-	done, err := s.appendFrom(ctx, c, from, nil)
+	w.opt.tell(Event{Kind: EventBeforeCompaction, Path: s.at.Path, Entry: w.tip})
+	done, err := s.append(ctx, c, from, nil)
 	if err == nil {
-		w.opt.tell(Event{Kind: EventCompaction, Path: s.path, Entry: done.ID})
+		w.opt.tell(Event{Kind: EventCompaction, Path: s.at.Path, Entry: done.ID})
 	}
 	return done, err
 }
 
-// AppendRecord appends an entry that somebody has as the dialect's own JSON: its id, parent and time are made anew, and
-// all else is taken over.
+// AppendRecord appends an entry that the caller has as the dialect's own JSON. It gets a new id, parent and time; all else
+// is taken over.
 func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, error) {
 	body, err := bodyOf(s.dialect, record)
 	if err != nil {
 		return Appended{}, err
 	}
-	// These two have rules of their own, which must hold however the entry came.
+	// These two have rules of their own.
 	switch b := body.(type) {
 	case session.Label:
 		return s.label(ctx, b.Target, b.Label, record)
@@ -151,7 +149,7 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.appendFrom(ctx, body, record, nil)
+	return s.append(ctx, body, record, nil)
 }
 
 // bodyOf decodes a record that is in no log.

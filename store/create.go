@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // CreateOptions say what a new session is.
 type CreateOptions struct {
-	// CWD is the working directory that the session is about; "" is this process's.
+	// CWD is the working directory that the session is about; "" is the machine's.
 	CWD string
 	// Dir is the folder of the log; "" is where the agent would keep it.
 	Dir string
@@ -28,42 +28,49 @@ type CreateOptions struct {
 	Write         WriteOptions
 }
 
-// Sessions gives the dialect of an agent's sessions where d is that of its runs: who names the agent means these. It is d
-// itself otherwise.
-func Sessions(d dialect.Dialect) dialect.Dialect {
-	if r, ok := d.(dialect.Runs); ok {
-		return r.Sessions()
-	}
-	return d
-}
-
 // Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
 func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
-	d, err := s.writer(Sessions(opt.Dialect))
+	d, err := s.writer(place.Sessions(opt.Dialect))
 	if err != nil {
 		return nil, err
 	}
 	opt.Write.fill()
-	// Id and time are made once, here: header, file name and tree must agree on them.
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
 	}
-	dir := opt.Dir
-	if dir == "" {
-		dir = s.sessionDir(d, n.CWD)
-	} else {
-		dir = s.placeIn(d, dir)
+	path := place.Join(s.dirFor(d, opt.Dir, n.CWD), s.FileName(d.Dialect, n))
+	h, err := s.homeAt(path, opt.Write)
+	if err != nil {
+		return nil, err
 	}
-	sess, err := s.begin(ctx, d, n, filepath.Join(dir, s.fileName(d, n)), opt.Write)
+	sess, err := s.begin(ctx, h, d, n, opt.Write)
 	if err != nil {
 		return nil, err
 	}
 	return sess.entitle(ctx, n)
 }
 
-// entitle names a new session whose agent keeps names in entries. Where that fails the session is closed. It is an append
-// like any other: where creation is deferred, the name waits with the rest.
+// InMemory begins a session that is never stored.
+func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
+	d, err := s.writer(place.Sessions(opt.Dialect))
+	if err != nil {
+		return nil, err
+	}
+	opt.Write.fill()
+	opt.Write.Defer = dialect.DeferNever // there is nothing to defer
+	n, err := s.newSession(d, opt)
+	if err != nil {
+		return nil, err
+	}
+	sess, err := s.begin(ctx, memoryHome(), d, n, opt.Write)
+	if err != nil {
+		return nil, err
+	}
+	return sess.entitle(ctx, n)
+}
+
+// entitle names a new session by an entry, if its agent does so. If that fails the session is closed.
 func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, error) {
 	if n.Title == "" || !s.w.d.Habits().RenameByEntry {
 		return s, nil
@@ -74,47 +81,22 @@ func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, 
 	return s, nil
 }
 
-// InMemory begins a session that is never written anywhere.
-func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
-	d, err := s.writer(Sessions(opt.Dialect))
-	if err != nil {
-		return nil, err
-	}
-	opt.Write.fill()
-	// There is nothing on disk that could be put off, and the log in memory must be there to be read.
-	opt.Write.Defer = dialect.DeferNever
-	n, err := s.newSession(d, opt)
-	if err != nil {
-		return nil, err
-	}
-	sess, err := s.beginIn(ctx, memory.New(), memoryName, "", d, n, opt.Write)
-	if err != nil {
-		return nil, err
-	}
-	return sess.entitle(ctx, n)
-}
-
-// memoryName is what the log of a session in memory is called.
-const memoryName = "session.jsonl"
-
-// writer gives the dialect to write with.
-func (s *Store) writer(d dialect.Dialect) (dialect.Writer, error) {
+// writer gives the dialect to write with; nil is the default one.
+func (s *Store) writer(d dialect.Dialect) (dialect.WritingDialect, error) {
 	if d == nil {
-		d = s.opt.Dialects[0]
+		d = s.Dialects()[0]
 	}
-	w, ok := d.(dialect.Writer)
-	if _, runs := d.(dialect.Runs); runs && !ok {
-		return nil, fmt.Errorf("changing the log of a run of %s is %w: 'treeline run record' records one, 'treeline convert' makes a session of one",
-			d.Name(), ErrUnsupported)
+	w, ok := dialect.AsWriter(d)
+	switch {
+	case ok:
+		return w, nil
+	case place.IsRuns(d):
+		return w, fmt.Errorf("changing the log of a run of %s is %w", d.Name(), ErrUnsupported)
 	}
-	if !ok {
-		return nil, fmt.Errorf("writing sessions of %s is %w: no program of today reads them; 'treeline convert' makes one of today of what is there",
-			d.Name(), ErrUnsupported)
-	}
-	return w, nil
+	return w, fmt.Errorf("writing sessions of %s is %w: no program of today reads them", d.Name(), ErrUnsupported)
 }
 
-// IDError says why a session cannot have the id that somebody chose.
+// IDError says why a session cannot have the id that was asked for.
 type IDError struct{ Err error }
 
 // Error implements error.
@@ -123,9 +105,9 @@ func (e *IDError) Error() string { return e.Err.Error() }
 // Unwrap gives the reason.
 func (e *IDError) Unwrap() error { return e.Err }
 
-func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
-	// An id that somebody chose becomes a file name, and is checked; one that the dialect makes needs no check.
+// newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
+func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.Absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -137,51 +119,33 @@ func (s *Store) newSession(d dialect.Writer, opt CreateOptions) (dialect.NewSess
 	return n, err
 }
 
-// absolute makes a directory absolute, by the working directory that the store was given and not by this process's.
-func (s *Store) absolute(dir string) string {
-	if filepath.IsAbs(dir) {
-		return filepath.Clean(dir)
+// dirFor is the folder for a new session: the one asked for, or else the agent's.
+func (s *Store) dirFor(d dialect.WritingDialect, dir, cwd string) string {
+	if dir == "" {
+		return s.Home(d.Dialect, cwd)
 	}
-	return filepath.Join(s.opt.Env.WorkDir, dir)
+	return s.In(d.Dialect, dir)
 }
 
-// placeIn is where the logs of a dialect lie if somebody wants them in a folder of his own.
-func (s *Store) placeIn(d dialect.Dialect, dir string) string {
-	if p, ok := d.Layout().(dialect.Housed); ok {
-		return p.Place(s.absolute(dir))
-	}
-	return dir
+// home is where a session's log is written.
+type home struct {
+	place.Location
+	release func() error // may be nil
 }
 
-// fileName is what the agent calls the log of a new session. Some put the local time into it.
-func (s *Store) fileName(d dialect.Dialect, n dialect.NewSession) string {
-	if zone := s.opt.Env.Zone; zone != nil {
-		n.Time = n.Time.In(zone)
-	}
-	return d.Layout().File(n.Time, n.ID)
+// homeAt prepares to write the log at a path.
+func (s *Store) homeAt(path string, opt WriteOptions) (home, error) {
+	at, release, err := s.LocateWriting(path, opt.Durability, opt.mended(path))
+	return home{at, release}, err
 }
 
-// sessionDir is where the agent would keep the sessions of a working directory. The first root is the most specific one: an
-// agent that is told of a folder by its environment writes there.
-func (s *Store) sessionDir(d dialect.Dialect, cwd string) string {
-	return s.dirFor(d, d.Layout().Roots(s.opt.Env)[0], cwd)
+// memoryHome is the home of a session that is never stored.
+func memoryHome() home {
+	return home{Location: place.Location{Backend: memory.New(), Name: "session.jsonl"}}
 }
 
-// begin begins a session at a path where no log is.
-func (s *Store) begin(ctx context.Context, d dialect.Writer, n dialect.NewSession, path string, opt WriteOptions) (*Session, error) {
-	b, err := s.writeDir(filepath.Dir(path), path, opt)
-	if err != nil {
-		return nil, err
-	}
-	sess, err := s.beginIn(ctx, b, filepath.Base(path), path, d, n, opt)
-	if err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	return sess, nil
-}
-
-// beginIn begins a session in a log of any backend, which the session closes.
-func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path string, d dialect.Writer, n dialect.NewSession, opt WriteOptions) (*Session, error) {
+// begin begins a session where no log is.
+func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n dialect.NewSession, opt WriteOptions) (*Session, error) {
 	header, err := d.Header(n)
 	if err != nil {
 		return nil, err
@@ -189,20 +153,20 @@ func (s *Store) beginIn(ctx context.Context, b backend.Backend, name, path strin
 	if opt.Defer == "" {
 		opt.Defer = d.Habits().Defer
 	}
-	sess := s.waitingSession(b, name, path, d, born(n), some(header), opt)
-	// A header that the dialect made and cannot read is a mistake that must not reach the disk.
+	sess := s.waiting(h, d, logtree.Born(n), some(header), opt)
+	// A header that the dialect made and cannot read must not reach the disk.
 	if err := sess.w.dec.Finish(); err != nil {
-		return nil, err
+		return nil, first(err, sess.letGo())
 	}
 	if opt.Defer == dialect.DeferNever {
 		if err := sess.create(ctx); err != nil {
-			return nil, err
+			return nil, first(err, sess.letGo())
 		}
 	}
 	return sess, nil
 }
 
-// some is a list of one record, or of none where the format has no such record.
+// some is a list of one record, or of none if the format has no such record.
 func some(record []byte) [][]byte {
 	if record == nil {
 		return nil
@@ -210,52 +174,73 @@ func some(record []byte) [][]byte {
 	return [][]byte{record}
 }
 
-// headerless says whether an empty log is a session.
-func headerless(d dialect.Dialect) bool {
-	w, ok := d.(dialect.Writer)
-	return ok && w.Habits().Headerless
-}
-
-// waitingSession makes a session of records that are in no log yet. It closes the backend when it is closed.
-func (s *Store) waitingSession(b backend.Backend, name, path string, d dialect.Writer, known session.Header, records [][]byte, opt WriteOptions) *Session {
-	// The source has no log yet: the tree keeps the records itself (Builder.Pending) until create tells the source of one.
-	sess := &Session{store: s, path: path, dialect: d, source: &logSource{b: b, at: backend.Log{Name: name}}, closers: []io.Closer{b}}
-	sess.w = sess.newWriting(d, b, name, opt)
+// waiting makes a session of records that are in no log yet. The tree keeps the records until create writes them.
+func (s *Store) waiting(h home, d dialect.WritingDialect, known session.Header, records [][]byte, opt WriteOptions) *Session {
+	sess := &Session{
+		store: s, at: h.Location, release: h.release, dialect: d.Dialect,
+		source: logtree.LazySource(h.Backend, backend.Log{Name: h.Name}),
+	}
+	sess.w = sess.newWriting(d, opt)
 	sess.restart(records, known)
-	sess.setBlobs()
+	sess.findBlobs()
 	return sess
 }
 
-// writeDir opens a folder for writing.
-func (s *Store) writeDir(dir, path string, opt WriteOptions) (backend.Backend, error) {
-	if s.opt.WriteDir == nil {
-		return nil, fmt.Errorf("%s: %w", dir, backend.ErrReadOnly)
+// findBlobs opens the session's blobs.
+func (s *Session) findBlobs() {
+	s.blobs = s.store.Blobs(s.at.Path, s.dialect)
+	if s.w == nil {
+		return
 	}
-	// What the backend mends on its way (a torn end, which it moves aside) is told to the observer of this session.
-	return s.opt.WriteDir(dir, opt.Durability, func(p session.Problem) {
-		p.File = path
-		opt.tell(Event{Kind: EventRepaired, Path: path, Problem: &p})
-	})
+	if w := s.store.BlobsWriting(s.at.Path, s.dialect); w != nil {
+		s.w.blobs, s.blobs = w, w
+	}
 }
 
-// setBlobs finds where the session's blobs are.
-func (s *Session) setBlobs() {
-	if s.path == "" {
-		return
+// CreateFrom writes a session that consists of these records, at once, in the folder that opt names. The records are
+// written as they are. It fails with backend.ErrExist if the log exists.
+func (s *Store) CreateFrom(ctx context.Context, d *Draft, records [][]byte) (*Session, error) {
+	sess := s.waiting(d.home, d.dialect, logtree.Born(d.New), records, d.opt)
+	if err := sess.create(ctx); err != nil {
+		return nil, errors.Join(err, sess.letGo())
 	}
-	abs, err := filepath.Abs(s.path)
-	if err != nil {
-		return
-	}
-	dir := s.store.blobDir(abs, s.dialect)
-	if dir == "" {
-		return
-	}
-	if s.store.opt.OpenBlobs != nil {
-		s.blobs = s.store.opt.OpenBlobs(dir)
-	}
-	if s.w != nil && s.store.opt.WriteBlobs != nil {
-		s.w.blobs = s.store.opt.WriteBlobs(dir)
-		s.blobs = s.w.blobs
-	}
+	return sess, nil
 }
+
+// Draft is a session that is about to be written from records that another package makes; see CreateFrom.
+type Draft struct {
+	New     dialect.NewSession
+	dialect dialect.WritingDialect
+	home    home
+	opt     WriteOptions
+	scratch *Session
+}
+
+// NewDraft prepares a session. dir is its folder, "" the one where the agent would keep it. It fails with
+// backend.ErrExist if the log exists.
+func (s *Store) NewDraft(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, opt WriteOptions) (*Draft, error) {
+	opt.fill()
+	opt.Defer = dialect.DeferNever
+	path := place.Join(s.dirFor(d, dir, s.Absolute(n.CWD)), s.FileName(d.Dialect, n))
+	h, err := s.homeAt(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.Backend.Stat(ctx, h.Name); err == nil {
+		return nil, errors.Join(logtree.Named(path, backend.ErrExist), h.release())
+	}
+	return &Draft{New: n, dialect: d, home: h, opt: opt, scratch: s.waiting(h, d, logtree.Born(n), nil, opt)}, nil
+}
+
+// Path is where the session will be.
+func (d *Draft) Path() string { return d.home.Path }
+
+// Persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
+// final is set for an error that a second try would meet again.
+func (d *Draft) Persist(ctx context.Context, record []byte) (kept []byte, final bool, err error) {
+	kept, err = d.scratch.persist(ctx, record)
+	return kept, d.scratch.w.err != nil || ctx.Err() != nil, err
+}
+
+// Discard gives the draft up.
+func (d *Draft) Discard() error { return d.scratch.letGo() }

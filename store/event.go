@@ -19,7 +19,7 @@ const (
 // Event is what an Observer is told.
 type Event struct {
 	Kind EventKind
-	// Path is the session's file.
+	// Path is the session's path.
 	Path string
 	// Entry is the entry that it is about: the compaction, the place of the fork, the new leaf.
 	Entry session.EntryID

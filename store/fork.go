@@ -5,21 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
-	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// decodeOne decodes a record as an entry of a tree of its own.
+// decodeOne decodes a record as the only entry of a tree.
 func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	w, ok := d.(dialect.Writer)
 	if !ok {
 		return session.Entry{}, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
 	}
-	// A decoder wants a header first. It is thrown away with the tree.
+	// A decoder wants a header first.
 	header, err := w.Header(dialect.NewSession{ID: "x", CWD: "/"})
 	if err != nil {
 		return session.Entry{}, err
@@ -31,7 +31,7 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	}
 	b.Pending(true)
 	dec.Decode(dialect.Record{Data: record, Line: 2})
-	// The decoder takes what it likes: a header, a scalar or two records on a line give none, or more than one.
+	// A header, a scalar or two records on a line give no entry, or more than one.
 	t := b.Finish()
 	if t.Len() != 1 {
 		return session.Entry{}, errors.New("the entry is not one JSON object")
@@ -40,7 +40,7 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 }
 
 // NewSession leaves the session and begins another in the same place: the Session is then that one. An empty id makes one.
-// What the old session still had waiting is dropped with it: it was never worth a log.
+// Deferred entries of the old session are dropped.
 func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 	}
 	opt := CreateOptions{CWD: s.tree.Header().CWD, Dialect: s.dialect, ID: id, Parent: parent, Write: w.opt}
 	var next *Session
-	if s.path == "" {
+	if s.at.Path == "" {
 		next, err = s.store.InMemory(ctx, opt)
 	} else {
 		opt.Dir = s.folder()
@@ -62,25 +62,23 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 	return s.become(next)
 }
 
-// become makes the session another one, of the same dialect. Trees and contexts from before go on to read the old log. The
-// lock of the session is held. next must not be used any more: its backend and files are this one's now.
+// become makes the session another one, of the same dialect. Trees and contexts from before keep reading the old log. The
+// caller holds the lock and must not use next afterwards: what it holds is this session's now.
 func (s *Session) become(next *Session) error {
-	// As long as somebody has such a tree the old file stays open; it is closed when nobody has.
-	s.source.hold(context.Background())
-	s.source.retire()
-	var errs []error
-	for _, c := range s.closers {
-		errs = append(errs, c.Close())
+	s.source.Hold(context.Background())
+	s.source.Retire()
+	var err error
+	if s.release != nil {
+		err = s.release()
 	}
-	s.path, s.blobs = next.path, next.blobs
-	s.log, s.tree, s.source, s.closers = next.log, next.tree, next.source, next.closers
+	s.at, s.blobs, s.release = next.at, next.blobs, next.release
+	s.log, s.tree, s.source = next.log, next.tree, next.source
 	s.w = next.w
-	// It was tied to the lock of next.
-	s.w.idle = sync.NewCond(&s.mu)
-	return first(errs...)
+	s.w.idle = sync.NewCond(&s.mu) // it was tied to the lock of next
+	return err
 }
 
-// Fork copies the session, all branches, into one of its own beside it, and goes on there: the Session is then the copy.
+// Fork copies the session with all branches into a new one beside it: the Session is then the copy.
 func (s *Session) Fork(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,9 +86,9 @@ func (s *Session) Fork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.path, Write: w.opt}
-	// A path that is not there yet would name nothing.
-	if w.d.Habits().ForkByID || !w.created || s.path == "" {
+	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.at.Path, Write: w.opt}
+	// The path of a log that is not created yet would name nothing.
+	if w.d.Habits().ForkByID || !w.created || s.at.Path == "" {
 		opt.Parent = string(s.tree.Header().ID)
 	}
 	next, err := s.copyTo(ctx, opt)
@@ -104,74 +102,57 @@ func (s *Session) Fork(ctx context.Context) error {
 // The leaf stays where it is.
 func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, error) {
 	w := s.w
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.path, Entry: s.tree.LeafID()})
+	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()})
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
 	}
-	// Entries of an old version are written as today's: the copy is a new file, and gets no version of the past.
+	// Entries of an old version are written as today's.
 	ed := edits{entry: s.current, header: headerOf(n)}
 	if opt.Title != "" && !w.d.Habits().RenameByEntry {
 		ed.header.Title = &opt.Title
 	}
 	records, err := s.edited(ctx, ed)
 	if err != nil {
-		return nil, named(s.path, err)
+		return nil, s.named(err)
 	}
-	// Before the records are there: no record ever names a blob that is missing.
+	// Before the records: no record ever names a missing blob.
 	if err := s.carryBlobs(ctx, opt.Dir, records); err != nil {
-		return nil, named(s.path, err)
+		return nil, s.named(err)
 	}
 	next, err := s.store.from(ctx, w.d, n, opt.Dir, records, opt.Write)
 	if err != nil {
 		return nil, err
 	}
-	// Otherwise it would be the last entry of the file.
 	next.stay(s.tree.LeafID())
 	return next.entitle(ctx, n)
 }
 
-// from begins a session that consists of these records. They are written at once where they are worth a log, or where the
-// agent does so whatever they hold; otherwise they wait for what makes them worth it. dir is "" for a session in memory.
-func (s *Store) from(ctx context.Context, d dialect.Writer, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
+// from begins a session that consists of these records. They are written at once if they end the deferral, or if the
+// agent always does so; otherwise they wait. dir is "" for a session in memory.
+func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
-	var next *Session
+	h := memoryHome()
 	if dir == "" {
 		opt.Defer = dialect.DeferNever
-		next = s.waitingSession(memory.New(), memoryName, "", d, born(n), records, opt)
 	} else {
-		path := filepath.Join(dir, s.fileName(d, n))
-		b, err := s.writeDir(dir, path, opt)
-		if err != nil {
+		var err error
+		if h, err = s.homeAt(place.Join(dir, s.FileName(d.Dialect, n)), opt); err != nil {
 			return nil, err
 		}
-		next = s.waitingSession(b, filepath.Base(path), path, d, born(n), records, opt)
 	}
-	// A copy of a session in which nobody answered waits like the original did.
+	next := s.waiting(h, d, logtree.Born(n), records, opt)
 	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
 		return next, nil
 	}
 	if err := next.create(ctx); err != nil {
-		return nil, first(err, next.release())
+		return nil, first(err, next.letGo())
 	}
 	return next, nil
 }
 
-// worthALog says whether an entry is there that the log waits for.
-func (s *Session) worthALog() bool {
-	for e := range s.tree.Entries() {
-		if e.Kind != session.KindMessage {
-			continue
-		}
-		if body, err := e.Body(); err == nil && wakes(s.w.opt.Defer, body) {
-			return true
-		}
-	}
-	return false
-}
-
-// ForkFrom copies the session in a file, all branches, into a new one for another working directory. The source is
-// only read.
+// ForkFrom copies the session at a path with all branches into a new one for another working directory. The source is only
+// read.
 func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, error) {
 	src, opt, err := s.openSource(ctx, source, opt)
 	if err != nil {
@@ -184,12 +165,12 @@ func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) 
 	return src.copyTo(ctx, opt)
 }
 
-// openSource opens a session that is to be copied, and fills in what the copy is to be. The source gets a writing without a
-// backend: enough to make records, and nothing can be written with it.
+// openSource opens a session that is to be copied, and fills in what the copy is to be. The source gets the state of a
+// writer so that records can be made from it; it is not written.
 func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions) (*Session, CreateOptions, error) {
 	src, err := s.Open(ctx, source, OpenOptions{})
 	if err == nil && opt.Dialect != nil && opt.Dialect != src.dialect && opt.Dialect.Family() == src.dialect.Family() {
-		// It is for the other value to say which entries it would write in another form.
+		// The other value decides which entries it would write in another form.
 		if err = src.Close(); err == nil {
 			src, err = s.Open(ctx, source, OpenOptions{Dialect: opt.Dialect})
 		}
@@ -199,42 +180,37 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	}
 	h := src.tree.Header()
 	switch {
-	// There is nothing that a copy could be made of.
 	case h.Raw == nil:
-		err = named(source, fmt.Errorf("%w: it is empty", ErrNotSession))
+		err = logtree.Named(source, fmt.Errorf("%w: it is empty", ErrNotSession))
 	case h.Newer:
-		err = named(source, newer(h)) // a copy would be one of that version, too
+		err = logtree.Named(source, newer(h)) // the copy would be of that version too
 	case opt.Dialect != nil && opt.Dialect.Family() != src.dialect.Family():
-		err = named(source, fmt.Errorf("a copy of a session of %s for %s is %w", src.dialect.Name(), opt.Dialect.Name(), ErrUnsupported))
+		err = logtree.Named(source, fmt.Errorf("a copy of a session of %s for %s is %w", src.dialect.Name(), opt.Dialect.Name(), ErrUnsupported))
 	}
-	var d dialect.Writer
+	var d dialect.WritingDialect
 	if err == nil {
 		d, err = s.writer(src.dialect)
 	}
 	var abs string
 	if err == nil {
-		abs, err = filepath.Abs(source)
+		abs, err = place.Abs(source)
 	}
 	if err != nil {
 		return nil, opt, errors.Join(err, src.Close())
 	}
 	opt.Write.fill()
-	opt.CWD, opt.Parent = s.absolute(opt.CWD), abs
-	if opt.Dir == "" {
-		opt.Dir = s.sessionDir(d, opt.CWD)
-	} else {
-		opt.Dir = s.placeIn(d, opt.Dir)
-	}
+	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
+	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
 	if opt.Write.Defer == "" {
 		opt.Write.Defer = dialect.DeferNever // it was asked for
 	}
-	src.w = src.newWriting(d, nil, "", opt.Write)
+	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil
 }
 
-// BranchedSession copies the path to an entry into a session of its own and goes on there: the Session is then the copy.
-// Labels on the path are made again at its end, for what they name; entries that hung on a label hang on what it hung on.
+// BranchedSession copies the path to an entry into a new session: the Session is then the copy. Labels on the path are
+// made again at its end; a child of a label becomes a child of the label's parent.
 func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +218,8 @@ func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) err
 	if err != nil {
 		return err
 	}
-	// The parent is named also while it is not on disk: so the agents do.
-	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.path, Write: w.opt}
+	// As the agents do, the parent is named even if it is not on disk yet.
+	opt := CreateOptions{CWD: s.tree.Header().CWD, Dir: s.folder(), Parent: s.at.Path, Write: w.opt}
 	next, err := s.branched(ctx, leaf, opt)
 	if err != nil {
 		return err
@@ -251,7 +227,7 @@ func (s *Session) BranchedSession(ctx context.Context, leaf session.EntryID) err
 	return s.become(next)
 }
 
-// BranchFrom copies the path to an entry of the session in a file into a new session. The source is only read.
+// BranchFrom copies the path to an entry of the session at a path into a new session. The source is only read.
 func (s *Store) BranchFrom(ctx context.Context, source string, leaf session.EntryID, opt CreateOptions) (*Session, error) {
 	src, opt, err := s.openSource(ctx, source, opt)
 	if err != nil {
@@ -268,7 +244,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if !ok {
 		return nil, fmt.Errorf("a branched session of %s is %w", s.dialect.Name(), ErrUnsupported)
 	}
-	// Path alone would take "" for the place before the first entry; a branched session without any is none.
+	// Path would accept "", but a branched session needs an entry.
 	if _, err := s.tree.Get(leaf); err != nil {
 		return nil, err
 	}
@@ -276,7 +252,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.path, Entry: leaf})
+	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf})
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
@@ -293,18 +269,18 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	c.records = some(header)
 	for i, e := range path.Entries() {
 		if err := c.add(e); err != nil {
-			return nil, named(s.path, fmt.Errorf("entry %s: %w", e.ID, err))
+			return nil, s.named(fmt.Errorf("entry %s: %w", e.ID, err))
 		}
-		// Where the first message stands for the header, EditHeader has made its record already.
+		// If the first message is the header too, EditHeader has made its record already.
 		if i == 0 && s.tree.Header().InEntry {
-			c.records = c.records[:1] // it is the header
+			c.records = c.records[:1]
 		}
 	}
 	if err := c.relabel(); err != nil {
-		return nil, named(s.path, err)
+		return nil, s.named(err)
 	}
 	if err := s.carryBlobs(ctx, opt.Dir, c.records); err != nil {
-		return nil, named(s.path, err)
+		return nil, s.named(err)
 	}
 	next, err := s.store.from(ctx, w.d, n, opt.Dir, c.records, opt.Write)
 	if err != nil {
@@ -315,7 +291,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 
 func ptr[T any](v T) *T { return &v }
 
-// headerOf makes a copied header that of a session of its own.
+// headerOf turns a copied header into that of a new session.
 func headerOf(n dialect.NewSession) dialect.HeaderEdit {
 	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, DropSlot: true}
 }

@@ -9,30 +9,31 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// migrate rewrites a log of an old version as today's, and keeps the original. A reader never does: it is called when the
-// session is opened for writing. The copy is on disk before the log is replaced.
+// migrate rewrites a log of an old version as today's and keeps the original. It is called when the session is opened for
+// writing. The copy is on disk before the log is replaced.
 func (s *Session) migrate(ctx context.Context) error {
 	h := s.tree.Header()
 	if !s.needsMigration(h) {
 		return nil
 	}
-	if err := setAside(ctx, s.w.b, s.log, fmt.Sprintf("v%d.bak", h.Version)); err != nil {
+	if err := setAside(ctx, s.at.Backend, s.log, fmt.Sprintf("v%d.bak", h.Version)); err != nil {
 		return err
 	}
 	return s.rewrite(ctx, edits{entry: s.current})
 }
 
-// needsMigration says whether a log with that header is of an old version.
+// needsMigration reports whether a log with that header is of an old version.
 func (s *Session) needsMigration(h session.Header) bool {
 	// An edit of nothing gives the header as it would be written today.
 	header, _, err := s.w.d.EditHeader(h, nil, dialect.HeaderEdit{})
 	return err == nil && !bytes.Equal(header, h.Raw)
 }
 
-// current gives the record that an entry of an old version is written as; nil where it is the one it has.
+// current gives the record that an entry of an old version is written as, nil for an entry of today's version.
 func (s *Session) current(e session.Entry) ([]byte, error) {
 	if !e.Migrated {
 		return nil, nil
@@ -40,14 +41,9 @@ func (s *Session) current(e session.Entry) ([]byte, error) {
 	return s.dialect.Encode(e)
 }
 
-// setAside copies a log, whole, to "<name>.<suffix>". Where that name is taken by other bytes, a number is added.
+// setAside copies a log to "<name>.<suffix>". If that name is used for other bytes, a number is added.
 func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix string) error {
-	src, err := newSource(ctx, b, at)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	all, err := src.Bytes(session.Span{Length: at.Size})
+	all, err := logtree.ReadAll(ctx, b, at)
 	if err != nil {
 		return err
 	}
@@ -58,12 +54,12 @@ func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix str
 		}
 		made, createErr := b.Create(ctx, name, all)
 		if err = createErr; err == nil {
-			return syncLog(ctx, b, made) // what it is a copy of is about to go
+			return syncLog(ctx, b, made) // the original is about to be replaced
 		}
 		if !errors.Is(err, backend.ErrExist) {
 			return err
 		}
-		// A crash after the copy and before the rewrite leaves one with the same bytes: it will do.
+		// A crash between copy and rewrite leaves one with the same bytes: it will do.
 		if old, statErr := b.Stat(ctx, name); statErr == nil && old.Size == at.Size {
 			for r, readErr := range b.Read(ctx, old, 0) {
 				if readErr == nil && bytes.Equal(r.Data, all) {

@@ -5,16 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
 )
 
-// Move makes the session one of another working directory. Where it lies in the agent's own folders, its log moves to the
-// folder for that directory; one that lies elsewhere stays there. It is written at its new place before it goes from the
+// Move moves the session to another working directory. If it lies in the agent's own folders, its log moves to the folder
+// for that directory; otherwise it stays where it is. The log is written at its new place before it is removed from the
 // old one, so a crash leaves it at both rather than at none.
 func (s *Session) Move(ctx context.Context, cwd string) error {
 	s.mu.Lock()
@@ -22,29 +21,29 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if _, err := s.settled(); err != nil {
 		return err
 	}
-	cwd = s.store.absolute(cwd)
+	cwd = s.store.Absolute(cwd)
 	edit := edits{header: dialect.HeaderEdit{CWD: &cwd}}
-	dir, elsewhere := s.newHome(cwd)
+	dir, elsewhere := s.store.HomeBeside(s.dialect, s.at.Path, cwd)
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
-	// Each round writes the copy anew; the last one has all that others wrote.
-	for range patience {
+	// Each round writes the copy again; the last one has all that others wrote.
+	for range maxRounds {
 		next, err := s.moveTo(ctx, dir, edit)
 		if err == nil {
-			// It is at home in its new folder, and what it turns into goes there as well.
+			// What it turns into later goes to the new folder as well.
 			s.dir = ""
 			return s.become(next)
 		}
 		if !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrChanged) {
-			return named(s.path, err)
+			return s.named(err)
 		}
 		// Others wrote meanwhile: what they wrote moves too.
 		if err := s.catchUpOrRefuse(ctx); err != nil {
 			return err
 		}
 	}
-	return named(s.path, fmt.Errorf("%w again and again", backend.ErrConflict))
+	return s.named(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
 // moveTo writes the session in another folder and removes it from its own.
@@ -54,55 +53,36 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, filepath.Base(s.path))
-	b, err := s.store.writeDir(dir, path, w.opt)
+	h, err := s.store.homeAt(place.Join(dir, place.Base(s.at.Path)), w.opt)
 	if err != nil {
 		return nil, err
 	}
-	// Name and id stay, so that whoever names it by its id finds it.
-	next := s.store.waitingSession(b, filepath.Base(path), path, w.d, s.tree.Header(), records, w.opt)
+	next := s.store.waiting(h, w.d, s.tree.Header(), records, w.opt)
 	next.stay(s.tree.LeafID())
-	// There is nothing to be removed: what waits goes on waiting, for another place.
+	// Deferred entries go on waiting, for another place.
 	if !w.created {
 		return next, nil
 	}
-	s.source.hold(ctx)
-	// Nobody may find the copy gone after a crash when the original is.
+	s.source.Hold(ctx)
+	// The copy must survive a crash before the original is removed.
 	err = next.create(ctx)
 	if err == nil {
-		err = syncLog(ctx, b, next.log)
+		err = syncLog(ctx, h.Backend, next.log)
 	}
 	if err == nil {
-		// Somebody wrote to the old one meanwhile: the copy goes again, and the caller makes another.
-		if err = w.b.Remove(ctx, s.log); err != nil {
-			err = first(b.Remove(context.WithoutCancel(ctx), next.log), err)
+		// If another process wrote to the old one, the copy is removed and the caller makes another.
+		if err = s.at.Backend.Remove(ctx, s.log); err != nil {
+			err = first(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
 		}
 	}
 	if err != nil {
-		return nil, first(err, next.release())
+		return nil, first(err, next.letGo())
 	}
 	return next, nil
 }
 
-// newHome is the folder for sessions of a working directory, in the agent's folder that the session lies in; ok is false
-// where it lies in none, or in that one already.
-func (s *Session) newHome(cwd string) (dir string, ok bool) {
-	abs, err := filepath.Abs(s.path)
-	if err != nil || s.path == "" {
-		return "", false
-	}
-	layout := s.dialect.Layout()
-	for _, r := range layout.Roots(s.store.opt.Env) {
-		if rel, err := filepath.Rel(r.Sessions, abs); err == nil && filepath.IsLocal(rel) {
-			dir := s.store.dirFor(s.dialect, r, cwd)
-			return dir, s.store.canonical(dir) != s.store.canonical(filepath.Dir(abs))
-		}
-	}
-	return "", false
-}
-
-// Delete removes the session's log for good and closes the session. Where others wrote entries since we last looked it
-// fails with ErrForeign; a second call then deletes those, too. See Store.Trash for a way back.
+// Delete removes the session's log for good and closes the session. If another process wrote entries first, it fails with
+// ErrForeign; a second call then deletes those too. Package trash offers a way back.
 func (s *Session) Delete(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,69 +91,45 @@ func (s *Session) Delete(ctx context.Context) error {
 		return err
 	}
 	for try := 0; w.created; try++ {
-		err := w.b.Remove(ctx, s.log)
+		err := s.at.Backend.Remove(ctx, s.log)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, backend.ErrConflict) || try == patience {
-			return named(s.path, err)
+		if !errors.Is(err, backend.ErrConflict) || try == maxRounds {
+			return s.named(err)
 		}
-		// Perhaps only the time or the place of the file changed.
 		fresh, err := s.catchUp(ctx)
 		if err != nil {
-			return named(s.path, err)
+			return s.named(err)
 		}
 		if fresh > 0 {
-			// Who deletes did not know of these.
+			// The caller did not know of these.
 			return s.refused(fresh)
 		}
 	}
-	// Before anything else can fail: the log is gone, and the session with it.
 	s.closed = true
-	err = s.release()
+	err = s.letGo()
 	if w.created {
-		s.store.dropFolder(s.dialect, s.path)
+		s.store.DropFolder(s.dialect, s.at.Path)
 	}
 	return err
 }
 
-// dropFolder removes the folder of a log that was removed, if the agent does so, it is one of the agent's, and nothing is
-// left in it.
-func (s *Store) dropFolder(d dialect.Dialect, path string) {
-	w, ok := d.(dialect.Writer)
-	abs, err := filepath.Abs(path)
-	if !ok || !w.Habits().DropsEmptyFolders || err != nil || path == "" {
-		return
-	}
-	dir := filepath.Dir(abs)
-	for _, r := range d.Layout().Roots(s.opt.Env) {
-		// Never the agent's folder of sessions itself, nor one that somebody chose.
-		if dir != filepath.Clean(r.Sessions) && within(r.Sessions, dir) {
-			_ = os.Remove(dir) // it fails where anything is left, and then the folder stays
-		}
-	}
-}
-
-// carryBlobs copies the blobs that records name into the folder that such references mean where the records are going,
-// before the records are there. One that is missing here will be missing there, and is reported when it is looked at.
+// carryBlobs copies the blobs that records name to where such references are looked up from dir. A blob that is missing
+// here is missing there too, and is reported when it is read.
 func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) error {
-	if dir == "" || s.blobs == nil || s.store.opt.WriteBlobs == nil {
+	if dir == "" || s.blobs == nil {
 		return nil
 	}
-	abs, err := filepath.Abs(s.path)
-	if err != nil {
-		return err
-	}
-	from := s.store.blobDir(abs, s.dialect)
-	to := s.store.blobDir(filepath.Join(dir, "x.jsonl"), s.dialect)
-	if from == to || to == "" {
+	path := place.Join(dir, "x.jsonl")
+	target := s.store.BlobsWriting(path, s.dialect)
+	if target == nil || s.store.BlobDir(path, s.dialect) == s.store.BlobDir(s.at.Path, s.dialect) {
 		return nil
 	}
-	// Before the blobs: a collection that runs at this moment must look there.
-	if err := s.store.noteFolder(ctx, filepath.Join(dir, "x.jsonl")); err != nil {
+	// Before the blobs: a collection that runs now must look there.
+	if err := s.store.NoteFolder(ctx, path); err != nil {
 		return err
 	}
-	target := s.store.opt.WriteBlobs(to)
 	for _, r := range records {
 		for ref := range blobRefs(r) {
 			b, err := blob.Get(ctx, s.blobs, ref)
@@ -188,8 +144,7 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 	return nil
 }
 
-// blobRefs finds the references in a record, wherever they stand. The bytes are searched, as a collection does: what may be
-// a reference is carried along.
+// blobRefs finds what may be a reference in the bytes of a record.
 func blobRefs(record []byte) func(yield func(blob.Ref) bool) {
 	return func(yield func(blob.Ref) bool) {
 		const length = len(blob.Prefix) + 64

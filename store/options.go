@@ -10,18 +10,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Policy says what an append does when somebody else wrote to the log since we last looked.
+// Policy says what an append does when another process wrote to the log first.
 type Policy string
 
 const (
-	// PolicyBranch: our entry keeps its parent and becomes a branch beside theirs. Nobody's words are lost or hung
-	// below other words than they were meant for.
+	// PolicyBranch: our entry keeps its parent and becomes a branch beside theirs. No entry is lost, and none gets another
+	// parent than it was meant for.
 	PolicyBranch Policy = "branch"
-	// PolicyFollow: our entry goes on from theirs.
+	// PolicyFollow: our entry follows theirs.
 	PolicyFollow Policy = "follow"
 	// PolicyRefuse: the append fails with ErrForeign, and the session shows what they wrote.
 	PolicyRefuse Policy = "refuse"
@@ -31,7 +32,7 @@ const (
 var (
 	// ErrReadOnly: the session was opened for reading.
 	ErrReadOnly = errors.New("session is open for reading only")
-	// ErrForeign: somebody else wrote to the log, and the policy is to refuse.
+	// ErrForeign: another process wrote to the log, and the policy is to refuse.
 	ErrForeign = errors.New("another writer was there first")
 	// ErrNewer: the log is of a newer version than we know.
 	ErrNewer = errors.New("written by a newer version")
@@ -41,12 +42,12 @@ var (
 	ErrClosed = errors.New("session is closed")
 )
 
-// MaxRecord is the size in bytes of the largest entry that is taken. The agents read logs into strings, and line by line:
-// what is much larger than any answer or picture would make the session unreadable to them.
+// MaxRecord is the size in bytes of the largest entry. Agents read logs line by line into strings: a much larger entry
+// would make the session unreadable to them.
 const MaxRecord = 128 << 20
 
 // ErrTooLarge: the entry is larger than MaxRecord.
-var ErrTooLarge = fmt.Errorf("more than the %d that one can have", MaxRecord)
+var ErrTooLarge = fmt.Errorf("more than the limit of %d", MaxRecord)
 
 // WriteOptions say how a session is written.
 type WriteOptions struct {
@@ -54,15 +55,15 @@ type WriteOptions struct {
 	Durability Durability
 	// Create begins a session where OpenWrite finds no file, or an empty one.
 	Create bool
-	// ReplaceUnreadable begins a fresh session where OpenWrite finds a file that is no session. What it holds is first
-	// kept beside it.
+	// ReplaceUnreadable begins a fresh session where OpenWrite finds a file that is not a session. Its content is first copied
+	// to a file beside it.
 	ReplaceUnreadable bool
 	// Policy is for a second writer; "" is PolicyBranch.
 	Policy Policy
 	// Defer says when the log of a new session is created; "" is the dialect's own habit.
 	Defer dialect.Defer
-	// NoOverflow lets go of the part of a monstrous string that the agent's format cuts off. Otherwise the whole of it goes
-	// to a blob.
+	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
+	// blob.
 	NoOverflow bool
 	// Observer, if set, is told what happens.
 	Observer Observer
@@ -72,19 +73,19 @@ type WriteOptions struct {
 	Clock  func() time.Time
 	Random io.Reader
 
-	telling *sync.Mutex // held while Observer is called: a backend may have something to tell while the session has, too
+	telling *sync.Mutex // held while Observer is called: the backend and the session may both have something to tell
 }
 
 // Durability says what an append survives when it returns.
-type Durability string
+type Durability = backend.Durability
 
 const (
 	// DurabilityNone: a crash of the process.
-	DurabilityNone Durability = "none"
+	DurabilityNone = backend.DurabilityNone
 	// DurabilityFlush: a crash of the process; after Flush, Close and every rewrite also one of the machine.
-	DurabilityFlush Durability = "flush"
+	DurabilityFlush = backend.DurabilityFlush
 	// DurabilityAlways: a crash of the machine.
-	DurabilityAlways Durability = "always"
+	DurabilityAlways = backend.DurabilityAlways
 )
 
 func (o *WriteOptions) fill() {
@@ -111,6 +112,21 @@ func (o *WriteOptions) fill() {
 	}
 }
 
+// mended turns what a backend did to the end of a log into an event.
+func (o *WriteOptions) mended(path string) func(backend.Mended) {
+	return func(e backend.Mended) {
+		p := session.Problem{
+			File: path, Offset: e.Offset, Kind: session.ProblemTorn,
+			Message: "the last line had no newline", Advice: "it has one now; nothing was lost",
+		}
+		if e.To != "" {
+			p.Message = fmt.Sprintf("the last %d bytes were a torn record", e.Size)
+			p.Advice = "they were moved to " + e.To
+		}
+		o.tell(Event{Kind: EventRepaired, Path: path, Problem: &p})
+	}
+}
+
 // tell tells the observer, one event at a time.
 func (o *WriteOptions) tell(e Event) {
 	o.telling.Lock()
@@ -121,9 +137,9 @@ func (o *WriteOptions) tell(e Event) {
 // Appended says what became of an append.
 type Appended struct {
 	ID session.EntryID
-	// Durable is false while the log waits for the first message that makes it worth keeping.
+	// Durable is false while the creation of the log is deferred.
 	Durable bool
-	// Foreign is how many entries others wrote since we last looked; Outcome what was done about it.
+	// Foreign is how many entries others wrote first; Outcome what was done about it.
 	Foreign int
 	Outcome Policy
 }

@@ -50,7 +50,7 @@ func FuzzPlan(f *testing.F) {
 			n++
 			return session.EntryID(fmt.Sprintf("new%d", n)), nil
 		}
-		p := planner{d: pi.Omp, t: tree, all: []byte(log), opt: RepairOptions{Reattach: true}, newID: fresh}
+		p := planner{d: dialect.WritingDialect{Dialect: pi.Omp, Writer: pi.Omp}, t: tree, all: []byte(log), opt: RepairOptions{Reattach: true}, newID: fresh}
 		lines, aside, err := p.plan()
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("bytes got lost or were made up:\n%q\n%q %q", log, after, aside)
 			}
 		}
-		q := planner{d: pi.Omp, t: again, all: []byte(after), opt: RepairOptions{Reattach: true}, newID: fresh}
+		q := planner{d: dialect.WritingDialect{Dialect: pi.Omp, Writer: pi.Omp}, t: again, all: []byte(after), opt: RepairOptions{Reattach: true}, newID: fresh}
 		if more, _, err := q.plan(); more != nil || err != nil {
 			t.Errorf("a second repair changes %+v after %+v: %v", q.repairs, p.repairs, err)
 		}

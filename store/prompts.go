@@ -10,57 +10,83 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Prompt is something that a person typed in a session.
+// Prompt is what a person typed.
 type Prompt struct {
 	Entry session.EntryID
 	Text  string
-	// At is when, as far as anything tells: the entry, else the session, else the log.
+	// At is the time of the message, else of the prompt before it, else of the session or its log.
 	At time.Time
 }
 
-// Prompts gives what people typed in the session, on all branches, in the order of the log. What a tool answered, what
-// the agent put in in the user's name, and the task that an agent gave to another are not typed by people. An entry that
-// cannot be read is an error, after which it goes on.
+// Prompts gives what people typed in the session, on all branches, in the order of the log. Tool results, messages that
+// the agent sent in the user's name, and the tasks of subagents are not among them. An entry that cannot be read is an
+// error, after which it goes on. The session may be appended to meanwhile.
 func (s *Session) Prompts(ctx context.Context) iter.Seq2[Prompt, error] {
 	return func(yield func(Prompt, error) bool) {
-		t, log := s.Tree(), s.Log()
-		// A prompt without a time gets that of the one before it, the first that of the session.
-		last := log.Time
-		if at, ok := t.Header().Timestamp.Time(); ok {
-			last = at
-		}
-		// Logs of subagents: what stands there as the user's words is another agent's.
-		if m, ok := s.dialect.Layout().(dialect.Placer); ok && log.Name != "" && !m.Main(log.Name) || startedByAgent(t) {
+		var last time.Time
+		skip := false
+		_ = s.View(func(t *session.Tree) error {
+			// A prompt without a time gets that of the one before it, the first that of the session.
+			last = s.log.Time
+			if at, ok := t.Header().Timestamp.Time(); ok {
+				last = at
+			}
+			m, ok := s.dialect.Layout().(dialect.Placer)
+			skip = ok && s.log.Name != "" && !m.Main(s.log.Name) || startedByAgent(t)
+			return nil
+		})
+		// In the log of a subagent, the user's words are another agent's.
+		if skip {
 			return
 		}
-		for e := range t.Entries() {
+		for next := 0; next >= 0; {
 			if ctx.Err() != nil {
 				yield(Prompt{}, context.Cause(ctx))
 				return
 			}
-			if e.Kind != session.KindMessage || e.Role != session.RoleUser {
-				continue
-			}
-			p, ok, err := promptOf(e)
-			if p.At.IsZero() {
-				p.At = last
-			}
-			last = p.At
-			if (ok || err != nil) && !yield(p, err) {
-				return
+			var list []Prompt
+			var errs []error
+			_ = s.View(func(t *session.Tree) error {
+				list, errs, next = somePrompts(t, next)
+				return nil
+			})
+			for i, p := range list {
+				if p.At.IsZero() {
+					p.At = last
+				}
+				last = p.At
+				if (p.Text != "" || errs[i] != nil) && !yield(p, errs[i]) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// startedByAgent says whether an agent began the session to give a task to another: then it speaks as the user.
+// somePrompts looks at a batch of entries from next on. next is then the index after them, -1 at the end. Messages that
+// are not prompts have no text.
+func somePrompts(t *session.Tree, next int) (list []Prompt, errs []error, after int) {
+	const batch = 1000
+	end := min(next+batch, t.Len())
+	for ; next < end; next++ {
+		if e := t.At(next); e.Kind == session.KindMessage && e.Role == session.RoleUser {
+			p, err := promptOf(e)
+			list, errs = append(list, p), append(errs, err)
+		}
+	}
+	if end == t.Len() {
+		return list, errs, -1
+	}
+	return list, errs, end
+}
+
+// startedByAgent reports whether an agent began the session to give a task to another.
 func startedByAgent(t *session.Tree) bool {
 	for e := range t.Entries() {
 		if e.Kind != session.KindSessionInit {
 			continue
 		}
 		body, err := e.Body()
-		// oh-my-pi writes such an entry when it starts a subagent.
 		if init, ok := body.(session.SessionInit); err == nil && ok && init.Task != "" {
 			return true
 		}
@@ -68,39 +94,37 @@ func startedByAgent(t *session.Tree) bool {
 	return false
 }
 
-// promptOf gives the texts of a user's message; ok is false where nobody typed it.
-func promptOf(e session.Entry) (p Prompt, ok bool, err error) {
+// promptOf gives the texts of a user's message. Text is "" if nobody typed it; At is zero if nothing tells the time.
+func promptOf(e session.Entry) (p Prompt, err error) {
 	p.Entry = e.ID
 	body, err := e.Body()
 	if err != nil {
-		return p, false, err
+		return p, err
 	}
 	m, ok := body.(session.Message)
-	// Meta is what the agent said in the user's name.
 	if !ok || m.Meta {
-		return p, false, nil
+		return p, nil
 	}
-	// The message may say it itself, and more exactly than its entry.
+	// The message may tell the time more exactly than its entry.
 	at, known := m.Time.Time()
 	if !known {
 		t, err := e.Time()
 		if err != nil {
-			return p, false, err
+			return p, err
 		}
 		at, _ = t.Time()
 	}
 	p.At = at
 	parts, err := e.Parts()
 	if err != nil {
-		return p, false, err
+		return p, err
 	}
 	var texts []string
 	for _, part := range parts {
 		if t, ok := part.(session.Text); ok && strings.TrimSpace(t.Text) != "" {
-			// Pictures and the like are no prompt that could be typed again.
 			texts = append(texts, t.Text)
 		}
 	}
 	p.Text = strings.Join(texts, "\n")
-	return p, p.Text != "", nil
+	return p, nil
 }

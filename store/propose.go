@@ -7,140 +7,106 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// propose makes the record of a new entry. Blobs are kept before the record that names them can be. The session's lock is
-// held; the proposal is nobody else's until it is queued.
+// proposal is an entry that is not in the tree yet.
+type proposal struct {
+	ctx    context.Context
+	entry  dialect.NewEntry
+	from   []byte // a record that the caller has of it, if any
+	fixed  bool   // the caller chose the parent: it stays, whatever others write
+	record []byte
+	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if nobody waits.
+	turn chan struct{}
+	done bool
+	// given is the id that the entry has in the log, if its record carries none.
+	given  session.EntryID
+	result Appended
+	err    error
+}
+
+// propose makes the record of a new entry. Blobs are stored before the record that names them. The caller holds the lock.
 func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) (*proposal, error) {
-	w := s.w
 	id, err := s.freshID()
 	if err != nil {
-		return nil, named(s.path, err)
+		return nil, s.named(err)
 	}
-	// The memory of the last one, if nobody has it any more.
-	p := w.done
-	if w.done = nil; p == nil {
-		p = new(proposal)
-	}
-	p.ctx, p.from = ctx, from
-	if m, ok := body.(*session.Message); ok {
-		// The caller's message is used again for the next: see AppendMessage.
-		p.said = *m
-		body = &p.said
-	}
-	p.entry = dialect.NewEntry{ID: id, Parent: parent, Time: w.opt.Clock(), Body: body}
-	if err := s.encode(p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	p := &proposal{ctx: ctx, from: from, entry: dialect.NewEntry{ID: id, Parent: parent, Time: s.w.opt.Clock(), Body: body}}
+	return p, s.encode(p)
 }
 
-// encode makes the record of a proposal, again where its id or parent changed. Blobs that were put for it before stay: they
-// are the same.
+// encode makes the record of a proposal, again if its id or parent changed. Blobs that were stored for it before stay:
+// they are the same.
 func (s *Session) encode(p *proposal) error {
-	record, err := s.recordOf(p)
-	if err == nil && p.from != nil {
-		record = takeOver(record, p.from)
-	}
-	// Asked before persist: no blob is kept for an entry that is refused.
-	if err == nil && len(record) > MaxRecord && s.path != "" {
-		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
-	}
-	if err == nil {
-		p.record, err = s.persist(p.ctx, record)
-	}
-	// A blob that could not be kept has latched: that error names the file already.
-	if s.w.err != nil {
-		return s.w.err
-	}
-	return named(s.path, err)
-}
-
-// recordOf has the dialect make the record, in the proposal's own memory where it can.
-func (s *Session) recordOf(p *proposal) (record []byte, err error) {
 	// Formats without a header record put what it would say into the first entry.
 	if p.entry.Parent == "" && p.entry.Header == nil {
 		h := s.tree.Header()
 		p.entry.Header = &h
 	}
-	if s.w.maker == nil {
-		return s.w.d.Record(p.entry)
+	record, err := s.w.d.Record(p.entry)
+	if adopter, ok := s.dialect.(dialect.Adopter); ok && err == nil && p.from != nil {
+		record = adopter.Adopt(record, p.from)
 	}
-	if record, err = s.w.maker.AppendRecord(p.buf[:0], p.entry); err == nil {
-		p.buf = record
+	// Asked before persist: no blob is stored for an entry that is refused.
+	if err == nil && len(record) > MaxRecord && s.at.Path != "" {
+		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
 	}
-	return record, err
+	if err == nil {
+		p.record, err = s.persist(p.ctx, record)
+	}
+	if s.w.err != nil {
+		return s.w.err // a blob could not be stored; the latched error names the file
+	}
+	return s.named(err)
 }
 
-// takeOver adds the members of a given record that another lacks, but for its place in the tree. Records without ids are
-// all body. A client of another version may know more members than we do: they are kept.
-func takeOver(record, given []byte) []byte {
-	if rawjson.Get(record, "id") == nil {
-		return record
-	}
-	for key, value := range rawjson.Fields(given) {
-		if key != "parentId" && key != "parent_id" && rawjson.Get(record, key) == nil {
-			record = rawjson.Set(record, key, rawjson.Compact(value))
-		}
-	}
-	return record
-}
-
-// persist does to a record what the agent does before it keeps one. What is only in memory may have any size.
+// persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
+// A session in memory keeps records as they are.
 func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	w := s.w
-	if s.path == "" {
+	if s.at.Path == "" {
 		return record, nil
 	}
 	opt := dialect.PersistOptions{KeepOverflow: !w.opt.NoOverflow}
 	if w.blobs != nil {
-		k := &w.keeper
-		if k.put == nil {
-			k.put = k.keep
+		opt.Put = func(b []byte) (string, error) {
+			ref, err := s.storeBlob(ctx, b)
+			if err != nil && ctx.Err() == nil {
+				err = s.latch(err) // like a record that could not be written
+			}
+			return ref, err
 		}
-		k.s, k.ctx = s, ctx
-		// A context is not kept beyond its call.
-		defer func() { k.ctx = nil }()
-		opt.Put = k.put
 	}
 	return w.d.Persist(record, opt)
 }
 
-// blobKeeper keeps the blobs of the record that is being persisted. There is one for all records of a session: hardly any
-// has a blob, and a function made for each would be garbage.
-type blobKeeper struct {
-	s   *Session
-	ctx context.Context
-	put func(b []byte) (ref string, err error)
+// storeBlob stores a blob that an entry of the session will refer to. Its folder is noted first, so that garbage
+// collection looks there.
+func (s *Session) storeBlob(ctx context.Context, b []byte) (string, error) {
+	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
+		return "", err
+	}
+	ref, err := s.w.blobs.Put(ctx, b)
+	return ref.String(), err
 }
 
-func (k *blobKeeper) keep(b []byte) (string, error) {
-	ref, err := k.s.keepBlob(k.ctx, b)
-	if err != nil && k.ctx.Err() == nil {
-		err = k.s.latch(err) // like a record that could not be written
-	}
-	return ref, err
-}
+// idTries is how many random ids are tried before giving up; the agents' programs try as many.
+const idTries = 100
 
 // freshID makes an id that no entry has, in the log or proposed.
 func (s *Session) freshID() (session.EntryID, error) {
-	// As many as the programs try.
-	for range 100 {
+	same := func(id session.EntryID) func(*proposal) bool {
+		return func(p *proposal) bool { return p.entry.ID == id }
+	}
+	for range idTries {
 		id, err := s.w.d.NewEntryID(s.w.opt.Random)
 		if err != nil {
 			return "", err
 		}
-		if !s.tree.Has(id) && !s.isProposed(id) {
+		if !s.tree.Has(id) && !slices.ContainsFunc(s.w.batch, same(id)) && !slices.ContainsFunc(s.w.queue, same(id)) {
 			return id, nil
 		}
 	}
 	return "", errors.New("no free entry id found in 100 tries")
-}
-
-// isProposed looks at what is being written and what waits: neither is in the tree yet.
-func (s *Session) isProposed(id session.EntryID) bool {
-	same := func(p *proposal) bool { return p.entry.ID == id }
-	return slices.ContainsFunc(s.w.batch, same) || slices.ContainsFunc(s.w.queue, same)
 }

@@ -8,33 +8,32 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// replace puts lines in the place of the log and reads it again. The leaf stays where it was. When others wrote
-// meanwhile nothing is lost: their entries are read, the lines are made anew and it is tried again. lines is called once a
-// round, with the session as it is then; nil records mean that there is nothing to do. The caller holds the lock, and has
-// waited for appends to end.
+// replace replaces the log by lines and reads it again. The leaf stays. If another process wrote meanwhile, its entries are
+// read, the lines are made again, and it is tried again. lines is called once a round; nil records mean that there is
+// nothing to do. The caller holds the lock, and has waited for appends to end.
 func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) error {
 	w := s.w
-	for range patience {
+	for range maxRounds {
 		records, err := lines()
 		leaf := s.tree.LeafID()
 		switch {
 		case errors.Is(err, backend.ErrChanged):
-			err = backend.ErrConflict // with what we know of the log; it is looked at again below
+			err = backend.ErrConflict // it is looked at again below
 		case err != nil || records == nil:
-			return named(s.path, err)
+			return s.named(err)
 		case !w.created:
 			s.restart(records, s.tree.Header())
-			// There is no log: the records that wait are the session.
 			s.stay(leaf)
 			if s.worthALog() {
 				return s.create(ctx)
 			}
 			return nil
 		default:
-			s.source.hold(ctx)
+			s.source.Hold(ctx)
 			err = s.put(ctx, records, leaf)
 		}
 		switch {
@@ -54,16 +53,16 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 
 // put replaces the log once.
 func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryID) error {
-	now, err := s.w.b.Replace(ctx, s.log, records...)
+	now, err := s.at.Backend.Replace(ctx, s.log, records...)
 	if err != nil {
 		return err
 	}
 	problems := s.tree.Problems()
-	// The log is replaced: not to read it now would leave the tree with spans of the old one.
+	// Without cancellation: the tree must not keep spans of the old log.
 	err = s.reload(context.WithoutCancel(ctx), now)
 	if errors.Is(err, backend.ErrChanged) {
-		// It is done, and others have written since. What of the old log was in memory is no guide to the new one.
-		s.w.tail = nil
+		// The log is replaced, and others have written since.
+		s.w.unsure = true
 		_, err = s.catchUp(context.WithoutCancel(ctx))
 	}
 	if err != nil {
@@ -74,8 +73,8 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 	return nil
 }
 
-// catchUpOrRefuse reads what others wrote, for what changes more than the end of the log. It is catchUp with the policy:
-// who only refuses is told, and both other policies go on, since nothing here hangs on the leaf.
+// catchUpOrRefuse reads what others wrote. With PolicyRefuse it then fails; the other policies go on, since a rewrite does
+// not depend on the leaf.
 func (s *Session) catchUpOrRefuse(ctx context.Context) error {
 	w := s.w
 	fresh, err := s.catchUp(context.WithoutCancel(ctx))
@@ -86,29 +85,26 @@ func (s *Session) catchUpOrRefuse(ctx context.Context) error {
 	if fresh == 0 {
 		return nil
 	}
-	w.opt.tell(Event{Kind: EventForeign, Path: s.path, Count: fresh})
+	w.opt.tell(Event{Kind: EventForeign, Path: s.at.Path, Count: fresh})
 	if w.opt.Policy == PolicyRefuse {
 		return s.refused(fresh)
 	}
 	return nil
 }
 
-// stay puts the leaf back to where it was; where that entry is gone, the leaf is the last one.
+// stay puts the leaf back to where it was. If that entry is gone, the leaf is the last one.
 func (s *Session) stay(leaf session.EntryID) {
-	// The error says that the entry is gone, which is dealt with by the line below.
-	_ = s.w.builder.SetLeaf(leaf)
+	_ = s.w.builder.SetLeaf(leaf) // fails if the entry is gone
 	s.w.tip = s.tree.LeafID()
 }
 
-// restart decodes the records of a session whose log is not created yet. known is what no record may say.
+// restart decodes the records of a session whose log is not created yet. known is what the records may not say.
 func (s *Session) restart(records [][]byte, known session.Header) {
 	w := s.w
 	w.waiting, w.end = nil, 0
-	w.builder = seeded(w.d, s.path, s.source, known)
-	// Entries keep their records until a log has them.
-	w.builder.Pending(true)
-	w.dec = w.d.NewDecoder(w.builder)
-	w.adder, _ = w.dec.(dialect.Adder)
+	w.builder = logtree.Seed(s.dialect, s.at.Path, s.source, known)
+	w.builder.Pending(true) // entries keep their records until a log has them
+	w.dec = s.dialect.NewDecoder(w.builder)
 	for _, r := range records {
 		s.wait(r)
 	}
@@ -124,7 +120,7 @@ func (s *Session) rewrite(ctx context.Context, ed edits) error {
 	return s.replace(ctx, func() ([][]byte, error) { return s.edited(ctx, ed) })
 }
 
-// Rename gives the session a name, "" takes it away. How it is kept is the agent's habit: an entry, or the header.
+// Rename gives the session a name; "" removes it. The agent's habit decides whether it is an entry or in the header.
 func (s *Session) Rename(ctx context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,18 +129,16 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		return err
 	}
 	if w.d.Habits().Nameless {
-		return named(s.path, fmt.Errorf("a name for a session of %s is %w; fork it to keep it apart", s.dialect.Name(), ErrUnsupported))
+		return s.named(fmt.Errorf("a name for a session of %s is %w; fork it to keep it apart", s.dialect.Name(), ErrUnsupported))
 	}
-	// An entry is cheaper than a rewrite, and nobody who has the log open notices anything but growth.
 	if w.d.Habits().RenameByEntry {
-		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil)
+		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil)
 		return err
 	}
 	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name}})
 }
 
-// RewriteToolCallArguments changes the arguments of a tool call, wherever it stands; found is false where no entry has
-// it.
+// RewriteToolCallArguments changes the arguments of a tool call on all branches; found is false if no entry has it.
 func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, arguments []byte) (found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,9 +150,8 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 		return false, fmt.Errorf("changing tool calls of %s is %w", s.dialect.Name(), ErrUnsupported)
 	}
 	if !rawjson.Valid(arguments) {
-		return false, named(s.path, errors.New("the arguments are not JSON"))
+		return false, s.named(errors.New("the arguments are not JSON"))
 	}
-	// All entries are asked, on all branches: a call that was repeated by a branch stands twice.
 	edit := func(e session.Entry) ([]byte, error) {
 		if e.Role != session.RoleAssistant {
 			return nil, nil
@@ -171,8 +164,7 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 		if !changed || err != nil {
 			return nil, err
 		}
-		// It stays set when others' entries make it begin anew.
-		found = true
+		found = true // it stays set if the rewrite is tried again
 		return s.persist(ctx, edited)
 	}
 	err = s.replace(ctx, func() ([][]byte, error) {
@@ -185,8 +177,8 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 	return found && err == nil, err
 }
 
-// RewriteEntries puts these records in the place of all entries. The header stays, and so does what is no entry; a header
-// among the records is passed over.
+// RewriteEntries replaces all entries by these records. The header and what is not an entry stay; a header among the
+// records is ignored.
 func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,27 +188,27 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 	var fresh [][]byte
 	for i, r := range entries {
 		if !rawjson.IsObject(r) || !rawjson.Valid(r) {
-			return named(s.path, fmt.Errorf("entry %d is not a JSON object", i))
+			return s.named(fmt.Errorf("entry %d is not a JSON object", i))
 		}
-		// Clients hold lists that begin with the header, as files do.
+		// Clients hold lists that begin with the header.
 		if isHeader(s.dialect, r) {
 			continue
 		}
 		// Each must be an entry to the dialect, before the first is written.
 		e, err := decodeOne(s.dialect, rawjson.Compact(r))
 		if err != nil {
-			return named(s.path, fmt.Errorf("entry %d: %w", i, err))
+			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
 		raw, err := e.Raw()
 		if err == nil {
 			raw, err = s.persist(ctx, raw)
 		}
 		if err != nil {
-			return named(s.path, fmt.Errorf("entry %d: %w", i, err))
+			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
 		fresh = append(fresh, raw)
 	}
-	// An empty record takes the entry out.
+	// An empty record removes the entry.
 	none := func(session.Entry) ([]byte, error) { return []byte{}, nil }
 	return s.replace(ctx, func() ([][]byte, error) {
 		records, err := s.edited(ctx, edits{entry: none})

@@ -3,14 +3,13 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"path/filepath"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -18,68 +17,29 @@ import (
 // goroutines at once.
 type Session struct {
 	store   *Store
-	path    string // "" for a session that is in memory only
-	dir     string // where new sessions and copies go; "" is the folder of path
 	dialect dialect.Dialect
-	blobs   blob.Reader
 
-	// mu guards what follows; path, dir and blobs change under it, too, when the session becomes another (see become).
+	// mu guards what follows. Even the location changes when the session becomes another one; see become.
 	mu      sync.RWMutex
+	at      place.Location // its Path is "" for a session in memory
+	dir     string         // where new sessions and copies go; "" is the folder of the log
+	blobs   blob.Reader
 	log     backend.Log
 	tree    *session.Tree
-	source  *logSource
-	closers []io.Closer
+	source  *logtree.Source
+	release func() error // lets go of what the backend holds for the log; may be nil
 	closed  bool
 	w       *writing // nil: for reading only
 }
 
-// loaded is what reading a log gives.
-type loaded struct {
-	builder *session.Builder
-	dec     dialect.Decoder
-	tree    *session.Tree
-	lines   int
-	loose   bool // see writing
-}
-
-// load reads a log and builds the tree. known is what was known of the session before. The whole log is read, but only the
-// envelopes of entries are kept: see session.Builder.
-func load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (loaded, error) {
-	l := loaded{builder: seeded(d, path, src, known)}
-	l.builder.Expect(at.Size)
-	l.dec = d.NewDecoder(l.builder)
-	err := eachRecord(ctx, b, at, func(r dialect.Record) {
-		known := l.builder.Len()
-		l.dec.Decode(r)
-		l.lines = r.Line
-		if r.Torn {
-			l.loose = isLoose(r.Data, r.Torn, l.builder.Len()-known)
-		}
-	})
-	if err != nil {
-		return l, err
-	}
-	if err := l.dec.Finish(); err != nil {
-		var p *session.Problem
-		if errors.As(err, &p) {
-			// The decoder knows no file.
-			p.File = path
-		}
-		return l, fmt.Errorf("%w: %w", err, ErrNotSession)
-	}
-	l.tree = l.builder.Finish()
-	return l, nil
-}
-
-// Path is the file, as it was given; "" for a session that is in memory only.
+// Path is the log's path, as it was given; "" for a session in memory.
 func (s *Session) Path() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.path
+	return s.at.Path
 }
 
-// Dir is the folder for what the session turns into: new sessions, forks, branched sessions; "" for one that is in memory
-// only.
+// Dir is the folder for what the session turns into: new sessions, forks, branched sessions; "" for a session in memory.
 func (s *Session) Dir() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -87,13 +47,13 @@ func (s *Session) Dir() string {
 }
 
 func (s *Session) folder() string {
-	if s.dir != "" || s.path == "" {
+	if s.dir != "" || s.at.Path == "" {
 		return s.dir
 	}
-	return filepath.Dir(s.path)
+	return place.Dir(s.at.Path)
 }
 
-// Log is the log as it was when we last read or wrote it.
+// Log is the log as it was last read or written.
 func (s *Session) Log() backend.Log {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -117,62 +77,80 @@ func (s *Session) View(f func(*session.Tree) error) error {
 	return f(s.tree)
 }
 
+// Read calls f with the session as a log that was read, while no append changes it. f must not call the session's
+// methods, and must not keep or close the log.
+func (s *Session) Read(f func(*logtree.Log, logtree.Blobs) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l := &logtree.Log{Path: s.at.Path, At: s.log, Dialect: s.dialect, Source: s.source}
+	l.Tree = s.tree
+	return f(l, s.shelf())
+}
+
 // Header is what the log's first record says.
-func (s *Session) Header() session.Header { return s.Tree().Header() }
+func (s *Session) Header() session.Header {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tree.Header()
+}
 
 // ID is the session's id.
 func (s *Session) ID() session.ID { return s.Header().ID }
 
-// Leaf is the id of the entry where the conversation is now, "" where it is before the first one.
+// Leaf is the id of the entry where the conversation is now, "" if it is before the first one.
 func (s *Session) Leaf() session.EntryID {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.tree.LeafID()
 }
 
+// Name is what the session is called, "" if it has no name.
+func (s *Session) Name() (string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return logtree.Title(s.dialect, s.tree)
+}
+
+// CWD is the working directory that the session is about: the header's, or the machine's if the header names none.
+func (s *Session) CWD() string {
+	if dir := s.Header().CWD; dir != "" {
+		return dir
+	}
+	return s.store.Env().WorkDir
+}
+
 // Close ends the work on the session: what was appended is written and, unless the durability is DurabilityNone, survives
-// a crash of the machine. A session that was never worth a log leaves none. Close does what it can and returns the first
-// error, which may be that of an earlier write. A second call does nothing.
+// a crash of the machine. A session whose creation is still deferred leaves no log. Close does what it can and returns the
+// first error, which may be that of an earlier write. A second call does nothing.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil
 	}
-	// Set before the waiting, so that no new append begins meanwhile.
-	s.closed = true
+	s.closed = true // before waiting, so that no new append begins
 	if s.w == nil {
-		return s.release()
+		return s.letGo()
 	}
-	for s.w.busy { // what was proposed is written first
+	for s.w.busy {
 		s.w.idle.Wait()
 	}
-	// A write that failed makes the log's end unknown: to sync it would claim too much.
+	// After a failed write the log's end is unknown: to sync it would claim too much.
 	err := s.w.err
 	if err == nil && s.w.created && s.w.opt.Durability != DurabilityNone {
-		err = named(s.path, syncLog(context.Background(), s.w.b, s.log))
+		err = logtree.Named(s.at.Path, syncLog(context.Background(), s.at.Backend, s.log))
 	}
-	return first(err, s.release())
+	return first(err, s.letGo())
 }
 
-// first gives the first of the errors that is one.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// letGo closes what the session holds open.
+func (s *Session) letGo() error {
+	err := s.source.Close()
+	if s.release != nil {
+		err = first(err, s.release())
+		s.release = nil
 	}
-	return nil
-}
-
-// release closes what the session holds open.
-func (s *Session) release() error {
-	errs := []error{s.source.Close()}
-	for _, c := range s.closers {
-		errs = append(errs, c.Close())
-	}
-	s.closers = nil
-	return first(errs...)
+	return err
 }
 
 // Flush returns when all that was appended survives a crash of the machine.
@@ -180,13 +158,10 @@ func (s *Session) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.writable()
-	if err != nil {
+	if err != nil || !w.created {
 		return err
 	}
-	if !w.created {
-		return nil
-	}
-	err = syncLog(ctx, w.b, s.log)
+	err = syncLog(ctx, s.at.Backend, s.log)
 	switch {
 	case err == nil:
 		return nil
@@ -202,101 +177,4 @@ func syncLog(ctx context.Context, b backend.Backend, at backend.Log) error {
 		return syncer.Sync(ctx, at)
 	}
 	return nil
-}
-
-// ContextOptions ask for a context other than the agent's own.
-type ContextOptions struct {
-	DropFailed, StripDangling, LLM bool
-	// NoBlobs leaves references to blobs as they are.
-	NoBlobs bool
-	// FallBack takes the last entry where the leaf is unknown.
-	FallBack bool
-	// Problem, if set, is told of blobs that are not there.
-	Problem func(session.Problem)
-	// Here, if set, is where the session goes on: agents that tell the model of it when that is elsewhere than before have
-	// their message before all others.
-	Here *Environment
-}
-
-// Context computes what the model would see at leaf; "" is the place before the first entry. Its messages are read later,
-// when they are asked for, and do not change when the session goes on.
-func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt ContextOptions) (*session.Context, error) {
-	o := session.ContextOptions{
-		DropFailed: opt.DropFailed, StripDangling: opt.StripDangling, LLM: opt.LLM, FallBack: opt.FallBack,
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if !opt.NoBlobs {
-		// A copy: the context may be read when the session has become another one.
-		shelf := blobShelf{s.path, s.dialect, s.blobs}
-		o.Resolve = func(m []byte) ([]byte, error) { return shelf.resolve(ctx, m, opt.Problem) }
-	}
-	if opt.Here != nil {
-		var err error
-		if o.Before, err = s.goingOn(*opt.Here); err != nil {
-			return nil, err
-		}
-	}
-	c, err := session.BuildContext(s.tree, leaf, o)
-	if err != nil {
-		return nil, err
-	}
-	// From here on it does not look at the tree, which appends change.
-	c.Detach()
-	return c, nil
-}
-
-// blobShelf is where the references of a session are looked up.
-type blobShelf struct {
-	path    string
-	dialect dialect.Dialect
-	blobs   blob.Reader
-}
-
-// resolve puts blobs in the place of their references. One that cannot be had is reported, and its reference stays.
-func (b blobShelf) resolve(ctx context.Context, m []byte, report func(session.Problem)) ([]byte, error) {
-	return b.dialect.Codec().ResolveBlobs(m, func(ref string) ([]byte, error) {
-		content, p := b.get(ctx, ref)
-		if p == nil {
-			return content, nil
-		}
-		if report != nil {
-			report(*p)
-		}
-		return nil, p
-	})
-}
-
-// Blob reads the blob that a reference names, or says why it cannot.
-func (s *Session) Blob(ctx context.Context, ref string) ([]byte, *session.Problem) {
-	s.mu.RLock()
-	shelf := blobShelf{s.path, s.dialect, s.blobs}
-	s.mu.RUnlock()
-	return shelf.get(ctx, ref)
-}
-
-func (b blobShelf) get(ctx context.Context, ref string) ([]byte, *session.Problem) {
-	// A message with a picture that is gone is still worth reading: it is a problem, and no error.
-	p := &session.Problem{File: b.path, Kind: session.ProblemBlobMissing,
-		Advice: "the reference was left in its place; copy the blob into the agent's folder of blobs to see it"}
-	r, err := blob.ParseRef(ref)
-	switch {
-	case err != nil:
-		p.Kind = session.ProblemBlobRef
-		p.Advice = "the text was left in its place"
-	case b.blobs == nil:
-		err = fmt.Errorf("%s: %w: %s keeps no blobs", r, blob.ErrNotExist, b.dialect.Name())
-	default:
-		var content []byte
-		if content, err = blob.Get(ctx, b.blobs, r); err == nil {
-			return content, nil
-		}
-	}
-	p.Message = err.Error()
-	return nil, p
-}
-
-// resolveBlobs is resolve for the session as it is now, which the caller has locked.
-func (s *Session) resolveBlobs(ctx context.Context, m []byte, report func(session.Problem)) ([]byte, error) {
-	return blobShelf{s.path, s.dialect, s.blobs}.resolve(ctx, m, report)
 }

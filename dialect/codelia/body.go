@@ -2,6 +2,7 @@ package codelia
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -108,14 +109,43 @@ func errorText(b *run.RunError) string {
 	return b.Error.Name + ": " + b.Error.Message
 }
 
-// IsSnapshot: a request holds all that was sent.
-// It makes BuildContext take the last request on the path as the whole context, rather than put one together.
-func (d *Dialect) IsSnapshot(typ string) bool { return typ == string(run.TypeLLMRequest) }
+// Replay gives the messages of the last request, which holds all that was sent, and those of the response to it. Before
+// the first request there is only what the user said.
+func (d *Dialect) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
+	return func(yield func(session.ContextMessage, error) bool) {
+		last := p.Len() - 1
+		for last >= 0 && p.At(last).Type != string(run.TypeLLMRequest) {
+			last--
+		}
+		var request []byte
+		for i := max(last, 0); i < p.Len(); i++ {
+			e := p.At(i)
+			if i != last && (e.Kind != session.KindMessage || last < 0 && e.Role != session.RoleUser) {
+				continue
+			}
+			raw, err := e.Raw()
+			switch {
+			case err != nil:
+				yield(session.ContextMessage{}, err)
+				return
+			case i == last:
+				request = raw
+			case last >= 0 && !follows(request, raw):
+				continue
+			}
+			list, _ := d.Messages(e, raw)
+			for _, m := range list {
+				if !yield(session.ContextMessage{Entry: e, JSON: m}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
 
-// Follows takes the response to a request, unless the request holds it already: the program keeps its requests so late
-// that they often do.
-// Only the response with the same seq can follow. What came later is in the next request, if there is one.
-func (d *Dialect) Follows(request, entry []byte) bool {
+// follows reports whether entry is the response to request, the one with the same seq, and request does not hold it yet.
+// The program often records a request so late that it does.
+func follows(request, entry []byte) bool {
 	if rawjson.Str(entry, "type") != string(run.TypeLLMResponse) ||
 		run.Compare(rawjson.Get(request, "seq"), rawjson.Get(entry, "seq")) != nil {
 		return false

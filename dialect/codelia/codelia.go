@@ -33,10 +33,11 @@ var (
 )
 
 var (
-	_ dialect.Dialect   = (*Dialect)(nil)
-	_ dialect.Runs      = (*Dialect)(nil)
-	_ session.Codec     = (*Dialect)(nil)
-	_ session.Snapshots = (*Dialect)(nil)
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Runs         = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Replayer     = (*Dialect)(nil)
 )
 
 // Name is how people call the value.
@@ -49,7 +50,7 @@ func (d *Dialect) Family() string { return "codelia" }
 func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec is the dialect itself: it has no state.
-func (d *Dialect) Codec() session.Codec { return d }
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules are the usual ones: nothing of a run's context is put together.
 func (d *Dialect) Rules() session.Rules { return session.Rules{} }

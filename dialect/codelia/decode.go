@@ -44,7 +44,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	b.SetCodec(d)
+	b.SetCodec(d.Codec())
 	return &decoder{b: b, lines: dialect.Lines{Builder: b, Starts: []string{`{"type":`}}}
 }
 

@@ -60,12 +60,12 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return list
 }
 
-// ToolResult gives the id of the call that the message answers.
-func (d *Dialect) ToolResult(m []byte) string {
-	if rawjson.Str(m, "role") != "tool" {
-		return ""
+// ToolResults gives the id of the call that the message answers.
+func (d *Dialect) ToolResults(m []byte) []string {
+	if id := rawjson.Str(m, "tool_call_id"); id != "" && rawjson.Str(m, "role") == "tool" {
+		return []string{id}
 	}
-	return rawjson.Str(m, "tool_call_id")
+	return nil
 }
 
 // Failed: a response that failed was never recorded.

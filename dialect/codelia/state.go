@@ -32,8 +32,8 @@ var (
 )
 
 var (
-	_ dialect.Dialect = (*StateDialect)(nil)
-	_ session.Codec   = ofStates
+	_ dialect.Dialect    = (*StateDialect)(nil)
+	_ session.EntryCodec = stateCodec{}
 )
 
 // Name is how people call the value.
@@ -107,9 +107,9 @@ func (l stateLayout) Shares() bool { return true }
 func (l stateLayout) Order() dialect.Order { return dialect.OrderActive }
 
 // stateCodec looks inside messages. They are those of the run logs, but what is put together of them is not.
-type stateCodec struct{ session.MessageCodec }
+type stateCodec struct{}
 
-var ofStates = stateCodec{Codelia}
+var ofStates = session.Codec{EntryCodec: stateCodec{}, MessageCodec: Codelia}
 
 // Rules: a conversation is healed before it goes on.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }

@@ -54,7 +54,7 @@ func (f *fixture) contexts(t *testing.T) {
 
 // checkSkim: who reads an entry only to look at it sees what others see.
 func checkSkim(d dialect.Dialect, e session.Entry) error {
-	skimmer, ok := d.Codec().(session.Skimmer)
+	skimmer, ok := d.Codec().EntryCodec.(session.Skimmer)
 	if !ok {
 		return nil
 	}

@@ -72,7 +72,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	b.SetCodec(d)
+	b.SetCodec(d.Codec())
 	// The program writes the id first, the document the type.
 	return &decoder{d: d, b: b, lines: dialect.Lines{Builder: b, Starts: []string{`{"id":`, `{"type":`}}}
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Editor = (*Dialect)(nil)
+var (
+	_ dialect.Editor  = (*Dialect)(nil)
+	_ dialect.Adopter = (*Dialect)(nil)
+)
 
 // Encode gives the record of an entry that was read: its own bytes, unless its log is the document's and the program is
 // to read it. Then the type gets the program's name, a compaction gets the count that the program insists on, and all
@@ -69,4 +72,9 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	}
 	message = rawjson.Set(message, "contents", contents)
 	return escape(rawjson.Set(record, "message", message)), true, nil
+}
+
+// Adopt keeps members that another version knows.
+func (d *Dialect) Adopt(record, given []byte) []byte {
+	return dialect.AdoptMembers(record, given, "parent_id")
 }

@@ -122,14 +122,6 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return ids(m, "tool_call")
 }
 
-// ToolResult gives the id of the first call that the message answers.
-func (d *Dialect) ToolResult(m []byte) string {
-	if all := d.ToolResults(m); len(all) > 0 {
-		return all[0]
-	}
-	return ""
-}
-
 // ToolResults gives the ids of all calls that the message answers: one message has the results of a whole turn.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") == "assistant" {

@@ -63,8 +63,9 @@ var (
 )
 
 var (
-	_ dialect.Dialect = (*Dialect)(nil)
-	_ session.Codec   = (*Dialect)(nil)
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
 )
 
 // Name is how people call the value.
@@ -77,7 +78,7 @@ func (d *Dialect) Family() string { return "operator" }
 func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec is the dialect itself: it has no state.
-func (d *Dialect) Codec() session.Codec { return d }
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules: the program knows one model, set by its own entries alone, and keeps system messages behind a compaction.
 func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }

@@ -72,7 +72,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	b.SetCodec(d)
+	b.SetCodec(d.Codec())
 	return &decoder{
 		d: d, b: b, v: version,
 		lines: dialect.Lines{Builder: b, Starts: []string{`{"type":`}},

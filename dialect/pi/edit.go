@@ -9,8 +9,10 @@ import (
 )
 
 var (
-	_ dialect.Editor = (*Dialect)(nil)
-	_ dialect.Namer  = (*Dialect)(nil)
+	_ dialect.Editor  = (*Dialect)(nil)
+	_ dialect.Namer   = (*Dialect)(nil)
+	_ dialect.Adopter = (*Dialect)(nil)
+	_ dialect.Slotted = (*Dialect)(nil)
 )
 
 // SetID changes the id of a record.
@@ -51,4 +53,14 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	}
 	message = rawjson.Set(message, "content", content)
 	return rawjson.Set(record, "message", message), true, nil
+}
+
+// Adopt keeps members that another version knows.
+func (d *Dialect) Adopt(record, given []byte) []byte {
+	return dialect.AdoptMembers(record, given, "parentId")
+}
+
+// IsSlot recognises the title slot of omp 18.
+func (d *Dialect) IsSlot(record []byte) bool {
+	return rawjson.IsObject(record) && rawjson.Str(record, "type") == "title"
 }

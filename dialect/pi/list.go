@@ -16,11 +16,7 @@ import (
 
 var (
 	_ dialect.Lister = (*Dialect)(nil)
-	_ dialect.Elder  = (*Dialect)(nil)
 )
-
-// OldestHeader is a header of version 1.
-func (d *Dialect) OldestHeader() []byte { return []byte(`{"type":"session","id":"x"}`) }
 
 // listing is what the programs' lists gather from the entries of a session.
 // It is what one pass over the entries gives; the two programs pick different parts of it.

@@ -205,12 +205,12 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return ids
 }
 
-// ToolResult gives the id of the call that the message answers.
-func (d *Dialect) ToolResult(m []byte) string {
-	if rawjson.Str(m, "role") != "toolResult" {
-		return ""
+// ToolResults gives the id of the call that the message answers.
+func (d *Dialect) ToolResults(m []byte) []string {
+	if id := rawjson.Str(m, "toolCallId"); id != "" && rawjson.Str(m, "role") == "toolResult" {
+		return []string{id}
 	}
-	return rawjson.Str(m, "toolCallId")
+	return nil
 }
 
 // Failed says whether the message is a turn that did not end well.

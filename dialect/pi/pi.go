@@ -60,8 +60,9 @@ var (
 )
 
 var (
-	_ dialect.Dialect = (*Dialect)(nil)
-	_ session.Codec   = (*Dialect)(nil)
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
 )
 
 // Name is how people call the value.
@@ -74,7 +75,7 @@ func (d *Dialect) Family() string { return "pi" }
 func (d *Dialect) Layout() dialect.Layout { return &d.layout } // lists ask often; a copy would cost memory each time
 
 // Codec is the dialect itself: it has no state.
-func (d *Dialect) Codec() session.Codec { return d }
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules says in which points the value's contexts differ.
 func (d *Dialect) Rules() session.Rules { return d.rules }

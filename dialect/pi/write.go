@@ -27,7 +27,7 @@ const leafType = "treeline.leaf"
 // Each habit is described in dialect.Habits; which program has which was observed.
 func (d *Dialect) Habits() dialect.Habits {
 	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: dialect.DeferMessage,
-		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true}
+		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true, OldestHeader: `{"type":"session","id":"x"}`}
 	if d.omp {
 		h.Defer, h.FromTarget, h.ForkByID, h.AskedAtOnce = dialect.DeferAssistant, true, true, true
 		h.RenameByEntry, h.RelabelKeepsTime, h.ListsByCWD = false, false, false

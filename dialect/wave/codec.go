@@ -142,8 +142,8 @@ func (codec) ToolCalls(m []byte) []string {
 	return ids
 }
 
-// ToolResult: no message is an answer alone.
-func (codec) ToolResult([]byte) string { return "" }
+// ToolResults gives nothing: a result stands in the block of its call.
+func (codec) ToolResults([]byte) []string { return nil }
 
 // Failed says whether the message is an answer that ended in an error.
 func (codec) Failed(m []byte) bool {

@@ -41,7 +41,9 @@ func (d *LegacyDialect) Family() string { return "wave-legacy" }
 func (d *LegacyDialect) Layout() dialect.Layout { return legacyLayout{} }
 
 // Codec looks inside messages.
-func (d *LegacyDialect) Codec() session.Codec { return codec{} }
+func (d *LegacyDialect) Codec() session.Codec {
+	return session.Codec{EntryCodec: codec{}, MessageCodec: codec{}}
+}
 
 // Encode gives the message as it stands in the document.
 func (d *LegacyDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
@@ -146,7 +148,7 @@ type legacyDecoder struct {
 
 // NewDecoder starts to decode a document.
 func (d *LegacyDialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	b.SetCodec(codec{})
+	b.SetCodec(d.Codec())
 	return &legacyDecoder{b: b}
 }
 

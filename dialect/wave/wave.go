@@ -55,8 +55,9 @@ var (
 )
 
 var (
-	_ dialect.Dialect = (*Dialect)(nil)
-	_ session.Codec   = codec{}
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = codec{}
+	_ session.MessageCodec = codec{}
 )
 
 // Name is how people call the value.
@@ -69,7 +70,9 @@ func (d *Dialect) Family() string { return "wave" }
 func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec looks inside messages.
-func (d *Dialect) Codec() session.Codec { return codec{} }
+func (d *Dialect) Codec() session.Codec {
+	return session.Codec{EntryCodec: codec{}, MessageCodec: codec{}}
+}
 
 // Encode gives the record of an entry: its own bytes. There is one version of the format.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }

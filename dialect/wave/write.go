@@ -304,3 +304,11 @@ func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.Mod
 	o.add("blocks", append(append([]byte("["), block.end()...), ']'))
 	return o.end(), nil
 }
+
+// Adopt keeps the members that a compaction does not know. A record without an id is all message: it lacks nothing.
+func (d *Dialect) Adopt(record, given []byte) []byte {
+	if !d.ids {
+		return record
+	}
+	return dialect.AdoptMembers(record, given)
+}

@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// line is one line of a log and where it stood.
+// line is one line of a log and where it was.
 type line struct {
 	data   []byte
 	offset int64
@@ -20,8 +19,7 @@ type line struct {
 
 func (l line) end() int64 { return l.offset + int64(len(l.data)) }
 
-// ended gives the line with what stood before its newline. The backend adds the newline; a carriage return before it is
-// part of the record to it.
+// ended gives the line as the backend writes it: the backend adds the newline, but not a carriage return before it.
 func (l line) ended(data []byte) []byte {
 	if l.cr {
 		return append(data[:len(data):len(data)], '\r')
@@ -29,10 +27,10 @@ func (l line) ended(data []byte) []byte {
 	return data
 }
 
-// edits say what becomes of a log. What they do not touch stays byte for byte, also lines that nobody understands.
+// edits say what becomes of a log. What they do not touch stays byte for byte, even lines that are not records.
 type edits struct {
 	header dialect.HeaderEdit
-	// entry gives the new record of an entry; nil keeps it, an empty one takes it out. It may be called again, when others
+	// entry gives the new record of an entry; nil keeps it, an empty one removes it. It is called again if another process
 	// wrote meanwhile.
 	entry func(e session.Entry) ([]byte, error)
 }
@@ -48,9 +46,8 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 		}
 		return list, nil
 	}
-	// Such as a backup of a log, which the backend gives as one record.
-	if !backend.IsText(s.log.Name) {
-		for r, err := range records(ctx, s.source.b, s.log) {
+	if !logtree.Lines(s.at.Backend, s.log.Name) { // such as a backup
+		for r, err := range logtree.Records(ctx, s.at.Backend, s.log) {
 			if err != nil {
 				return nil, err
 			}
@@ -58,7 +55,7 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 		}
 		return list, nil
 	}
-	for r, err := range s.source.b.Read(ctx, s.log, 0) {
+	for r, err := range s.at.Backend.Read(ctx, s.log, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -72,9 +69,8 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 // bom may stand before the first record.
 var bom = []byte("\xef\xbb\xbf")
 
-// edited gives the lines of the log after edits. Entries are found in their lines by their spans, which are in the order of
-// the file. A header that shares its line with entries, and entries that share one, get lines of their own once something
-// on the line changes.
+// edited gives the lines of the log after edits. Entries are found in their lines by their spans, which are in file order.
+// Records that share a line get lines of their own if something on the line changes.
 func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 	old, err := s.lines(ctx)
 	if err != nil {
@@ -103,15 +99,14 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if slot != nil {
 				record = bytes.TrimPrefix(slot.data, bom)
 			}
-			// The first message stands for the header; whether it changes is asked of the entry, and what the header says
-			// is put into what it became.
+			// The first message is the header too: the edits of both apply to one record.
 			if h.InEntry {
 				first++
 				if r, ok := changed[first-1]; ok {
 					h.Raw = r
 				}
 				if len(h.Raw) == 0 {
-					continue // it goes with the entry
+					continue // it is removed with the entry
 				}
 			}
 			header, newSlot, err := d.EditHeader(h, record, ed.header)
@@ -121,7 +116,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if newSlot != nil {
 				out = append(out, slot.ended(append(slot.data[:len(slot.data)-len(record):len(slot.data)-len(record)], newSlot...)))
 			}
-			// A copy begins with its header: neither slot nor byte order mark are taken along.
+			// A copy begins with its header: slot and byte order mark are left out.
 			if start := h.Span.Offset - l.offset; !ed.header.DropSlot {
 				header = append(l.data[:start:start], header...) // a byte order mark, or spaces
 			}
@@ -130,8 +125,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if len(bytes.TrimSpace(rest.data)) > 0 {
 				out = append(out, s.pieces(rest, first, next, changed)...)
 			}
-		// The slot of oh-my-pi 18, a record of fixed length that the program overwrites in place.
-		case slot == nil && h.Line > 1 && next == 0 && isSlot(l.data):
+		case slot == nil && h.Line > 1 && next == 0 && isSlot(s.dialect, l.data):
 			slot = &l // it is written with the header
 		default:
 			out = append(out, s.pieces(l, first, next, changed)...)
@@ -140,14 +134,13 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 	return out, nil
 }
 
-// isSlot tells a title slot: a record before the header that is one.
-func isSlot(data []byte) bool {
-	data = bytes.TrimPrefix(data, bom)
-	return rawjson.IsObject(data) && rawjson.Str(data, "type") == "title"
+// isSlot reports whether a line before the header is a title slot.
+func isSlot(d dialect.Dialect, line []byte) bool {
+	s, ok := d.(dialect.Slotted)
+	return ok && s.IsSlot(dialect.TrimBOM(line))
 }
 
-// changed asks for the new record of each entry. It is done before any line is put together: an edit that fails changes
-// nothing.
+// changed asks for the new record of each entry, before any line is made: an edit that fails changes nothing.
 func (s *Session) changed(edit func(session.Entry) ([]byte, error)) (map[int][]byte, error) {
 	if edit == nil {
 		return nil, nil
@@ -165,8 +158,8 @@ func (s *Session) changed(edit func(session.Entry) ([]byte, error)) (map[int][]b
 	return changed, nil
 }
 
-// pieces gives what becomes of one line, which holds the entries first ≤ i < next. A line of which nothing changes stays as
-// it is; of one with several entries each gets a line, and so does what lies between them.
+// pieces gives what becomes of one line, which holds the entries first ≤ i < next. A line without changes stays as it is.
+// Otherwise each entry gets a line, and so does what lies between them.
 func (s *Session) pieces(l line, first, next int, changed map[int][]byte) [][]byte {
 	touched := false
 	for i := first; i < next; i++ {
@@ -186,7 +179,7 @@ func (s *Session) pieces(l line, first, next int, changed map[int][]byte) [][]by
 	for i := first; i < next; i++ {
 		span := s.tree.At(i).Span
 		start, end := span.Offset-l.offset, span.End()-l.offset
-		// What is no record (spaces, half a record) is not thrown away.
+		// What is not a record is kept.
 		keep(l.data[at:start])
 		r, ok := changed[i]
 		if !ok {

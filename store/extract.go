@@ -7,29 +7,29 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// chain hangs the entries of a path behind each other, leaving out labels and what only moves the leaf. It is how the
-// agents' programs extract a branch: labels are made again at the end, and what hung on one hangs on what the label hung
-// on.
+// chain makes one branch of the entries of a path, without labels and entries that only move the leaf. It is how the
+// agents' programs extract a branch: labels are made again at the end, and a child of a label becomes a child of the
+// label's parent.
 type chain struct {
 	s       *Session
 	editor  dialect.Editor
 	records [][]byte
-	// last is the id of the last record, which the next one hangs on; ids are all that the new session has.
+	// last is the id of the last record, the parent of the next one; ids are all that the new session has.
 	last session.EntryID
-	// moved says, for a label that was left out, which entry follows it: a compaction may keep from a label on.
+	// moved gives, for a label that was left out, the entry that follows it: a compaction may keep from a label on.
 	moved   map[session.EntryID]session.EntryID
 	skipped []session.EntryID
 	ids     map[session.EntryID]bool
 }
 
-// add takes the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps must
-// be named anew.
+// add adds the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps has
+// another id now.
 func (c *chain) add(e session.Entry) error {
 	if e.Kind == session.KindLabel || e.Kind == session.KindLeaf {
 		c.skipped = append(c.skipped, e.ID)
 		return nil
 	}
-	// A compaction that kept from a skipped entry on keeps from the one behind it.
+	// A compaction that kept from a skipped entry on keeps from the one after it.
 	for _, id := range c.skipped {
 		c.moved[id] = e.ID
 	}
@@ -48,7 +48,6 @@ func (c *chain) add(e session.Entry) error {
 			keep = c.moved[b.FirstKept]
 		}
 	}
-	// Only then is the record touched: Rechain changes its parent and the first entry that is kept, and nothing else.
 	if e.Parent != c.last || keep != "" {
 		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
 			return err
@@ -60,7 +59,7 @@ func (c *chain) add(e session.Entry) error {
 	return nil
 }
 
-// labels gives what has a label, in the order in which the labels were first given, and when each was given last.
+// labels gives the labelled entries in the order of their first labels, and the time of each one's last.
 func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]session.Time, err error) {
 	times = map[session.EntryID]session.Time{}
 	for e := range c.s.tree.Entries() {
@@ -77,7 +76,7 @@ func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]s
 		}
 		if l.Label == "" {
 			delete(times, l.Target)
-			// A label that is given again later counts from then on: so the programs' map of labels does.
+			// A label that is given again later counts from then on, as in the programs' map of labels.
 			targets = slices.DeleteFunc(targets, func(id session.EntryID) bool { return id == l.Target })
 			continue
 		}
@@ -91,7 +90,7 @@ func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]s
 	return targets, times, nil
 }
 
-// relabel makes the labels of the path's entries again, in the order in which the agents keep them.
+// relabel makes the labels of the path's entries again.
 func (c *chain) relabel() error {
 	w := c.s.w
 	targets, times, err := c.labels()
@@ -99,20 +98,18 @@ func (c *chain) relabel() error {
 		return err
 	}
 	for _, target := range targets {
-		// What it is called now, wherever on the tree that was said.
 		label := c.s.tree.Label(target)
 		if label == "" || !c.ids[target] {
 			continue
 		}
 		id, err := c.s.freshID()
-		for err == nil && c.ids[id] { // the label before got it
+		for err == nil && c.ids[id] { // used by the label before
 			id, err = c.s.freshID()
 		}
 		if err != nil {
 			return err
 		}
 		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: target, Label: label}}
-		// oh-my-pi and pi differ in whether the label is as old as it was.
 		if at, ok := times[target].Time(); ok && w.d.Habits().RelabelKeepsTime {
 			n.Time = at
 		}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ContextOptions ask for a context other than the agent's own.
+type ContextOptions struct {
+	DropFailed, StripDangling, LLM bool
+	// NoBlobs leaves references to blobs as they are.
+	NoBlobs bool
+	// FallBack uses the last entry if the leaf is unknown.
+	FallBack bool
+	// Problem, if set, is told of blobs that are missing.
+	Problem func(session.Problem)
+	// Here, if set, is where the session goes on. Agents that tell the model when that is elsewhere than before have their
+	// message before all others.
+	Here *dialect.Here
+}
+
+// Context computes what the model would see at leaf; "" is the place before the first entry. Its messages are read when
+// they are asked for, and do not change when the session goes on.
+func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt ContextOptions) (*session.Context, error) {
+	o := session.ContextOptions{
+		DropFailed: opt.DropFailed, StripDangling: opt.StripDangling, LLM: opt.LLM, FallBack: opt.FallBack,
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !opt.NoBlobs {
+		shelf := s.shelf() // a copy: the context may be read when the session has become another one
+		o.Resolve = func(m []byte) ([]byte, error) { return shelf.Resolve(ctx, m, opt.Problem) }
+	}
+	if r, ok := s.dialect.(dialect.Resumer); ok && opt.Here != nil {
+		here := *opt.Here
+		if root := s.tree.Header().CWD; here.Root == "" {
+			if here.Root = here.WorkDir; root != "" && place.Within(root, here.WorkDir) {
+				here.Root = root
+			}
+		}
+		o.Before = r.Resume(s.tree.Header().Raw, nil, here)
+	}
+	c, err := session.BuildContext(s.tree, leaf, o)
+	if err != nil {
+		return nil, err
+	}
+	c.Detach() // from here on it does not look at the tree, which appends change
+	return c, nil
+}
+
+// shelf is where the references of the session are looked up. The caller holds the lock.
+func (s *Session) shelf() logtree.Blobs {
+	return logtree.Blobs{Path: s.at.Path, Dialect: s.dialect, Reader: s.blobs}
+}
+
+// Blob reads the blob of a reference, or says why it cannot.
+func (s *Session) Blob(ctx context.Context, ref string) ([]byte, *session.Problem) {
+	s.mu.RLock()
+	shelf := s.shelf()
+	s.mu.RUnlock()
+	return shelf.Get(ctx, ref)
+}
+
+// Whole gives the record of an entry with the strings that were cut when it was written restored: see
+// WriteOptions.NoOverflow. What cannot be restored stays cut, and the problems say why.
+func (s *Session) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.shelf().Whole(ctx, e)
+}
+
+// EntryJSON gives an entry in the dialect's own JSON, as the agent has it in memory: its record, byte for byte, with
+// blobs in the place of their references. It does not lock the session and may be called in View.
+func (s *Session) EntryJSON(ctx context.Context, e session.Entry) ([]byte, error) {
+	record, err := s.dialect.Encode(e)
+	if err != nil {
+		return nil, err
+	}
+	return s.shelf().Resolve(ctx, record, nil)
+}
+
+// MessageParts gives what is inside a message of a context in neutral form. If the dialect cannot tell, the message is
+// one opaque part.
+func (s *Session) MessageParts(m []byte) []session.Part {
+	if d, ok := s.dialect.(dialect.Parter); ok {
+		return d.MessageParts(m)
+	}
+	return []session.Part{session.OpaquePart{Type: "message", JSON: m}}
+}

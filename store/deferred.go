@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Deferred creation: the log of a new session is created with the first entry that makes it worth keeping. Until then its
+// records wait in memory.
+
+// appendDeferred adds an entry to a session whose log is not created yet.
+func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
+	w := s.w
+	if wakes(w.opt.Defer, s.asWritten(p)) {
+		if err := s.create(ctx, p.record); err != nil {
+			return Appended{}, err
+		}
+	} else {
+		s.wait(p.record)
+		w.builder.Finish()
+	}
+	w.tip = s.tree.LeafID()
+	return Appended{ID: s.tree.At(s.tree.Len() - 1).ID, Durable: w.created}, nil
+}
+
+// asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.
+func (s *Session) asWritten(p *proposal) session.Body {
+	if _, ok := p.entry.Body.(session.Message); ok {
+		if body, err := bodyOf(s.dialect, p.record); err == nil {
+			return body
+		}
+	}
+	return p.entry.Body
+}
+
+// wait keeps a record for the log that is to be created, and decodes it.
+func (s *Session) wait(record []byte) {
+	w := s.w
+	w.waiting = append(w.waiting, record)
+	w.dec.Decode(dialect.Record{Data: record, Offset: w.end, Line: len(w.waiting)})
+	w.end += int64(len(record)) + 1
+}
+
+// wakes reports whether an entry ends the deferral.
+func wakes(d dialect.Defer, body session.Body) bool {
+	m, ok := body.(session.Message)
+	if !ok {
+		return false
+	}
+	switch d {
+	case dialect.DeferMessage:
+		return !m.Meta && (m.Role == session.RoleUser || m.Role == session.RoleAssistant)
+	case dialect.DeferAssistant:
+		return m.Role == session.RoleAssistant
+	}
+	return true
+}
+
+// worthALog reports whether the session has an entry that ends the deferral.
+func (s *Session) worthALog() bool {
+	for e := range s.tree.Entries() {
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		if body, err := e.Body(); err == nil && wakes(s.w.opt.Defer, body) {
+			return true
+		}
+	}
+	return false
+}
+
+// create writes the log: the header, all that waited, and more. It is not cancelled, since it must be known whether the
+// log exists. What cannot be written is not in the tree.
+func (s *Session) create(ctx context.Context, more ...[]byte) error {
+	w := s.w
+	s.note(ctx)
+	at, err := s.at.Backend.Create(context.WithoutCancel(ctx), s.at.Name, append(slices.Clip(w.waiting), more...)...)
+	if err != nil {
+		return s.latch(err)
+	}
+	w.builder.Written()
+	for _, r := range more {
+		s.wait(r)
+	}
+	w.builder.Finish()
+	w.created, w.lines, w.waiting = true, len(w.waiting), nil
+	s.log = at
+	s.source.Grown(at)
+	s.follow(ctx)
+	s.breadcrumb(ctx)
+	return nil
+}
+
+// follow remembers the log as it is now, to notice what others write.
+func (s *Session) follow(ctx context.Context) {
+	s.w.tail = logtree.Follow(ctx, s.at.Backend, s.log, s.tree.Header().Span.End())
+	s.w.unsure = false
+}

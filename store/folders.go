@@ -1,0 +1,183 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// The log of noted folders lies in treeline's state folder: the folders outside of the agents' own in which sessions were
+// written, one record each.
+const foldersLog = "folders.jsonl"
+
+// folderRecord is a line of folders.jsonl.
+type folderRecord struct {
+	Folder string `json:"folder"`
+}
+
+// notedFolders is what this process knows to be in folders.jsonl.
+type notedFolders struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// NoteFolder remembers that a session is written at path, so that garbage collection keeps the blobs that it refers to.
+// When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway.
+func (s *Store) NoteFolder(ctx context.Context, path string) error {
+	if s.state == "" || s.ReadOnly() || path == "" {
+		return nil
+	}
+	abs, err := place.Abs(path)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.AgentRoots() {
+		if place.Within(r.Sessions, abs) {
+			return nil
+		}
+	}
+	folder := place.Dir(abs)
+	if above, ok := place.SessionsAbove(abs); ok {
+		folder = above // all sessions in it share its blobs
+	}
+	s.noted.mu.Lock()
+	defer s.noted.mu.Unlock()
+	if s.noted.known[folder] {
+		return nil
+	}
+	b, err := s.OpenWriting(s.state, DurabilityAlways)
+	if err != nil {
+		return err
+	}
+	if err := appendFolder(ctx, b, folder); err != nil {
+		return fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
+	}
+	if s.noted.known == nil {
+		s.noted.known = map[string]bool{}
+	}
+	s.noted.known[folder] = true
+	return nil
+}
+
+// note remembers the session's folder. A failure does not fail the write; a blob, which needs the note, is then refused.
+func (s *Session) note(ctx context.Context) {
+	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
+		s.w.opt.Log.Warn("folder not noted", "file", s.at.Path, "error", err)
+	}
+}
+
+// appendFolder adds a folder to the log, unless it is in it.
+func appendFolder(ctx context.Context, b backend.Backend, folder string) error {
+	record, err := json.Marshal(folderRecord{folder})
+	if err != nil {
+		return err
+	}
+	for range 50 {
+		at, err := b.Stat(ctx, foldersLog)
+		if errors.Is(err, backend.ErrNotExist) {
+			_, err = b.Create(ctx, foldersLog, record)
+			if errors.Is(err, backend.ErrExist) {
+				continue
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		// Another process may have noted it.
+		known, err := readFolders(ctx, b, at)
+		if err != nil || known[folder] {
+			return err
+		}
+		if _, err = b.Append(ctx, at, record); !errors.Is(err, backend.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w again and again", foldersLog, backend.ErrConflict)
+}
+
+// readFolders reads the log. A line that is not ours is an error: its meaning is unknown.
+func readFolders(ctx context.Context, b backend.Backend, at backend.Log) (map[string]bool, error) {
+	known := map[string]bool{}
+	for r, err := range b.Read(ctx, at, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(r.Data)) == 0 {
+			continue
+		}
+		var f folderRecord
+		switch err := json.Unmarshal(r.Data, &f); {
+		case err == nil && filepath.IsAbs(f.Folder):
+			known[f.Folder] = true
+		case r.Torn: // a torn note was never relied on
+		default:
+			// Blobs of a folder that is overlooked would be removed.
+			return nil, fmt.Errorf("%s: the record at byte %d names no folder", foldersLog, r.Offset)
+		}
+	}
+	return known, nil
+}
+
+// Folders gives the noted folders.
+func (s *Store) Folders(ctx context.Context) ([]string, error) {
+	if s.state == "" {
+		return nil, nil
+	}
+	b, err := s.Machine.Open(s.state)
+	if err != nil {
+		return nil, err
+	}
+	at, err := b.Stat(ctx, foldersLog)
+	if errors.Is(err, backend.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	known, err := readFolders(ctx, b, at)
+	return slices.Sorted(maps.Keys(known)), err
+}
+
+// ForgetFolders removes folders from the notes. The log is rewritten as a whole; what others note meanwhile is a conflict,
+// and is read with the next try.
+func (s *Store) ForgetFolders(ctx context.Context, gone []string) error {
+	b, err := s.OpenWriting(s.state, DurabilityAlways)
+	if err != nil {
+		return err
+	}
+	for range 50 {
+		at, err := b.Stat(ctx, foldersLog)
+		if err != nil {
+			return err
+		}
+		known, err := readFolders(ctx, b, at)
+		if err != nil {
+			return err
+		}
+		var records [][]byte
+		for _, f := range slices.Sorted(maps.Keys(known)) {
+			if slices.Contains(gone, f) {
+				continue
+			}
+			r, err := json.Marshal(folderRecord{f})
+			if err != nil {
+				return err
+			}
+			records = append(records, r)
+		}
+		if _, err := b.Replace(ctx, at, records...); !errors.Is(err, backend.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w again and again", foldersLog, backend.ErrConflict)
+}

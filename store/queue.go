@@ -1,0 +1,172 @@
+package store
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// writing is the state of a session that is open for writing. The session's lock guards it.
+type writing struct {
+	d       dialect.WritingDialect
+	opt     WriteOptions
+	builder *session.Builder
+	dec     dialect.Decoder
+	blobs   blob.Store
+	err     error // the first write that failed
+
+	// The log as it was last read or written. Without a log yet, waiting holds the records for it, and end the size that it
+	// would have.
+	created bool
+	tail    logtree.Tail
+	lines   int
+	loose   bool // unterminated last line that an append would move aside as torn
+	open    bool // unterminated last line: it may be continued, so growth is not enough to read on
+	unsure  bool // it is not known how much of the log is in the tree
+	waiting [][]byte
+	end     int64
+
+	// Group commit: whoever appends while nobody writes leads, and writes all that is queued as one batch.
+	queue []*proposal
+	batch []*proposal // what is being written
+	busy  bool
+	idle  *sync.Cond      // signalled when busy ends
+	tip   session.EntryID // the last proposed entry: the parent of the next one
+}
+
+// newWriting begins to write a session.
+func (s *Session) newWriting(d dialect.WritingDialect, opt WriteOptions) *writing {
+	if opt.Policy == PolicyBranch && !d.Habits().Branches {
+		opt.Policy = PolicyFollow // the format has no branches
+	}
+	return &writing{d: d, opt: opt, idle: sync.NewCond(&s.mu)}
+}
+
+// enqueue has a proposal written, by this goroutine or another one, and gives the result.
+func (s *Session) enqueue(p *proposal) (Appended, error) {
+	w := s.w
+	w.queue = append(w.queue, p)
+	if w.busy {
+		turn := make(chan struct{})
+		p.turn = turn
+		s.mu.Unlock()
+		<-turn
+		s.mu.Lock()
+		if p.done {
+			return p.result, p.err
+		}
+	}
+	s.lead()
+	return p.result, p.err
+}
+
+// lead writes all that is queued as one batch. The lock is released during the write, so that more can be proposed
+// meanwhile; group commit: the first waiter becomes the next leader.
+func (s *Session) lead() {
+	w := s.w
+	w.busy = true
+	w.batch, w.queue = w.queue, nil
+	if err := s.commit(w.batch); err != nil {
+		s.fail(w.batch, err)
+	}
+	w.batch = nil
+	if len(w.queue) > 0 {
+		w.queue[0].wake() // busy stays set until it leads
+		return
+	}
+	w.busy = false
+	w.tip = s.tree.LeafID() // after a failure the tip may name an entry that was never written
+	w.idle.Broadcast()
+}
+
+// fail ends a batch that was not written. What was proposed meanwhile follows its entries, and fails too.
+func (s *Session) fail(batch []*proposal, err error) {
+	var cancelled *cancelledError
+	if errors.As(err, &cancelled) && s.skip(batch[0]) == nil { // only a batch of one can be cancelled
+		finish(batch, cancelled.cause)
+		return
+	}
+	finish(batch, err)
+	finish(s.w.queue, err)
+	s.w.queue = nil
+}
+
+// finish tells the appenders what became of their entries.
+func finish(batch []*proposal, err error) {
+	for _, p := range batch {
+		p.err, p.done = err, true
+		p.wake()
+	}
+}
+
+// wake lets the appender of a proposal go on.
+func (p *proposal) wake() {
+	if p.turn != nil {
+		close(p.turn)
+		p.turn = nil
+	}
+}
+
+// cancelledError says that an append was cancelled before anything was written.
+type cancelledError struct{ cause error }
+
+func (e *cancelledError) Error() string { return e.cause.Error() }
+
+// skip makes what was proposed after a cancelled entry follow the one before it.
+func (s *Session) skip(gone *proposal) error {
+	w := s.w
+	for _, q := range w.queue {
+		if q.entry.Parent == gone.entry.ID {
+			q.entry.Parent = gone.entry.Parent
+			if err := s.encode(q); err != nil {
+				return err
+			}
+		}
+	}
+	if w.tip == gone.entry.ID {
+		w.tip = gone.entry.Parent
+	}
+	return nil
+}
+
+// writable says why the session cannot be written, if it cannot.
+func (s *Session) writable() (*writing, error) {
+	switch {
+	case s.closed:
+		return nil, s.named(ErrClosed)
+	case s.w == nil:
+		return nil, s.named(ErrReadOnly)
+	case s.w.err != nil:
+		return nil, s.w.err
+	}
+	return s.w, nil
+}
+
+// settled is writable for what changes more than the end of the log: it waits until all that was proposed is written.
+func (s *Session) settled() (*writing, error) {
+	for s.w != nil && s.w.busy {
+		s.w.idle.Wait()
+	}
+	return s.writable()
+}
+
+// latch keeps the first error of a write, and logs it once. ErrLocked is not kept: nothing was written, and the append
+// may be tried again.
+func (s *Session) latch(err error) error {
+	if errors.Is(err, backend.ErrLocked) && s.w.err == nil {
+		return s.named(err)
+	}
+	if s.w.err == nil {
+		s.w.err = s.named(err)
+		s.w.opt.Log.Error("session could not be written; open it again to go on", "file", s.at.Path, "error", err)
+	}
+	return s.w.err
+}
+
+// named puts the session's path before an error.
+func (s *Session) named(err error) error { return logtree.Named(s.at.Path, err) }

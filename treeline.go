@@ -12,7 +12,6 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
@@ -79,6 +78,9 @@ type Options struct {
 	WorkDir string
 	// Getenv looks up environment variables; nil is that of the process.
 	Getenv func(string) string
+	// Backends open places that are not plain folders, such as an agent's database; see package backend/all for those that
+	// there are. Without its driver a source is listed with what it Needs, and not read.
+	Backends []backend.Driver
 	// Roots, if set, are looked at instead of the agents' own folders. What is found out about folders that are no agent's, nor
 	// in the user's settings, is kept only in a Cache that is named here: the usual one is for what everybody looks at.
 	Roots []string
@@ -103,13 +105,13 @@ func New(opt Options) (*Store, error) {
 		return nil, err
 	}
 	o := store.Options{
-		Dialects:      all.Dialects(),
-		Env:           env,
-		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
-		OpenCompanion: codelia.At,
-		Roots:         opt.Roots,
-		State:         opt.State,
+		Dialects:  all.Dialects(),
+		Env:       env,
+		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+		Drivers:   opt.Backends,
+		Roots:     opt.Roots,
+		State:     opt.State,
 	}
 	shared := opt.Cache == ""
 	if !opt.NoConfig {
@@ -186,32 +188,23 @@ func (o Options) env() (dialect.Env, error) {
 
 // writeDir opens a folder of logs for writing.
 func writeDir(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
-	l, err := file.ParseLevel(string(level))
-	if err != nil {
-		return nil, err
-	}
-	opt := file.Options{Level: l}
+	opt := file.Options{Durability: backend.Durability(level)}
 	if repaired != nil {
-		opt.Observe = func(e file.Event) { repaired(problem(e)) }
+		opt.Mended = func(m backend.Mended) { repaired(problem(m)) }
 	}
 	return file.New(dir, opt)
 }
 
-// problem tells of what the backend did to the end of a log.
-func problem(e file.Event) session.Problem {
-	p := session.Problem{File: e.Log, Offset: e.Offset, Kind: session.ProblemTorn, Message: string(e.Kind)}
-	switch e.Kind {
-	case file.NewlineAdded:
+// problem describes what the backend did to the end of a log.
+func problem(m backend.Mended) session.Problem {
+	p := session.Problem{File: m.Log, Offset: m.Offset, Kind: session.ProblemTorn}
+	if m.To == "" {
+		p.Offset += m.Size // where the newline is missing
 		p.Message = "the last line had no newline"
 		p.Advice = "it has one now; nothing was lost"
-	case file.TornMoved:
-		p.Message = fmt.Sprintf("the last %d bytes were a record that was cut off", e.Size)
-		p.Advice = "they were moved to " + e.To
-	default:
-		p.Kind = session.ProblemUnreadable
-		if e.Err != nil {
-			p.Message += ": " + e.Err.Error()
-		}
+	} else {
+		p.Message = fmt.Sprintf("the last %d bytes were a record that was cut off", m.Size)
+		p.Advice = "they were moved to " + m.To
 	}
 	return p
 }

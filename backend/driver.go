@@ -41,6 +41,15 @@ const (
 	DurabilityAlways Durability = "always"
 )
 
+// Check returns an error if d is none of the levels. "" is valid.
+func (d Durability) Check() error {
+	switch d {
+	case "", DurabilityNone, DurabilityFlush, DurabilityAlways:
+		return nil
+	}
+	return fmt.Errorf("unknown durability level %q: none, flush or always", string(d))
+}
+
 // Mended is what Append did to the end of a log before it wrote.
 type Mended struct {
 	// Log is the name of the log.

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// IsText says whether the log of that name is split into lines.
+// IsText reports whether a name ends in ".jsonl": the default rule for which logs consist of lines. Use Lines to ask a
+// Backend.
 func IsText(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 
-// CheckName returns ErrName where the name is no slash path. It is the check that every backend makes first; one may
-// have further rules, as a file system has.
+// CheckName returns ErrName for a name that is not a slash path. Every backend makes this check first; it may have
+// further rules of its own.
 func CheckName(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.IndexByte(name, 0) >= 0 {
 		return fmt.Errorf("%q: %w", name, ErrName)
@@ -20,19 +21,19 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Encode appends to dst the bytes that records are kept as in the log of that name: each with its newline in a text
-// log, the single one as it is in another. ErrRecord where they do not fit; dst is then unchanged.
-func Encode(dst []byte, name string, records ...[]byte) ([]byte, error) {
-	if !IsText(name) {
+// Encode appends to dst the bytes of records in the log of that name: each with a newline in a log of lines, a single one
+// unchanged in a whole log. ErrRecord if they do not fit; dst is then unchanged.
+func Encode(dst []byte, name string, lines bool, records ...[]byte) ([]byte, error) {
+	if !lines {
 		if len(records) != 1 {
-			return dst, fmt.Errorf("%s: %w: a log that is not text has one record, not %d", name, ErrRecord, len(records))
+			return dst, fmt.Errorf("%s: %w: a whole log has one record, not %d", name, ErrRecord, len(records))
 		}
 		return append(dst, records[0]...), nil
 	}
 	size := len(dst)
 	for _, r := range records {
 		if bytes.IndexByte(r, '\n') >= 0 {
-			return dst, fmt.Errorf("%s: %w: a newline in it", name, ErrRecord)
+			return dst, fmt.Errorf("%s: %w: it contains a newline", name, ErrRecord)
 		}
 		size += len(r) + 1
 	}
@@ -45,8 +46,8 @@ func Encode(dst []byte, name string, records ...[]byte) ([]byte, error) {
 	return dst, nil
 }
 
-// TornName is the name under which the torn end of a log is kept when it had to make room for an append. A second one
-// within the same millisecond needs another try.
+// TornName returns the name for a torn record that was moved out of a log. try is 0, and higher if the name is taken, which
+// happens within one millisecond.
 func TornName(name string, when time.Time, try int) string {
 	name += ".torn-" + when.UTC().Format("20060102T150405.000Z")
 	if try > 0 {

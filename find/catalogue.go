@@ -62,7 +62,7 @@ func (s *Store) refreshOnce(ctx context.Context, opt RefreshOptions) ([]catalogu
 	var list []catalogued
 	var todo []errand
 	known := s.opt.Index.Catalogue()
-	for _, src := range s.Sources() {
+	for _, src := range s.readable() {
 		c := catalogued{Source: src, key: sourceKey(src), below: filepath.Clean(src.Root.Sessions) + string(filepath.Separator)}
 		b, err := s.opt.OpenDir(src.Root.Sessions)
 		if err != nil {

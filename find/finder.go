@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
 // finder is one search.
@@ -84,7 +85,7 @@ const batch = 16
 
 // find looks for what the first query means and, where nothing is found, for what the second means. more says that there are
 // more hits than wanted, which says which query has them.
-func (f *finder) find(ctx context.Context, queries []*index.Query) (hits []SearchHit, more bool, which int, err error) {
+func (f *finder) find(ctx context.Context, queries []*query.Query) (hits []SearchHit, more bool, which int, err error) {
 	for i := range f.runs {
 		f.all = append(f.all, target{run: &f.runs[i], last: f.runs[i].Log.Time})
 	}
@@ -240,7 +241,7 @@ func (f *finder) keptNow(c *index.Catalogue, t *target) *index.Log {
 
 // targets gives, for each query, those of the logs that may match. The signatures are gone through once. A log of which the
 // index has nothing, or whose signatures are damaged, is looked at as a whole.
-func (f *finder) targets(queries []*index.Query, all []*target) [][]target {
+func (f *finder) targets(queries []*query.Query, all []*target) [][]target {
 	whole := make([]bool, len(all))
 	var logs []*index.Log
 	var places []int // of logs among all
@@ -307,7 +308,7 @@ func (f *finder) weights() []float64 {
 
 // walk looks into logs, several at a time, and adds to the hits, in the order of the targets. It ends when there are more hits
 // than wanted and no newer ones can be in the logs that are left.
-func (f *finder) walk(ctx context.Context, q *index.Query, targets []target, limit int, hits []SearchHit) ([]SearchHit, error) {
+func (f *finder) walk(ctx context.Context, q *query.Query, targets []target, limit int, hits []SearchHit) ([]SearchHit, error) {
 	var (
 		mu      sync.Mutex
 		next    int // the first target that nobody has taken

@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // lookup looks into one log after the other for what a query means. Its buffers are used again.
 type lookup struct {
 	f *finder
-	q *index.Query
+	q *query.Query
 
 	row    *Row
 	b      backend.Backend
@@ -27,7 +27,7 @@ type lookup struct {
 	next   int      // the entry behind the last one that was looked at
 	onPath []bool   // nil until something matches
 	hits   []SearchHit
-	texts  []index.Text
+	texts  []query.Text
 	buf    []byte
 }
 
@@ -48,9 +48,7 @@ func (l *lookup) look(ctx context.Context, t *target, limit int) ([]SearchHit, e
 		return l.run(ctx, t)
 	}
 	o, random := l.b.(backend.Opener)
-	_, state := l.b.(*companionLogs)
-	// Offsets of records are then none in a file.
-	if !random || state || !backend.IsText(t.row.Log.Name) {
+	if !random || !linesOf(l.b, t.row.Log.Name) {
 		return l.whole(ctx)
 	}
 	r, err := o.Open(ctx, t.row.Log)
@@ -146,7 +144,7 @@ func (l *lookup) stream(ctx context.Context, r backend.Reader) ([]SearchHit, err
 		if len(data) == 0 {
 			break
 		}
-		if err := l.scan(ctx, data, from, index.OddText(data)); err != nil {
+		if err := l.scan(ctx, data, from, query.OddText(data)); err != nil {
 			return l.again(ctx, err)
 		}
 		from, n = from+int64(len(data)), piece
@@ -282,12 +280,12 @@ func (l *lookup) entry(e session.Entry, raw []byte) {
 	}, m)
 }
 
-func (l *lookup) take(f index.Field, text string) {
-	l.texts = append(l.texts, index.Text{Field: f, Text: text})
+func (l *lookup) take(f query.Field, text string) {
+	l.texts = append(l.texts, query.Text{Field: f, Text: text})
 }
 
 // add keeps a hit, unless its time is not one that is asked for.
-func (l *lookup) add(hit SearchHit, m index.Match) {
+func (l *lookup) add(hit SearchHit, m query.Match) {
 	var ok bool
 	switch hit.at, ok = hit.Time.Time(); {
 	case ok:
@@ -302,7 +300,7 @@ func (l *lookup) add(hit SearchHit, m index.Match) {
 	}
 	hit.Session = l.row
 	hit.Field = l.texts[m.Text].Field
-	hit.Snippet, hit.Marks = index.Snippet(l.texts[m.Text].Text, m, snippetWidth)
+	hit.Snippet, hit.Marks = query.Snippet(l.texts[m.Text].Text, m, snippetWidth)
 	if l.f.opt.Rank {
 		hit.found.terms, hit.found.length = l.q.Count(l.texts)
 	}

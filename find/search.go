@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // SearchOptions narrow a search. The zero value looks at everything and gives all there is.
 type SearchOptions struct {
-	// Regexp, Case and Fields are those of index.QueryOptions.
+	// Regexp, Case and Fields are those of query.Options.
 	Regexp, Case bool
-	Fields       index.Field
+	Fields       query.Field
 	// Source is the name of a dialect or of a family, or the folder of a source; CWD the working directory of sessions.
 	Source, CWD string
 	// Since and Until are the first moment that passes and the first that does not. An entry that does not say when it was
@@ -50,7 +51,7 @@ type SearchHit struct {
 	// OnPath: it is on the path to the leaf, not on a branch that was left.
 	OnPath bool
 	// Field says whose text the snippet is from; Snippet is a piece of it in one line, Marks what matched, in bytes.
-	Field   index.Field
+	Field   query.Field
 	Snippet string
 	Marks   [][2]int
 	// Score is set where hits were ranked.
@@ -85,7 +86,7 @@ type SearchResult struct {
 //
 // Where nothing is found the plain words of the query are looked for as parts of words.
 func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*SearchResult, error) {
-	q, err := index.ParseQuery(text, index.QueryOptions{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
+	q, err := query.Parse(text, query.Options{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
 	if err != nil {
 		return nil, &QueryError{err}
 	}
@@ -97,7 +98,7 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 	if err := f.list(ctx); err != nil {
 		return nil, err
 	}
-	queries := []*index.Query{q}
+	queries := []*query.Query{q}
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}

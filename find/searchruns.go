@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -17,20 +18,20 @@ import (
 // Logs of runs are searched as sessions are. The index has their signatures and nothing else of them.
 
 // runTexts gives what search looks at in a record of a run: what was asked, sent, answered and put out.
-func runTexts(record []byte, take func(index.Field, string)) {
+func runTexts(record []byte, take func(query.Field, string)) {
 	body, err := run.Decode(record)
 	if err != nil {
 		return // what cannot be decoded has no text
 	}
 	// Keys are left out: messages have the same ones in every record.
-	all := func(f index.Field, values ...[]byte) {
+	all := func(f query.Field, values ...[]byte) {
 		for _, v := range values {
 			if v != nil {
 				jsonTexts(v, false, 0, nil, func(s string) { take(f, s) })
 			}
 		}
 	}
-	some := func(f index.Field, texts ...string) {
+	some := func(f query.Field, texts ...string) {
 		for _, t := range texts {
 			if t != "" {
 				take(f, t)
@@ -39,23 +40,23 @@ func runTexts(record []byte, take func(index.Field, string)) {
 	}
 	switch b := body.(type) {
 	case *run.RunStart:
-		some(index.FieldUser, b.Input.Text)
-		all(index.FieldUser, b.Input.Parts)
+		some(query.FieldUser, b.Input.Text)
+		all(query.FieldUser, b.Input.Parts)
 	// A request repeats all that was said so far; whose words these are is said in each message, and not looked at.
 	case *run.LLMRequest:
-		all(index.FieldOther, b.Input.Messages)
+		all(query.FieldOther, b.Input.Messages)
 	case *run.LLMResponse:
-		all(index.FieldAssistant, b.Output.Messages)
+		all(query.FieldAssistant, b.Output.Messages)
 	case *run.ToolOutput:
-		some(index.FieldTool, b.Result)
+		some(query.FieldTool, b.Result)
 	case *run.AgentEvent:
-		all(index.FieldOther, b.Event)
+		all(query.FieldOther, b.Event)
 	case *run.RunStatus:
-		some(index.FieldOther, b.Message)
+		some(query.FieldOther, b.Message)
 	case *run.RunError:
-		some(index.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
+		some(query.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
 	case *run.RunEnd:
-		some(index.FieldOther, b.Final)
+		some(query.FieldOther, b.Final)
 	}
 }
 
@@ -174,7 +175,7 @@ func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s 
 		if err != nil {
 			return err
 		}
-		runTexts(r.Data, func(_ index.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
+		runTexts(r.Data, func(_ query.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -134,7 +135,7 @@ type tally struct {
 	first       string // what the user said first
 	untimed     bool   // the two ends do not say when it was last used: the last entry is too long
 	from, to    int64  // of the record at hand
-	take        func(index.Field, string)
+	take        func(query.Field, string)
 
 	begun int64        // where the first chunk begins, -1 where there is none
 	chunk int64        // where the chunk begins that the last entry is in
@@ -152,7 +153,7 @@ func (v *surveyor) tally(row *Row, l *index.Log) *tally {
 	c.untimed = row.Active.Text == ""
 	v.signer.Reset()
 	v.ids = v.ids[:0]
-	c.take = func(_ index.Field, text string) {
+	c.take = func(_ query.Field, text string) {
 		// The signer reads the bytes and keeps none of them, so that the text need not be copied.
 		v.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), c.from, c.to)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -17,14 +17,14 @@ import (
 // search finds what the files hold.
 
 // headerTexts gives what search looks at in a header. Where the header is also an entry, the entry gives the rest.
-func headerTexts(h session.Header, take func(index.Field, string)) {
+func headerTexts(h session.Header, take func(query.Field, string)) {
 	if h.Title != "" {
-		take(index.FieldOther, h.Title)
+		take(query.FieldOther, h.Title)
 	}
 }
 
 // searchTexts gives what search looks at in an entry, in order. raw is the entry's record. Empty texts are none.
-func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(query.Field, string)) error {
 	_, err := textsWithout(c, e, raw, ownNames(e), nil, take)
 	return err
 }
@@ -37,8 +37,8 @@ func ownNames(e session.Entry) names { return names{string(e.ID), string(e.Paren
 // textsWithout is searchTexts for those who know of other names: with none there are more texts and never fewer. It gives the
 // parts, too, which may be as large as the record. Who keeps no text has a skim for them, whose texts are good until it is
 // reset; the others have none.
-func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, skim *session.Skim, takeAny func(index.Field, string)) ([]session.Part, error) {
-	take := func(f index.Field, text string) {
+func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, skim *session.Skim, takeAny func(query.Field, string)) ([]session.Part, error) {
+	take := func(f query.Field, text string) {
 		if text != "" {
 			takeAny(f, text)
 		}
@@ -74,63 +74,63 @@ func partsFor(c session.Codec, e session.Entry, raw []byte, skim *session.Skim) 
 
 // mayHold says whether an entry may have texts of some of these fields. What users and assistants say is in their own entries
 // alone; the rest may be in any.
-func mayHold(e session.Entry, fields index.Field) bool {
-	const own = index.FieldUser | index.FieldAssistant
+func mayHold(e session.Entry, fields query.Field) bool {
+	const own = query.FieldUser | query.FieldAssistant
 	return fields == 0 || fields&^own != 0 || fields&fieldOf(e.Role) != 0
 }
 
 // fieldOf says which field the words of a role are.
-func fieldOf(r session.Role) index.Field {
+func fieldOf(r session.Role) query.Field {
 	switch r {
 	case session.RoleUser:
-		return index.FieldUser
+		return query.FieldUser
 	case session.RoleAssistant:
-		return index.FieldAssistant
+		return query.FieldAssistant
 	case session.RoleTool:
-		return index.FieldTool
+		return query.FieldTool
 	}
-	return index.FieldOther
+	return query.FieldOther
 }
 
 // bodyTexts gives the texts of entries that have no parts, or more than they.
-func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(query.Field, string)) error {
 	body, err := c.Body(e, raw)
 	if err != nil {
 		return err
 	}
 	switch b := body.(type) {
 	case session.Label:
-		take(index.FieldOther, b.Label)
+		take(query.FieldOther, b.Label)
 	case session.SessionInfo:
-		take(index.FieldOther, b.Name)
+		take(query.FieldOther, b.Name)
 	case session.Compaction:
-		take(index.FieldOther, b.ShortSummary)
+		take(query.FieldOther, b.ShortSummary)
 	case session.ModeChange:
-		take(index.FieldOther, b.Mode)
+		take(query.FieldOther, b.Mode)
 	case session.TTSRInjection:
 		for _, r := range b.Rules {
-			take(index.FieldOther, r)
+			take(query.FieldOther, r)
 		}
 	}
 	return nil
 }
 
-func partTexts(p session.Part, field index.Field, own names, raw []byte, skim *session.Skim, take func(index.Field, string)) {
+func partTexts(p session.Part, field query.Field, own names, raw []byte, skim *session.Skim, take func(query.Field, string)) {
 	switch p := p.(type) {
 	case session.Text:
 		take(field, p.Text)
 	case session.Thinking:
-		take(index.FieldThinking, p.Text)
+		take(query.FieldThinking, p.Text)
 	case session.ToolCall:
 		// Calls that treeline makes up, of what a user ran, have no id; nor have those of some odd logs.
 		if p.ID != "" || spells(raw, p.Name) {
-			take(index.FieldTool, p.Name)
+			take(query.FieldTool, p.Name)
 		}
 		// With keys: people look for the name of an argument.
-		jsonTexts(p.Arguments, true, 0, skim, func(s string) { take(index.FieldTool, s) })
+		jsonTexts(p.Arguments, true, 0, skim, func(s string) { take(query.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
-			partTexts(inner, index.FieldTool, own, raw, skim, take)
+			partTexts(inner, query.FieldTool, own, raw, skim, take)
 		}
 	case session.OpaquePart:
 		// Of what nobody knows the keys say nothing, nor does what makes it an entry.

@@ -167,14 +167,3 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 	}
 	return l, nil
 }
-
-// ReadAll gives the exact bytes of a log.
-func ReadAll(ctx context.Context, b backend.Backend, at backend.Log) ([]byte, error) {
-	r, err := OpenReader(ctx, b, at)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	all := make([]byte, at.Size)
-	return all, readFull(r, all, 0)
-}

@@ -80,7 +80,7 @@ func Detect(dialects []dialect.Dialect, place dialect.Dialect, first []dialect.R
 // any other (a backup such as "x.jsonl.v1.bak") is split into lines here.
 func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) {
-		line, lines := 0, Lines(b, at.Name)
+		line, lines := 0, backend.Lines(b, at.Name)
 		for r, err := range b.Read(ctx, at, 0) {
 			switch {
 			case err != nil:
@@ -103,14 +103,6 @@ func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 			}
 		}
 	}
-}
-
-// Lines reports whether a log consists of lines. The backend decides; without an answer the name does.
-func Lines(b backend.Backend, name string) bool {
-	if l, ok := b.(interface{ Lines(name string) bool }); ok {
-		return l.Lines(name)
-	}
-	return backend.IsText(name)
 }
 
 // splitLines splits the bytes of a log at newlines; a carriage return before one is dropped. A last line without
@@ -140,7 +132,7 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 // Each passes every record of a log to take, by the fastest way that the backend has. take must not keep the bytes. If
 // Each returns an error, what take saw does not count: another process changed the log meanwhile.
 func Each(ctx context.Context, b backend.Backend, at backend.Log, take func(dialect.Record)) error {
-	if v, ok := b.(backend.Viewer); ok && Lines(b, at.Name) {
+	if v, ok := b.(backend.Viewer); ok && backend.Lines(b, at.Name) {
 		err := v.View(ctx, at, func(data []byte) error {
 			done := ctx.Done()
 			for r := range splitLines(data, 0) {

@@ -1,7 +1,6 @@
 package logtree
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -45,7 +44,7 @@ func (s *Source) open(ctx context.Context) error {
 	if s.retired {
 		return backend.ErrChanged
 	}
-	r, err := OpenReader(ctx, s.b, s.at)
+	r, err := backend.OpenLog(ctx, s.b, s.at)
 	if err != nil {
 		return err
 	}
@@ -55,31 +54,6 @@ func (s *Source) open(ctx context.Context) error {
 	s.r, s.size = r, s.at.Size
 	return nil
 }
-
-// OpenReader gives random access to a log. A backend without it is read into memory once.
-func OpenReader(ctx context.Context, b backend.Backend, at backend.Log) (backend.Reader, error) {
-	if o, ok := b.(backend.Opener); ok {
-		return o.Open(ctx, at)
-	}
-	all := make([]byte, at.Size)
-	for r, err := range b.Read(ctx, at, 0) {
-		if err != nil {
-			return nil, err
-		}
-		n := copy(all[r.Offset:], r.Data)
-		if !r.Torn && r.End > r.Offset+int64(n) {
-			all[r.End-1] = '\n'
-			if r.End-1 > r.Offset+int64(n) {
-				all[r.End-2] = '\r'
-			}
-		}
-	}
-	return memoryReader{bytes.NewReader(all)}, nil
-}
-
-type memoryReader struct{ *bytes.Reader }
-
-func (memoryReader) Close() error { return nil }
 
 // Grown tells that the log is longer now. The open reader stays: all it reads is still there.
 func (s *Source) Grown(at backend.Log) {

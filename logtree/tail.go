@@ -72,7 +72,7 @@ func Follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) 
 // SetHead remembers the beginning of the log. end is where its header ends.
 func (t *Tail) SetHead(ctx context.Context, end int64) {
 	t.Head = nil
-	r, err := OpenReader(ctx, t.Backend, t.At)
+	r, err := backend.OpenLog(ctx, t.Backend, t.At)
 	if err != nil {
 		return // the log changed, and Stands will say so
 	}
@@ -99,7 +99,7 @@ func (t *Tail) Look(ctx context.Context) (now backend.Log, c Change, err error) 
 // Compare says how the log that is now differs from the one that was read. A log that does not consist of lines is
 // written as a whole: it is Same or Replaced.
 func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
-	if !Lines(t.Backend, now.Name) {
+	if !backend.Lines(t.Backend, now.Name) {
 		if now == t.At {
 			return Same, nil
 		}
@@ -113,7 +113,7 @@ func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 	if stands && len(t.Head) == 0 {
 		return t.longer(now), nil
 	}
-	r, err := OpenReader(ctx, t.Backend, now)
+	r, err := backend.OpenLog(ctx, t.Backend, now)
 	if err != nil {
 		return Replaced, ignoreChanged(err)
 	}

@@ -25,7 +25,7 @@ const longLine = 1 << 20
 // record with the same number. A log that does not consist of lines is yielded from its beginning.
 func (t *Tail) Records(ctx context.Context, now backend.Log) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) {
-		if !Lines(t.Backend, now.Name) {
+		if !backend.Lines(t.Backend, now.Name) {
 			for r, err := range Records(ctx, t.Backend, now) {
 				if !yield(r, err) || err != nil {
 					return
@@ -82,7 +82,7 @@ func (t *Tail) Unterminated() bool { return t.unterminated }
 
 // lineEnds reports whether there is a newline in what was appended to a torn record since it was last searched.
 func (t *Tail) lineEnds(ctx context.Context, now backend.Log) (bool, error) {
-	r, err := OpenReader(ctx, t.Backend, now)
+	r, err := backend.OpenLog(ctx, t.Backend, now)
 	if err != nil {
 		return false, err
 	}
@@ -115,7 +115,7 @@ func IsWhole(line []byte) bool {
 // the log is another one by now; what was held before stays held.
 func (t *Tail) Hold(ctx context.Context, now backend.Log) bool {
 	o, ok := t.Backend.(backend.Opener)
-	if !ok || !Lines(t.Backend, now.Name) {
+	if !ok || !backend.Lines(t.Backend, now.Name) {
 		return false
 	}
 	r, err := o.Open(ctx, now)

@@ -81,7 +81,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 	named = named && opt.Dialect == nil
 	list := b.List
 	// Names alone: each file is then opened once and not asked for its size before that.
-	if g, ok := b.(glimpser); ok && !named {
+	if g, ok := b.(backend.Glimpser); ok && !named {
 		list = g.Names
 	}
 	for log, err := range list(ctx, "") {

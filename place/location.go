@@ -31,6 +31,9 @@ func (m *Machine) Locate(path string) (Location, error) {
 
 // Open gives the backend at a root, a folder or a URL, for reading.
 func (m *Machine) Open(root string) (backend.Backend, error) {
+	if err := m.checkDriver(root); err != nil {
+		return nil, err
+	}
 	return m.backends.get(root, backend.OpenOptions{ReadOnly: true})
 }
 
@@ -48,10 +51,7 @@ func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(b
 	forget := m.backends.listen(Clean(root), name, mended)
 	return Location{b, name, path}, func() error {
 		forget()
-		if r, ok := b.(backend.Releaser); ok {
-			return r.Release(name)
-		}
-		return nil
+		return backend.Release(b, name)
 	}, nil
 }
 
@@ -62,6 +62,9 @@ func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backen
 	}
 	if d == "" {
 		d = backend.DurabilityFlush
+	}
+	if err := m.checkDriver(root); err != nil {
+		return nil, err
 	}
 	return m.backends.get(root, backend.OpenOptions{Durability: d})
 }

@@ -2,9 +2,6 @@ package place
 
 import (
 	"context"
-	"errors"
-	"io"
-	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -105,21 +102,10 @@ func (p *Peeker) detect(path string, head []byte, whole bool) (dialect.Dialect, 
 	return logtree.Detect(p.m.opt.Dialects, p.place, p.first)
 }
 
-// ender is a backend that reads both ends of a log at once, cheaper than an Opener does.
-type ender interface {
-	Ends(ctx context.Context, at backend.Log, head, tail []byte) (inHead, inTail int, err error)
-}
-
-// glimpser is a backend in which the names of logs cost less than their Logs, and a Log comes together with its ends.
-type glimpser interface {
-	Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error]
-	Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error)
-}
-
 // begin gives the ends of a row's log, or all of it if one read is enough. If only the log's name is known, it fills in
 // the rest.
 func (p *Peeker) begin(ctx context.Context, b backend.Backend, row *Row) (head, tail []byte, err error) {
-	g, ok := b.(glimpser)
+	g, ok := b.(backend.Glimpser)
 	if !ok || row.Log.Generation != "" {
 		size := int64(EndSize)
 		if row.Log.Size <= 2*EndSize {
@@ -143,20 +129,6 @@ func (p *Peeker) Ends(ctx context.Context, b backend.Backend, at backend.Log, si
 		p.tail = make([]byte, end)
 	}
 	head, tail = p.head[:min(size, at.Size)], p.tail[:min(end, max(at.Size-size, 0))]
-	if o, ok := b.(ender); ok {
-		_, _, err = o.Ends(ctx, at, head, tail)
-		return head, tail, err
-	}
-	src, err := logtree.OpenReader(ctx, b, at)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer src.Close()
-	if _, err = src.ReadAt(head, 0); err == nil || errors.Is(err, io.EOF) {
-		_, err = src.ReadAt(tail, at.Size-int64(len(tail)))
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
+	_, _, err = backend.Ends(ctx, b, at, head, tail)
 	return head, tail, err
 }

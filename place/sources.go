@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -136,7 +137,7 @@ func (m *Machine) claimedAt(abs string) (list []Source) {
 		if here != "" && Clean(r.Sessions) != here {
 			continue
 		}
-		if m.claimed(r.Sessions) {
+		if r.Driver != "" && m.claimed(r.Sessions) {
 			list = append(list, Source{Dialect: d, Root: r})
 		}
 	}
@@ -156,6 +157,16 @@ func (m *Machine) needs(r dialect.Root) string {
 		return ""
 	}
 	return r.Driver
+}
+
+// checkDriver fails for the place of an agent whose driver is missing: its files are not logs.
+func (m *Machine) checkDriver(root string) error {
+	for _, src := range m.agents() {
+		if src.Needs != "" && Clean(src.Root.Sessions) == Clean(root) {
+			return fmt.Errorf("%s: %w: it needs the driver %q", root, backend.ErrNoDriver, src.Needs)
+		}
+	}
+	return nil
 }
 
 // places are the roots of all dialects, in the order of the dialects, and those that were added.
@@ -252,7 +263,9 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 		}
 	}
 	r := layout.RootAt(abs)
-	r.Sessions = abs
+	if r.Sessions != abs {
+		r.Sessions, r.Driver = abs, ""
+	}
 	return r
 }
 

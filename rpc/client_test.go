@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/rpc"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -19,7 +20,7 @@ import (
 func newStore(tb testing.TB) (*store.Store, string) {
 	tb.Helper()
 	home := tb.TempDir()
-	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
+	s, err := treeline.New(treeline.Options{Backends: all.All(), Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
 	if err != nil {
 		tb.Fatal(err)
 	}

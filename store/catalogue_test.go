@@ -17,6 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
 // machine is a home folder with sessions in it, and a store over it.
@@ -487,7 +488,7 @@ func TestMovedSignatures(t *testing.T) {
 	defer x.Close()
 	s := m.store(x)
 	m.look(s)
-	q, err := index.ParseQuery("needle", index.QueryOptions{})
+	q, err := query.Parse("needle", query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -502,7 +503,7 @@ func TestMovedSignatures(t *testing.T) {
 		}
 	}
 	m.look(s) // the other one, who notices that most of the signatures count no more
-	hits, _, _, err := f.find(t.Context(), []*index.Query{q})
+	hits, _, _, err := f.find(t.Context(), []*query.Query{q})
 	if err != nil || len(hits) != 1 || hits[0].Session.ID != "c" {
 		t.Errorf("%d hits: %v", len(hits), err)
 	}

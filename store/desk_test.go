@@ -17,8 +17,8 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -64,9 +64,9 @@ func (d *desk) wrapping(wrap func(backend.Backend) backend.Backend) *store.Store
 		OpenDir: func(dir string) (backend.Backend, error) {
 			return file.New(dir, file.Options{ReadOnly: true, FS: d.fs})
 		},
-		OpenCompanion: codelia.At,
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDirFS(dir, d.fs) },
-		WriteBlobs:    func(dir string) blob.Store { return blob.NewDirFS(dir, d.fs) },
+		Drivers:    []backend.Driver{codelia.Driver()},
+		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDirFS(dir, d.fs) },
+		WriteBlobs: func(dir string) blob.Store { return blob.NewDirFS(dir, d.fs) },
 		WriteDir: func(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
 			b, err := d.writeDir(dir, level, repaired)
 			if err != nil {
@@ -78,17 +78,12 @@ func (d *desk) wrapping(wrap func(backend.Backend) backend.Backend) *store.Store
 }
 
 func (d *desk) writeDir(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
-	l, err := file.ParseLevel(string(level))
-	if err != nil {
-		return nil, err
-	}
-	opt := file.Options{Level: l, FS: d.fs, TornWait: time.Millisecond, Observe: func(e file.Event) {
+	opt := file.Options{Durability: backend.Durability(level), FS: d.fs, TornWait: time.Millisecond, Mended: func(m backend.Mended) {
 		if repaired != nil {
-			repaired(session.Problem{Offset: e.Offset, Kind: session.ProblemTorn, Message: string(e.Kind), Advice: e.To})
+			repaired(session.Problem{Offset: m.Offset, Kind: session.ProblemTorn, Advice: m.To})
 		}
 	}}
 	if d.quiet {
-		opt.Owner = file.Owner{PID: 1, Host: "here", Program: "test", Since: d.now}
 		opt.Clock = func() time.Time { return d.now.AddDate(10, 0, 0) }
 		opt.Wait = func(context.Context, time.Duration) error { return nil }
 	}

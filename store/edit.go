@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
@@ -46,7 +47,7 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 		}
 		return list, nil
 	}
-	if !logtree.Lines(s.at.Backend, s.log.Name) { // such as a backup
+	if !backend.Lines(s.at.Backend, s.log.Name) { // such as a backup
 		for r, err := range logtree.Records(ctx, s.at.Backend, s.log) {
 			if err != nil {
 				return nil, err

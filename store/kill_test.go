@@ -34,11 +34,7 @@ func childStore(home string) *store.Store {
 		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDir(dir) },
 		WriteBlobs: func(dir string) blob.Store { return blob.NewDir(dir) },
 		WriteDir: func(dir string, level store.Durability, _ func(session.Problem)) (backend.Backend, error) {
-			l, err := file.ParseLevel(string(level))
-			if err != nil {
-				return nil, err
-			}
-			return file.New(dir, file.Options{Level: l, TornWait: 20 * time.Millisecond})
+			return file.New(dir, file.Options{Durability: backend.Durability(level), TornWait: 20 * time.Millisecond})
 		},
 	})
 }

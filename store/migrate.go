@@ -9,7 +9,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -43,7 +42,7 @@ func (s *Session) current(e session.Entry) ([]byte, error) {
 
 // setAside copies a log to "<name>.<suffix>". If that name is used for other bytes, a number is added.
 func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix string) error {
-	all, err := logtree.ReadAll(ctx, b, at)
+	all, err := backend.ReadAll(ctx, b, at)
 	if err != nil {
 		return err
 	}
@@ -54,7 +53,7 @@ func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix str
 		}
 		made, createErr := b.Create(ctx, name, all)
 		if err = createErr; err == nil {
-			return syncLog(ctx, b, made) // the original is about to be replaced
+			return backend.Sync(ctx, b, made) // the original is about to be replaced
 		}
 		if !errors.Is(err, backend.ErrExist) {
 			return err

@@ -67,7 +67,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 	// The copy must survive a crash before the original is removed.
 	err = next.create(ctx)
 	if err == nil {
-		err = syncLog(ctx, h.Backend, next.log)
+		err = backend.Sync(ctx, h.Backend, next.log)
 	}
 	if err == nil {
 		// If another process wrote to the old one, the copy is removed and the caller makes another.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -29,7 +30,7 @@ func newRunDesk(t *testing.T) *runDesk {
 	t.Helper()
 	d := &runDesk{T: t, home: t.TempDir(), state: t.TempDir(), now: time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
 	s, err := treeline.New(treeline.Options{
-		Home: d.home, WorkDir: d.home, State: d.state, Getenv: func(string) string { return "" },
+		Backends: []backend.Driver{codelia.Driver()}, Home: d.home, WorkDir: d.home, State: d.state, Getenv: func(string) string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)

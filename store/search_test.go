@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/index/query/querytest"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -32,7 +32,7 @@ type library struct {
 func (l *library) entryLine(parent string) (line, id string) {
 	l.made++
 	id = fmt.Sprintf("%08x", l.made)
-	text := func() string { return l.spell(indextest.RandomText(l.r, 6)) }
+	text := func() string { return l.spell(querytest.RandomText(l.r, 6)) }
 	head := fmt.Sprintf(`"id":%q,"parentId":%s,"timestamp":"2026-02-16T10:00:00.000Z"`, id, parent)
 	message := func(m string) string { return `{"type":"message",` + head + `,"message":` + m + `}` }
 	switch l.r.IntN(11) {
@@ -98,7 +98,7 @@ func (l *library) change() {
 		name := "--garden--/2026-02-16T10-00-00-000Z_" + id + ".jsonl"
 		title := ""
 		if l.r.IntN(2) == 0 {
-			title = `,"title":` + l.spell(indextest.RandomText(l.r, 3))
+			title = `,"title":` + l.spell(querytest.RandomText(l.r, 3))
 		}
 		lines := []string{fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:00:00.000Z","cwd":"/garden"%s}`, id, title)}
 		l.logs[name] = l.grow(lines, 1+l.r.IntN(20))
@@ -184,23 +184,23 @@ func idOf(line string) string {
 }
 
 // oracleTexts says, with encoding/json alone, what search looks at in a line.
-func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
+func oracleTexts(t *testing.T, line string) (id string, texts []query.Text) {
 	var r oracleRecord
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
-	add := func(f index.Field, text string) {
+	add := func(f query.Field, text string) {
 		if text != "" {
-			texts = append(texts, index.Text{Field: f, Text: text})
+			texts = append(texts, query.Text{Field: f, Text: text})
 		}
 	}
 	for _, s := range []string{r.Title, r.Summary, r.ShortSummary, r.Label, strings.TrimSpace(r.Name)} {
-		add(index.FieldOther, s)
+		add(query.FieldOther, s)
 	}
-	own := map[string]index.Field{"user": index.FieldUser, "assistant": index.FieldAssistant, "toolResult": index.FieldTool}[r.Message.Role]
+	own := map[string]query.Field{"user": query.FieldUser, "assistant": query.FieldAssistant, "toolResult": query.FieldTool}[r.Message.Role]
 	content := r.Message.Content
 	if r.Type == "custom_message" {
-		own, content = index.FieldOther, r.Content
+		own, content = query.FieldOther, r.Content
 	}
 	switch r.Type {
 	case "session":
@@ -208,7 +208,7 @@ func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
 	case "parse":
 		for _, s := range append(r.Of, r.Body.Text) {
 			if s != r.ID && s != r.ParentID && s != r.Type {
-				add(index.FieldOther, s)
+				add(query.FieldOther, s)
 			}
 		}
 	}
@@ -227,14 +227,14 @@ func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
 		case "text":
 			add(own, p.Text)
 		case "thinking":
-			add(index.FieldThinking, p.Thinking)
+			add(query.FieldThinking, p.Thinking)
 		case "toolCall":
-			add(index.FieldTool, p.Name)
+			add(query.FieldTool, p.Name)
 			dec := json.NewDecoder(bytes.NewReader(p.Arguments))
 			dec.UseNumber()
 			for token, err := dec.Token(); err == nil; token, err = dec.Token() {
 				if _, delim := token.(json.Delim); !delim {
-					add(index.FieldTool, fmt.Sprint(token))
+					add(query.FieldTool, fmt.Sprint(token))
 				}
 			}
 		}
@@ -243,8 +243,8 @@ func oracleTexts(t *testing.T, line string) (id string, texts []index.Text) {
 }
 
 // expected is what the oracle finds, as "session#entry", and whether as substrings.
-func (l *library) expected(q indextest.Query) (found []string, substring bool) {
-	find := func(q indextest.Query) (found []string) {
+func (l *library) expected(q querytest.Query) (found []string, substring bool) {
+	find := func(q querytest.Query) (found []string) {
 		for name, lines := range l.logs {
 			id := strings.TrimSuffix(name[strings.LastIndexByte(name, '_')+1:], ".jsonl")
 			for _, line := range lines {
@@ -300,7 +300,7 @@ func minus(a, b []string) []string {
 // compare asks one random query, and gives how many hits it has.
 func (l *library) compare(s *store.Store) int {
 	l.t.Helper()
-	var texts []index.Text
+	var texts []query.Text
 	for _, name := range slices.Sorted(maps.Keys(l.logs)) {
 		lines := l.logs[name]
 		_, texts = oracleTexts(l.t, lines[l.r.IntN(len(lines))])
@@ -308,10 +308,10 @@ func (l *library) compare(s *store.Store) int {
 			break
 		}
 	}
-	q := indextest.Random(l.r, texts)
+	q := querytest.Random(l.r, texts)
 	if len(q.Terms) > 0 && l.r.IntN(8) == 0 {
 		// Ids are words of the entries that nobody knows, but not their own.
-		q.Terms = append(q.Terms, indextest.Term{Body: fmt.Sprintf("%08x", 1+l.r.IntN(l.made)), Left: true, Right: true, Not: l.r.IntN(2) == 0})
+		q.Terms = append(q.Terms, querytest.Term{Body: fmt.Sprintf("%08x", 1+l.r.IntN(l.made)), Left: true, Right: true, Not: l.r.IntN(2) == 0})
 	}
 	if q.Regexp == nil && (len(q.Terms) == 0 || q.Terms[0].Not) {
 		return 0

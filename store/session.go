@@ -138,7 +138,7 @@ func (s *Session) Close() error {
 	// After a failed write the log's end is unknown: to sync it would claim too much.
 	err := s.w.err
 	if err == nil && s.w.created && s.w.opt.Durability != DurabilityNone {
-		err = logtree.Named(s.at.Path, syncLog(context.Background(), s.at.Backend, s.log))
+		err = logtree.Named(s.at.Path, backend.Sync(context.Background(), s.at.Backend, s.log))
 	}
 	return first(err, s.letGo())
 }
@@ -161,7 +161,7 @@ func (s *Session) Flush(ctx context.Context) error {
 	if err != nil || !w.created {
 		return err
 	}
-	err = syncLog(ctx, s.at.Backend, s.log)
+	err = backend.Sync(ctx, s.at.Backend, s.log)
 	switch {
 	case err == nil:
 		return nil
@@ -169,12 +169,4 @@ func (s *Session) Flush(ctx context.Context) error {
 		return err // nothing was tried
 	}
 	return s.latch(err)
-}
-
-// syncLog makes a log survive a crash of the machine.
-func syncLog(ctx context.Context, b backend.Backend, at backend.Log) error {
-	if syncer, ok := b.(backend.Syncer); ok {
-		return syncer.Sync(ctx, at)
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -63,10 +64,10 @@ func checkTexts(t *testing.T, path string, c session.Codec, e session.Entry) (as
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	var texts []index.Text
+	var texts []query.Text
 	var signer index.Signer
-	if searchTexts(c, e, raw, func(f index.Field, text string) {
-		texts = append(texts, index.Text{Field: f, Text: text})
+	if searchTexts(c, e, raw, func(f query.Field, text string) {
+		texts = append(texts, query.Text{Field: f, Text: text})
 		signer.Add([]byte(text), e.Span.Offset, e.Span.End())
 	}) != nil || len(texts) == 0 {
 		return 0
@@ -81,8 +82,8 @@ func checkTexts(t *testing.T, path string, c session.Codec, e session.Entry) (as
 			if i > 0 {
 				list = append(list, quote(words[i-1]+" "+w))
 			}
-			for _, query := range list {
-				q, err := index.ParseQuery(query, index.QueryOptions{})
+			for _, asking := range list {
+				q, err := query.Parse(asking, query.Options{})
 				if err != nil {
 					continue // nothing is left
 				}
@@ -91,10 +92,10 @@ func checkTexts(t *testing.T, path string, c session.Codec, e session.Entry) (as
 				}
 				asked++
 				if !q.May(sig) {
-					t.Errorf("%s: entry %s: the signature holds back %s", path, e.ID, query)
+					t.Errorf("%s: entry %s: the signature holds back %s", path, e.ID, asking)
 				}
 				if !q.MayRecord(raw) {
-					t.Errorf("%s: entry %s: the record holds back %s", path, e.ID, query)
+					t.Errorf("%s: entry %s: the record holds back %s", path, e.ID, asking)
 				}
 			}
 		}
@@ -138,7 +139,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					_ = searchTexts(sess.dialect.Codec(), e, raw, func(_ index.Field, text string) {
+					_ = searchTexts(sess.dialect.Codec(), e, raw, func(_ query.Field, text string) {
 						if words := strings.Fields(text); len(words) > 0 && want[to+"#"+string(e.ID)] == "" {
 							want[to+"#"+string(e.ID)] = words[0]
 						}
@@ -217,7 +218,7 @@ func TestSearchToolNames(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)
 			m.write("-p/a.jsonl", fmt.Sprintf(header, "s", "")+tt.record+"\n")
-			res, err := m.store(nil).Search(t.Context(), tt.query, SearchOptions{Fields: index.FieldTool})
+			res, err := m.store(nil).Search(t.Context(), tt.query, SearchOptions{Fields: query.FieldTool})
 			if err != nil || len(res.Hits) > 0 != tt.found {
 				t.Errorf("%+v, %v", res, err)
 			}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/companion/codelia"
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/session"
@@ -77,36 +78,43 @@ func TestWatchStates(t *testing.T) {
 		Dialects: all.Dialects(),
 		Env: dialect.Env{Home: h.home, TempDir: h.home, WorkDir: h.home, Zone: time.UTC,
 			Getenv: func(string) string { return "" }, Realpath: func(p string) (string, error) { return p, nil }},
-		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenCompanion: codelia.At,
+		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		Drivers: []backend.Driver{codelia.Driver()},
 	})
-	states, err := h.Companion("codelia-state")
-	h.must(err)
-	said := func(text string) session.Raw { return session.Raw(fmt.Sprintf(`{"role":"user","content":%q}`, text)) }
-	state := store.State{ID: "c0de0001-0000-4000-8000-000000000000", Root: "/work", Messages: []session.Raw{said("one")}}
+	const id = "c0de0001-0000-4000-8000-000000000000"
+	states := codelia.NewDatabase(h.at(".codelia/sessions"), codelia.Options{})
+	state := rows.Session{ID: id, Header: []byte(`{"session_id":"` + id + `","workspace_root":"/work"}`)}
+	save := func(texts ...string) {
+		t.Helper()
+		state.Messages = nil
+		for _, text := range texts {
+			state.Messages = append(state.Messages, fmt.Appendf(nil, `{"role":"user","content":%q}`, text))
+		}
+		h.must(states.Save(t.Context(), state))
+		now, err := states.Load(t.Context(), id)
+		h.must(err)
+		state.Version = now.Version
+	}
 	h.must(os.MkdirAll(h.at(".codelia/sessions"), 0o700))
-	h.must(states.Save(t.Context(), state))
-	row, err := h.Find(t.Context(), string(state.ID))
+	save("one")
+	row, err := h.Find(t.Context(), id)
 	h.must(err)
 	v := view(h, store.WatchOptions{Path: row.Path}, true)
 	v.want("start 1")
-	state.Messages = append(state.Messages, said("alone"))
-	h.must(states.Save(t.Context(), state))
+	save("one", "alone")
 	v.says("alone")
 	v = view(h, store.WatchOptions{}, true)
 	v.want("start 1")
-	state.Messages = append(state.Messages, said("two"))
-	h.must(states.Save(t.Context(), state))
+	save("one", "alone", "two")
 	v.says("two")
 	run := ".codelia/sessions/2026/02/03/8f1d7b7a-0000-4000-8000-000000000000.jsonl"
 	h.put(run, `{"type":"header","schema_version":1,"run_id":"8f1d7b7a-0000-4000-8000-000000000000","session_id":"c0de0001","started_at":"2026-02-03T12:34:56.789Z"}`+"\n")
-	state.Messages = []session.Raw{said("short"), said("two")} // shorter, as after a compaction
-	h.must(states.Save(t.Context(), state))
+	save("short", "two") // as after a compaction
 	if c := v.next(); c.Kind != store.ChangeReplaced && c.Kind != store.ChangeTruncated {
 		t.Fatalf("told %s", describe(c))
 	}
 	v.says("short")
-	h.must(states.Remove(t.Context(), state.ID))
+	h.must(states.Remove(t.Context(), id, state.Version))
 	if c := v.next(); c.Kind != store.ChangeRemoved {
 		t.Fatalf("told %s", describe(c))
 	}

@@ -258,7 +258,7 @@ func (g *collector) scan(ctx context.Context, folder string) (fresh int, err err
 			g.obstacle(named(path, err))
 			continue
 		}
-		// A file below two folders may be two logs: as it is, and as a companion shows it.
+		// A file below two folders may be two logs: as it is, and as a driver shows it.
 		key := folder + "\x00" + log.Name
 		if g.seen[key] == log {
 			continue

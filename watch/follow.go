@@ -75,7 +75,7 @@ func (s *briefSource) Bytes(span session.Span) ([]byte, error) {
 }
 
 // lines reports whether the log grows line by line; others are read as a whole each time.
-func (f *followed) lines() bool { return logtree.Lines(f.Backend, f.Name) }
+func (f *followed) lines() bool { return backend.Lines(f.Backend, f.Name) }
 
 // change begins a Change of the log.
 func (f *followed) change(kind Kind) Change {

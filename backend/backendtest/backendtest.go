@@ -1,7 +1,8 @@
-// Package backendtest proves that a backend keeps the contract of package backend. A new backend's test is a call of Run
-// with a function that makes a place to keep logs in; see the tests of memory and file.
+// Package backendtest tests that a backend keeps the contract of package backend. The test of a new backend calls Run with
+// a function that makes a place to keep logs in; see the tests of memory and file.
 //
-// The suite takes places, not backends, because half of the contract is about what is still there after Close.
+// The suite takes places, not backends, because half of the contract is about what remains after Close. The optional
+// interfaces of a backend are tested if it has them.
 package backendtest
 
 import (
@@ -14,24 +15,23 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// Place is a place to keep logs in, empty at first.
+// Place is an empty place to keep logs in.
 type Place struct {
-	// Open opens the place. The suite closes what it opened, and opens again.
+	// Open opens the place, mostly through a driver. The suite closes what it opened, and opens it again.
 	Open func() (backend.Backend, error)
-	// Put sets the bytes of a log behind the backend's back, as another program would. Where that is not possible it is
-	// nil, and what needs it is left out.
+	// Put sets the bytes of a log without the backend, as another program would. If it is nil, the tests that need it
+	// are left out.
 	Put func(name string, content []byte) error
-	// ReadOnly says that backends of this place do not write: Put fills it, and mutations must be refused.
+	// ReadOnly says that the backends of this place do not write. Put fills it, and mutations must fail.
 	ReadOnly bool
 }
 
-// Run runs the suite. Each test asks for a new place.
+// Run runs the suite. The tests run in parallel, each in a new place.
 func Run(t *testing.T, place func(t *testing.T) Place) {
 	for _, tc := range []struct {
-		// The names are those of the contract's promises: a failure tells which is broken.
-		name        string
+		name        string // of the promise in the contract
 		run         func(t *testing.T, p *prober)
-		writes, put bool // what the test needs
+		writes, put bool // the test needs to write, or Put
 	}{
 		{"ReadRecords", readRecords, false, false},
 		{"ReadFromOffset", readFromOffset, false, false},
@@ -40,6 +40,10 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"ReadStops", readStops, false, false},
 		{"ReadChanged", readChanged, false, true},
 		{"ReadAtRandom", readAtRandom, false, false},
+		{"Lines", lines, false, false},
+		{"ExactBytes", exactBytes, false, true},
+		{"Ends", ends, false, true},
+		{"Glimpse", glimpse, false, true},
 		{"HugeRecord", hugeRecord, false, false},
 		{"ListOrder", listOrder, false, false},
 		{"NotThere", notThere, false, false},
@@ -66,9 +70,10 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"RenewChanged", renewChanged, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			p := &prober{T: t, place: place(t), ctx: t.Context()}
 			if tc.writes && p.place.ReadOnly || tc.put && p.place.Put == nil {
-				return // not a skip: the contract asks nothing here
+				return // not a skip: the contract promises nothing here
 			}
 			p.b = p.open()
 			t.Cleanup(func() { _ = p.b.Close() })
@@ -103,7 +108,7 @@ func (p *prober) again() {
 	p.b = p.open()
 }
 
-// fill makes a log, by Create or, where the backend cannot write, by Put.
+// fill makes a log, by Create, or by Put if the backend cannot write.
 func (p *prober) fill(name string, records ...string) backend.Log {
 	p.Helper()
 	if !p.place.ReadOnly {
@@ -113,14 +118,14 @@ func (p *prober) fill(name string, records ...string) backend.Log {
 		}
 		return at
 	}
-	content, err := backend.Encode(nil, name, data(records)...)
+	content, err := backend.Encode(nil, name, backend.Lines(p.b, name), data(records)...)
 	if err != nil {
 		p.Fatal(err)
 	}
 	return p.put(name, string(content))
 }
 
-// put makes a log of any bytes, behind the backend's back, and looks at it.
+// put makes a log of any bytes without the backend, and returns what Stat says of it.
 func (p *prober) put(name, content string) backend.Log {
 	p.Helper()
 	if err := p.place.Put(name, []byte(content)); err != nil {
@@ -129,7 +134,7 @@ func (p *prober) put(name, content string) backend.Log {
 	return p.stat(name)
 }
 
-// stat looks at a log that must be there.
+// stat calls Stat for a log that must exist.
 func (p *prober) stat(name string) backend.Log {
 	p.Helper()
 	at, err := p.b.Stat(p.ctx, name)
@@ -142,7 +147,7 @@ func (p *prober) stat(name string) backend.Log {
 	return at
 }
 
-// append appends where that must succeed.
+// append is an Append that must succeed.
 func (p *prober) append(at backend.Log, records ...string) backend.Log {
 	p.Helper()
 	next, err := p.b.Append(p.ctx, at, data(records)...)
@@ -152,7 +157,7 @@ func (p *prober) append(at backend.Log, records ...string) backend.Log {
 	return next
 }
 
-// read returns the records, each as "text", with "…" behind a torn one.
+// read returns the records as text, with "…" after a torn one.
 func (p *prober) read(at backend.Log, offset int64) []string {
 	p.Helper()
 	got, err := readAll(p.ctx, p.b, at, offset)
@@ -162,7 +167,7 @@ func (p *prober) read(at backend.Log, offset int64) []string {
 	return got
 }
 
-// readAll reads and checks on the way that the records lie end to end, without a gap, up to the size of the log.
+// readAll reads a log and checks that the records lie end to end, without a gap, up to the size of the log.
 func readAll(ctx context.Context, b backend.Backend, at backend.Log, offset int64) (got []string, err error) {
 	for r, err := range b.Read(ctx, at, offset) {
 		if err != nil {
@@ -177,7 +182,7 @@ func readAll(ctx context.Context, b backend.Backend, at backend.Log, offset int6
 			text += "…"
 		}
 		got = append(got, text)
-		// The bytes are ours until the next step: scribbling on them must hurt nobody.
+		// The bytes belong to the caller until the next step, so it may write after them.
 		if len(r.Data) < 1<<20 {
 			_ = append(r.Data, "scribble"...)
 		}
@@ -188,7 +193,7 @@ func readAll(ctx context.Context, b backend.Backend, at backend.Log, offset int6
 	return got, nil
 }
 
-// holds fails the test unless the log, looked at now, holds these records.
+// holds fails the test unless the log holds these records now.
 func (p *prober) holds(name string, want ...string) {
 	p.Helper()
 	p.equal(p.read(p.stat(name), 0), want)

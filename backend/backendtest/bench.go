@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// Bench runs the benchmarks that all backends have, by the same names, so that their tables can be laid side by side.
+// Bench runs the benchmarks that all backends have, under the same names, so that their tables can be compared.
 func Bench(b *testing.B, place func(b *testing.B) Place) {
 	record := bytes.Repeat([]byte("x"), 500)
 	start := func(b *testing.B, records ...[]byte) (backend.Backend, backend.Log) {

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/memory"
 )
 
-// kinds are the errors that a caller can tell apart; two backends must agree on them.
+// kinds are the errors that a caller can tell apart. Two backends must agree on them.
 var kinds = []error{backend.ErrNotExist, backend.ErrExist, backend.ErrConflict, backend.ErrChanged, backend.ErrName, backend.ErrRecord}
 
 func kind(err error) string {
@@ -27,15 +27,16 @@ func kind(err error) string {
 	return ""
 }
 
-// histories does the same random things to the backend and to memory, and compares every answer. The seeds are fixed, so
-// a failure can be repeated.
+// histories does the same random operations on the backend and on memory, and compares every answer. The seeds are fixed,
+// so a failure can be repeated.
 func histories(t *testing.T, p *prober) {
 	rounds, steps := 8, 150
 	if testing.Short() {
 		rounds = 2
 	}
+	rule := memory.LinesIf(func(name string) bool { return backend.Lines(p.b, name) })
 	for seed := range rounds {
-		h := history{prober: p, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), oracle: memory.New(), root: fmt.Sprintf("h%d", seed)}
+		h := history{prober: p, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), oracle: memory.New(rule), root: fmt.Sprintf("h%d", seed)}
 		for range steps {
 			h.step()
 		}
@@ -51,16 +52,16 @@ type history struct {
 	rnd    *rand.Rand
 	oracle *memory.Backend
 	root   string
-	tokens []seen // all that was ever seen: old tokens are used again on purpose
+	tokens []seen // all of them: old tokens are used again on purpose
 	trace  []string
 }
 
-// name picks one of few, so that things happen to the same log again and again.
+// name picks one of few, so that the same log is used often.
 func (h *history) name() string {
 	return h.root + []string{"/a.jsonl", "/b.jsonl", "/f/a.jsonl", "/f/g/c.jsonl", "/state.json"}[h.rnd.IntN(5)]
 }
 
-// records are none to three, sometimes one that must be refused.
+// records returns up to three records, sometimes with one that must be refused.
 func (h *history) records() [][]byte {
 	out := make([][]byte, h.rnd.IntN(4))
 	for i := range out {
@@ -72,7 +73,7 @@ func (h *history) records() [][]byte {
 	return out
 }
 
-// token picks a Log that was seen, most often the latest of its name.
+// token picks a Log that was seen, mostly the latest of its name.
 func (h *history) token(name string) seen {
 	var of []seen
 	for _, s := range h.tokens {
@@ -89,7 +90,7 @@ func (h *history) token(name string) seen {
 	return of[h.rnd.IntN(len(of))]
 }
 
-// step does one thing to both.
+// step does one operation on both.
 func (h *history) step() {
 	name := h.name()
 	at := h.token(name)
@@ -124,14 +125,14 @@ func (h *history) step() {
 			h.Fatalf("%s: read %q, want %q\n%s", name, got, want, strings.Join(h.trace, "\n"))
 		}
 		if at.oracle.Size == 0 && e1 == nil && errors.Is(e2, backend.ErrChanged) {
-			// A file system may give the number of a removed file to a new one. Of an empty log there is nothing else
-			// to know it by, and nothing that could be read wrongly.
+			// A file system may reuse the inode of a removed file. Nothing else identifies an empty log, and nothing in
+			// it could be read wrongly.
 			e2 = nil
 		}
 		err, oracle = e1, e2
 	}
 	h.trace = append(h.trace, fmt.Sprintf("%s %s at %d: %v", what, name, at.oracle.Size, oracle))
-	// Sizes are compared, generations cannot be: each backend has its own.
+	// Generations cannot be compared: each backend has its own.
 	if kind(err) != kind(oracle) || now.real.Size != now.oracle.Size {
 		h.Fatalf("%s %s: %v and size %d, want %v and size %d\n%s",
 			what, name, err, now.real.Size, oracle, now.oracle.Size, strings.Join(h.trace, "\n"))
@@ -141,7 +142,7 @@ func (h *history) step() {
 	}
 }
 
-// compare looks at everything.
+// compare compares all logs.
 func (h *history) compare() {
 	var got, want []string
 	for at, err := range h.b.List(h.ctx, h.root+"/") {

@@ -9,14 +9,14 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// watched is a watch and what it told.
+// watched is a watch and the names it reported.
 type watched struct {
 	*prober
 	io.Closer
 	names chan string
 }
 
-// watch begins to watch, as the contract says: first the watch, then the list.
+// watch starts to watch as the contract says: Watch, then List.
 func (p *prober) watch() *watched {
 	p.Helper()
 	w := &watched{prober: p, names: make(chan string, 1<<16)}
@@ -46,10 +46,10 @@ func (w *watched) list(prefix string) (names []string) {
 	return names
 }
 
-// told waits until a log was told of, going into folders as the contract says. What else is told does not matter.
+// told waits until a log is reported, listing folders as the contract says. Other reports are ignored.
 func (w *watched) told(want string) {
 	w.Helper()
-	late := time.After(time.Minute) // for what never comes; nothing is measured
+	late := time.After(time.Minute)
 	for {
 		select {
 		case name := <-w.names:
@@ -64,19 +64,19 @@ func (w *watched) told(want string) {
 				}
 			}
 		case <-late:
-			w.Fatalf("%s was never told of", want)
+			w.Fatalf("%s was never reported", want)
 		}
 	}
 }
 
-// forget throws away what was told so far.
+// forget drops what was reported so far.
 func (w *watched) forget() {
 	for len(w.names) > 0 {
 		<-w.names
 	}
 }
 
-// watchTells looks at all that must be told.
+// watchTells: every kind of change is reported.
 func watchTells(t *testing.T, p *prober) {
 	if _, ok := p.b.(backend.Watcher); !ok {
 		return // the capability is optional
@@ -95,7 +95,7 @@ func watchTells(t *testing.T, p *prober) {
 	p.fill("b/c/deep.jsonl", `{"n":5}`)
 	w.told("b/c/deep.jsonl")
 	w.forget()
-	p.append(p.stat("b/c/deep.jsonl"), `{"n":6}`) // in folders that were just made
+	p.append(p.stat("b/c/deep.jsonl"), `{"n":6}`) // in new folders
 	w.told("b/c/deep.jsonl")
 	w.forget()
 	if err := p.b.Remove(p.ctx, at); err != nil {
@@ -106,7 +106,7 @@ func watchTells(t *testing.T, p *prober) {
 	w.told("a/old.jsonl")
 }
 
-// watchTellsOfOthers is watchTells for changes that do not go through the backend.
+// watchTellsOfOthers: changes that do not go through the backend are reported too.
 func watchTellsOfOthers(t *testing.T, p *prober) {
 	if _, ok := p.b.(backend.Watcher); !ok {
 		return
@@ -122,7 +122,7 @@ func watchTellsOfOthers(t *testing.T, p *prober) {
 	w.told("folder/in/y.jsonl")
 }
 
-// watchEnds looks at the ends of watches: by Close, twice, and by that of the backend.
+// watchEnds: a watch ends with its own Close, which may be called twice, and with that of the backend.
 func watchEnds(t *testing.T, p *prober) {
 	if _, ok := p.b.(backend.Watcher); !ok {
 		return
@@ -150,7 +150,7 @@ func watchEnds(t *testing.T, p *prober) {
 	p.is(err, backend.ErrClosed, "")
 }
 
-// renew looks at a log that is held open while its name comes to mean another one.
+// renew: a held log grows, and stays the same log after its name was given to another one.
 func renew(t *testing.T, p *prober) {
 	o, ok := p.b.(backend.Opener)
 	if !ok {
@@ -191,7 +191,7 @@ func renew(t *testing.T, p *prober) {
 	holds("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true)
 }
 
-// renewChanged looks at a log that is held open while it is written anew in its place.
+// renewChanged: a held log that is rewritten in place has not grown.
 func renewChanged(t *testing.T, p *prober) {
 	o, ok := p.b.(backend.Opener)
 	if !ok {

@@ -19,11 +19,11 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	if !backend.IsText(at.Name) {
-		return backend.Log{}, fmt.Errorf("%s: %w: only a .jsonl log can be appended to", at.Name, backend.ErrRecord)
+	if !b.Lines(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be appended to", at.Name, backend.ErrRecord)
 	}
 	// The first byte is for a newline that the last record may lack: both go into one write.
-	if w.buf, err = backend.Encode(append(w.buf[:0], '\n'), at.Name, records...); err != nil {
+	if w.buf, err = backend.Encode(append(w.buf[:0], '\n'), at.Name, true, records...); err != nil {
 		return backend.Log{}, err
 	}
 	return w.append(ctx, at, w.buf)
@@ -43,12 +43,12 @@ func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (back
 		return w.last, nil
 	}
 	batch := lines[1:]
-	missing := false
+	var added *backend.Mended
 	if n := len(w.tail); n > 0 && w.tail[n-1] != '\n' {
-		if missing, err = w.mend(ctx); err != nil {
+		if added, err = w.mend(ctx); err != nil {
 			return backend.Log{}, err
 		}
-		if missing {
+		if added != nil {
 			batch = lines
 		}
 	}
@@ -56,8 +56,8 @@ func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (back
 	if err := w.write(before.Size, batch); err != nil {
 		return backend.Log{}, err
 	}
-	if missing {
-		w.b.tell(Event{Kind: NewlineAdded, Log: w.name, Offset: before.Size, Size: 1})
+	if added != nil {
+		w.b.opt.Mended(*added)
 	}
 	return w.settle(before, batch)
 }
@@ -68,7 +68,7 @@ func (w *writer) write(before int64, batch []byte) error {
 	n, err := w.f.Write(batch)
 	if err == nil {
 		w.dirty = true
-		if w.b.opt.Level != Always {
+		if w.b.opt.Durability != backend.DurabilityAlways {
 			return nil
 		}
 		err = w.sync()
@@ -120,40 +120,40 @@ func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) 
 	return fullLogOf(w.name, info, w.tail), nil
 }
 
-// mend makes room behind a last line without newline. It says whether the line is whole, so that the newline is all that
-// is missing. A torn line is moved out of the way, but only when its writer had time enough to finish it.
-func (w *writer) mend(ctx context.Context) (missing bool, err error) {
+// mend makes room after an unterminated last line. If the line is complete and only lacks its newline, mend returns what to
+// report once that is written. A torn record is moved to another file, after its writer had time to finish it.
+func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	begin, line, err := w.lastLine()
 	if err != nil {
-		return false, failed(w.name, err)
+		return nil, failed(w.name, err)
 	}
+	mended := backend.Mended{Log: w.name, Offset: begin, Size: int64(len(line))}
 	if rawjson.Valid(line) {
-		return true, nil
+		return &mended, nil
 	}
 	if err := w.standStill(ctx); err != nil {
-		return false, err
+		return nil, err
 	}
-	to, err := w.keep(line)
-	if err != nil {
-		return false, err
+	if mended.To, err = w.keep(line); err != nil {
+		return nil, err
 	}
 	// The bytes are lasting in their new place: now, and not before, they may go here.
 	w.dirty = true
 	if err := w.f.Truncate(begin); err != nil {
 		w.left = durable.Info{}
-		return false, failed(w.name, err)
+		return nil, failed(w.name, err)
 	}
-	w.b.tell(Event{Kind: TornMoved, Log: w.name, Offset: begin, Size: int64(len(line)), To: to})
+	w.b.opt.Mended(mended)
 	w.left = durable.Info{}
 	info, tail, err := look(w.f, w.name, -1)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if info.Size != begin {
-		return false, conflict(w.name)
+		return nil, conflict(w.name)
 	}
 	w.note(info, tail)
-	return false, nil
+	return nil, nil
 }
 
 // lastLine reads what stands behind the last newline.

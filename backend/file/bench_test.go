@@ -15,12 +15,12 @@ import (
 )
 
 func BenchmarkFile(b *testing.B) {
-	for _, level := range []file.Level{file.None, file.Always} {
-		b.Run(level.String(), func(b *testing.B) {
+	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityAlways} {
+		b.Run(string(level), func(b *testing.B) {
 			backendtest.Bench(b, func(b *testing.B) backendtest.Place {
 				root := b.TempDir()
 				return backendtest.Place{Open: func() (backend.Backend, error) {
-					return file.New(root, file.Options{Level: level})
+					return file.New(root, file.Options{Durability: level})
 				}}
 			})
 		})
@@ -53,7 +53,7 @@ func BenchmarkFile(b *testing.B) {
 func BenchmarkAppendAgainstWrite(b *testing.B) {
 	const block = 500
 	root := b.TempDir()
-	be := open(b, root, file.Options{Level: file.None})
+	be := open(b, root, file.Options{Durability: backend.DurabilityNone})
 	at, err := be.Create(b.Context(), "folder/log.jsonl")
 	if err != nil {
 		b.Fatal(err)

@@ -28,10 +28,9 @@ const (
 )
 
 // quiet are options without clocks, waits and processes: everything is the same each time.
-func quiet(fsys durable.FS, level file.Level) file.Options {
+func quiet(fsys durable.FS, level backend.Durability) file.Options {
 	return file.Options{
-		FS: fsys, Level: level,
-		Owner: file.Owner{PID: 1, Host: "here", Program: "test", Since: fixed},
+		FS: fsys, Durability: level,
 		Clock: func() time.Time { return fixed.AddDate(10, 0, 0) },
 		Wait:  func(context.Context, time.Duration) error { return nil },
 	}
@@ -48,7 +47,7 @@ type state struct {
 
 // check looks at a file system after a crash. It also appends to the log, since a log that cannot be continued is lost.
 func (s *state) check(fsys *crashfs.FS) error {
-	b, err := file.New(crashRoot, quiet(fsys, file.Flush))
+	b, err := file.New(crashRoot, quiet(fsys, backend.DurabilityFlush))
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (s *state) compare(ctx context.Context, b backend.Backend, at backend.Log) 
 
 // script runs everything that writes; around is called with the name of each step, what it makes lasting at this level,
 // and the step itself.
-func script(t *testing.T, fsys *crashfs.FS, level file.Level, s *state, step func(name string)) {
+func script(t *testing.T, fsys *crashfs.FS, level backend.Durability, s *state, step func(name string)) {
 	t.Helper()
 	ctx := t.Context()
 	b, err := file.New(crashRoot, quiet(fsys, level))
@@ -134,19 +133,19 @@ func script(t *testing.T, fsys *crashfs.FS, level file.Level, s *state, step fun
 	s.mayLack, s.pending = true, []string{record(1), record(2)}
 	at, err := b.Create(ctx, crashLog, []byte(record(1)), []byte(record(2)))
 	must(err)
-	settled(level != file.None)
+	settled(level != backend.DurabilityNone)
 	for n := 3; n < 6; n++ {
 		step("append")
 		s.pending = append(s.pending, record(n))
 		at, err = b.Append(ctx, at, []byte(record(n)))
 		must(err)
-		settled(level == file.Always)
+		settled(level == backend.DurabilityAlways)
 	}
 	step("append three at once")
 	s.pending = append(s.pending, record(6), record(7), record(8))
 	at, err = b.Append(ctx, at, []byte(record(6)), []byte(record(7)), []byte(record(8)))
 	must(err)
-	settled(level == file.Always)
+	settled(level == backend.DurabilityAlways)
 	step("sync")
 	must(b.Sync(ctx, at))
 	settled(true)
@@ -159,17 +158,17 @@ func script(t *testing.T, fsys *crashfs.FS, level file.Level, s *state, step fun
 	s.pending = []string{record(9)}
 	at, err = b.Append(ctx, at, []byte(record(9)))
 	must(err)
-	settled(level == file.Always)
+	settled(level == backend.DurabilityAlways)
 	step("close")
 	must(b.Close())
-	settled(level != file.None)
+	settled(level != backend.DurabilityNone)
 	step("reopen and append")
 	b, err = file.New(crashRoot, quiet(fsys, level))
 	must(err)
 	s.pending = append(s.pending, record(10))
 	at, err = b.Append(ctx, at, []byte(record(10)))
 	must(err)
-	settled(level == file.Always)
+	settled(level == backend.DurabilityAlways)
 	step("remove")
 	s.mayLack = true
 	must(b.Remove(ctx, at))
@@ -178,8 +177,8 @@ func script(t *testing.T, fsys *crashfs.FS, level file.Level, s *state, step fun
 
 // After every operation of everything that writes the machine crashes, in many ways: what was acknowledged is there.
 func TestCrash(t *testing.T) {
-	for _, level := range []file.Level{file.None, file.Flush, file.Always} {
-		t.Run(level.String(), func(t *testing.T) {
+	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
+		t.Run(string(level), func(t *testing.T) {
 			live := crashfs.New(crashRoot)
 			s := &state{mayLack: true}
 			where, crashes := "", 0
@@ -208,7 +207,7 @@ func TestCrash(t *testing.T) {
 // The file operations, in order, are recorded: a sync that gets lost is a difference here.
 func TestOperations(t *testing.T) {
 	var out strings.Builder
-	for _, level := range []file.Level{file.None, file.Flush, file.Always} {
+	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		live := crashfs.New(crashRoot)
 		flush := func() {
 			for _, op := range live.Ops() {
@@ -239,9 +238,9 @@ func TestOperations(t *testing.T) {
 // Every operation fails, in every way. What was acknowledged is there, the log can be read and continued, and no record
 // is there twice or in part.
 func TestFaults(t *testing.T) {
-	for _, level := range []file.Level{file.Flush, file.Always} {
+	for _, level := range []backend.Durability{backend.DurabilityFlush, backend.DurabilityAlways} {
 		for _, fault := range faultfs.Faults {
-			t.Run(level.String()+"/"+fault.Name, func(t *testing.T) {
+			t.Run(string(level)+"/"+fault.Name, func(t *testing.T) {
 				for n := 1; ; n++ {
 					inner := crashfs.New(crashRoot)
 					fsys := faultfs.New(inner, n, fault)
@@ -262,7 +261,7 @@ func TestFaults(t *testing.T) {
 }
 
 // faultyRun creates, appends and replaces, and after an error looks again and goes on.
-func faultyRun(t *testing.T, fsys durable.FS, level file.Level) (s *state, errs int) {
+func faultyRun(t *testing.T, fsys durable.FS, level backend.Durability) (s *state, errs int) {
 	ctx := t.Context()
 	s = &state{mayLack: true}
 	b, err := file.New(crashRoot, quiet(fsys, level))

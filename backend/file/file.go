@@ -37,9 +37,6 @@
 // ErrConflict, unless it happens still later, when the record was written, and lost, after it was acknowledged. A file
 // that was removed is never made again by an append.
 //
-// Who writes is noted in a file ".treeline-<name>.writers" beside the log, for as long as the log is open for writing, so
-// that those who wait for its lock in vain can be told for whom.
-//
 // # Names
 //
 // Names are slash paths and cannot leave the root: "..", empty elements and absolute paths are no names (fs.ValidPath).
@@ -48,6 +45,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,18 +70,17 @@ const ownPrefix = ".treeline-"
 type Options struct {
 	// ReadOnly makes every mutation fail with backend.ErrReadOnly.
 	ReadOnly bool
-	// Level says how lasting an append is when it returns.
-	Level Level
-	// Observe is told what happened to a log besides what was asked for. It must not call the Backend.
-	Observe func(Event)
+	// Durability says what an append survives when it returns; "" is backend.DurabilityFlush. Replace is durable at
+	// every level.
+	Durability backend.Durability
+	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
+	Mended func(backend.Mended)
 	// LockWait is how long a mutation waits for the lock of a log before it gives up with backend.ErrLocked; 0 means
 	// 10 seconds.
 	LockWait time.Duration
 	// TornWait is how long a torn end must have stood still before it is moved away: its writer might just be slow;
 	// 0 means 2 seconds.
 	TornWait time.Duration
-	// Owner is what others are told of us; empty members are filled in from the process.
-	Owner Owner
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
 	// Clock is the time; nil means time.Now.
@@ -96,8 +93,9 @@ type Options struct {
 
 // fill puts in what was left out.
 func (o *Options) fill() {
-	if o.Observe == nil {
-		o.Observe = func(Event) {}
+	o.Durability = cmp.Or(o.Durability, backend.DurabilityFlush)
+	if o.Mended == nil {
+		o.Mended = func(backend.Mended) {}
 	}
 	if o.LockWait == 0 {
 		o.LockWait = 10 * time.Second
@@ -147,11 +145,27 @@ func New(root string, options Options) (*Backend, error) {
 		return nil, err
 	}
 	options.fill()
+	if err := options.Durability.Check(); err != nil {
+		return nil, err
+	}
 	return &Backend{
 		root: abs, fs: options.FS, opt: options,
 		writers: map[string]*writer{}, lasting: map[string]struct{}{},
 	}, nil
 }
+
+// Driver returns the driver of folders of files. It claims every folder, so it comes last in a list. options hold what
+// backend.OpenOptions do not.
+func Driver(options Options) backend.Driver {
+	return backend.Driver{Name: "file", Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		options := options
+		options.ReadOnly, options.Durability, options.Mended = opt.ReadOnly, opt.Durability, opt.Mended
+		return New(root, options)
+	}}
+}
+
+// Lines implements backend.Liner: logs of lines are files whose names end in ".jsonl".
+func (b *Backend) Lines(name string) bool { return backend.IsText(name) }
 
 // Path returns the path of the file that a log of that name is or would be; ErrName where there can be none.
 func (b *Backend) Path(name string) (string, error) {
@@ -203,12 +217,6 @@ func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err
 
 // conflict is the answer to a mutation of what is not there any more.
 func conflict(name string) error { return fmt.Errorf("%s: %w", name, backend.ErrConflict) }
-
-// tell sends an event.
-func (b *Backend) tell(e Event) {
-	e.Time = b.opt.Clock()
-	b.opt.Observe(e)
-}
 
 // Close implements backend.Backend: at level Flush it waits until all is lasting. Readers that Open gave stay open. It
 // does what it can and returns the first error.

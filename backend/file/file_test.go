@@ -24,7 +24,9 @@ func TestReadOnly(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backendtest.Place {
 		root := t.TempDir()
 		return backendtest.Place{
-			Open:     func() (backend.Backend, error) { return file.New(root, file.Options{ReadOnly: true}) },
+			Open: func() (backend.Backend, error) {
+				return file.Driver(file.Options{}).Open(root, backend.OpenOptions{ReadOnly: true})
+			},
 			Put:      func(name string, content []byte) error { return put(root, name, content) },
 			ReadOnly: true,
 		}
@@ -34,13 +36,14 @@ func TestReadOnly(t *testing.T) {
 var fixed = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 
 func TestFile(t *testing.T) {
-	for _, level := range []file.Level{file.None, file.Flush, file.Always} {
-		t.Run(level.String(), func(t *testing.T) {
+	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
+		t.Run(string(level), func(t *testing.T) {
 			backendtest.Run(t, func(t *testing.T) backendtest.Place {
 				root := t.TempDir()
 				return backendtest.Place{
 					Open: func() (backend.Backend, error) {
-						return file.New(root, file.Options{Level: level, TornWait: time.Nanosecond})
+						d := file.Driver(file.Options{TornWait: time.Nanosecond})
+						return d.Open(root, backend.OpenOptions{Durability: level})
 					},
 					Put: func(name string, content []byte) error { return put(root, name, content) },
 				}

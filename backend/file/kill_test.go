@@ -38,7 +38,7 @@ func childWriter(args string) error {
 		return err
 	}
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	b, err := file.New(root, file.Options{Level: file.None, TornWait: 20 * time.Millisecond})
+	b, err := file.New(root, file.Options{Durability: backend.DurabilityNone, TornWait: 20 * time.Millisecond})
 	if err != nil {
 		return err
 	}

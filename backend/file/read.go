@@ -220,7 +220,7 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			yield(backend.Record{}, fmt.Errorf("%s: offset %d is outside of the log's %d bytes", at.Name, offset, at.Size))
 			return
 		}
-		if backend.IsText(at.Name) {
+		if b.Lines(at.Name) {
 			s.lines(ctx, offset, yield)
 		} else if offset == 0 {
 			s.whole(yield)

@@ -32,7 +32,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	if _, err := b.beginWrite(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
-	content, err := backend.Encode(nil, name, records...)
+	content, err := backend.Encode(nil, name, b.Lines(name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -50,7 +50,7 @@ func (b *Backend) Restore(ctx context.Context, name string, content []byte) (bac
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
 	fsys := b.fs
-	if b.opt.Level == None {
+	if b.opt.Durability == backend.DurabilityNone {
 		fsys = durable.Unsynced(fsys)
 	}
 	dir := filepath.Dir(path)
@@ -63,7 +63,7 @@ func (b *Backend) Restore(ctx context.Context, name string, content []byte) (bac
 	if taken(err) {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
-	if err == nil && b.opt.Level != None {
+	if err == nil && b.opt.Durability != backend.DurabilityNone {
 		err = b.syncAbove(dir)
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	content, err := backend.Encode(nil, at.Name, records...)
+	content, err := backend.Encode(nil, at.Name, b.Lines(at.Name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -136,8 +136,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 		return failed(at.Name, err)
 	}
 	w.dirty = false // what was written went with the file
-	w.withdraw()
-	if b.opt.Level == None {
+	if b.opt.Durability == backend.DurabilityNone {
 		return nil
 	}
 	if err := b.fs.SyncDir(filepath.Dir(w.path)); err != nil {
@@ -176,8 +175,7 @@ func (b *Backend) syncLog(w *writer) error {
 	return nil
 }
 
-// Sweep implements backend.Sweeper: it removes files in the making, and notes of writers, that a crash left behind. A note
-// goes only if none of the writers it names can be alive.
+// Sweep implements backend.Sweeper: it removes temporary files that a crash left.
 func (b *Backend) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	if b.closed.Load() {
 		return 0, backend.ErrClosed
@@ -217,7 +215,7 @@ func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, remov
 			continue
 		}
 		info, serr := b.fs.Stat(path)
-		if serr != nil || !time.Unix(0, info.Nanos).Before(before) || b.inUse(path) {
+		if serr != nil || !time.Unix(0, info.Nanos).Before(before) {
 			continue
 		}
 		if rerr := remove(path); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {

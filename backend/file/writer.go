@@ -38,9 +38,8 @@ type writer struct {
 	followed time.Time // when the path last led to f
 	precise  bool      // the file system tells apart changes that come right after each other
 
-	dirty     bool // written to, and not synced since
-	lasting   bool // the name of f is known to be lasting
-	announced bool // we are noted as a writer
+	dirty   bool // written to, and not synced since
+	lasting bool // the name of f is known to be lasting
 
 	users atomic.Int32 // who has or waits for the turn; counted up under Backend.mu only
 	used  int64        // when it was last taken; guarded by Backend.mu
@@ -153,9 +152,6 @@ func (w *writer) lock(ctx context.Context) (durable.Info, error) {
 		info, err := w.b.fs.Stat(w.path)
 		if err == nil && info.SameFile(w.id) {
 			w.followed = began
-			if !w.announced {
-				w.announce()
-			}
 			return info, nil
 		}
 		w.drop()
@@ -178,7 +174,7 @@ const glanceFor = time.Millisecond
 // up, to a folder or a symbolic link, it cannot tell, so it is trusted for a moment only: it makes a burst of appends
 // cheap, and whoever appends now and then follows the path each time.
 func (w *writer) glance() (durable.Info, bool) {
-	if !w.precise || !w.announced || w.left.Changed == 0 {
+	if !w.precise || w.left.Changed == 0 {
 		return durable.Info{}, false
 	}
 	if age := w.b.opt.since(w.followed); age < 0 || age >= glanceFor {
@@ -239,7 +235,7 @@ func (w *writer) waitLock(ctx context.Context) error {
 			since = now
 		}
 		if now.Sub(since) >= w.b.opt.LockWait {
-			return fmt.Errorf("%s: %w%s", w.name, backend.ErrLocked, w.b.heldBy(w.path))
+			return fmt.Errorf("%s: %w%s", w.name, backend.ErrLocked, holder(w.id))
 		}
 		if err := w.b.opt.Wait(ctx, pause); err != nil {
 			return err
@@ -331,14 +327,11 @@ func (b *Backend) syncAbove(dir string) error {
 	return nil
 }
 
-// retire ends the work on a log: what was promised at Close is done, the note that we write is taken back.
+// retire ends the work on a log: it does what Close promises.
 func (w *writer) retire() (err error) {
 	// At level Always nothing is left to do, and level None promised nothing.
-	if w.dirty && w.b.opt.Level == Flush {
+	if w.dirty && w.b.opt.Durability == backend.DurabilityFlush {
 		err = w.b.syncLog(w)
-	}
-	if w.announced {
-		w.withdraw()
 	}
 	if w.f != nil {
 		if cerr := w.f.Close(); err == nil && cerr != nil {

@@ -1,8 +1,8 @@
-// Package memory keeps logs in memory: for tests, for sessions that shall leave no trace, and as the oracle that the
-// other backends are compared with. It is the shortest complete reading of the contract in package backend.
+// Package memory keeps logs in memory: for tests, for sessions that leave no trace, and as the oracle that other backends
+// are compared with. It is the shortest complete implementation of the contract in package backend.
 //
-// A log is one byte slice, exactly what its file would hold. Appending never changes bytes that are there already, so a
-// reader needs no lock and no copy: it holds the slice as it was when it began.
+// A log is one byte slice, exactly what its file would hold. An append never changes existing bytes, so a reader needs
+// neither a lock nor a copy: it holds the slice as it was when it began.
 package memory
 
 import (
@@ -27,19 +27,21 @@ import (
 // Backend keeps logs in memory.
 type Backend struct {
 	place  *place
+	opt    backend.OpenOptions
 	closed atomic.Bool
 }
 
-// place is what outlives a Backend: the logs.
+// place holds the logs. It outlives a Backend.
 type place struct {
 	mu     sync.RWMutex
 	logs   map[string]log
-	births int64 // how many contents were ever made: the source of generations
+	births int64 // contents made so far: the source of generations
 	clock  func() time.Time
+	lines  func(name string) bool
 	told   map[*watch]func(name string, err error)
 }
 
-// log is one log. Its bytes grow at the end only; other changes give it a new birth.
+// log is one log. Its bytes only grow at the end; any other change gives it a new birth.
 type log struct {
 	bytes []byte
 	birth int64
@@ -49,29 +51,53 @@ type log struct {
 // Option changes a new Backend.
 type Option func(*place)
 
-// Clock gives the times of logs another source than time.Now.
+// Clock sets the source of the times of logs; the default is time.Now.
 func Clock(now func() time.Time) Option { return func(p *place) { p.clock = now } }
+
+// LinesIf sets the rule for which logs consist of lines; the default is backend.IsText.
+func LinesIf(rule func(name string) bool) Option { return func(p *place) { p.lines = rule } }
 
 // New returns an empty Backend.
 func New(options ...Option) *Backend {
-	p := &place{logs: map[string]log{}, clock: time.Now}
+	p := &place{logs: map[string]log{}, clock: time.Now, lines: backend.IsText}
 	for _, o := range options {
 		o(p)
 	}
 	return &Backend{place: p}
 }
 
-// Reopen returns a Backend with the same logs, as if the process had begun anew. The old one may be closed or not.
-func (b *Backend) Reopen() *Backend { return &Backend{place: b.place} }
+// Driver returns a driver for the URLs of a scheme. Each root is a place of its own, which lives as long as the driver:
+// a root that is opened again has its logs.
+func Driver(scheme string, options ...Option) backend.Driver {
+	var mu sync.Mutex
+	places := map[string]*place{}
+	return backend.Driver{Name: "memory", Scheme: scheme, Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		if err := opt.Durability.Check(); err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if places[root] == nil {
+			places[root] = New(options...).place
+		}
+		return &Backend{place: places[root], opt: opt}, nil
+	}}
+}
 
-// Put sets the bytes of a log, as a program would that knows nothing of us: whatever they are.
+// Reopen returns a Backend with the same logs, as a new process would see them. The old one may be open or closed.
+func (b *Backend) Reopen() *Backend { return &Backend{place: b.place, opt: b.opt} }
+
+// Lines implements backend.Liner.
+func (b *Backend) Lines(name string) bool { return b.place.lines(name) }
+
+// Put sets the bytes of a log, whatever they are, as a foreign program would.
 func (b *Backend) Put(name string, content []byte) {
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
 	b.place.put(name, bytes.Clone(content))
 }
 
-// put makes a new content, one that no token of an earlier one fits.
+// put makes a new content, which no earlier token matches.
 func (p *place) put(name string, content []byte) backend.Log {
 	p.births++
 	l := log{content, p.births, p.clock()}
@@ -80,12 +106,12 @@ func (p *place) put(name string, content []byte) backend.Log {
 	return l.at(name)
 }
 
-// at gives the token. Growing keeps the generation: the size tells that.
+// at returns the token. Growth keeps the generation, since the size shows it.
 func (l log) at(name string) backend.Log {
 	return backend.Log{Name: name, Generation: strconv.FormatInt(l.birth, 10), Size: int64(len(l.bytes)), Time: l.time}
 }
 
-// ready is asked first by every method.
+// ready is the check that every method makes first.
 func (b *Backend) ready(ctx context.Context, name string) error {
 	switch {
 	case b.closed.Load():
@@ -96,12 +122,25 @@ func (b *Backend) ready(ctx context.Context, name string) error {
 	return backend.CheckName(name)
 }
 
+// encode makes the check of every mutation and gives the bytes of its records.
+func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]byte, error) {
+	if err := b.writable(ctx, name); err != nil {
+		return nil, err
+	}
+	return backend.Encode([]byte{}, name, b.Lines(name), records...)
+}
+
+func (b *Backend) writable(ctx context.Context, name string) error {
+	err := b.ready(ctx, name)
+	if err == nil && b.opt.ReadOnly {
+		err = fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
+	}
+	return err
+}
+
 // Create implements backend.Backend.
 func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
-	if err := b.ready(ctx, name); err != nil {
-		return backend.Log{}, err
-	}
-	content, err := backend.Encode([]byte{}, name, records...)
+	content, err := b.encode(ctx, name, records)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -113,8 +152,8 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	return b.place.put(name, content), nil
 }
 
-// free checks that the name can be given to a new log. Folders do not exist here, but a name below another log, or
-// above one, is refused as a file system would: what works in a test must work on disk.
+// free checks that a new log can have the name. There are no folders here, but a name below another log, or above one, is
+// refused as a file system would refuse it: what works in a test must work on disk.
 func (p *place) free(name string) error {
 	if _, ok := p.logs[name]; ok {
 		return fmt.Errorf("%s: %w", name, backend.ErrExist)
@@ -134,7 +173,7 @@ func (p *place) free(name string) error {
 	return nil
 }
 
-// current returns the log if it is still what the caller saw. The place is locked.
+// current returns the log if it is still what the caller saw. The caller holds the lock.
 func (p *place) current(at backend.Log) (log, error) {
 	l, ok := p.logs[at.Name]
 	if now := l.at(at.Name); !ok || now.Generation != at.Generation || now.Size != at.Size {
@@ -143,18 +182,14 @@ func (p *place) current(at backend.Log) (log, error) {
 	return l, nil
 }
 
-// Append implements backend.Backend. A last line that is torn, not just without newline, is moved to a log of its own,
-// see backend.TornName: only Put can have brought it here.
+// Append implements backend.Backend. Only Put can have left a torn record.
 func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	if err := b.ready(ctx, at.Name); err != nil {
-		return backend.Log{}, err
-	}
-	if !backend.IsText(at.Name) {
-		return backend.Log{}, fmt.Errorf("%s: %w: only a .jsonl log can be appended to", at.Name, backend.ErrRecord)
-	}
-	more, err := backend.Encode([]byte{}, at.Name, records...)
+	more, err := b.encode(ctx, at.Name, records)
 	if err != nil {
 		return backend.Log{}, err
+	}
+	if !b.Lines(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be appended to", at.Name, backend.ErrRecord)
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
@@ -166,15 +201,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 		return l.at(at.Name), nil
 	}
 	if n := len(l.bytes); n > 0 && l.bytes[n-1] != '\n' {
-		begin := bytes.LastIndexByte(l.bytes, '\n') + 1
-		if rawjson.Valid(l.bytes[begin:]) {
-			l.bytes = append(l.bytes, '\n')
-		} else {
-			b.place.keepTorn(at.Name, bytes.Clone(l.bytes[begin:]))
-			// A reader may hold the torn bytes: what stays goes to new memory, and is a new content.
-			b.place.births++
-			l.bytes, l.birth = bytes.Clone(l.bytes[:begin]), b.place.births
-		}
+		l = b.mend(l, at.Name)
 	}
 	l.bytes = append(l.bytes, more...)
 	l.time = b.place.clock()
@@ -183,24 +210,40 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	return l.at(at.Name), nil
 }
 
-// keepTorn saves the torn end of a log under a name of its own.
-func (p *place) keepTorn(name string, torn []byte) {
+// mend terminates the last line, or moves it to a log of its own if it is torn.
+func (b *Backend) mend(l log, name string) log {
+	begin := bytes.LastIndexByte(l.bytes, '\n') + 1
+	line := l.bytes[begin:]
+	mended := backend.Mended{Log: name, Offset: int64(begin), Size: int64(len(line))}
+	if rawjson.Valid(line) {
+		l.bytes = append(l.bytes, '\n')
+	} else {
+		mended.To = b.place.keepTorn(name, bytes.Clone(line))
+		// A reader may hold the torn bytes, so the rest is copied, as a new content.
+		b.place.births++
+		l.bytes, l.birth = bytes.Clone(l.bytes[:begin]), b.place.births
+	}
+	if b.opt.Mended != nil {
+		b.opt.Mended(mended)
+	}
+	return l
+}
+
+// keepTorn saves a torn record under a name of its own.
+func (p *place) keepTorn(name string, torn []byte) string {
 	now := p.clock()
 	for try := 0; ; try++ {
 		side := backend.TornName(name, now, try)
 		if p.free(side) == nil {
 			p.put(side, torn)
-			return
+			return side
 		}
 	}
 }
 
 // Replace implements backend.Backend.
 func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	if err := b.ready(ctx, at.Name); err != nil {
-		return backend.Log{}, err
-	}
-	content, err := backend.Encode([]byte{}, at.Name, records...)
+	content, err := b.encode(ctx, at.Name, records)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -214,7 +257,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 
 // Remove implements backend.Backend.
 func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
-	if err := b.ready(ctx, at.Name); err != nil {
+	if err := b.writable(ctx, at.Name); err != nil {
 		return err
 	}
 	b.place.mu.Lock()
@@ -241,7 +284,7 @@ func (b *Backend) snapshot(ctx context.Context, at backend.Log) ([]byte, error) 
 	case l.at(at.Name).Generation != at.Generation || int64(len(l.bytes)) < at.Size:
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
 	}
-	// Capped, so that nobody who appends to the slice writes into the log.
+	// Capped, so that an append to the slice does not write into the log.
 	return l.bytes[:at.Size:at.Size], nil
 }
 
@@ -256,7 +299,7 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			yield(backend.Record{}, err)
 			return
 		}
-		if !backend.IsText(at.Name) {
+		if !b.Lines(at.Name) {
 			if offset == 0 {
 				yield(backend.Record{Data: content, End: at.Size}, nil)
 			}
@@ -303,7 +346,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			yield(backend.Log{}, backend.ErrClosed)
 			return
 		}
-		// Collected first: the caller may do as he likes with the logs while he goes through the list.
+		// Collected first, since the caller may change logs while it walks the list.
 		b.place.mu.RLock()
 		var found []backend.Log
 		for name, l := range b.place.logs {
@@ -334,7 +377,7 @@ func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, err
 	return reader{bytes.NewReader(content)}, nil
 }
 
-// reader needs nothing to be closed: memory is given back by the collector.
+// reader has nothing to close.
 type reader struct{ *bytes.Reader }
 
 func (reader) Close() error { return nil }

@@ -6,10 +6,10 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// watch is somebody who is told of changes.
+// watch is one call of Watch.
 type watch struct{ b *Backend }
 
-// Watch implements backend.Watcher. All logs are told of, at the moment of the change.
+// Watch implements backend.Watcher. It reports all logs, at the moment of the change.
 func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
@@ -33,7 +33,7 @@ func (w *watch) Close() error {
 	return nil
 }
 
-// tell says that a log changed. The place is locked.
+// tell reports that a log changed. The caller holds the lock.
 func (p *place) tell(name string) {
 	for _, told := range p.told {
 		told(name, nil)

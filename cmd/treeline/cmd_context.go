@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
@@ -52,7 +53,7 @@ func (a *app) contextCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			opt.Here = &store.Environment{WorkDir: dir}
+			opt.Here = &dialect.Here{WorkDir: dir}
 			return a.context(cmd.Context(), s, at, opt, f.json)
 		},
 		ValidArgsFunction: a.completeSession,

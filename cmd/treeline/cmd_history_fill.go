@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
@@ -56,7 +56,7 @@ func (a *app) historyAddCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return historyError(db, treeline.AddHistory(cmd.Context(), opt, text, dir))
+			return historyError(db, history.Add(cmd.Context(), opt, text, dir))
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -89,7 +89,7 @@ func (a *app) historyImportCommand() *cobra.Command {
 			}
 			progress := a.newProgress("reading", 0)
 			opt.Progress = progress.of
-			report, err := treeline.ImportHistory(cmd.Context(), opt)
+			report, err := history.Import(cmd.Context(), opt)
 			progress.clear()
 			if err != nil && !errors.Is(err, context.Canceled) {
 				return err
@@ -116,7 +116,7 @@ type importJSON struct {
 
 // Files that are no sessions do not fail an import: there is nothing to import in them, and 'check' is the command
 // that explains them.
-func (a *app) printImport(ctx context.Context, r treeline.HistoryImport, asJSON bool) error {
+func (a *app) printImport(ctx context.Context, r history.Report, asJSON bool) error {
 	j := importJSON{r.Sessions, r.Unchanged, append([]string{}, r.Failed...), r.Prompts, r.TooLong, r.Added, r.Renewed}
 	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {
 		if asJSON {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/rpc"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -38,7 +39,7 @@ func (a *app) rpcCommand() *cobra.Command {
 				return usageError{fmt.Errorf("--on-conflict %q: it is %s", onConflict, anyOf(policies)), cmd}
 			}
 			// without NoBreadcrumbs: see above
-			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
+			s, err := treeline.New(treeline.Options{Backends: drivers.All(), Home: a.home(), Getenv: a.getenv})
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -52,7 +53,7 @@ const runHelp = "\n\n<run> is a file, the id of a run, the beginning of one, or 
 // runStore gives the store of this machine for reading runs.
 // Runs are not in the catalogue's lists, so no index is opened here.
 func (a *app) runStore() (*store.Store, error) {
-	return treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv, ReadOnly: true, NoBreadcrumbs: true})
+	return treeline.New(treeline.Options{Backends: drivers.All(), Home: a.home(), Getenv: a.getenv, ReadOnly: true, NoBreadcrumbs: true})
 }
 
 // locateRun gives the file of the run that someone named.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -81,17 +81,17 @@ func (a *app) searchCommand() *cobra.Command {
 }
 
 // partWords are what --in takes.
-// Their order is that of the bits of index.Field; see partField.
+// Their order is that of the bits of query.Field; see partField.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
 // partField gives the field that a word of --in stands for.
-func partField(word string) (index.Field, error) {
+func partField(word string) (query.Field, error) {
 	i := slices.Index(partWords, word)
 	switch {
 	case i < 0:
 		return 0, fmt.Errorf("--in takes some of %s, not %q", strings.Join(partWords, ", "), word)
 	case word == "all":
-		return index.FieldAll, nil
+		return query.FieldAll, nil
 	}
 	return 1 << i, nil
 }

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"golang.org/x/term"
 )
 
 // printPrompts shows prompts in the way that was asked for.
-func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []history.Prompt, places *history.Places) error {
 	switch {
 	case f.json:
 		return promptsJSON(ctx, out, list, places)
@@ -44,7 +44,7 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 
 // promptTable prints a line for each prompt. In a pipe it is the whole prompt.
 // A width of 0, in a pipe, cuts nothing.
-func (a *app) promptTable(out *output, list []treeline.Prompt) {
+func (a *app) promptTable(out *output, list []history.Prompt) {
 	st := out.style
 	t := table{
 		{name: "WHEN", mark: st.cyan, drop: 2}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 1},
@@ -74,7 +74,7 @@ const mostPlaces = 100
 
 // promptPlaces prints each prompt with the places where it was used below it, in the words that 'show' takes.
 // A prompt without a known place is shown with what the history itself says.
-func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	st := out.style
 	for _, p := range list {
 		fmt.Fprintln(out, st.bold(screen.OneLine(p.Text, out.width)))
@@ -121,7 +121,7 @@ type useJSON struct {
 	At      string          `json:"at"`
 }
 
-func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	const iso = "2006-01-02T15:04:05Z"
 	w := arrayWriter{w: out.Writer}
 	for _, p := range list {
@@ -146,7 +146,7 @@ func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, place
 // pick shows a numbered list on stderr, reads a number from stdin, and prints the prompt as it is, for a key binding.
 // What is picked goes to stdout alone, so that a key binding can put it on the command line; everything else is on
 // stderr.
-func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
+func (a *app) pick(ctx context.Context, list []history.Prompt) error {
 	width, _ := terminalWidth(a.stderr)
 	if width == 0 {
 		width = 80

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
@@ -66,12 +66,12 @@ func (a *app) store(roots ...string) (*store.Store, error) {
 		return nil, err
 	}
 	opt := store.Options{
-		Dialects:      all.Dialects(),
-		Env:           env,
-		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
-		OpenCompanion: codelia.At,
-		Roots:         roots,
+		Dialects:  all.Dialects(),
+		Env:       env,
+		OpenDir:   func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+		Drivers:   drivers.All(),
+		Roots:     roots,
 		// Opening the index reads nothing yet; it costs a command that does not list or search nothing.
 		Index: index.Open(index.Options{Dir: cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), Notice: a.notice}),
 		Extra: config.Extra(),

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -74,9 +74,9 @@ func hitRef(h *store.SearchHit, short bool) string {
 // hitWho says whose words they are.
 func hitWho(h *store.SearchHit) string {
 	switch {
-	case h.Field == index.FieldThinking:
+	case h.Field == query.FieldThinking:
 		return "thinking"
-	case h.Field == index.FieldTool && h.Role == session.RoleAssistant:
+	case h.Field == query.FieldTool && h.Role == session.RoleAssistant:
 		return "tool call"
 	case h.Role != session.RoleNone:
 		return h.Role.String()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -16,7 +17,7 @@ import (
 
 // writeStore gives the store of this machine for writing. Which terminal uses which session stays the agents' business.
 func (a *app) writeStore() (*store.Store, error) {
-	return treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv, NoBreadcrumbs: true})
+	return treeline.New(treeline.Options{Backends: drivers.All(), Home: a.home(), Getenv: a.getenv, NoBreadcrumbs: true})
 }
 
 // writeFlags are the flags of commands that write to a session.

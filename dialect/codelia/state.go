@@ -54,6 +54,9 @@ func (d *StateDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() 
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
+// driver names the backend.Driver that shows states as logs.
+const driver = "codelia"
+
 // stateLayout has one folder for all sessions.
 // The embedded layout gives the agent's folders; states are one level below.
 type stateLayout struct {
@@ -65,14 +68,14 @@ type stateLayout struct {
 func (l stateLayout) Roots(env dialect.Env) []dialect.Root {
 	roots := l.layout.Roots(env)
 	for i := range roots {
-		roots[i].Sessions = filepath.Join(roots[i].Sessions, l.folder)
+		roots[i].Sessions, roots[i].Driver = filepath.Join(roots[i].Sessions, l.folder), driver
 	}
 	return roots
 }
 
 // RootAt gives the place below codelia's folder.
 func (l stateLayout) RootAt(dir string) dialect.Root {
-	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder)}
+	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder), Driver: driver}
 }
 
 // Place: states lie in a folder of codelia's, and the database beside it. In a folder that is none of them they are put as
@@ -138,9 +141,6 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	}
 	return MessageParts(raw), nil
 }
-
-// resumed begins the message that tells where a session went on. It is said anew each time.
-const resumed = `<system-reminder type="session.resume.diff">`
 
 // Messages gives the message, unless it is what was said at an earlier resume.
 // The reminder of an earlier resume would tell the model about a change that is long past.

@@ -18,8 +18,6 @@ var (
 
 // Habits says how things are done: one line of messages, no branches, no labels, no names; a session is kept with its first
 // message.
-// SavedWhole makes the store write through the companion instead of appending: the program replaces a state with
-// every save.
 func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }

@@ -1,0 +1,228 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+)
+
+// Liner is a Backend that has its own rule for which logs consist of lines: compressed logs, say, or rows of a database.
+type Liner interface {
+	// Lines reports whether the log of that name consists of lines. The answer never changes for a name.
+	Lines(name string) bool
+}
+
+// Lines reports whether the log of that name consists of lines in b: what a Liner says, otherwise IsText.
+func Lines(b Backend, name string) bool {
+	if l, ok := b.(Liner); ok {
+		return l.Lines(name)
+	}
+	return IsText(name)
+}
+
+// Opener is a Backend with random access to a log.
+type Opener interface {
+	// Open holds the log as at shows it. Reading works on after the name is removed or replaced, and returns
+	// ErrChanged once the log is truncated.
+	Open(ctx context.Context, at Log) (Reader, error)
+}
+
+// Reader is random access to one log.
+type Reader interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// Renewer is a Reader that can follow its log as it grows, even after the name was removed or given to another log.
+type Renewer interface {
+	Reader
+	// Renew makes ReadAt read the log as it is now, and returns its size. grew reports that the old content is still
+	// there, possibly with more after it.
+	Renew() (size int64, grew bool, err error)
+}
+
+// OpenLog opens a log for random access. Without an Opener the Reader is a copy in memory.
+func OpenLog(ctx context.Context, b Backend, at Log) (Reader, error) {
+	if o, ok := b.(Opener); ok {
+		return o.Open(ctx, at)
+	}
+	all, err := readRecords(ctx, b, at)
+	if err != nil {
+		return nil, err
+	}
+	return memoryReader{bytes.NewReader(all)}, nil
+}
+
+type memoryReader struct{ *bytes.Reader }
+
+func (memoryReader) Close() error { return nil }
+
+// readRecords rebuilds the exact bytes of a log. Read drops a newline and at most one '\r' before it, so the distance from
+// the data to End tells which.
+func readRecords(ctx context.Context, b Backend, at Log) ([]byte, error) {
+	var all []byte
+	for r, err := range b.Read(ctx, at, 0) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.Data...)
+		switch r.End - r.Offset - int64(len(r.Data)) {
+		case 1:
+			all = append(all, '\n')
+		case 2:
+			all = append(all, '\r', '\n')
+		}
+	}
+	return all, nil
+}
+
+// ReadAll returns the exact bytes of a log up to at.Size, newlines included.
+func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
+	o, ok := b.(Opener)
+	if !ok {
+		return readRecords(ctx, b, at)
+	}
+	r, err := o.Open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	all := make([]byte, at.Size)
+	return all, readFull(r, at.Name, all, 0)
+}
+
+// readFull fills p, and returns ErrChanged if the log ends before that.
+func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {
+	if len(p) == 0 {
+		return nil
+	}
+	n, err := r.ReadAt(p, offset)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s: %w", name, ErrChanged)
+	}
+	return err
+}
+
+// EndReader is a Backend that reads both ends of a log at less cost than an Opener.
+type EndReader interface {
+	// Ends reads the first bytes of a log into head and the last ones into tail, as many as each has room for; tail
+	// gets only bytes that head does not reach. It returns how many bytes it read into each. It is for lists: a
+	// change of the log since at may go unnoticed, unless the log became shorter, which is ErrChanged.
+	Ends(ctx context.Context, at Log, head, tail []byte) (inHead, inTail int, err error)
+}
+
+// Ends reads both ends of a log, as EndReader describes it, from any Backend.
+func Ends(ctx context.Context, b Backend, at Log, head, tail []byte) (inHead, inTail int, err error) {
+	if e, ok := b.(EndReader); ok {
+		return e.Ends(ctx, at, head, tail)
+	}
+	r, err := OpenLog(ctx, b, at)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Close()
+	return ReadEnds(r, at, head, tail)
+}
+
+// ReadEnds reads both ends of an open log, for backends that implement EndReader.
+func ReadEnds(r io.ReaderAt, at Log, head, tail []byte) (inHead, inTail int, err error) {
+	inHead = int(min(int64(len(head)), at.Size))
+	inTail = int(min(int64(len(tail)), at.Size-int64(inHead)))
+	if err := readFull(r, at.Name, head[:inHead], 0); err != nil {
+		return 0, 0, err
+	}
+	if err := readFull(r, at.Name, tail[:inTail], at.Size-int64(inTail)); err != nil {
+		return 0, 0, err
+	}
+	return inHead, inTail, nil
+}
+
+// Glimpser is a Backend that lists names at less cost than Logs, and returns a Log together with its ends.
+type Glimpser interface {
+	// Names is List with nothing but the names filled in. Some of the logs may be gone.
+	Names(ctx context.Context, prefix string) iter.Seq2[Log, error]
+	// Glimpse returns the log of that name, as List would, and its content: all of it as head if room can hold it.
+	// Otherwise end is the last tail bytes of the log and head as many of the first as fit into the rest of room. If
+	// the log cannot be read, at is still filled in as far as it is known.
+	Glimpse(ctx context.Context, name string, room []byte, tail int) (at Log, head, end []byte, err error)
+}
+
+// Viewer is a Backend that can show a whole log without copying it.
+type Viewer interface {
+	// View calls look with the bytes of the log up to at.Size, newlines included. They are valid until look returns,
+	// and only in its goroutine. View returns the error of look, or ErrChanged if the log was truncated or replaced
+	// meanwhile: look may then have seen bytes that were never in the log, and may have been left by a panic. Use
+	// what look found only if View returns nil.
+	//
+	// If reading is better (the log is small, or cannot be shown), View does not call look and returns an error that
+	// wraps errors.ErrUnsupported.
+	View(ctx context.Context, at Log, look func(data []byte) error) error
+}
+
+// Syncer is a Backend whose appends can return before they are durable.
+type Syncer interface {
+	// Sync returns when everything written to the log so far survives a crash of the machine. After an error a later
+	// success proves nothing about earlier writes: systems forget what they could not write. Replace the log to be
+	// certain.
+	Sync(ctx context.Context, at Log) error
+}
+
+// Sync makes durable what was written to a log. It does nothing if the Backend is not a Syncer.
+func Sync(ctx context.Context, b Backend, at Log) error {
+	if s, ok := b.(Syncer); ok {
+		return s.Sync(ctx, at)
+	}
+	return nil
+}
+
+// Watcher is a Backend that reports which logs may have changed.
+type Watcher interface {
+	// Watch calls told until the Closer or the Backend is closed: with the name of a log that may have been created,
+	// changed or removed; with the name of a folder and a slash if any log in it may have been; with "" if any log
+	// may have been. After Close returns, told is not called again.
+	//
+	// Only folders that List has visited since Watch returned are covered. So call Watch, then List, and List again
+	// with what told received as the prefix if that is not a log. Then no change is missed, including changes in
+	// folders created in between.
+	//
+	// told may be called without a change, several times for one change, and from several goroutines. It must neither
+	// block nor call the Backend. A system may report nothing, for instance about files that another machine changes:
+	// calls are hints that come early and do not replace polling. An error passed with the name says what is not
+	// covered from now on; the watch goes on.
+	Watch(told func(name string, err error)) (io.Closer, error)
+}
+
+// Restorer is a Backend that can create a log from its exact bytes, even if the last line is unterminated.
+type Restorer interface {
+	// Restore makes a new log of this content, under the conditions of Create.
+	Restore(ctx context.Context, name string, content []byte) (Log, error)
+}
+
+// Sweeper is a Backend in which a crash can leave files that are not logs.
+type Sweeper interface {
+	// Sweep removes such files if they are older than before, and returns how many it removed.
+	Sweep(ctx context.Context, before time.Time) (removed int, err error)
+	// Leftovers returns how many files Sweep would remove.
+	Leftovers(ctx context.Context, before time.Time) (int, error)
+}
+
+// Releaser is a Backend that holds something for a log that is written, such as an open file.
+type Releaser interface {
+	// Release lets go of it. The log may be written again later.
+	Release(name string) error
+}
+
+// Release lets go of what a Backend holds for a log. It does nothing if the Backend is not a Releaser.
+func Release(b Backend, name string) error {
+	if r, ok := b.(Releaser); ok {
+		return r.Release(name)
+	}
+	return nil
+}

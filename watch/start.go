@@ -8,9 +8,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// readNewest reads the logs that were written last, as many as are held open and up to so many bytes: they are the ones that
-// somebody may be writing, and what was in them is then known for certain. The limits keep the start short on a machine
-// with years of sessions: see readAtStart.
+// readAtStart is how many bytes of logs are read before anything is told. It keeps the start short on a machine with years
+// of sessions.
+const readAtStart = 32 << 20
+
+// readNewest reads the logs that were written last, as many as are held open, up to readAtStart. Programs are most likely to
+// write those, and what was in them is then known for certain.
 func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 	budget := int64(readAtStart)
 	for i, f := range sessions {
@@ -26,7 +29,7 @@ func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 
 // readBase reads a log as it was at the start, and tells nothing.
 func (w *watcher) readBase(ctx context.Context, f *followed) error {
-	// Known already, not there at the start, or empty then.
+	// Read already, not there at the start, or empty then.
 	if f.dec != nil || f.base.Generation == "" || f.base.Size == 0 {
 		return nil
 	}
@@ -44,12 +47,11 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 		e  session.Entry
 		at time.Time
 	}
-	// As many are kept in list at each moment, and no more are looked at in any session.
 	n := w.opt.Last
-	var list []old
+	var list []old // newest first, at most n
 	for _, f := range sessions {
 		if len(list) == n && list[n-1].at.After(f.listed.Time) {
-			break // nothing that is older can be among them
+			break // all other entries are older
 		}
 		if err := w.readBase(ctx, f); err != nil {
 			return err
@@ -57,12 +59,12 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 		if f.dec == nil {
 			continue
 		}
-		// Times of entries may be missing, or lie in the future: none counts as later than the one behind it.
+		// Times of entries may be missing, or lie in the future. Within a session the order of the log counts: an entry is
+		// not later than the one that follows it.
 		at := f.listed.Time
 		for i := f.tree.Len() - 1; i >= max(0, f.tree.Len()-n); i-- {
 			e := f.tree.At(i)
 			if t, err := e.Time(); err == nil {
-				// Within a session the order is that of the log, whatever the times say.
 				if own, ok := t.Time(); ok && own.Before(at) {
 					at = own
 				}
@@ -72,13 +74,12 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 		slices.SortStableFunc(list, func(a, b old) int { return b.at.Compare(a.at) })
 		list = list[:min(n, len(list))]
 	}
-	// The oldest first, as all that follows.
 	for _, o := range slices.Backward(list) {
 		raw, err := o.e.Raw()
 		if err != nil {
 			continue // the log changed since: that is told next
 		}
-		c := o.f.change(ChangeEntry)
+		c := o.f.change(KindEntry)
 		c.Entry, c.Raw = o.e, raw
 		if err := w.emit(c); err != nil {
 			return err

@@ -17,8 +17,8 @@ import (
 //
 //	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?}
 //
-// then a message on each line. No file of the agent's looks so: whoever keeps the states puts row and messages, or the
-// members of one document, together. Messages have no ids and no times; each is below the one before.
+// then a message on each line. No file of the agent looks like this: backend/rows/codelia makes the log of a row
+// and its messages, or of a document. Messages have no ids and no times; each is below the one before.
 // The two values differ in where they lie; what stands in them is the same.
 type StateDialect struct {
 	name   string

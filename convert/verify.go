@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // returned is what a converted session says when it is converted back.
@@ -24,7 +25,7 @@ type returned struct {
 
 // convertBack converts the new session back. Each record belongs to the passage of the record that it was made from; where
 // several became one, to that of the first.
-func (v *conversion) convertBack(sess *Session) (returned, error) {
+func (v *conversion) convertBack(sess side) (returned, error) {
 	r := returned{records: make([][][]byte, len(v.cross.passages))}
 	from, ok := dialect.AsComposer(v.src.dialect)
 	if !ok {
@@ -57,7 +58,7 @@ func (v *conversion) convertBack(sess *Session) (returned, error) {
 }
 
 // originsBack is convertBack for a dialect that nothing can be converted to: only what is carried along comes back.
-func (v *conversion) originsBack(sess *Session, r *returned) error {
+func (v *conversion) originsBack(sess side, r *returned) error {
 	name := v.src.dialect.Name()
 	found, err := origins(sess.tree, v.to, name)
 	if err != nil {
@@ -87,7 +88,7 @@ func (v *conversion) originsBack(sess *Session, r *returned) error {
 // compare converts the new session back and tells what differs from the old one: by passage, -1 for what the session as a
 // whole says. What was carried must come back to the byte, all else in what it means. Passages that are restored need no
 // comparison: they are bytes of a session that this one was made from.
-func (v *conversion) compare(sess *Session, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
+func (v *conversion) compare(sess side, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
 	if sess.tree.Len() != len(v.owner) {
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
 	}
@@ -124,7 +125,7 @@ func (v *conversion) compare(sess *Session, tell func(passage int, before, after
 	if err != nil {
 		return false, err
 	}
-	before := append(some(v.slot), some(header)...)
+	before := present(v.slot, header)
 	// An id that cannot be a file name gets another one, and that is no loss: the old one comes back with the header.
 	id := v.src.tree.Header().ID
 	if !v.equal(before, r.head, v.header) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
@@ -218,33 +219,32 @@ func (v *conversion) noteHeader(before, after [][]byte) {
 
 // verify reads the new log back and compares. The same comparison as before, but with what the file holds: what the backend
 // did on the way is not taken on trust.
-func (v *conversion) verify(sess *Session) error {
-	again, err := v.store.Open(v.ctx, sess.path, OpenOptions{Dialect: v.to.Dialect})
+func (v *conversion) verify(dst *store.Session) error {
+	again, err := v.store.Open(v.ctx, dst.Path(), store.OpenOptions{Dialect: v.to.Dialect})
 	if err != nil {
 		return err
 	}
 	defer again.Close()
-	var first error
-	wrong, err := v.compare(again, func(k int, before, after [][]byte) {
-		if first == nil {
-			first = fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after))
+	return again.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
+		var first error
+		_, err := v.compare(side{l.Path, l.Dialect, l.Tree, blobs}, func(k int, before, after [][]byte) {
+			if first == nil {
+				first = fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after))
+			}
+		})
+		if err == nil {
+			err = first
 		}
+		return logtree.Named(l.Path, err)
 	})
-	if err != nil {
-		return named(sess.path, err)
-	}
-	if wrong {
-		return named(sess.path, first)
-	}
-	return nil
 }
 
 // report says what became of everything. Entries are counted once each; losses are listed by kind and path.
-func (v *conversion) report(dst *Session) ConvertReport {
+func (v *conversion) report(dst *store.Session) Report {
 	t := v.src.tree
-	r := ConvertReport{
-		Source: ConvertedSession{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
-		Target: ConvertedSession{v.to.Dialect.Name(), dst.path, dst.tree.Header().ID, dst.tree.Len()},
+	r := Report{
+		Source: Converted{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
+		Target: Converted{v.to.Dialect.Name(), dst.Path(), dst.ID(), dst.Tree().Len()},
 		Mapped: t.Len() - len(v.cross.dropped), Dropped: len(v.cross.dropped),
 	}
 	for _, i := range v.cross.dropped {
@@ -288,7 +288,7 @@ func (v *conversion) report(dst *Session) ConvertReport {
 // easeTheWayBack finds what says the same in both dialects and still could not be converted back without carrying something:
 // the agent would find that in a session that had nothing of the kind. Such passages carry their origin, too. It says
 // whether there are more of them than before.
-func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
+func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	from, ok := dialect.AsComposer(v.src.dialect)
 	switch {
 	case !ok || v.inner || v.all || v.eased != nil:
@@ -305,12 +305,9 @@ func (v *conversion) easeTheWayBack(sess *Session) (more bool, err error) {
 	if err := back.translate(); err != nil {
 		return false, err
 	}
-	// In memory, and thrown away: only what it had to carry is asked for.
-	n := back.cross.newOf
-	again := v.store.waitingSession(memory.New(), memoryName, "", from.WritingDialect, born(n), nil, v.opt.Write)
-	defer again.release()
-	if err := back.fill(again, n); err != nil {
-		return false, v.ctx.Err() // whoever converts it back will be told
+	// In memory: only what it had to carry is of interest.
+	if _, err := back.fill(nil, back.made("", back.cross.newOf, nil)); err != nil {
+		return false, v.ctx.Err() // converting it back will report the error
 	}
 	for k, p := range back.cross.passages {
 		if !p.restored && len(p.entries) > 0 && back.carried[k] {
@@ -341,4 +338,9 @@ func (v *conversion) sourceHeader() ([]byte, error) {
 	}
 	raw, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{})
 	return raw, err
+}
+
+// present gives those of some records that exist.
+func present(records ...[]byte) [][]byte {
+	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

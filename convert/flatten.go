@@ -46,5 +46,5 @@ func (c *crossing) headRecords() ([][]byte, error) {
 		return list, nil
 	}
 	header, err := c.to.Header(c.newOf)
-	return some(header), err
+	return present(header), err
 }

@@ -1,4 +1,4 @@
-package store_test
+package repair
 
 import (
 	"errors"
@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
-// Every fixture of every dialect can be planned for, and what is not damaged is not changed.
+// Every fixture of every dialect has a plan, and what is not damaged is not changed.
 func TestRepairFixtures(t *testing.T) {
-	s, home := writable(t)
+	t.Parallel()
+	b := newBench(t)
 	n := 0
 	err := filepath.WalkDir(filepath.Join("..", "dialect"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") || !strings.Contains(path, "testdata") {
@@ -24,32 +25,38 @@ func TestRepairFixtures(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		copied := filepath.Join(home, d.Name())
-		write(t, copied, string(log))
-		before, err := s.Open(t.Context(), copied, store.OpenOptions{})
-		if err != nil || before.Header().Newer {
+		copied := b.put(d.Name(), string(log))
+		l, err := b.m.Locate(copied)
+		if err != nil {
+			return err
+		}
+		before, err := b.m.OpenLog(t.Context(), l, nil)
+		if err != nil {
 			return nil
 		}
 		defer before.Close()
+		if before.Tree.Header().Newer {
+			return nil
+		}
 		n++
 		damaged := false
-		for _, p := range before.Tree().Problems() {
+		for _, p := range before.Tree.Problems() {
 			switch p.Kind {
 			case session.ProblemOrphan, session.ProblemLabelTarget, session.ProblemLeafTarget, session.ProblemField:
 			default:
 				damaged = true
 			}
 		}
-		plan, err := s.PlanRepair(t.Context(), copied, store.RepairOptions{})
-		if errors.Is(err, store.ErrUnsupported) {
-			return nil // what is only read is not repaired
+		plan, err := b.Plan(t.Context(), copied, Options{})
+		if errors.Is(err, dialect.ErrUnsupported) {
+			return nil // formats that are only read are not repaired
 		}
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			return nil
 		}
 		for _, r := range plan.Repairs {
-			if r.Change && !damaged && r.Kind != store.RepairNewline {
+			if r.Change && !damaged && r.Kind != KindNewline {
 				t.Errorf("%s: %+v", path, r)
 			}
 		}

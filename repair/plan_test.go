@@ -1,4 +1,4 @@
-package store
+package repair
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ func treeOfText(log string) (*session.Tree, error) {
 	return b.Finish(), nil
 }
 
-// FuzzPlan: whatever a log holds, a repair keeps each entry, and each byte that is not space; it leaves nothing that a
-// second one would change.
+// FuzzPlan: a repair of any log keeps every entry and every byte that is not white space, and a second repair changes
+// nothing.
 func FuzzPlan(f *testing.F) {
 	const header = `{"type":"session","version":3,"id":"s1","timestamp":"t","cwd":"/"}`
 	f.Add(header + "\n" + `{"type":"message","id":"a","parentId":null}{"type":"x","id":"a","parentId":"b"}` + "\nx\n" + `{"type":"y","id":"b","parentId":"a"}`)
@@ -50,7 +50,7 @@ func FuzzPlan(f *testing.F) {
 			n++
 			return session.EntryID(fmt.Sprintf("new%d", n)), nil
 		}
-		p := planner{d: dialect.WritingDialect{Dialect: pi.Omp, Writer: pi.Omp}, t: tree, all: []byte(log), opt: RepairOptions{Reattach: true}, newID: fresh}
+		p := planner{d: pi.Omp, w: pi.Omp, t: tree, all: []byte(log), reattach: true, newID: fresh}
 		lines, aside, err := p.plan()
 		if err != nil {
 			t.Fatal(err)
@@ -71,14 +71,14 @@ func FuzzPlan(f *testing.F) {
 				t.Errorf("bytes got lost or were made up:\n%q\n%q %q", log, after, aside)
 			}
 		}
-		q := planner{d: dialect.WritingDialect{Dialect: pi.Omp, Writer: pi.Omp}, t: again, all: []byte(after), opt: RepairOptions{Reattach: true}, newID: fresh}
+		q := planner{d: pi.Omp, w: pi.Omp, t: again, all: []byte(after), reattach: true, newID: fresh}
 		if more, _, err := q.plan(); more != nil || err != nil {
 			t.Errorf("a second repair changes %+v after %+v: %v", q.repairs, p.repairs, err)
 		}
 	})
 }
 
-// count counts the bytes that are not space.
+// count counts the bytes that are not white space.
 func count(s string) (n [256]int) {
 	for _, c := range []byte(s) {
 		n[c]++

@@ -1,6 +1,7 @@
-package store_test
+package repair
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,48 +9,80 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
 )
 
-// writable gives a store that writes below a home of its own.
-func writable(t testing.TB) (*store.Store, string) {
-	t.Helper()
-	home := t.TempDir()
-	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, home
+// bench is a machine with a home of its own, and its Repairer.
+type bench struct {
+	*testing.T
+	*Repairer
+	home  string
+	noted []string
 }
 
-// age makes a file look as if it had been there for long.
-func age(t *testing.T, path string) {
+func newBench(t *testing.T) *bench {
 	t.Helper()
-	old := time.Now().Add(-3 * time.Hour)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
+	b := &bench{T: t, home: t.TempDir()}
+	m := place.New(place.Options{
+		Dialects:  all.Dialects(),
+		Env:       dialect.Env{Home: b.home, WorkDir: b.home, Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks, Zone: time.UTC},
+		Drivers:   []backend.Driver{file.Driver(file.Options{})},
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+	})
+	t.Cleanup(func() { m.Close() })
+	b.Repairer = New(m, func(_ context.Context, path string) error {
+		b.noted = append(b.noted, path)
+		return nil
+	})
+	return b
 }
 
-func write(t *testing.T, path, content string) {
-	t.Helper()
+// put writes a file that looks as if it had been there for hours.
+func (b *bench) put(name, content string) string {
+	b.Helper()
+	path := filepath.Join(b.home, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	age(t, path)
+	old := time.Now().Add(-3 * time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
+func (b *bench) read(path string) string {
+	b.Helper()
+	content, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	return string(b)
+	return string(content)
+}
+
+// open reads a log into a tree.
+func (b *bench) open(path string) *logtree.Log {
+	b.Helper()
+	l, err := b.m.Locate(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, err := b.m.OpenLog(b.Context(), l, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { log.Close() })
+	return log
 }
 
 const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`
@@ -68,7 +101,7 @@ func TestRepair(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, log, want, aside string
-		repairs                []string // kind@line, with ! where the log changes
+		repairs                []string // kind@line, with ! if the log changes
 		reattach               bool
 	}{
 		{"nothing is wrong", header + "\r\n\n  " + m("a", "null") + " \n", "", "", nil, false},
@@ -92,7 +125,7 @@ func TestRepair(t *testing.T) {
 		{"an orphan", header + "\n" + m("a", "null") + "\n" + m("b", "gone") + "\n", "", "", []string{"orphan@3"}, false},
 		{"an orphan, reattached", header + "\n" + m("z", "gone") + "\n" + m("a", "null") + "\n" + m("b", "gone") + "\n",
 			header + "\n" + m("z", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n", "", []string{"orphan@2!", "orphan@4!"}, true},
-		{"an orphan that the entry before hangs on", header + "\n" + m("a", "b") + "\n" + m("b", "gone") + "\n", "", "", []string{"orphan@3"}, true},
+		{"an orphan that the entry before descends from", header + "\n" + m("a", "b") + "\n" + m("b", "gone") + "\n", "", "", []string{"orphan@3"}, true},
 		{"a cycle", header + "\n" + m("r", "null") + "\n" + m("a", "c") + "\n" + m("b", "a") + "\n" + m("c", "b") + "\n" + m("d", "c") + "\n",
 			header + "\n" + m("r", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n" + m("c", "b") + "\n" + m("d", "c") + "\n",
 			"", []string{"cycle@3!"}, false},
@@ -100,17 +133,17 @@ func TestRepair(t *testing.T) {
 		{"a cycle that a branch leads into", header + "\n" + m("d", "c") + "\n" + m("b", "c") + "\n" + m("c", "b") + "\n",
 			header + "\n" + m("d", "c") + "\n" + m("b", "null") + "\n" + m("c", "b") + "\n", "", []string{"cycle@3!"}, false},
 		{"a label on nothing", header + "\n" + m("a", "null") + "\n" + label("l", "a", "gone") + "\n", "", "", []string{"label-target@3"}, false},
-		{"an id twice, which a child names", header + "\n" + m("a", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n", "", "",
+		{"a duplicate id that a child mentions", header + "\n" + m("a", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n", "", "",
 			[]string{"duplicate-id@2"}, false},
-		{"an id twice, which a label names", header + "\n" + m("a", "null") + "\n" + m("a", "null") + "\n" + label("l", "null", "a") + "\n", "", "",
+		{"a duplicate id that a label mentions", header + "\n" + m("a", "null") + "\n" + m("a", "null") + "\n" + label("l", "null", "a") + "\n", "", "",
 			[]string{"duplicate-id@2", "orphan@4"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, home := writable(t)
-			path := filepath.Join(home, "dir", "s.jsonl")
-			write(t, path, c.log)
-			opt := store.RepairOptions{Reattach: c.reattach}
-			plan, err := s.PlanRepair(t.Context(), path, opt)
+			t.Parallel()
+			b := newBench(t)
+			path := b.put("dir/s.jsonl", c.log)
+			opt := Options{Reattach: c.reattach}
+			plan, err := b.Plan(t.Context(), path, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,10 +158,10 @@ func TestRepair(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(c.repairs) {
 				t.Errorf("repairs %v, want %v", got, c.repairs)
 			}
-			if now := read(t, path); now != c.log {
+			if now := b.read(path); now != c.log {
 				t.Errorf("the plan changed the log:\n%s", now)
 			}
-			done, err := s.Repair(t.Context(), path, opt, store.WriteOptions{})
+			done, err := b.Repair(t.Context(), path, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,26 +169,29 @@ func TestRepair(t *testing.T) {
 			if want == "" {
 				want = c.log
 			}
-			if now := read(t, path); now != want {
+			if now := b.read(path); now != want {
 				t.Errorf("the log became\n%swant\n%s", now, want)
 			}
 			if c.want == "" {
-				if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
-					t.Errorf("made without a change: %v", entries)
+				if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 || len(b.noted) > 0 {
+					t.Errorf("made without a change: %v, noted %v", entries, b.noted)
 				}
 				return
 			}
-			if b := read(t, done.Backup); b != c.log || !strings.HasPrefix(done.Backup, path+".repair-") || !strings.HasSuffix(done.Backup, ".bak") {
-				t.Errorf("the backup %s is\n%s", done.Backup, b)
+			if len(b.noted) != 1 || b.noted[0] != path {
+				t.Errorf("noted %v", b.noted)
+			}
+			if was := b.read(done.Backup); was != c.log || !strings.HasPrefix(done.Backup, path+".repair-") || !strings.HasSuffix(done.Backup, ".bak") {
+				t.Errorf("the backup %s is\n%s", done.Backup, was)
 			}
 			if c.aside != "" {
-				if a := read(t, done.Aside); a != c.aside || !strings.HasPrefix(done.Aside, path+".torn-") {
+				if a := b.read(done.Aside); a != c.aside || !strings.HasPrefix(done.Aside, path+".torn-") {
 					t.Errorf("moved to %s is %q, want %q", done.Aside, a, c.aside)
 				}
 			} else if done.Aside != "" {
-				t.Errorf("moved to %s is %q", done.Aside, read(t, done.Aside))
+				t.Errorf("moved to %s is %q", done.Aside, b.read(done.Aside))
 			}
-			again, err := s.PlanRepair(t.Context(), path, opt)
+			again, err := b.Plan(t.Context(), path, opt)
 			if err != nil || again.Changes() != 0 {
 				t.Errorf("after the repair there is %+v, %v", again, err)
 			}
@@ -163,27 +199,17 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// An id that nothing names is changed in the earlier entry; one that is missing is written down as it was shown.
+// An id that nothing mentions is changed in the earlier entry. A missing id is written down as the reader derived it.
 func TestRepairIDs(t *testing.T) {
-	s, home := writable(t)
-	path := filepath.Join(home, "s.jsonl")
+	t.Parallel()
+	b := newBench(t)
 	noID := `{"type":"message","parentId":"b","timestamp":"t","message":{"role":"user","content":"who"}}`
-	write(t, path, header+"\n"+m("a", "null")+"\n"+m("a", "null")+"\n"+m("b", "null")+"\n"+noID+"\n")
-	before, err := s.Open(t.Context(), path, store.OpenOptions{})
-	if err != nil {
+	path := b.put("s.jsonl", header+"\n"+m("a", "null")+"\n"+m("a", "null")+"\n"+m("b", "null")+"\n"+noID+"\n")
+	shown := b.open(path).Tree.At(3).ID
+	if _, err := b.Repair(t.Context(), path, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	defer before.Close()
-	shown := before.Tree().At(3).ID
-	if _, err := s.Repair(t.Context(), path, store.RepairOptions{}, store.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	after, err := s.Open(t.Context(), path, store.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer after.Close()
-	tree := after.Tree()
+	tree := b.open(path).Tree
 	if p := tree.Problems(); len(p) != 0 {
 		t.Errorf("problems are left: %v", p)
 	}
@@ -196,22 +222,33 @@ func TestRepairIDs(t *testing.T) {
 	}
 }
 
+// Many equal ids cost one pass through the log.
+func TestRepairManyEqualIDs(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	b := newBench(t)
+	path := b.put("s.jsonl", header+"\n"+strings.Repeat(m("a", "null")+"\n", n))
+	plan, err := b.Repair(t.Context(), path, Options{})
+	if err != nil || plan.Changes() != n-1 {
+		t.Fatalf("%v", err)
+	}
+	if tree := b.open(path).Tree; tree.Len() != n || len(tree.Problems()) != 0 {
+		t.Errorf("%d entries, %d problems", tree.Len(), len(tree.Problems()))
+	}
+}
+
 // Version 1 counts records: taking one out would make a compaction mean another.
 func TestRepairOldVersion(t *testing.T) {
-	s, home := writable(t)
-	path := filepath.Join(home, "s.jsonl")
+	t.Parallel()
+	b := newBench(t)
 	v1 := `{"type":"session","id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}` + "\n[]\n" +
 		`{"type":"message","timestamp":"t","message":{"role":"user","content":"one"}}` + "\n" +
 		`{"type":"message","timestamp":"t","message":{"role":"user","content":"two"}}` + "\n" +
 		`{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":3,"tokensBefore":1}` + "\n"
-	write(t, path, v1)
+	path := b.put("s.jsonl", v1)
 	messages := func() (list []string) {
-		sess, err := s.Open(t.Context(), path, store.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer sess.Close()
-		c, err := sess.Context(t.Context(), sess.Leaf(), store.ContextOptions{})
+		tree := b.open(path).Tree
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,34 +261,34 @@ func TestRepairOldVersion(t *testing.T) {
 		return list
 	}
 	before := messages()
-	plan, err := s.Repair(t.Context(), path, store.RepairOptions{}, store.WriteOptions{})
-	if err != nil || plan.Changes() != 2 || plan.Repairs[0].Kind != store.RepairVersion {
+	plan, err := b.Repair(t.Context(), path, Options{})
+	if err != nil || plan.Changes() != 2 || plan.Repairs[0].Kind != KindVersion {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	if after := messages(); len(before) != 2 || fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the context was %v, is %v", before, after)
 	}
-	if now := read(t, path); !strings.Contains(now, `"version":3`) || !strings.Contains(now, "firstKeptEntryId") {
+	if now := b.read(path); !strings.Contains(now, `"version":3`) || !strings.Contains(now, "firstKeptEntryId") {
 		t.Errorf("it is %s", now)
 	}
 }
 
 func TestRepairRefuses(t *testing.T) {
-	s, home := writable(t)
+	t.Parallel()
+	b := newBench(t)
 	for name, log := range map[string]string{
 		"newer.jsonl":  strings.Replace(header, `"version":3`, `"version":9`, 1) + "\nx\n",
 		"broken.jsonl": "no header\n" + m("a", "null") + "\n",
 	} {
-		path := filepath.Join(home, name)
-		write(t, path, log)
-		if _, err := s.Repair(t.Context(), path, store.RepairOptions{}, store.WriteOptions{}); err == nil {
+		path := b.put(name, log)
+		if _, err := b.Repair(t.Context(), path, Options{}); err == nil {
 			t.Errorf("%s was repaired", name)
 		}
-		if now := read(t, path); now != log {
+		if now := b.read(path); now != log {
 			t.Errorf("%s became %q", name, now)
 		}
 	}
-	if _, err := s.PlanRepair(t.Context(), filepath.Join(home, "nosuch.jsonl"), store.RepairOptions{}); err == nil {
+	if _, err := b.Plan(t.Context(), filepath.Join(b.home, "nosuch.jsonl"), Options{}); err == nil {
 		t.Error("there is a plan for no file")
 	}
 }

@@ -1,7 +1,9 @@
-package store_test
+package watch_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 // tally counts what was told, and lets writers wait for it.
@@ -61,7 +65,7 @@ func (c *tally) missing() (list []string) {
 
 // scribe is a program that writes a log in all the ways that there are.
 type scribe struct {
-	h      *house
+	h      *home
 	name   string
 	rnd    *rand.Rand
 	tally  *tally
@@ -158,13 +162,13 @@ func (s *scribe) step() {
 }
 
 // Writers do all that can be done to logs while somebody watches: every entry is told exactly once.
-func TestWatchStress(t *testing.T) {
-	steps := 120
-	if testing.Short() || raceDetector {
+func TestStress(t *testing.T) {
+	steps := 80
+	if testing.Short() {
 		steps = 40
 	}
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		count := &tally{times: map[string]int{}, wait: map[string]chan struct{}{}}
 		var scribes []*scribe
 		for i := range 5 {
@@ -173,7 +177,7 @@ func TestWatchStress(t *testing.T) {
 		}
 		scribes[0].open()
 		count.told(scribes[0].last()) // it is there before the start
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		var writing sync.WaitGroup
 		for i, s := range scribes {
@@ -215,16 +219,14 @@ func TestWatchStress(t *testing.T) {
 				}
 			}
 		}
-		v.stop()
-		noneLeft(t)
 	})
 }
 
-func (v *viewer) tell(count *tally, c store.Change) {
+func (v *viewer) tell(count *tally, c watch.Change) {
 	switch c.Kind {
-	case store.ChangeEntry:
+	case watch.KindEntry:
 		count.told(string(c.Entry.ID))
-	case store.ChangeProblem:
+	case watch.KindProblem:
 		v.Errorf("told %s", describe(c))
 	}
 }
@@ -243,20 +245,57 @@ func noneLeft(t *testing.T) {
 	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
 }
 
+func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
+
+// childWriter is "number path". It appends messages to the log until it is killed, and prints the id of each one that was
+// written.
+func childWriter(args string) error {
+	var number int
+	var path string
+	if _, err := fmt.Sscan(args, &number, &path); err != nil {
+		return err
+	}
+	b, err := file.New(filepath.Dir(path), file.Options{Durability: backend.DurabilityNone, TornWait: 20 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	record := func(line string) []byte { return []byte(strings.TrimSuffix(line, "\n")) }
+	ctx, name := context.Background(), filepath.Base(path)
+	if _, err := b.Create(ctx, name, record(sessionLine("k"))); err != nil && !errors.Is(err, backend.ErrExist) {
+		return err
+	}
+	for i := 0; ; {
+		at, err := b.Stat(ctx, name)
+		if err != nil {
+			return err
+		}
+		id := fmt.Sprintf("k%d-%d", number, i)
+		_, err = b.Append(ctx, at, record(messageLine(id)))
+		switch {
+		case errors.Is(err, backend.ErrConflict):
+			continue
+		case err != nil:
+			return err
+		}
+		fmt.Println(id)
+		i++
+	}
+}
+
 // Writers are killed in the middle of writing and begin again. All that is in the log in the end was told, once.
-func TestWatchKilledWriters(t *testing.T) {
-	rounds := 6
-	if testing.Short() || raceDetector {
+func TestKilledWriters(t *testing.T) {
+	rounds := 4
+	if testing.Short() {
 		rounds = 2
 	}
-	h := newHouse(t)
+	h := newHome(t)
 	path := h.at(".omp/agent/sessions/-kill/k.jsonl")
 	h.must(os.MkdirAll(filepath.Dir(path), 0o700))
-	v := view(h, store.WatchOptions{}, false)
+	v := view(h, watch.Options{}, false)
 	v.want("start 0")
 	times := map[session.EntryID]int{}
-	take := func(c store.Change) {
-		if c.Kind == store.ChangeEntry {
+	take := func(c watch.Change) {
+		if c.Kind == watch.KindEntry {
 			times[c.Entry.ID]++
 		}
 	}
@@ -265,7 +304,7 @@ func TestWatchKilledWriters(t *testing.T) {
 		var children []*exec.Cmd
 		lines := make(chan string)
 		for i := range 2 {
-			cmd := killtest.Command(h.home, 2*round+i, path)
+			cmd := killtest.Command(2*round+i, path)
 			out, err := cmd.StdoutPipe()
 			h.must(err)
 			h.must(cmd.Start())
@@ -295,15 +334,13 @@ func TestWatchKilledWriters(t *testing.T) {
 			_ = c.Wait() // it was killed
 		}
 	}
-	s := h.open(path, store.OpenOptions{})
-	for left := s.Tree().Len(); left > 0; {
-		left = 0
-		for e := range s.Tree().Entries() {
-			if times[e.ID] == 0 {
-				left++
-			}
-		}
-		if left > 0 {
+	l, err := h.m.Locate(path)
+	h.must(err)
+	log, err := h.m.OpenLog(t.Context(), l, nil)
+	h.must(err)
+	defer log.Close()
+	for e := range log.Tree.Entries() {
+		for times[e.ID] == 0 {
 			take(v.next())
 		}
 	}

@@ -1,4 +1,4 @@
-package store_test
+package watch_test
 
 import (
 	"context"
@@ -17,10 +17,8 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/durable"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 // meddler is a folder in which something happens at a chosen moment.
@@ -67,31 +65,26 @@ func (m *meddler) Watch(told func(string, error)) (io.Closer, error) {
 	return m.Backend.Watch(told)
 }
 
-// meddled gives a house whose one folder of sessions is meddled with.
-func meddled(t *testing.T, change func(h *house, m *meddler)) *house {
-	h := newHouse(t)
+// meddled gives a home whose one folder of sessions is meddled with.
+func meddled(t *testing.T, change func(h *home, m *meddler)) *home {
+	h := newHome(t)
 	root := h.at(".omp/agent/sessions")
-	h.Store = store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{Home: h.home, TempDir: h.home, WorkDir: h.home, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
-		OpenDir: func(dir string) (backend.Backend, error) {
-			b, err := file.New(dir, file.Options{ReadOnly: true})
-			if dir != root {
-				return b, err
-			}
-			m := &meddler{Backend: b}
-			change(h, m)
-			return m, err
-		},
-	})
+	h.open(nil, backend.Driver{Open: func(dir string, _ backend.OpenOptions) (backend.Backend, error) {
+		b, err := file.New(dir, file.Options{ReadOnly: true})
+		if dir != root {
+			return b, err
+		}
+		m := &meddler{Backend: b}
+		change(h, m)
+		return m, err
+	}})
 	return h
 }
 
 // What is written between the list and the first look, and while logs are read for the first time, is told.
-func TestWatchMissesNothingAtStart(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := meddled(t, func(h *house, m *meddler) {
+func TestMissesNothingAtStart(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := meddled(t, func(h *home, m *meddler) {
 			m.listed = func() {
 				m.listed = nil
 				h.add(garden+"a.jsonl", messageLine("a2"))
@@ -103,7 +96,7 @@ func TestWatchMissesNothingAtStart(t *testing.T) {
 			}
 		})
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1", "a a2", "a a3", "b session", "b b1")
 		v.again("a4")
 	})
@@ -111,9 +104,9 @@ func TestWatchMissesNothingAtStart(t *testing.T) {
 
 // A file is written anew in place, and looked at while it is empty; the clock of the file system does not move meanwhile. What
 // it holds by then is told; so is what is appended before it is moved away.
-func TestWatchRewrittenInSight(t *testing.T) {
+func TestRewrittenInSight(t *testing.T) {
 	emptied := false // of the goroutine that watches
-	h := meddled(t, func(h *house, m *meddler) {
+	h := meddled(t, func(h *home, m *meddler) {
 		m.looked = func(log backend.Log) {
 			if log.Size == 0 {
 				m.looked, emptied = nil, true
@@ -131,7 +124,7 @@ func TestWatchRewrittenInSight(t *testing.T) {
 		}
 		return nil
 	}
-	v := view(h, store.WatchOptions{After: waits}, true)
+	v := view(h, watch.Options{After: waits}, true)
 	v.want("start 1")
 	v.again("a2")
 	h.must(os.Truncate(h.at(garden+"a.jsonl"), 0))
@@ -144,17 +137,17 @@ func TestWatchRewrittenInSight(t *testing.T) {
 }
 
 // Where the system cannot watch, or cannot watch all, that is said once, and logs are looked at.
-func TestWatchWithoutTheSystem(t *testing.T) {
-	for name, watch := range map[string]func(func(string, error)) error{
+func TestWithoutTheSystem(t *testing.T) {
+	for name, begin := range map[string]func(func(string, error)) error{
 		"refused": func(func(string, error)) error { return syscall.EMFILE },
 		"full":    func(told func(string, error)) error { told("", syscall.EMFILE); told("", syscall.EMFILE); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := meddled(t, func(_ *house, m *meddler) { m.watch = watch })
+			h := meddled(t, func(_ *home, m *meddler) { m.watch = begin })
 			h.put(garden+"a.jsonl", sessionLine("a"))
-			v := viewLooking(h, store.WatchOptions{}, true)
+			v := viewLooking(h, watch.Options{}, true)
 			v.want("start 1")
-			if c := v.next(); c.Kind != store.ChangeProblem || !errors.Is(c.Err, syscall.EMFILE) {
+			if c := v.next(); c.Kind != watch.KindProblem || !errors.Is(c.Err, syscall.EMFILE) {
 				t.Fatalf("told %s", describe(c))
 			}
 			v.again("a1")
@@ -164,26 +157,21 @@ func TestWatchWithoutTheSystem(t *testing.T) {
 }
 
 // A folder that cannot be read hides its sessions; they are not gone.
-func TestWatchUnreadableFolder(t *testing.T) {
-	h := newHouse(t)
+func TestUnreadableFolder(t *testing.T) {
+	h := newHome(t)
 	h.put(garden+"a.jsonl", sessionLine("a"))
 	guard := &guardedFS{FS: durable.OS{}, dir: filepath.Clean(h.at(garden))}
-	h.Store = store.New(store.Options{
-		Dialects: all.Dialects(), Env: dialect.Env{Home: h.home, Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
-		OpenDir: func(dir string) (backend.Backend, error) {
-			return file.New(dir, file.Options{ReadOnly: true, FS: guard})
-		},
-	})
-	v := view(h, store.WatchOptions{}, true)
+	h.open(nil, file.Driver(file.Options{FS: guard}))
+	v := view(h, watch.Options{}, true)
 	v.want("start 1")
 	guard.shut.Store(true)
 	c := v.next()
-	if c.Kind != store.ChangeProblem || !errors.Is(c.Err, fs.ErrPermission) {
+	if c.Kind != watch.KindProblem || !errors.Is(c.Err, fs.ErrPermission) {
 		t.Fatalf("told %s", describe(c))
 	}
 	guard.shut.Store(false)
 	h.add(garden+"a.jsonl", messageLine("a1"))
-	for c.Kind == store.ChangeProblem { // the same look may tell of the folder and of what is in it
+	for c.Kind == watch.KindProblem { // the same look may tell of the folder and of what is in it
 		c = v.next()
 	}
 	if got := describe(c); got != "a a1" {
@@ -227,20 +215,17 @@ func (g *guardedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Logs that are in no file are watched in the same way.
-func TestWatchMemory(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestMemory(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		logs := memory.New()
-		h.Store = store.New(store.Options{
-			Dialects: all.Dialects(), Roots: []string{"/logs"},
-			Env: dialect.Env{Home: h.home, TempDir: h.home, WorkDir: h.home, Zone: time.UTC,
-				Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
-			OpenDir: func(string) (backend.Backend, error) { return logs.Reopen(), nil },
-		})
+		h.open([]string{"logs://here"}, backend.Driver{Scheme: "logs", Open: func(string, backend.OpenOptions) (backend.Backend, error) {
+			return logs.Reopen(), nil
+		}})
 		line := func(s string) []byte { return []byte(s[:len(s)-1]) }
 		at, err := logs.Create(t.Context(), "a.jsonl", line(sessionLine("a")), line(messageLine("a1")))
 		h.must(err)
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		at, err = logs.Append(t.Context(), at, line(messageLine("a2")))
 		h.must(err)
@@ -256,15 +241,15 @@ func TestWatchMemory(t *testing.T) {
 }
 
 // However a watch ends, nothing of it goes on.
-func TestWatchEnds(t *testing.T) {
-	h := newHouse(t)
+func TestEnds(t *testing.T) {
+	h := newHome(t)
 	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 	for n := range 4 { // left after so many changes, also before the first one can be
 		ctx, cancel := context.WithCancel(t.Context())
 		if n == 0 {
 			cancel()
 		}
-		for _, err := range h.Watch(ctx, store.WatchOptions{Last: store.AllEntries}) {
+		for _, err := range watch.Watch(ctx, h.m, watch.Options{Last: watch.AllEntries}) {
 			h.must(err)
 			if n--; n == 0 {
 				break
@@ -276,15 +261,15 @@ func TestWatchEnds(t *testing.T) {
 }
 
 // A session that was not read at the start, because too many are newer, and is replaced all at once.
-func TestWatchReplacedUnread(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestReplacedUnread(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"old.jsonl", sessionLine("old")+messageLine("o1"))
 		for i := range 70 {
 			h.put(fmt.Sprintf("%sn%02d.jsonl", garden, i), sessionLine(fmt.Sprint("n", i)))
 		}
 		now := time.Date(2026, 2, 16, 10, 30, 0, 0, time.UTC)
-		v := start(h, store.WatchOptions{Clock: func() time.Time { return now }})
+		v := start(h, watch.Options{Clock: func() time.Time { return now }})
 		v.want("start 71")
 		late := `{"type":"message","id":"o2","parentId":"o1","timestamp":"2026-02-16T10:30:01.000Z","message":{"role":"user","content":"later"}}` + "\n"
 		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+late)

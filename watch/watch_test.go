@@ -1,16 +1,16 @@
-package store_test
+package watch_test
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 const garden = ".omp/agent/sessions/garden/"
@@ -23,37 +23,11 @@ func messageLine(id string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"this is %s"}}`+"\n", id, id)
 }
 
-// add appends to a file as other programs do.
-func (h *house) add(name, text string) {
-	h.Helper()
-	f, err := os.OpenFile(h.at(name), os.O_APPEND|os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteString(text)
-	}
-	h.must(errors.Join(err, f.Close()))
-}
-
-func (h *house) at(name string) string { return filepath.Join(h.home, filepath.FromSlash(name)) }
-
-func (h *house) must(err error) {
-	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
-}
-
-// swap puts a file in the place of another by renaming.
-func (h *house) swap(name, text string) {
-	h.Helper()
-	h.must(os.WriteFile(h.at(name)+".new", []byte(text), 0o600))
-	h.must(os.Rename(h.at(name)+".new", h.at(name)))
-}
-
-func TestWatchTellsWhatIsAppended(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestTellsWhatIsAppended(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.add(garden+"a.jsonl", messageLine("a2")+messageLine("a3"))
 		v.want("a a2")
@@ -74,11 +48,11 @@ func TestWatchTellsWhatIsAppended(t *testing.T) {
 	})
 }
 
-func TestWatchFollowsNewSessions(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestFollowsNewSessions(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
 		v.want("b session", "b b1")
@@ -94,20 +68,20 @@ func TestWatchFollowsNewSessions(t *testing.T) {
 }
 
 // The folder of an agent that was never used is not there; it is found when it comes.
-func TestWatchBeginsWithNothing(t *testing.T) {
-	h := newHouse(t)
-	v := view(h, store.WatchOptions{}, true)
+func TestBeginsWithNothing(t *testing.T) {
+	h := newHome(t)
+	v := view(h, watch.Options{}, true)
 	v.want("start 0")
 	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 	v.want("a session", "a a1")
 }
 
-func TestWatchWaitsForWholeRecords(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestWaitsForWholeRecords(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		half := len(messageLine("a1")) / 2
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")[:half])
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.add(garden+"a.jsonl", messageLine("a1")[half:])
 		v.want("a a1")
@@ -127,12 +101,12 @@ func TestWatchWaitsForWholeRecords(t *testing.T) {
 }
 
 // A very long record that comes in many pieces is read when it has ended, not with each of them.
-func TestWatchLongRecord(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestLongRecord(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a"))
 		h.put(garden+"b.jsonl", sessionLine("b"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 2")
 		long := strings.Replace(messageLine("a1"), "this is a1", strings.Repeat("long ", 1<<20), 1)
 		for i := 0; len(long) > 0; i++ {
@@ -149,11 +123,11 @@ func TestWatchLongRecord(t *testing.T) {
 }
 
 // A torn end that our own append moves away is no rewrite.
-func TestWatchTornEndMovedAway(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestTornEndMovedAway(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+`{"type":"mess`)
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.must(os.Truncate(h.at(garden+"a.jsonl"), int64(len(sessionLine("a")+messageLine("a1")))))
 		h.add(garden+"a.jsonl", messageLine("a2"))
@@ -161,12 +135,12 @@ func TestWatchTornEndMovedAway(t *testing.T) {
 	})
 }
 
-func TestWatchReplacedTruncatedRemoved(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestReplacedTruncatedRemoved(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		name := garden + "a.jsonl"
 		h.put(name, sessionLine("a")+messageLine("a1")+messageLine("a2"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.swap(name, sessionLine("a")+messageLine("a2")+messageLine("a3"))
 		v.want("a replaced", "a a3")
@@ -187,11 +161,11 @@ func TestWatchReplacedTruncatedRemoved(t *testing.T) {
 }
 
 // A folder that is removed, and one of the same name that comes after it.
-func TestWatchFolderRemoved(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestFolderRemoved(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.must(os.RemoveAll(h.at(garden)))
 		v.want("a removed")
@@ -202,11 +176,11 @@ func TestWatchFolderRemoved(t *testing.T) {
 }
 
 // Who rotates logs appends to one, moves it away and begins another. What was appended last is told all the same.
-func TestWatchRotation(t *testing.T) {
-	h := newHouse(t)
+func TestRotation(t *testing.T) {
+	h := newHome(t)
 	name := garden + "a.jsonl"
 	h.put(name, sessionLine("a")+messageLine("a1"))
-	v := view(h, store.WatchOptions{}, true)
+	v := view(h, watch.Options{}, true)
 	v.want("start 1")
 	h.add(name, messageLine("a2"))
 	h.must(os.Rename(h.at(name), h.at(name+".1")))
@@ -219,11 +193,11 @@ func TestWatchRotation(t *testing.T) {
 
 // Where logs are moved away under names that are watched, too, no entry is told twice: not those of the session that was there
 // first, nor those of one that took its place.
-func TestWatchRotationInSight(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestRotationInSight(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.swap(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
 		v.want("a replaced", "a session", "a b1")
@@ -237,11 +211,11 @@ func TestWatchRotationInSight(t *testing.T) {
 }
 
 // A session that is moved goes on under its new name.
-func TestWatchMoved(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestMoved(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		v.again("a2")
 		h.add(garden+"a.jsonl", "")
@@ -253,12 +227,12 @@ func TestWatchMoved(t *testing.T) {
 }
 
 // Titles are changed in place by newer programs.
-func TestWatchTitleSlot(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestTitleSlot(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		slot := func(title string) string { return fmt.Sprintf(`{"type":"title","title":"%-20s"}`+"\n", title) }
 		h.put(garden+"a.jsonl", slot("one")+sessionLine("a")+messageLine("a1"))
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		f, err := os.OpenFile(h.at(garden+"a.jsonl"), os.O_WRONLY, 0)
 		h.must(err)
@@ -272,12 +246,12 @@ func TestWatchTitleSlot(t *testing.T) {
 	})
 }
 
-func TestWatchOneSession(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestOneSession(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		path := h.put("elsewhere/a.jsonl", sessionLine("a")+messageLine("a1"))
 		h.put("elsewhere/b.jsonl", sessionLine("b"))
-		v := start(h, store.WatchOptions{Path: path})
+		v := start(h, watch.Options{Path: path})
 		v.want("start 1")
 		h.add("elsewhere/b.jsonl", messageLine("b1"))
 		h.add("elsewhere/a.jsonl", messageLine("a2"))
@@ -287,21 +261,21 @@ func TestWatchOneSession(t *testing.T) {
 		h.put("elsewhere/a.jsonl", sessionLine("a")+messageLine("a3"))
 		v.want("a session", "a a3")
 	})
-	h := newHouse(t)
-	v := view(h, store.WatchOptions{Path: h.at("nothing.jsonl")}, true)
+	h := newHome(t)
+	v := view(h, watch.Options{Path: h.at("nothing.jsonl")}, true)
 	<-v.ended
 	if !errors.Is(v.err, backend.ErrNotExist) {
 		t.Errorf("error %v", v.err)
 	}
 }
 
-func TestWatchOneDirectory(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestOneDirectory(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		other := strings.Replace(sessionLine("b"), "/garden", "/meadow", 1)
 		h.put(garden+"a.jsonl", sessionLine("a"))
 		h.put(garden+"b.jsonl", other)
-		v := start(h, store.WatchOptions{CWD: "/garden"})
+		v := start(h, watch.Options{CWD: "/garden"})
 		v.want("start 1")
 		h.add(garden+"b.jsonl", messageLine("b1"))
 		h.put(garden+"c.jsonl", other+messageLine("c1"))
@@ -312,36 +286,36 @@ func TestWatchOneDirectory(t *testing.T) {
 	})
 }
 
-func TestWatchLastEntries(t *testing.T) {
-	h := newHouse(t)
+func TestLastEntries(t *testing.T) {
+	h := newHome(t)
 	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
 	h.put(garden+"b.jsonl", sessionLine("b")+strings.ReplaceAll(messageLine("b1"), "10:00:00", "10:00:01")+messageLine("b2"))
-	v := view(h, store.WatchOptions{Last: 3}, true)
+	v := view(h, watch.Options{Last: 3}, true)
 	v.want("start 2", "a a2", "b b1", "b b2")
 	h.add(garden+"a.jsonl", messageLine("a3"))
 	v.want("a a3")
 
-	v = view(h, store.WatchOptions{Last: store.AllEntries}, true)
+	v = view(h, watch.Options{Last: watch.AllEntries}, true)
 	v.want("start 2", "b session", "b b1", "b b2", "a session", "a a1", "a a2", "a a3")
 	v.again("a4")
 }
 
 // What is wrong with what is written is told, once, and ends nothing.
-func TestWatchProblems(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-		h := newHouse(t)
+func TestProblems(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
 		h.put(garden+"a.jsonl", sessionLine("a")+"damaged before\n")
-		v := start(h, store.WatchOptions{})
+		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.add(garden+"a.jsonl", "{damaged\n"+messageLine("a1"))
 		c := v.next()
 		var p *session.Problem
-		if c.Kind != store.ChangeProblem || !errors.As(c.Err, &p) || p.Line != 3 {
+		if c.Kind != watch.KindProblem || !errors.As(c.Err, &p) || p.Line != 3 {
 			t.Fatalf("told %s", describe(c))
 		}
 		v.want("a a1")
 		h.put(garden+"b.jsonl", strings.Repeat("no session\n", 8))
-		if c := v.next(); c.Kind != store.ChangeProblem || !errors.Is(c.Err, store.ErrNotSession) {
+		if c := v.next(); c.Kind != watch.KindProblem || !errors.Is(c.Err, logtree.ErrNotSession) {
 			t.Fatalf("told %s", describe(c))
 		}
 		v.again("a2")

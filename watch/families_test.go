@@ -1,24 +1,18 @@
-package store_test
+package watch_test
 
 import (
 	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 // What other agents than pi and omp write is told as well.
-func TestWatchFamilies(t *testing.T) {
+func TestFamilies(t *testing.T) {
 	for _, tc := range []struct {
 		name, path, head string
 		line             func(n int) string
@@ -35,10 +29,10 @@ func TestWatchFamilies(t *testing.T) {
 			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			bothWays(t, func(t *testing.T, start func(*house, store.WatchOptions) *viewer) {
-				h := newHouse(t)
+			bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+				h := newHome(t)
 				h.put(tc.path, tc.head+"\n"+tc.line(1)+"\n")
-				v := start(h, store.WatchOptions{})
+				v := start(h, watch.Options{})
 				if c := v.next(); c.Sessions != 1 {
 					t.Fatalf("%d sessions are watched", c.Sessions)
 				}
@@ -46,7 +40,7 @@ func TestWatchFamilies(t *testing.T) {
 				v.says("number 2", "number 3")
 				// Entries without an id are known by their bytes.
 				h.swap(tc.path, strings.Join([]string{tc.head, tc.line(1), tc.line(3), tc.line(2), tc.line(4)}, "\n")+"\n")
-				if c := v.next(); c.Kind != store.ChangeReplaced {
+				if c := v.next(); c.Kind != watch.KindReplaced {
 					t.Fatalf("told %s", describe(c))
 				}
 				v.says("number 4")
@@ -60,7 +54,7 @@ func (v *viewer) says(texts ...string) {
 	v.Helper()
 	for _, want := range texts {
 		c := v.next()
-		if c.Kind != store.ChangeEntry {
+		if c.Kind != watch.KindEntry {
 			v.Fatalf("told %s, want %q", describe(c), want)
 		}
 		parts, err := c.Parts()
@@ -70,56 +64,43 @@ func (v *viewer) says(texts ...string) {
 	}
 }
 
-// A state of codelia is saved as a whole, with the messages from before. The logs of runs beside it are no sessions, but one
+// A state of codelia is saved as a whole, with its older messages. The logs of runs beside it are not sessions, but one
 // that is named is followed.
-func TestWatchStates(t *testing.T) {
-	h := newHouse(t)
-	h.Store = store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{Home: h.home, TempDir: h.home, WorkDir: h.home, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: func(p string) (string, error) { return p, nil }},
-		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		Drivers: []backend.Driver{codelia.Driver()},
-	})
-	const id = "c0de0001-0000-4000-8000-000000000000"
-	states := codelia.NewDatabase(h.at(".codelia/sessions"), codelia.Options{})
-	state := rows.Session{ID: id, Header: []byte(`{"session_id":"` + id + `","workspace_root":"/work"}`)}
-	save := func(texts ...string) {
-		t.Helper()
-		state.Messages = nil
-		for _, text := range texts {
-			state.Messages = append(state.Messages, fmt.Appendf(nil, `{"role":"user","content":%q}`, text))
-		}
-		h.must(states.Save(t.Context(), state))
-		now, err := states.Load(t.Context(), id)
-		h.must(err)
-		state.Version = now.Version
-	}
+func TestStates(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, codelia.Driver())
 	h.must(os.MkdirAll(h.at(".codelia/sessions"), 0o700))
-	save("one")
-	row, err := h.Find(t.Context(), id)
+	states, err := h.m.OpenWriting(h.at(".codelia/sessions/messages"), "")
 	h.must(err)
-	v := view(h, store.WatchOptions{Path: row.Path}, true)
+	const id = "c0de0001-0000-4000-8000-000000000000"
+	head := []byte(`{"schema_version":1,"session_id":"` + id + `","updated_at":"2026-02-03T12:34:56.789Z","workspace_root":"/work"}`)
+	said := func(text string) []byte { return fmt.Appendf(nil, `{"role":"user","content":%q}`, text) }
+	at, err := states.Create(t.Context(), id+".jsonl", head, said("one"))
+	h.must(err)
+	v := view(h, watch.Options{Path: h.at(".codelia/sessions/messages/" + id + ".jsonl")}, true)
 	v.want("start 1")
-	save("one", "alone")
+	at, err = states.Append(t.Context(), at, said("alone"))
+	h.must(err)
 	v.says("alone")
-	v = view(h, store.WatchOptions{}, true)
+	v = view(h, watch.Options{}, true)
 	v.want("start 1")
-	save("one", "alone", "two")
+	at, err = states.Append(t.Context(), at, said("two"))
+	h.must(err)
 	v.says("two")
 	run := ".codelia/sessions/2026/02/03/8f1d7b7a-0000-4000-8000-000000000000.jsonl"
 	h.put(run, `{"type":"header","schema_version":1,"run_id":"8f1d7b7a-0000-4000-8000-000000000000","session_id":"c0de0001","started_at":"2026-02-03T12:34:56.789Z"}`+"\n")
-	save("short", "two") // as after a compaction
-	if c := v.next(); c.Kind != store.ChangeReplaced && c.Kind != store.ChangeTruncated {
+	at, err = states.Replace(t.Context(), at, head, said("short"), said("two")) // shorter, as after a compaction
+	h.must(err)
+	if c := v.next(); c.Kind != watch.KindReplaced {
 		t.Fatalf("told %s", describe(c))
 	}
 	v.says("short")
-	h.must(states.Remove(t.Context(), id, state.Version))
-	if c := v.next(); c.Kind != store.ChangeRemoved {
+	h.must(states.Remove(t.Context(), at))
+	if c := v.next(); c.Kind != watch.KindRemoved {
 		t.Fatalf("told %s", describe(c))
 	}
 
-	v = view(h, store.WatchOptions{Path: h.at(run)}, true)
+	v = view(h, watch.Options{Path: h.at(run)}, true)
 	v.want("start 1")
 	h.add(run, `{"type":"run.start","run_id":"8f1d7b7a-0000-4000-8000-000000000000","seq":1,"ts":"2026-02-03T12:34:57.000Z","input":{"type":"text","text":"list files"}}`+"\n")
 	v.says("list files")

@@ -3,6 +3,7 @@ package operator
 import (
 	"strconv"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -133,31 +134,10 @@ func modelChange(raw []byte) session.ModelChange {
 	if m.Provider != "" && m.ModelID != "" {
 		m.Model = m.Provider + "/" + m.ModelID
 	}
-	var w writer = []byte("{")
-	w.optional("model_id", id)
-	w.optional("provider_id", provider)
-	if len(w) > 1 {
-		m.JSON = session.Raw(append(w, '}'))
+	var w dialect.Object
+	copyValues(&w, raw, "model_id", "provider_id")
+	if w != nil {
+		m.JSON = w.End()
 	}
 	return m
-}
-
-// writer builds an object member by member; values are copied as they stand.
-type writer []byte
-
-func (w *writer) add(key string, value []byte) {
-	if len(*w) > 1 {
-		*w = append(*w, ',')
-	}
-	*w = append(rawjson.AppendString(*w, key), ':')
-	*w = append(*w, value...)
-}
-
-func (w *writer) str(key, value string) { w.add(key, rawjson.Quote(value)) }
-
-// optional leaves out what has no value, as the program does.
-func (w *writer) optional(key string, value []byte) {
-	if !rawjson.IsNull(value) {
-		w.add(key, value)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -102,14 +103,14 @@ func (d *Dialect) answered(provider, model []byte) session.Raw {
 
 // splitModel is the model of pi's contexts: what the record says of provider and model, whatever its type.
 func splitModel(provider, model []byte) session.Raw {
-	var w writer = []byte("{")
+	var w dialect.Object = []byte("{")
 	if provider != nil {
-		w.add("provider", provider)
+		w.Add("provider", provider)
 	}
 	if model != nil {
-		w.add("modelId", model)
+		w.Add("modelId", model)
 	}
-	return session.Raw(append(w, '}'))
+	return session.Raw(w.End())
 }
 
 func usage(value []byte) *session.Usage {

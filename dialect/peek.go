@@ -4,11 +4,20 @@ import (
 	"bytes"
 	"iter"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
+
+// NewSummary gives an empty Summary. Messages are counted where the whole log is at hand.
+func NewSummary(whole bool) Summary {
+	if whole {
+		return Summary{}
+	}
+	return Summary{Messages: -1}
+}
 
 // LineEnd says where a line of PeekLines ends.
 type LineEnd uint8
@@ -133,4 +142,16 @@ func Unquote(value []byte) (string, bool) {
 		}
 		rest = rest[i+2:]
 	}
+}
+
+// texts are reused: a list looks at thousands of logs.
+var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
+
+// GetText gives a Text for a short use; PutText takes it back.
+func GetText() *rawjson.Text { return texts.Get().(*rawjson.Text) }
+
+// PutText takes back a Text of GetText. The Text lets go of its line.
+func PutText(t *rawjson.Text) {
+	t.Reset(nil)
+	texts.Put(t)
 }

@@ -8,11 +8,6 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Time finds when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
-
 // Body decodes what an entry says. What does not fit its kind is Opaque.
 // Members are looked up one by one: bodies are decoded on demand, a few at a time.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {

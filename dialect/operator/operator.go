@@ -26,6 +26,7 @@ package operator
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -82,6 +83,11 @@ func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, Me
 
 // Rules: the program knows one model, set by its own entries alone, and keeps system messages behind a compaction.
 func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }
+
+// Time finds when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+}
 
 // kindOf reads a type of the program or the document.
 func kindOf(name []byte) session.Kind {

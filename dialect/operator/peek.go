@@ -3,23 +3,16 @@ package operator
 import (
 	"bytes"
 	"strconv"
-	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// texts are reused: a list looks at thousands of logs.
-var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
 // Peek makes a list row from the two ends of a log: the header and the first prompt, and the time of the last message.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.Summary{Messages: -1}, text: texts.Get().(*rawjson.Text)}
-	defer texts.Put(p.text)
-	if whole {
-		p.s.Messages = 0
-	}
+	p := peek{s: dialect.NewSummary(whole), text: dialect.GetText()}
+	defer dialect.PutText(p.text)
 	p.lines(dialect.TrimBOM(head), true, whole)
 	inTail := false
 	if p.s.OK && !whole {
@@ -28,7 +21,6 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		p.lines(tail, false, true)
 		inTail = p.used != nil
 	}
-	p.text.Reset(nil)
 	// Glued and torn records are counted wrongly by lines.
 	if whole && p.damaged {
 		p.s.Recount(d, head)

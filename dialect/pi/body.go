@@ -10,11 +10,6 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Time finds when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
-
 // Body decodes what an entry says. What does not fit its kind is Opaque.
 // Both programs' members are read by every value: a file may have been written by both.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
@@ -317,4 +312,9 @@ var (
 func str(value []byte) string {
 	s, _ := rawjson.Unquote(value)
 	return s
+}
+
+// Time finds when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }

@@ -15,8 +15,8 @@ var _ dialect.Continuer = (*Dialect)(nil)
 // Detect claims a log whose first object is a header of the family, or a title slot before one. Operator's header has the
 // same type, but its time is a number. Of a header of megabytes only a few members are read, with a Text that is reused.
 func (d *Dialect) Detect(first []dialect.Record) bool {
-	t := texts.Get().(*rawjson.Text)
-	defer texts.Put(t)
+	t := dialect.GetText()
+	defer dialect.PutText(t)
 	for _, r := range first {
 		t.Reset(dialect.TrimBOM(r.Data))
 		o, ok := t.Object(0)

@@ -2,29 +2,21 @@ package pi
 
 import (
 	"bytes"
-	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// texts are reused: a list looks at thousands of logs.
-var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
 // Peek makes a list row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.Summary{Messages: -1}, text: texts.Get().(*rawjson.Text)}
-	defer texts.Put(p.text)
-	if whole {
-		p.s.Messages = 0
-	}
+	p := peek{s: dialect.NewSummary(whole), text: dialect.GetText()}
+	defer dialect.PutText(p.text)
 	p.lines(dialect.TrimBOM(head), true, whole)
 	if p.s.OK && len(tail) > 0 {
 		p.active = nil // only the tail has the last
 		p.lines(tail, false, true)
 	}
-	p.text.Reset(nil)
 	if whole && p.damaged {
 		p.s.Recount(d, head)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -195,16 +194,10 @@ func typeOf(b session.Body) (typ string, ok bool) {
 	}
 }
 
-// scanners are kept for the next message.
-var scanners = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
 // valid is rawjson.Valid, faster. tight says that there is certainly nothing to compact.
 func valid(b []byte) (ok, tight bool) {
-	t := scanners.Get().(*rawjson.Text)
-	defer func() {
-		t.Reset(nil) // let go of the message
-		scanners.Put(t)
-	}()
+	t := dialect.GetText()
+	defer dialect.PutText(t)
 	t.Reset(b)
 	end, tight, err := t.Tight(0)
 	return err == nil && rawjson.SkipSpace(b, end) == len(b), tight && end == len(b)

@@ -165,8 +165,19 @@ var importTable = []row{
 
 	// The faces.
 	{
+		packages: []string{"wire"},
+		may:      []string{"session", "run", "dialect", "blob", "index", "store", "internal/rawjson", "internal/screen"},
+		modules:  []string{"github.com/clipperhouse/displaywidth"},
+		why:      "the forms in which the faces show things are one package, so that all faces print the same; it knows no terminal and no protocol",
+	},
+	{
+		packages: []string{"server/replay"},
+		may:      []string{"run", "internal/rawjson"},
+		why:      "playing the model of a run needs the run alone; it prints nothing",
+	},
+	{
 		packages: []string{"rpc", "rpc/*", "server", "server/*", "tui", "tui/*"},
-		may:      []string{"store", "session", "run", "index"},
+		may:      []string{"store", "session", "run", "index", "wire"},
 		modules:  []string{"*"},
 		why:      "a face shows the store; what it needs of a format or a place it asks the store, so that all faces can do the same",
 	},

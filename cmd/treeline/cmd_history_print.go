@@ -9,23 +9,21 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/wire"
 	"golang.org/x/term"
 )
 
-// printPrompts shows prompts in the way that was asked for.
+// printPrompts prints prompts in the form of the flags.
 func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
 	switch {
 	case f.json:
 		return promptsJSON(ctx, out, list, places)
 	case f.print0:
 		for _, p := range list {
-			// NUL is what separates prompts here, and no prompt needs one
-			text := strings.ReplaceAll(p.Text, "\x00", "") // it would end the prompt
+			text := strings.ReplaceAll(p.Text, "\x00", "") // NUL separates prompts
 			if out.width > 0 {
 				text = screen.Clean(text)
 			}
@@ -42,8 +40,7 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 	return nil
 }
 
-// promptTable prints a line for each prompt. In a pipe it is the whole prompt.
-// A width of 0, in a pipe, cuts nothing.
+// promptTable prints a line for each prompt, in a pipe with the whole prompt.
 func (a *app) promptTable(out *output, list []treeline.Prompt) {
 	st := out.style
 	t := table{
@@ -52,28 +49,16 @@ func (a *app) promptTable(out *output, list []treeline.Prompt) {
 	}
 	t.grow(len(list))
 	for _, p := range list {
-		t.add(out.when(p.At), orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"), screen.OneLine(p.Text, out.width))
-	}
-	if out.width > 0 {
-		t = t.fit(out.width)
+		t.add(out.when(p.At), dash(wire.Tilde(screen.OneLine(p.CWD, 0), a.home())), screen.OneLine(p.Text, out.width))
 	}
 	t.write(out)
 }
 
-// when is a moment as people say it, on a terminal; in a pipe it does not depend on when it is read.
-func (o *output) when(t time.Time) string {
-	if o.width > 0 {
-		return ago(t.Local(), time.Now())
-	}
-	return t.Local().Format("2006-01-02 15:04")
-}
-
-// mostPlaces is how many places of a prompt are shown.
-// A prompt like "go on" may have been used thousands of times.
+// mostPlaces limits the places of a prompt: one like "go on" may have thousands.
 const mostPlaces = 100
 
-// promptPlaces prints each prompt with the places where it was used below it, in the words that 'show' takes.
-// A prompt without a known place is shown with what the history itself says.
+// promptPlaces prints each prompt and, below it, the entries where it was used. A prompt without a known place has the
+// time and directory of the history.
 func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
 	st := out.style
 	for _, p := range list {
@@ -87,45 +72,24 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Pro
 				{text: out.when(u.At), mark: st.cyan, drop: 3},
 				{text: screen.OneLine(u.Dialect, 0), mark: st.dim, drop: 1},
 				{text: screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), mark: st.yellow},
-				{text: orElse(tilde(screen.OneLine(u.CWD, 0), a.home()), "-"), path: true, mark: same, least: leastProject, drop: 2},
+				{text: dash(wire.Tilde(screen.OneLine(u.CWD, 0), a.home())), path: true, mark: same, least: leastProject, drop: 2},
 			})
 		}
 		if len(uses) == 0 {
 			writeWords(out, "    ", []word{
 				{text: out.when(p.At), mark: st.cyan, drop: 1},
-				{text: orElse(tilde(screen.OneLine(p.CWD, 0), a.home()), "-"), path: true, mark: same, least: leastProject},
+				{text: dash(wire.Tilde(screen.OneLine(p.CWD, 0), a.home())), path: true, mark: same, least: leastProject},
 			})
 		}
 	}
 	return nil
 }
 
-// promptJSON is a prompt for programs.
-// It is a stable format: cwd is null where the history has none, uses is empty where no session is known. Times
-// are UTC, to the second, as the database has them.
-type promptJSON struct {
-	ID     int64     `json:"id"`
-	Prompt string    `json:"prompt"`
-	CWD    *string   `json:"cwd"`
-	At     string    `json:"at"`
-	Uses   []useJSON `json:"uses"`
-}
-
-// useJSON is one place where a prompt was used: session#entry is what 'show' takes.
-type useJSON struct {
-	Session session.ID      `json:"session"`
-	Entry   session.EntryID `json:"entry"`
-	Dialect string          `json:"dialect"`
-	Path    string          `json:"path"`
-	CWD     string          `json:"cwd"`
-	At      string          `json:"at"`
-}
-
 func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
 	const iso = "2006-01-02T15:04:05Z"
-	w := arrayWriter{w: out.Writer}
+	w := wire.Array{W: out}
 	for _, p := range list {
-		j := promptJSON{ID: p.ID, Prompt: p.Text, At: p.At.UTC().Format(iso), Uses: []useJSON{}}
+		j := wire.Prompt{ID: p.ID, Prompt: p.Text, At: p.At.UTC().Format(iso), Uses: []wire.Use{}}
 		if p.CWD != "" {
 			j.CWD = &p.CWD
 		}
@@ -134,18 +98,17 @@ func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, place
 			return err
 		}
 		for _, u := range uses {
-			j.Uses = append(j.Uses, useJSON{u.Session, u.Entry, u.Dialect, u.Path, u.CWD, u.At.UTC().Format(iso)})
+			j.Uses = append(j.Uses, wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD, At: u.At.UTC().Format(iso)})
 		}
-		if err := w.add(j); err != nil {
+		if err := w.Add(j); err != nil {
 			return err
 		}
 	}
-	return w.end()
+	return w.End()
 }
 
-// pick shows a numbered list on stderr, reads a number from stdin, and prints the prompt as it is, for a key binding.
-// What is picked goes to stdout alone, so that a key binding can put it on the command line; everything else is on
-// stderr.
+// pick prints a numbered list on stderr, reads a number from stdin and prints only that prompt on stdout, for a key
+// binding.
 func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
 	width, _ := terminalWidth(a.stderr)
 	if width == 0 {
@@ -167,8 +130,8 @@ func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
 	return err
 }
 
-// askLine asks for a line. A key binding runs us while the shell has the terminal in a state of its own, in which a line never
-// ends and nothing is seen: so we set it ourselves. The end of the input is an answer too, an empty one.
+// askLine asks for a line; the end of the input is an empty one. A key binding runs while the shell has its own terminal
+// mode, without echo and line editing, so that the mode is set here.
 func (a *app) askLine(question string) string {
 	f, ok := a.stdin.(*os.File)
 	if ok && term.IsTerminal(int(f.Fd())) {

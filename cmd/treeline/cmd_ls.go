@@ -189,7 +189,7 @@ func (a *app) notListed(filter store.Filter, listed, total int, bad []string) {
 	case total <= len(bad):
 		a.notice("no sessions found")
 	case narrowed != store.Filter{}:
-		a.notice("none of " + wire.Count(total-len(bad), "session", "sessions") + " matches")
+		a.notice("no matching sessions among " + wire.Number(int64(total-len(bad))))
 	default:
 		a.notice("no sessions for " + filter.CWD + "; --all lists every directory")
 	}

@@ -60,8 +60,8 @@ func (f *writeFlags) addReplace(cmd *cobra.Command) {
 
 // outcomes say what happens to an entry when another program wrote first. A refusal is an error of its own.
 var outcomes = map[store.Policy]string{
-	store.PolicyBranch: "what you wrote continues beside them, as a branch of its own",
-	store.PolicyFollow: "what you wrote continues after them",
+	store.PolicyBranch: "your entries form a branch of their own",
+	store.PolicyFollow: "your entries continue from there",
 }
 
 // options checks the flags. What else happens to the session is printed on stderr.

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// The scenes in which the session is not alone: another agent has it too, and all sessions are searched.
-
-// convert makes the session one of another agent.
-// Time and chance are fixed, so the scene is the same in every demo.
+// convert converts the session to the format of another agent. The clock and the random source are fixed.
 func (d *demoPlay) convert(ctx context.Context) error {
 	to, err := d.store.Dialect("operator")
 	if err != nil {
@@ -22,7 +20,7 @@ func (d *demoPlay) convert(ctx context.Context) error {
 	}
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
 	s, report, err := d.store.Convert(ctx, d.path, store.ConvertOptions{To: to, Write: store.WriteOptions{
-		Random: rand.NewChaCha8([32]byte{}), // the ids are the same in every demo
+		Random: rand.NewChaCha8([32]byte{}),
 		Clock:  func() time.Time { return now },
 	}})
 	if err != nil {
@@ -31,26 +29,25 @@ func (d *demoPlay) convert(ctx context.Context) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	d.say("Another agent is to go on? It gets the session in its own format, in its own place, with both branches and the label.",
+	d.say("To continue with another agent, convert the session to its format. Both branches and the label are kept.",
 		"treeline convert "+demoName+" --to operator")
 	place, err := filepath.Rel(d.dir, filepath.Dir(report.Target.File))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, "   %s → %s, in ~/%s\n", report.Source.Dialect, report.Target.Dialect, filepath.ToSlash(place))
-	told := "what is lost is listed by --report"
+	told := "--report lists what is lost"
 	if report.Lossless {
 		told = "converting back gives the same session"
 	}
-	d.note(fmt.Sprintf("%s. What %s has no words for, in %d of them, is carried along: %s.",
-		counted(report.Source.Entries, "entry", "entries"), report.Target.Dialect, report.Carried, told))
+	d.note(fmt.Sprintf("%s. What %s cannot express, in %d of them, is carried along: %s.",
+		wire.Count(report.Source.Entries, "entry", "entries"), report.Target.Dialect, report.Carried, told))
 	return nil
 }
 
-// find searches all sessions of the demo's home.
-// The session is converted by then, so both agents' copies are searched.
+// find searches both copies of the session.
 func (d *demoPlay) find(ctx context.Context) error {
-	d.say("Where did we talk about that? Every session of every agent is searched, branches that were left included.", "treeline search 'cent*' --in user,assistant")
+	d.say("Search every session of every agent, including abandoned branches.", "treeline search 'cent*' --in user,assistant")
 	opt := store.SearchOptions{Limit: 3}
 	for _, part := range []string{"user", "assistant"} {
 		field, err := partField(part)

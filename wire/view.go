@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"strings"
@@ -8,48 +8,51 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// view is an entry that was looked into.
-// Body and parts are two ways to look at the same bytes; most commands need both, so they are decoded together.
-type view struct {
-	session.Entry
-	raw   []byte
-	body  session.Body
-	parts []session.Part
-	time  session.Time
+// Codec is what a view needs of a dialect.
+type Codec interface {
+	Body(e session.Entry, raw []byte) (session.Body, error)
+	Parts(e session.Entry, raw []byte) ([]session.Part, error)
+	Time(raw []byte) session.Time
 }
 
-// look reads an entry, once for all that is asked of it.
-func look(codec session.Codec, e session.Entry) (view, error) {
+// View is a decoded entry. Body and parts are two forms of the same bytes; most shapes need both.
+type View struct {
+	session.Entry
+	Body  session.Body
+	Parts []session.Part
+	Time  session.Time
+}
+
+// Look reads and decodes an entry.
+func Look(codec Codec, e session.Entry) (View, error) {
 	raw, err := e.Raw()
 	if err != nil {
-		return view{Entry: e}, err
+		return View{Entry: e}, err
 	}
-	return lookInto(codec, e, raw)
+	return Decode(codec, e, raw)
 }
 
-// lookInto is look for bytes that are at hand, because they were read for something else or are not in a log any
-// more.
-func lookInto(codec session.Codec, e session.Entry, raw []byte) (view, error) {
-	v := view{Entry: e, raw: raw}
+// Decode decodes an entry from bytes that the caller has.
+func Decode(codec Codec, e session.Entry, raw []byte) (View, error) {
+	v := View{Entry: e}
 	var err error
-	if v.body, err = codec.Body(e, v.raw); err != nil {
+	if v.Body, err = codec.Body(e, raw); err != nil {
 		return v, err
 	}
-	v.parts, err = codec.Parts(e, v.raw)
-	v.time = codec.Time(v.raw)
+	v.Parts, err = codec.Parts(e, raw)
+	v.Time = codec.Time(raw)
 	return v, err
 }
 
-// role is who speaks: in neutral words where there are any, otherwise in the agent's own.
-// A role that only one agent has ("bashExecution") would otherwise read "other".
-func (v view) role() string {
-	if m, ok := v.body.(session.Message); ok && v.Role == session.RoleOther && m.Native != "" {
+// Speaker is the role of an entry, "" for one without. A role that only one agent has keeps the agent's name.
+func (v View) Speaker() string {
+	if m, ok := v.Body.(session.Message); ok && v.Role == session.RoleOther && m.Native != "" {
 		return m.Native
 	}
 	return v.Role.String()
 }
 
-// kindWords are short names for the column of a tree.
+// kindWords are short names of kinds.
 var kindWords = map[session.Kind]string{
 	session.KindMessage:             "message",
 	session.KindThinkingLevelChange: "thinking",
@@ -67,29 +70,21 @@ var kindWords = map[session.Kind]string{
 	session.KindContextEdit:         "edit",
 }
 
-// word says in one word what an entry is: the role of a message, the kind of all else.
-// Types that nobody knows are shown under their own name.
-func (v view) word() string {
+// Word is an entry in one word: the role of a message, the kind of anything else. An unknown type keeps its own name.
+func (v View) Word() string {
 	if v.Kind == session.KindMessage {
-		if role := v.role(); role != "" {
+		if role := v.Speaker(); role != "" {
 			return role
 		}
 	}
-	if w := kindWords[v.Kind]; w != "" {
-		return w
-	}
-	if v.Type != "" {
-		return v.Type
-	}
-	return "?"
+	return orElse(orElse(kindWords[v.Kind], v.Type), "?")
 }
 
-// line says in one line what an entry says, in at most so many columns.
-// 0 columns means all of it. The cases are the bodies of package session, which are a closed set.
-func (v view) line(most int) string {
-	switch b := v.body.(type) {
+// Line is an entry on one line of at most so many columns; 0 is no limit.
+func (v View) Line(most int) string {
+	switch b := v.Body.(type) {
 	case session.Message:
-		return partsLine(v.parts, most)
+		return partsLine(v.Parts, most)
 	case session.ThinkingLevelChange:
 		return orElse(screen.OneLine(b.Level, most), "off")
 	case session.ModelChange:
@@ -101,7 +96,7 @@ func (v view) line(most int) string {
 	case session.Custom:
 		return screen.OneLine(b.Type+" "+shortJSON(b.Data, most), most)
 	case session.CustomMessage:
-		return screen.OneLine(b.Type+": "+partsLine(v.parts, most), most)
+		return screen.OneLine(b.Type+": "+partsLine(v.Parts, most), most)
 	case session.Label:
 		return screen.OneLine(labelText(b), most)
 	case session.TTSRInjection:
@@ -122,23 +117,15 @@ func (v view) line(most int) string {
 	return ""
 }
 
-// orElse is cmp.Or for two texts, which reads better in the middle of a line.
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-// modelText leaves the usual role out.
+// modelText leaves the default role out.
 func modelText(m session.ModelChange) string {
+	text := orElse(m.Model, "(none)")
 	if m.Role == "default" || m.Role == "" {
-		return orElse(m.Model, "(none)")
+		return text
 	}
-	return orElse(m.Model, "(none)") + " for " + m.Role
+	return text + " for " + m.Role
 }
 
-// labelText also shows labels that were taken away: they are entries like others.
 func labelText(l session.Label) string {
 	if l.Label == "" {
 		return "removed from " + string(l.Target)
@@ -153,8 +140,7 @@ func editText(e session.ContextEdit) string {
 	return "replaces " + string(e.Target)
 }
 
-// partsLine is what the parts of a message say in one line: text before all else, then what was called.
-// Thinking is shown only where there is nothing else: it is long, and seldom what one looks for.
+// partsLine is a message on one line: text first, then tool calls. Thinking is shown only where there is nothing else.
 func partsLine(parts []session.Part, most int) string {
 	var words, calls []string
 	thinking := ""
@@ -199,23 +185,22 @@ func opaqueLine(p session.OpaquePart, most int) string {
 	return "[" + orElse(p.Type, "?") + "]"
 }
 
-// callLine is a tool call in short: its name, and what it is about.
+// callLine is a tool call on one line: its name and its arguments.
 func callLine(c session.ToolCall, most int) string {
 	return screen.OneLine(orElse(c.Name, "?")+" "+shortJSON(c.Arguments, most), most)
 }
 
-// telling are the members that say what a call is about; the first of them that is there needs no name.
+// telling are the members that say what a call is about. The first one present is shown without its name.
 var telling = []string{
 	"command", "cmd", "pattern", "query", "path", "file_path", "filePath", "file", "url", "code", "script", "task", "prompt",
 }
 
-// envelope are members that are shown in columns of their own, or say nothing to people.
+// envelope are members that are shown elsewhere, or not at all.
 var envelope = map[string]bool{
 	"type": true, "id": true, "parentId": true, "parent_id": true, "timestamp": true, "customType": true,
 }
 
-// shortJSON gives a JSON value in a few words. Its quotes and braces are of no interest here.
-// Eight members of 40 columns are what fits on a line; what is longer is cut there anyway.
+// shortJSON is a JSON value in a few words, without quotes and braces: at most eight members of 40 columns.
 func shortJSON(value []byte, most int) string {
 	if rawjson.IsNull(value) {
 		return ""

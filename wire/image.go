@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"strings"
@@ -8,17 +8,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// image is what can be said of a picture without showing it.
+// image describes an image without its bytes.
 type image struct {
 	mime string
-	size int64  // -1 where it is not known
-	blob string // the reference, where the bytes are a blob
+	size int64  // -1 if unknown
+	blob string // the reference, if the bytes are a blob
 	url  string
 }
 
-// lookAtImage says what a picture is. blobSize tells the size of a blob, -1 where it is not known.
-// Nothing is decoded: four characters of base64 are three bytes.
-func lookAtImage(p session.Image, blobSize func(ref string) int64) image {
+// describeImage computes the size from the length of the base64 text: four characters are three bytes.
+func describeImage(p session.Image, blobSize func(ref string) int64) image {
 	i := image{mime: p.MIME, size: -1}
 	data := p.Data
 	switch {
@@ -40,11 +39,11 @@ func lookAtImage(p session.Image, blobSize func(ref string) int64) image {
 	return i
 }
 
-// String names a picture in a transcript.
+// String is the image in a transcript.
 func (i image) String() string {
 	words := []string{"image " + orElse(i.mime, "of unknown type")}
 	if i.size >= 0 {
-		words = append(words, byteSize(i.size))
+		words = append(words, Size(i.size))
 	}
 	if i.blob != "" {
 		name := strings.TrimPrefix(i.blob, blob.Prefix)

@@ -24,10 +24,10 @@ import (
 // meddler is a folder in which something happens at a chosen moment.
 type meddler struct {
 	*file.Backend
-	listed func()                               // behind a list
-	looked func(backend.Log)                    // behind a look at a log
-	read   func()                               // before a log is read
-	watch  func(told func(string, error)) error // in the place of the system
+	listed func()                               // called after a list
+	looked func(backend.Log)                    // called after a look at a log
+	read   func()                               // called before a log is read
+	watch  func(told func(string, error)) error // replaces the system's hints
 }
 
 func (m *meddler) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
@@ -102,10 +102,11 @@ func TestMissesNothingAtStart(t *testing.T) {
 	})
 }
 
-// A file is written anew in place, and looked at while it is empty; the clock of the file system does not move meanwhile. What
+// A file is rewritten in place and looked at while it is empty; the clock of the file system does not move meanwhile. What
 // it holds by then is told; so is what is appended before it is moved away.
 func TestRewrittenInSight(t *testing.T) {
-	emptied := false // of the goroutine that watches
+	t.Parallel()
+	emptied := false // used by the goroutine of the watch
 	h := meddled(t, func(h *home, m *meddler) {
 		m.looked = func(log backend.Log) {
 			if log.Size == 0 {
@@ -136,8 +137,9 @@ func TestRewrittenInSight(t *testing.T) {
 	v.want("a session", "a a4", "a session", "a b1")
 }
 
-// Where the system cannot watch, or cannot watch all, that is said once, and logs are looked at.
+// If the system cannot watch, or cannot watch all, that is told once, and the logs are looked at each time.
 func TestWithoutTheSystem(t *testing.T) {
+	t.Parallel()
 	for name, begin := range map[string]func(func(string, error)) error{
 		"refused": func(func(string, error)) error { return syscall.EMFILE },
 		"full":    func(told func(string, error)) error { told("", syscall.EMFILE); told("", syscall.EMFILE); return nil },
@@ -156,8 +158,9 @@ func TestWithoutTheSystem(t *testing.T) {
 	}
 }
 
-// A folder that cannot be read hides its sessions; they are not gone.
+// Sessions in a folder that cannot be read are not gone.
 func TestUnreadableFolder(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.put(garden+"a.jsonl", sessionLine("a"))
 	guard := &guardedFS{FS: durable.OS{}, dir: filepath.Clean(h.at(garden))}
@@ -214,7 +217,7 @@ func (g *guardedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return g.FS.ReadDir(name)
 }
 
-// Logs that are in no file are watched in the same way.
+// Logs that are not files, at a URL.
 func TestMemory(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -240,11 +243,12 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// However a watch ends, nothing of it goes on.
+// However a watch ends, none of its goroutines goes on although the backends stay open. It runs alone: it looks at all
+// goroutines.
 func TestEnds(t *testing.T) {
 	h := newHome(t)
 	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-	for n := range 4 { // left after so many changes, also before the first one can be
+	for n := range 4 { // changes before the loop ends; 0 cancels the context first
 		ctx, cancel := context.WithCancel(t.Context())
 		if n == 0 {
 			cancel()
@@ -257,6 +261,67 @@ func TestEnds(t *testing.T) {
 		}
 		cancel()
 		noneLeft(t)
+	}
+}
+
+// A source that gives hints is looked at once a minute, others at each interval.
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	minute := 30 // intervals
+	for _, tc := range []struct {
+		name  string
+		opt   watch.Options
+		begin func(told func(string, error)) error
+		empty bool
+		want  int32 // lists in a minute
+	}{
+		{name: "hints", want: 1},
+		{name: "no hints", opt: watch.Options{NoHints: true}, want: 30},
+		{name: "an interval that was asked for", opt: watch.Options{Interval: 2 * time.Second}, want: 30},
+		{name: "unsupported", begin: func(func(string, error)) error { return errors.ErrUnsupported }, want: 30},
+		{name: "no folder yet", empty: true, want: 30},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var lists atomic.Int32
+			h := meddled(t, func(_ *home, m *meddler) {
+				m.watch, m.listed = tc.begin, func() { lists.Add(1) }
+			})
+			if !tc.empty {
+				h.put(garden+"a.jsonl", sessionLine("a"))
+			}
+			pauses := make(chan time.Duration, 2*minute)
+			tc.opt.After = func(d time.Duration) <-chan time.Time { pauses <- d; return nil }
+			tc.opt.Clock = func() time.Time { return h.clock }
+			v := viewLooking(h, tc.opt, true)
+			v.next()
+			if d := <-pauses; d != 2*time.Second {
+				t.Errorf("the first look is after %v", d)
+			}
+			before := lists.Load()
+			for range minute {
+				v.tick <- time.Time{}
+				<-pauses // the look is over
+			}
+			if n := lists.Load() - before; n != tc.want {
+				t.Errorf("%d lists, want %d", n, tc.want)
+			}
+		})
+	}
+}
+
+// A watch ends when its machine is closed.
+func TestMachineClosed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.put(garden+"a.jsonl", sessionLine("a"))
+	v := view(h, watch.Options{}, true)
+	v.want("start 1")
+	h.must(h.m.Close())
+	v.tick <- time.Time{}
+	<-v.ended
+	if !errors.Is(v.err, backend.ErrClosed) {
+		t.Errorf("error %v", v.err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// What other agents than pi and omp write is told as well.
+// What agents other than pi and omp write.
 func TestFamilies(t *testing.T) {
 	for _, tc := range []struct {
 		name, path, head string

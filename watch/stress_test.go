@@ -51,7 +51,7 @@ func (c *tally) seen(id string) <-chan struct{} {
 	return c.channel(id)
 }
 
-// missing gives what somebody waits for.
+// missing gives the entries that were not told yet.
 func (c *tally) missing() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *tally) missing() (list []string) {
 	return list
 }
 
-// scribe is a program that writes a log in all the ways that there are.
+// scribe is a program that writes a log in every way there is.
 type scribe struct {
 	h      *home
 	name   string
@@ -121,8 +121,8 @@ func (s *scribe) append(n int) {
 	}
 }
 
-// step does something to the log. What takes bytes away for good comes only after the last file of that name was seen:
-// a file that comes and goes between two looks nobody can read.
+// step changes the log. It takes bytes away only after they were told: a file that comes and goes between two looks cannot
+// be read.
 func (s *scribe) step() {
 	switch s.rnd.IntN(12) {
 	case 0: // another file with the same entries and more
@@ -131,7 +131,7 @@ func (s *scribe) step() {
 		if err := os.Rename(s.path()+".new", s.path()); err != nil {
 			s.h.Error(err)
 		}
-	case 1: // the same file, written anew
+	case 1: // the same file, rewritten
 		s.log = append(s.log, s.entry())
 		s.put(s.path())
 	case 2: // the last entry is cut off
@@ -142,7 +142,7 @@ func (s *scribe) step() {
 				s.h.Error(err)
 			}
 		}
-	case 3: // moved away, right after an append, and begun anew
+	case 3: // moved away right after an append; a new log begins
 		<-s.tally.seen(s.last())
 		s.append(2)
 		if err := os.Rename(s.path(), s.path()+".old"); err != nil {
@@ -161,7 +161,7 @@ func (s *scribe) step() {
 	}
 }
 
-// Writers do all that can be done to logs while somebody watches: every entry is told exactly once.
+// Writers change logs in every way at once: every entry is told exactly once.
 func TestStress(t *testing.T) {
 	steps := 80
 	if testing.Short() {
@@ -200,7 +200,7 @@ func TestStress(t *testing.T) {
 				}
 			}
 		}()
-		late := time.After(time.Minute) // for what never comes; nothing is measured
+		late := time.After(time.Minute) // ends a test that would hang; nothing is measured
 		for ended := false; !ended; {
 			select {
 			case <-late:
@@ -282,8 +282,9 @@ func childWriter(args string) error {
 	}
 }
 
-// Writers are killed in the middle of writing and begin again. All that is in the log in the end was told, once.
+// Writers are killed while they write, and others go on. Every entry of the log is told once.
 func TestKilledWriters(t *testing.T) {
+	t.Parallel()
 	rounds := 4
 	if testing.Short() {
 		rounds = 2
@@ -300,7 +301,7 @@ func TestKilledWriters(t *testing.T) {
 		}
 	}
 	for round := range rounds {
-		// Two at once, so that they also get into each other's way.
+		// Two at once, so that they also conflict.
 		var children []*exec.Cmd
 		lines := make(chan string)
 		for i := range 2 {

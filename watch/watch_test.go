@@ -56,7 +56,7 @@ func TestFollowsNewSessions(t *testing.T) {
 		v.want("start 1")
 		h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
 		v.want("b session", "b b1")
-		h.put(".omp/agent/sessions/meadow/deep/c.jsonl", sessionLine("c")+messageLine("c1")) // folders that were just made
+		h.put(".omp/agent/sessions/meadow/deep/c.jsonl", sessionLine("c")+messageLine("c1")) // in new folders
 		v.want("c session", "c c1")
 		h.add(".omp/agent/sessions/meadow/deep/c.jsonl", messageLine("c2"))
 		v.want("c c2")
@@ -67,8 +67,9 @@ func TestFollowsNewSessions(t *testing.T) {
 	})
 }
 
-// The folder of an agent that was never used is not there; it is found when it comes.
+// The folder of an agent that was never used does not exist. It is found when it appears.
 func TestBeginsWithNothing(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	v := view(h, watch.Options{}, true)
 	v.want("start 0")
@@ -85,7 +86,7 @@ func TestWaitsForWholeRecords(t *testing.T) {
 		v.want("start 1")
 		h.add(garden+"a.jsonl", messageLine("a1")[half:])
 		v.want("a a1")
-		h.add(garden+"a.jsonl", strings.TrimSuffix(messageLine("a2"), "\n")) // whole, though its newline is to come
+		h.add(garden+"a.jsonl", strings.TrimSuffix(messageLine("a2"), "\n")) // whole, but its newline is missing
 		v.want("a a2")
 		h.add(garden+"a.jsonl", "\n"+messageLine("a3")[:half])
 		h.add(garden+"a.jsonl", messageLine("a3")[half:])
@@ -100,7 +101,7 @@ func TestWaitsForWholeRecords(t *testing.T) {
 	})
 }
 
-// A very long record that comes in many pieces is read when it has ended, not with each of them.
+// A very long record that comes in many pieces is told when it has ended.
 func TestLongRecord(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -112,7 +113,7 @@ func TestLongRecord(t *testing.T) {
 		for i := 0; len(long) > 0; i++ {
 			n := min(len(long), 300_000)
 			h.add(garden+"a.jsonl", long[:n])
-			if long = long[n:]; len(long) > 0 { // so that all that was written is looked at
+			if long = long[n:]; len(long) > 0 { // so that each piece is looked at
 				h.add(garden+"b.jsonl", messageLine(fmt.Sprint("b", i)))
 				v.want(fmt.Sprint("b b", i))
 			}
@@ -122,7 +123,7 @@ func TestLongRecord(t *testing.T) {
 	})
 }
 
-// A torn end that our own append moves away is no rewrite.
+// A torn record that an append moves aside does not make the log a replaced one.
 func TestTornEndMovedAway(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -160,7 +161,7 @@ func TestReplacedTruncatedRemoved(t *testing.T) {
 	})
 }
 
-// A folder that is removed, and one of the same name that comes after it.
+// A folder is removed and made again.
 func TestFolderRemoved(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -175,8 +176,9 @@ func TestFolderRemoved(t *testing.T) {
 	})
 }
 
-// Who rotates logs appends to one, moves it away and begins another. What was appended last is told all the same.
+// A program that rotates logs appends to one, moves it away and begins another. What was appended last is told.
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	name := garden + "a.jsonl"
 	h.put(name, sessionLine("a")+messageLine("a1"))
@@ -191,8 +193,8 @@ func TestRotation(t *testing.T) {
 	v.want("a b2", "a removed")
 }
 
-// Where logs are moved away under names that are watched, too, no entry is told twice: not those of the session that was there
-// first, nor those of one that took its place.
+// If logs are moved to names that are watched, too, no entry is told twice: neither those of the first session, nor those
+// of one that took its place.
 func TestRotationInSight(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -201,7 +203,7 @@ func TestRotationInSight(t *testing.T) {
 		v.want("start 1")
 		h.swap(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
 		v.want("a replaced", "a session", "a b1")
-		// As a program leaves it that saves all of a session, and moves it away at once.
+		// As if a program saved the whole session and moved it away at once.
 		h.put(garden+"old", sessionLine("b")+messageLine("b1")+messageLine("b2"))
 		h.swap(garden+"a.jsonl", sessionLine("c")+messageLine("c1"))
 		v.want("a replaced", "a session", "a c1")
@@ -210,7 +212,7 @@ func TestRotationInSight(t *testing.T) {
 	})
 }
 
-// A session that is moved goes on under its new name.
+// A session that is moved is followed under its new name.
 func TestMoved(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -226,7 +228,7 @@ func TestMoved(t *testing.T) {
 	})
 }
 
-// Titles are changed in place by newer programs.
+// Newer programs change titles in place.
 func TestTitleSlot(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -287,6 +289,7 @@ func TestOneDirectory(t *testing.T) {
 }
 
 func TestLastEntries(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
 	h.put(garden+"b.jsonl", sessionLine("b")+strings.ReplaceAll(messageLine("b1"), "10:00:00", "10:00:01")+messageLine("b2"))
@@ -300,7 +303,7 @@ func TestLastEntries(t *testing.T) {
 	v.again("a4")
 }
 
-// What is wrong with what is written is told, once, and ends nothing.
+// A problem with what is written is told once and ends nothing.
 func TestProblems(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)

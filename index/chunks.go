@@ -9,11 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// EachChunk calls take with the signatures of the chunks of some logs, in the order that is cheapest; those of one log come
-// in order. i is the log's place in logs. It gives the places of logs whose signatures cannot be had: anything may occur in
-// them. That the file is damaged is said once; who puts such logs as Lost has them made anew, which is needed where the
-// catalogue still has them so (Current). A chunk is valid until take returns, and what take does not look at is not checked.
-// take must not call the index, which is locked meanwhile.
+// EachChunk calls take with the chunks of some logs, in the order of the file; those of one log come in order. i is the
+// index of the log in logs. It returns the indexes of logs whose signatures are lost; anything may occur in them. Damage of
+// the file causes one notice; the caller puts such logs as Lost if they are Current, so that they are read again. A chunk is
+// valid until take returns, and only what take looks at is checked. take must not call the index, which is locked.
 func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -27,7 +26,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 			places = append(places, place{p, i})
 		}
 	}
-	// By place in the file: the pieces of one log lie in its order already, see holdAll.
+	// The pieces of one log are in order already; see holdAll.
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	bad := map[int]bool{}
 	var damage error
@@ -36,7 +35,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for i, p := range places {
 		if !w.has(p.piece) {
-			// Pieces that are not wanted are read along where they are few: one long read costs less than two.
+			// Small gaps are read along: one long read costs less than two.
 			const few = 64 << 10
 			w.end = p.at + p.size
 			for _, next := range places[i+1:] {
@@ -62,8 +61,8 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 	return unknown
 }
 
-// names says whether the catalogue that is kept has a piece of a log at that place. One from before a commit of our own may name
-// places in a file that is gone: nothing is damaged for that.
+// names says whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
+// a file that is gone, which is not damage.
 func (x *Index) names(log string, p piece) bool {
 	if p.at < 0 || p.at >= inMemory || x.kept == nil {
 		return false
@@ -77,8 +76,8 @@ func (x *Index) names(log string, p piece) bool {
 	return false
 }
 
-// Current says whether the catalogue of now has a log with these signatures. Those of a catalogue from before a commit may
-// have been moved or made anew since: where they cannot be had, the log need not be read again for that.
+// Current says whether the present catalogue has a log with these signatures. Those of an older catalogue may have been
+// moved or replaced since; if they are lost, the log need not be read again.
 func (x *Index) Current(l *Log) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,7 +85,7 @@ func (x *Index) Current(l *Log) bool {
 		return false
 	}
 	for i := range x.now.Sources {
-		// No two logs share a piece, so that it does not matter whose log it was.
+		// No two logs share a piece, so the source does not matter.
 		if now, ok := x.now.Log(x.now.Sources[i].Key, l.Name); ok && slices.Equal(now.pieces, l.pieces) {
 			return true
 		}
@@ -94,38 +93,38 @@ func (x *Index) Current(l *Log) bool {
 	return false
 }
 
-// window is the part of the file with the pieces that are looked at: mapped, where that can be, so that what nobody looks at
-// is not read, and otherwise read in one go.
+// window is the part of the file that is being read: mapped if possible, so that only pages in use are read, otherwise read
+// at once.
 type window struct {
 	s     *signatures
 	data  []byte
 	at    int64 // where data begins in the file
-	end   int64 // where the last of the pieces ends that are to be read at once, if they are read
+	end   int64 // of the last piece to be read at once, if the file is not mapped
 	unmap func() error
 	big   []byte
 	room  []byte // for a directory
 }
 
-// The window is small to keep memory low: what is mapped counts as much as what is read.
+// The window is small to keep memory low: mapped pages count as much as read ones.
 const (
 	windowSize = 1 << 20
-	mapSize    = 4 << 20 // moving it costs more than a page that nobody looks at
+	mapSize    = 4 << 20 // larger, since moving a mapping costs more than an unused page
 )
 
-// has says whether a piece lies in the window.
+// has says whether a piece is in the window.
 func (w *window) has(p piece) bool {
 	return p.at >= w.at && p.at+p.size <= w.at+int64(len(w.data))
 }
 
 func (w *window) close() {
 	if w.unmap != nil {
-		_ = w.unmap() // nobody looks there any more
+		_ = w.unmap() // no slice of it is used any more
 	}
 	w.unmap, w.data = nil, nil
 }
 
-// each calls take with the chunks of a piece. To look at a part of the file that another program cut off is a fault, which
-// is damage.
+// each calls take with the chunks of a piece. If another program truncates the mapped file, access is a fault; it counts as
+// damage.
 func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
 	data, err := w.read(p)
 	if err != nil {
@@ -142,7 +141,7 @@ func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
 	return eachInPiece(name, data, &w.room, p.chunks, take)
 }
 
-// read gives the bytes of a piece.
+// read returns the bytes of a piece.
 func (w *window) read(p piece) ([]byte, error) {
 	if p.at >= inMemory || w.s.file == nil || p.at < 0 || p.size < pieceHead || p.at > w.s.size-p.size {
 		return w.s.read(p, &w.big)
@@ -161,7 +160,7 @@ func (w *window) read(p piece) ([]byte, error) {
 	return w.data[p.at-w.at:][:p.size], nil
 }
 
-// mapped moves the window to where a piece begins; false means that the file cannot be mapped.
+// mapped moves the window to the beginning of a piece; false means that the file cannot be mapped.
 func (w *window) mapped(p piece) bool {
 	m, ok := w.s.file.(durable.Mapper)
 	if !ok {

@@ -7,9 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// Phrases in signatures: of two runs with white space between them, how the one ends beside how the other begins.
-
-// asciiHead and asciiTail are the same for a run of ASCII that is not folded: digits have the bit of small letters already.
+// asciiHead and asciiTail are word.Head and word.Tail for an ASCII run that is not folded: digits have the bit of lower-case
+// letters already.
 func asciiHead(run []byte) uint64 {
 	switch len(run) {
 	case 1:
@@ -27,9 +26,8 @@ func asciiTail(run []byte) uint64 {
 	return asciiHead(run)
 }
 
-// ends is what a run ends with, or begins with, as phrases see it: three characters, or all where there are fewer; and those
-// rows of humps at that end that have fewer, because a word of a phrase may be one. Two are enough for short: shorter than
-// three characters are one or two.
+// ends are the beginnings or the ends of a run for phrase keys: three characters, or all if there are fewer, and the rows of
+// humps at that end that are shorter, since a word of a phrase may be one. At most two are shorter than three characters.
 type ends struct {
 	all   uint64
 	short [2]uint64
@@ -41,7 +39,7 @@ func (e *ends) add(n uint64) {
 	e.n++
 }
 
-// headsOf and tailsOf give the ends of a folded run whose humps begin at these characters.
+// headsOf and tailsOf return the ends of a folded run whose humps begin at these characters.
 func headsOf(run []rune, starts []int) (e ends) {
 	e.all = word.Head(run)
 	for _, at := range starts[1:] {
@@ -61,11 +59,11 @@ func tailsOf(run []rune, starts []int) (e ends) {
 	return e
 }
 
-// asciiHeads and asciiTails are the same for a run of ASCII that is not folded. Its humps are counted only where one may be so
-// short: where there is a capital so near to the end.
+// asciiHeads and asciiTails are the same for an ASCII run that is not folded. Humps are computed only if a capital is near
+// the end.
 func asciiHeads(run []byte, kinds word.Class) (e ends) {
 	e.all = asciiHead(run)
-	// A run with capitals and small letters has two characters at least, so that these are there.
+	// A run with capitals and lower-case letters has at least two characters.
 	if kinds&word.Cased != word.Cased || (word.ClassOf(run[1])|word.ClassOf(run[min(2, len(run)-1)]))&word.Upper == 0 {
 		return e
 	}
@@ -93,9 +91,8 @@ func asciiTails(run []byte, kinds word.Class) (e ends) {
 	return e
 }
 
-// addShort adds all pairs of what the run before ended with, its tail and the shorter ones in s.tails, and what this one
-// begins with, but for the first of each. All that a query may ask for: whether its words are whole runs or rows of humps at
-// their ends is not known here.
+// addShort adds the pairs of the ends of the run before (its tail, and the shorter ones in s.tails) and the heads of this
+// one, but for the pair of the two longest. A query may ask for each of them: its words may be whole runs or rows of humps.
 func (s *Signer) addShort(tail uint64, head ends) {
 	for _, t := range s.tails.short[:s.tails.n] {
 		s.addPair(t, head.all)
@@ -108,14 +105,14 @@ func (s *Signer) addShort(tail uint64, head ends) {
 	}
 }
 
-// addPair adds what one run ends with beside what the next one begins with.
+// addPair adds the key of two runs.
 func (s *Signer) addPair(tail, head uint64) {
 	if k := word.PhraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
 		s.grams = append(s.grams, k)
 	}
 }
 
-// isGap says whether there is white space and nothing else between two runs.
+// isGap says whether the bytes between two runs are white space only.
 func isGap(b []byte) bool {
 	for len(b) > 0 {
 		if c := b[0]; c < utf8.RuneSelf {
@@ -131,5 +128,5 @@ func isGap(b []byte) bool {
 		}
 		b = b[n:]
 	}
-	return true // two runs never touch
+	return true // two runs are never adjacent
 }

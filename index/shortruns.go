@@ -11,9 +11,9 @@ import (
 // spelled is the seed of hashes of runs as they are spelled, which tell whether a run is new. They are not kept.
 const spelled uint64 = 0x9e3779b97f4a7c15
 
-// trail is how the last run ended: its last three characters, where it ended, and, in Signer.tails, its shorter ends.
+// trail is the end of the last run: its last three characters, its position, and, in Signer.tails, its shorter ends.
 type trail struct {
-	tail uint64 // 0 where there was none
+	tail uint64 // 0 if there was none
 	end  int
 }
 
@@ -25,15 +25,14 @@ func (s *Signer) sign(text []byte) {
 		padded = text
 	)
 	s.tails.n = 0
-	// Most texts are so short that few of their runs are far enough from the end.
+	// A short text is padded, so that shortRuns can read 16 bytes at each of its runs.
 	if len(text) <= len(s.wider)-shortMost-1 {
 		n := copy(s.wider[:], text)
 		clear(s.wider[n : n+shortMost+1])
 		padded = s.wider[:n+shortMost+1]
 	}
 	for from := 0; from < len(text); from += edgeWindow {
-		// 64 KB cannot have so many: there is a much longer record. flagOdd is set as well, for what follows is not looked
-		// at.
+		// Only a record much longer than a chunk has so many keys. flagOdd is set as well, since the rest is not looked at.
 		if s.runs.n+s.seen.n > keysMost {
 			s.flags |= flagAll | flagOdd
 			return
@@ -47,18 +46,18 @@ func (s *Signer) sign(text []byte) {
 			}
 			list = list[k:]
 		}
-		if n&1 != 0 { // a run goes on in the next window
+		if n&1 != 0 { // the run continues in the next window
 			s.edges[0] = s.edges[n-1]
 		}
 		n &= 1
 	}
 }
 
-// shortMost is how long a run may be that is held in two words.
+// shortMost is the length of runs that fit in two words.
 const shortMost = 16
 
-// ofLength is for runs of one length: which bytes of two words belong to the run, how many bits of the head are too many,
-// and which bits of the tail belong to it.
+// ofLength has masks for runs of one length: the bytes of two words that belong to the run, the surplus bits of the head,
+// and the bits of the tail.
 type ofLength struct {
 	a, b, tail uint64
 	head       uint
@@ -77,20 +76,20 @@ var lengths = func() (t [shortMost + 1]ofLength) {
 // spread makes of three bytes what asciiHead makes.
 func spread(w uint64) uint64 { return w&0xff<<42 | w&0xff00<<13 | w>>16&0xff }
 
-// news are what shortRuns has found and not added yet, as places in the list of edges.
+// news are what shortRuns has found and not yet added, as indexes into the list of edges.
 type news struct {
 	runs [edgeWindow/2 + 1]struct { // that may be new
 		hash uint64
 		at   int
 	}
-	ends [edgeWindow/2 + 1]int // of runs with white space behind them
+	ends [edgeWindow/2 + 1]int // of runs that white space follows
 }
 
-// shortRuns adds the keys of runs as long as they are plain: ASCII, no longer than 16 bytes, and not at the ends of the text,
-// behind which there may be bytes that belong to no run. It gives how many edges it has taken.
+// shortRuns adds the keys of plain runs: ASCII, at most 16 bytes, and not at the end of the text. It returns how many edges
+// it took.
 //
-// Most runs are known already, and of the rest it is not to be guessed which. So a first loop looks at them without deciding
-// anything, and without calling anything: what may be new is written down each time, and counted only if it is.
+// Most runs are known already, and a branch for each would be mispredicted. So a first loop writes down every run without
+// branching, and counts it only if it may be new.
 func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail) {
 	if len(s.runs.slots) == 0 {
 		s.runs.grow()
@@ -107,7 +106,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 		if n > shortMost || i+shortMost >= len(text) || j < 4 {
 			break
 		}
-		// Sixteen bytes are read whatever the length, and those behind the run are cleared.
+		// Always 16 bytes, of which those after the run are cleared.
 		w, l := (*[shortMost]byte)(text[i:]), &lengths[n]
 		a, b := binary.LittleEndian.Uint64(w[:])&l.a, binary.LittleEndian.Uint64(w[8:])&l.b
 		if (a|b)&highs != 0 {
@@ -126,7 +125,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	}
 	s.follow(text, list[0], list[1], last)
 	for _, r := range found.runs[:runs] {
-		if s.runs.add(r.hash) { // it may be there twice
+		if s.runs.add(r.hash) { // it may be in the list twice
 			s.addRun((*[shortMost]byte)(text[list[r.at]:]), list[r.at+1]-list[r.at])
 		}
 	}
@@ -136,7 +135,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	return k, trail{s.tails.all, list[k-1]}
 }
 
-// addRun is addASCII for a run of n bytes that was found by shortRuns; what stands behind it is of no account.
+// addRun is addASCII for a run of n bytes that shortRuns found. The bytes after it are ignored.
 func (s *Signer) addRun(run *[shortMost]byte, n int) {
 	l := &lengths[n]
 	a, b := binary.LittleEndian.Uint64(run[:])&l.a, binary.LittleEndian.Uint64(run[8:])&l.b
@@ -146,7 +145,7 @@ func (s *Signer) addRun(run *[shortMost]byte, n int) {
 	s.starts = append(s.starts[:0], 0)
 	upper := byteBits(capitals(a)) | byteBits(capitals(b))<<8
 	if lower := byteBits(a>>1&a&small) | byteBits(b>>1&b&small)<<8; upper != 0 && lower != 0 {
-		// asciiHumps for all bytes at once
+		// word.ASCIIHumps for all bytes at once
 		humps := upper & (lower<<1 | upper<<1&(lower>>1))
 		if bits.OnesCount(humps) < word.HumpsMost {
 			for ; humps != 0; humps &= humps - 1 {
@@ -158,10 +157,10 @@ func (s *Signer) addRun(run *[shortMost]byte, n int) {
 	s.addGrams(low[:n])
 }
 
-// byteBits has a bit for each byte of w in which the bit of small letters is set, and no other is.
+// byteBits has a bit for each byte of w whose only bit is that of lower-case letters.
 func byteBits(w uint64) uint { return uint(w >> 5 * 0x0102040810204080 >> 56) }
 
-// addPairs adds pairs of the runs of shortRuns. ends are the edges that have white space behind them.
+// addPairs adds pairs of the runs of shortRuns. ends are the edges that white space follows.
 func (s *Signer) addPairs(text []byte, list, ends []int) {
 	for _, k := range ends {
 		if k+2 >= len(list) {
@@ -173,12 +172,12 @@ func (s *Signer) addPairs(text []byte, list, ends []int) {
 		}
 		before, l := &lengths[end-list[k-1]], &lengths[list[k+2]-i]
 		c, a := uint64(binary.LittleEndian.Uint32(text[end-4:])), uint64(binary.LittleEndian.Uint32(text[i:]))&l.a
-		// asciiTail and asciiHead without asking for the length
+		// asciiTail and asciiHead without a branch on the length
 		key := word.PhraseKey(spread(c>>8|small)&before.tail, spread(a|small)>>(l.head&63))
 		if s.seen.add(key) {
 			s.grams = append(s.grams, key)
 		}
-		// Only a capital so near to the end makes a shorter one.
+		// Only a capital near the end makes a shorter end.
 		if capitals(c)&0x20_20_00_00|capitals(a)&0x20_20_00 != 0 {
 			run := text[list[k-1]:end]
 			s.tails = asciiTails(run, kindsOf(run))
@@ -188,7 +187,7 @@ func (s *Signer) addPairs(text []byte, list, ends []int) {
 	}
 }
 
-// spaces has 1 for the bytes that white space may begin with.
+// spaces has 1 for each byte with which white space may begin.
 var spaces = func() (t [256]int) {
 	for c := range t {
 		if c >= utf8.RuneSelf || isGap([]byte{byte(c)}) {
@@ -198,7 +197,7 @@ var spaces = func() (t [256]int) {
 	return t
 }()
 
-// follow adds the pair of a run of ASCII and the run before it, if there is one.
+// follow adds the pair of an ASCII run and the run before it, if there is one.
 func (s *Signer) follow(text []byte, i, j int, last trail) {
 	if last.tail != 0 && isGap(text[last.end:i]) {
 		run := text[i:j]
@@ -207,10 +206,10 @@ func (s *Signer) follow(text []byte, i, j int, last trail) {
 	}
 }
 
-// capitals has the bit of small letters for each byte that is a capital, where all bytes are letters and digits.
+// capitals has the bit of lower-case letters for each byte that is a capital; all bytes must be letters and digits.
 func capitals(w uint64) uint64 { return w >> 1 &^ w & small }
 
-// kindsOf says what a run of ASCII letters and digits is made of.
+// kindsOf returns the classes of the bytes of a run.
 func kindsOf(run []byte) (k word.Class) {
 	for _, c := range run {
 		k |= word.ClassOf(c)
@@ -228,8 +227,8 @@ func (s *Signer) anyRun(text []byte, i, j int, last trail) trail {
 	return s.asciiRun(text, i, j, kinds, last)
 }
 
-// asciiRun adds the keys of a run of ASCII letters and digits. Its hash is another than that of shortRuns: a run that comes both
-// ways is taken twice, and its keys are known the second time.
+// asciiRun adds the keys of a run of ASCII letters and digits. Its hash differs from that of shortRuns; a run that takes
+// both ways is added twice, without effect.
 func (s *Signer) asciiRun(text []byte, i, j int, kinds word.Class, last trail) trail {
 	run := text[i:j]
 	if h := word.Hash(run, spelled); s.runs.add(h) {
@@ -240,10 +239,10 @@ func (s *Signer) asciiRun(text []byte, i, j int, kinds word.Class, last trail) t
 	return trail{s.tails.all, j}
 }
 
-// wideRuns adds the keys of what stands between separators of ASCII and has characters beyond it, some of which may separate,
-// too.
+// wideRuns adds the keys of text between ASCII separators that has characters beyond ASCII, which may separate words as
+// well.
 func (s *Signer) wideRuns(text []byte, i, to int, last trail) trail {
-	single := rune(-1) // the character before, where it stands for itself
+	single := rune(-1) // the character before, if it is not a word character
 	for i < to {
 		if word.ClassOf(text[i]) != word.Wide {
 			j, kinds := i, word.Class(0)
@@ -256,7 +255,7 @@ func (s *Signer) wideRuns(text []byte, i, to int, last trail) trail {
 			}
 		}
 		n, r := s.wide(text[i:to], single)
-		if r < 0 { // it was a run, and is still in s.runes
+		if r < 0 { // a run, which is in s.runes
 			if last.tail != 0 && isGap(text[last.end:i]) {
 				head := headsOf(s.runes, s.starts)
 				s.addPair(last.tail, head.all)

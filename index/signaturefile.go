@@ -10,16 +10,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// piece is where some chunks of one log lie; see appendPiece.
+// piece is the position of some chunks of one log; see appendPiece.
 type piece struct {
-	at   int64 // in the file, or behind inMemory in what is held
+	at   int64 // in the file; from inMemory on, in what is held
 	size int64
-	// A log that grew keeps its pieces as they are: the last chunk, which grows, is made anew in another piece.
-	chunks int // how many of its chunks count; those behind them were made anew since
+	// A log that grew keeps its pieces; its last chunk, which grew, is replaced by one in a new piece.
+	chunks int // the first ones that count; the rest were replaced
 }
 
-// inMemory is where the places of pieces begin that are not in the file. No file is that long, so that one number says which
-// of the two it is.
+// inMemory is the first position of pieces that are not in the file. No file is that long.
 const inMemory = 1 << 62
 
 const signaturesPrefix = "signatures-"
@@ -27,18 +26,17 @@ const signaturesPrefix = "signatures-"
 // signaturesName is the name of the file of a generation.
 func signaturesName(generation uint64) string { return fmt.Sprint(signaturesPrefix, generation) }
 
-// errSignatures: a piece is not what was written.
+// errSignatures says that a piece is damaged.
 var errSignatures = errors.New("the signatures are damaged")
 
-// signatures are the pieces of all logs: those in the file, and those that are not there yet. Guarded by the index's mu, as
-// all that calls it.
+// signatures are the pieces of all logs, in the file and in memory. The index's mu guards them.
 type signatures struct {
-	file durable.File // nil where there is none
+	file durable.File // nil if there is none
 	size int64        // bytes of it that count
 	held []byte
 }
 
-// open opens the file of a generation. It may be longer than what counts, and need not be there if nothing does.
+// open opens the file of a generation. It may be longer than size, and may be missing if size is 0.
 func (s *signatures) open(fsys durable.FS, path string, size int64) error {
 	s.close()
 	if size == 0 {
@@ -51,7 +49,7 @@ func (s *signatures) open(fsys durable.FS, path string, size int64) error {
 		}
 		return err
 	}
-	// The catalogue reached the disk and the signatures did not: nothing is synced.
+	// After a crash the catalogue may be on disk and the signatures not: nothing is synced.
 	if info, err := f.Stat(); err != nil || info.Size < size {
 		return errors.Join(err, errSignatures, f.Close())
 	}
@@ -66,8 +64,8 @@ func (s *signatures) close() {
 	s.file, s.size = nil, 0
 }
 
-// hold encodes the chunks of logs that are put. Those that a log continues may have moved since it was looked up, by a
-// commit. Each is read for that: at their place in another file lies something else, which the checksum tells.
+// hold encodes the chunks of logs that are put. Pieces that a log continues may have been moved by a commit since the log
+// was looked up. So each is read: at its position in another file is something else, which the checksum detects.
 func (s *signatures) hold(logs []Log) {
 	for i := range logs {
 		l := &logs[i]
@@ -86,16 +84,14 @@ func (s *signatures) hold(logs []Log) {
 	}
 }
 
-// Lost gives a log as one whose signatures cannot be had, to be put: it stays known, so that others who look for it meanwhile
-// find it, and is read anew at the next refresh.
+// Lost returns the log without its signatures, to be put: it stays listed, and the next refresh reads it again.
 func (l *Log) Lost() Log {
 	lost := *l
 	lost.lose()
 	return lost
 }
 
-// lose says that the signatures of a log cannot be had, by a piece that is nowhere. The log is read again next time. Its
-// stamp is made one that proves nothing, so that the next refresh reads it.
+// lose replaces the pieces by one that does not exist. A stamp that proves nothing makes the next refresh read the log.
 func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.resume = []piece{{at: -1}}, true, "" }
 
 // there says whether all pieces of a log can be read.
@@ -110,12 +106,11 @@ func (s *signatures) there(l *Log) bool {
 	return true
 }
 
-// piecesMost is how many pieces a log that grows again and again may have. Each is a read of its own when the log is
-// searched, and twelve bytes in the catalogue.
+// piecesMost limits the pieces of a log that keeps growing. A search reads each of them, and each takes twelve bytes in the
+// catalogue.
 const piecesMost = 16
 
-// join makes one piece of several; false means that one is damaged. They cannot stay as they are then: nobody may look at them
-// for long, and with each growth there is one more.
+// join copies all pieces of a log into one; false means that one is damaged.
 func (s *signatures) join(l *Log) bool {
 	var chunks []Chunk
 	var ids [][]uint32
@@ -124,7 +119,7 @@ func (s *signatures) join(l *Log) bool {
 		data, err := s.read(p, &buf)
 		if err == nil {
 			err = eachInPiece(l.Name, data, nil, p.chunks, func(c *Kept) {
-				c.Sound() // damage would be taken for what was written from now on
+				c.Sound() // a copy gets new checksums, which would hide damage
 				chunks = append(chunks, c.Chunk)
 			})
 		}
@@ -141,7 +136,7 @@ func (s *signatures) join(l *Log) bool {
 	return true
 }
 
-// keep gives the pieces that hold the first n chunks.
+// keep returns the pieces with the first n chunks.
 func keep(pieces []piece, n int) []piece {
 	var list []piece
 	for _, p := range pieces {
@@ -155,13 +150,12 @@ func keep(pieces []piece, n int) []piece {
 	return list
 }
 
-// keepRoom is how much room is made ahead for pieces that come one by one. It is somewhat more than is held before it is
-// committed.
+// keepRoom is the size of the buffer of held pieces, somewhat more than callers put before they commit.
 const keepRoom = 9 << 20
 
-// read gives the bytes of a piece. They are valid until the next call with the same buffer.
+// read returns the bytes of a piece. They are valid until the next call with the same buffer.
 func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
-	// Held pieces are checked as well: a catalogue from before a commit names places that are gone.
+	// An older catalogue may name positions that no longer exist.
 	if p.at >= inMemory {
 		at := p.at - inMemory
 		if p.size < pieceHead || at > int64(len(s.held))-p.size {
@@ -179,8 +173,7 @@ func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 	return *buf, nil
 }
 
-// IDs calls take with the hashes of ids that were put beside the first n chunks of a log, in order; from is where the chunk
-// begins.
+// IDs calls take with the hashes of ids of the first n chunks of a log, in order; from is where the chunk begins.
 func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -201,15 +194,11 @@ func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	return nil
 }
 
-// Open says where the chunk begins that is being made; ok is false where there is none.
-func (s *Signer) Open() (from int64, ok bool) { return s.from, s.open }
-
-// Continue keeps the first n chunks of a log as it was known before in front of those in Chunks. Where they are no longer
-// what they were when the log is put, its signatures count as lost. The last chunk is mostly left out: it was
-// made of less text than there is now.
+// Continue puts the first n chunks of known before those in Chunks. The last chunk of a log that grew is left out, since it
+// was made from less text. If the pieces of known have moved when the log is put, its signatures are lost.
 func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }
 
-// ChunkCount says how many chunks a log has.
+// ChunkCount returns how many chunks a log has.
 func (l *Log) ChunkCount() int {
 	n := 0
 	for _, p := range l.pieces {

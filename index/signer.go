@@ -8,86 +8,83 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// A signature says what words may occur in a piece of a log, so that a search need not look into most of them. It is a
-// Bloom filter over hashed keys, with a byte of flags beside it; no text can be got out of it. Of what passes by, the keys
-// are
-//
+// A signature says which words may occur in a chunk of a log, so that a search need not look into most chunks. It is a Bloom
+// filter over hashed keys, followed by a bit for each bigram of ASCII letters and digits, and a byte of flags. The keys are
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
 //   - the trigrams of each run, folded, for prefixes, substrings and regular expressions;
-//   - for phrases, each pair of runs with only white space between them: the last three characters of the one and the
-//     first three of the other, or all where there are fewer; and in their place the humps at these ends that are shorter;
+//   - for phrases, each pair of runs with only white space between them: the last three characters of the first and the
+//     first three of the second, or all if there are fewer; also with the shorter humps at these ends in their place;
 //   - each character of a script without spaces and each symbol beyond ASCII, alone and in pairs of neighbours.
 //
-// Words are rarer and worth more bits than trigrams, of which a query has several. Behind the filter stands a bit for each
-// bigram of ASCII letters and digits, two of which are soon typed: there are so few that it takes less room than hashes of
-// those that occur. Which keys a query needs is said in filter.go; both sides share what is in this file and in word.go.
+// Words get more bits than trigrams, of which a query has several. There are so few bigrams that their bits take less room
+// than hashes of those that occur.
 const (
-	wordProbes = 6 // one word in 64 is taken for present though it is not
-	gramProbes = 4 // one trigram in 16
+	wordProbes = 6 // false-positive rate about 1/64
+	gramProbes = 4 // false-positive rate about 1/16
 
-	// chunkBytes is about how much of a log one signature covers.
+	// chunkBytes is how much of a log one signature covers, about.
 	chunkBytes = 64 << 10
 
-	// slabSize is how much room for signatures is made at once.
+	// slabSize is the size of the blocks in which signatures are allocated.
 	slabSize = 256 << 10
 
-	// twoSize is how many bytes the bits of bigrams take.
+	// twoSize is the size of the bits of bigrams.
 	twoSize = (word.Ranks*word.Ranks + 7) / 8
 
 	sigVersion = 5 << 4
-	// flagAll: there were too many keys to be worth a filter. Anything may be there.
+	// flagAll: there were too many keys for a filter. Anything may occur.
 	flagAll  = 1 << 1
 	keysMost = 1 << 18
 	// flagOdd: a character beyond ASCII that folds to an ASCII letter (the Kelvin sign, the long s) occurs.
 	flagOdd = 1 << 0
 )
 
-// Chunk is a piece of a log with its signature.
+// Chunk is a part of a log with its signature.
 type Chunk struct {
-	// From and To are where its records stand in the log: the first one's beginning, the last one's end.
+	// From is the beginning of its first record, To the end of its last.
 	From, To int64
-	// Sig and Flags are opaque to all but Query.May. They hold hashes, no text.
+	// Sig and Flags hold hashes and no text. Kept asks them.
 	Sig   []byte
 	Flags byte
 }
 
-// Odd says whether the chunk may hold characters beyond ASCII that fold to a letter of ASCII.
+// Odd says whether the chunk may contain characters beyond ASCII that fold to an ASCII letter.
 func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOdd != 0 }
 
-// Signer makes the signatures of one log while its text passes by. The zero value is ready; Reset makes it ready for the
-// next log and keeps its memory.
+// Signer makes the signatures of one log from its texts. The zero value is ready; Reset prepares it for the next log and
+// keeps its memory.
 type Signer struct {
 	chunks []Chunk
-	slab   []byte // where signatures go; a full one stays with its chunks, and another begins
+	slab   []byte // current block of signatures; full ones stay with their chunks
 	from   int64
 	to     int64
 	open   bool // there is text since the last chunk
 
-	runs  keySet                          // hashes of runs, as they are spelled
-	seen  keySet                          // keys
+	runs  keySet                          // hashes of runs as they are spelled
+	seen  keySet                          // all keys
 	words []uint64                        // keys with wordProbes
 	grams []uint64                        // keys with gramProbes
-	ascii [word.Ranks * word.Ranks]uint64 // which trigrams of ASCII letters and digits there were: for the first two, bits for the third
-	two   [word.Ranks]uint64              // and which bigrams, but for those in such trigrams: for the first, bits for the second
+	ascii [word.Ranks * word.Ranks]uint64 // ASCII trigrams that occur: for the first two characters, bits for the third
+	two   [word.Ranks]uint64              // ASCII bigrams outside of such trigrams: for the first character, bits for the second
 	flags byte
 
 	folded []byte
 	runes  []rune
 	starts []int
-	tails  ends // of the run before, as far as they are shorter
+	tails  ends // the shorter ends of the run before
 	edges  edges
 	news   news
-	wider  [512 + shortMost + 1]byte // a short text, and something behind it
+	wider  [512 + shortMost + 1]byte // a short text with padding
 }
 
 // Reset forgets all chunks.
 func (s *Signer) Reset() {
 	s.clear()
-	clear(s.chunks) // they hold on to slabs
+	clear(s.chunks) // they refer to slabs
 	s.chunks, s.slab = s.chunks[:0], s.slab[:0]
 }
 
-// clear forgets the chunk that is being made.
+// clear drops the unfinished chunk.
 func (s *Signer) clear() {
 	s.runs.clear()
 	s.seen.clear()
@@ -97,10 +94,10 @@ func (s *Signer) clear() {
 	s.flags, s.open = 0, false
 }
 
-// Add takes one text of the record at [from, to). Records come in the order of the log, and all texts of one behind each
-// other. Nothing of text is kept.
+// Add adds one text of the record at [from, to). Records must come in the order of the log, with all texts of one record
+// together. Nothing of text is kept.
 func (s *Signer) Add(text []byte, from, to int64) {
-	// Only between records: all texts of one belong to one chunk, because a query's terms may be spread over them.
+	// All texts of a record belong to one chunk, because the terms of a query may be spread over them.
 	if s.open && from >= s.to && from-s.from >= chunkBytes {
 		s.cut()
 	}
@@ -113,8 +110,11 @@ func (s *Signer) Add(text []byte, from, to int64) {
 	}
 }
 
-// Finish gives the chunks of the log, in order. They do not overlap, and records without text may lie between them. The
-// chunks are valid until Reset.
+// Open returns where the unfinished chunk begins; ok is false if there is none.
+func (s *Signer) Open() (from int64, ok bool) { return s.from, s.open }
+
+// Finish returns the chunks of the log, in order. They do not overlap, and records without text may be between them. They
+// are valid until Reset.
 func (s *Signer) Finish() []Chunk {
 	if s.open {
 		s.cut()
@@ -125,18 +125,18 @@ func (s *Signer) Finish() []Chunk {
 // cut ends a chunk.
 func (s *Signer) cut() {
 	size := 0
-	// With so many keys there are not all of them here. The signature is then its flags, which say that anything may be there.
+	// With too many keys the signature consists of its flags only.
 	if s.flags&flagAll == 0 {
 		grams := len(s.grams)
 		for _, w := range s.ascii {
 			grams += bits.OnesCount64(w)
 		}
-		// A Bloom filter tells most when half of its bits are set. It has whole blocks.
+		// A Bloom filter is most effective when half of its bits are set. It consists of whole blocks.
 		size = twoSize + blockSize*blocks(int(math.Ceil(float64(wordProbes*len(s.words)+gramProbes*grams)/math.Ln2/8)))
 	}
 	begin := len(s.slab)
 	if cap(s.slab)-begin < size {
-		// A slab that grew would be copied, and be there twice: that is felt with a session of many megabytes.
+		// Growing it would copy signatures, and double their memory meanwhile.
 		begin, s.slab = 0, make([]byte, 0, max(slabSize, size))
 	}
 	s.slab = s.slab[:begin+size]
@@ -149,7 +149,7 @@ func (s *Signer) cut() {
 	s.clear()
 }
 
-// fill makes a signature of the keys.
+// fill makes a signature from the keys.
 func (s *Signer) fill(two, filter []byte) {
 	for _, k := range s.words {
 		setKey(filter, k, wordProbes)
@@ -161,7 +161,7 @@ func (s *Signer) fill(two, filter []byte) {
 		if w == 0 {
 			continue
 		}
-		// The bigrams in it: those of longer runs are not looked at one by one.
+		// The bigrams of longer runs are those of their trigrams.
 		s.two[i/word.Ranks] |= 1 << (i % word.Ranks)
 		s.two[i%word.Ranks] |= w
 		for ; w != 0; w &= w - 1 {
@@ -192,7 +192,7 @@ func (s *Signer) addASCII(run []byte, kinds word.Class) {
 	s.addGrams(low)
 }
 
-// addGrams adds the trigrams of a folded run of ASCII letters and digits, or its bigram where it has no trigram.
+// addGrams adds the trigrams of a folded run of ASCII letters and digits, or its bigram if it has no trigram.
 func (s *Signer) addGrams(low []byte) {
 	if len(low) < 3 {
 		if len(low) == 2 {
@@ -208,7 +208,7 @@ func (s *Signer) addGrams(low []byte) {
 	}
 }
 
-// addWords adds every row of neighbouring humps, which begin at these bytes. That is 36 rows at most: see word.HumpsMost.
+// addWords adds every row of neighbouring humps, which begin at these bytes: 36 rows at most, see word.HumpsMost.
 func (s *Signer) addWords(low []byte, starts []int) {
 	for i := range starts {
 		for j := i; j < len(starts); j++ {
@@ -223,9 +223,9 @@ func (s *Signer) addWords(low []byte, starts []int) {
 	}
 }
 
-// wide adds the keys of a run with characters beyond ASCII, or of one such character that belongs to no run. It gives how
-// many bytes that were, and the character where it stands for itself, otherwise -1. The run is then in s.runes, folded, and
-// where its humps begin, counted in characters, in s.starts.
+// wide adds the keys of a run with characters beyond ASCII, or of one such character that is not a word character. It
+// returns how many bytes it took, and that character, otherwise -1. The folded run is then in s.runes, and the starts of its
+// humps, counted in characters, in s.starts.
 func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	s.runes = s.runes[:0]
 	for n < len(text) {
@@ -269,7 +269,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	return n, -1
 }
 
-// addTwo adds a bigram, if it is one of ASCII.
+// addTwo adds a bigram if it is ASCII.
 func (s *Signer) addTwo(a, b rune) {
 	if g, ok := word.ASCIIBigram(a, b); ok {
 		s.two[g/word.Ranks] |= 1 << (g % word.Ranks)
@@ -287,11 +287,11 @@ func (s *Signer) addGram(a, b, c rune) {
 	}
 }
 
-// addSingle adds a character that stands for itself, and its pair with the one before.
+// addSingle adds a character that is not a word character, and its pair with the one before.
 func (s *Signer) addSingle(r, last rune) {
 	r = word.Fold(r)
 	if r < utf8.RuneSelf {
-		s.flags |= flagOdd // no symbol folds to a letter; but then nothing depends on that
+		s.flags |= flagOdd // no symbol folds to a letter today
 		return
 	}
 	if k := word.SingleKey(r); s.seen.add(k) {

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -221,16 +220,6 @@ func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*
 	return log, err
 }
 
-// pathsIn gives the paths of logs in a source.
-func (m *Machine) pathsIn(src Source) func(name string) string {
-	root := Clean(src.Root.Sessions)
-	if isURL(root) {
-		return func(name string) string { return root + "/" + name }
-	}
-	below := root + string(filepath.Separator)
-	return func(name string) string { return below + filepath.FromSlash(name) }
-}
-
 // BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
 // agent's default one; "" if the dialect has none.
 func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
@@ -252,7 +241,11 @@ func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 
 // Blobs gives the blobs that references in a log mean; nil if there are none.
 func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
-	dir := m.BlobDir(path, d)
+	return m.BlobsIn(m.BlobDir(path, d))
+}
+
+// BlobsIn gives the blobs of a folder; nil if there are none.
+func (m *Machine) BlobsIn(dir string) blob.Reader {
 	if dir == "" || m.opt.OpenBlobs == nil {
 		return nil
 	}
@@ -261,7 +254,11 @@ func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
 
 // BlobsWriting is Blobs for writing.
 func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
-	dir := m.BlobDir(path, d)
+	return m.BlobsInWriting(m.BlobDir(path, d))
+}
+
+// BlobsInWriting is BlobsIn for writing.
+func (m *Machine) BlobsInWriting(dir string) blob.Store {
 	if dir == "" || m.opt.WriteBlobs == nil {
 		return nil
 	}

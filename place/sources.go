@@ -3,6 +3,7 @@ package place
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -49,6 +50,16 @@ func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src
 
 // PathOf is the path of a log in the source.
 func (src *Source) PathOf(name string) string { return Join(src.Root.Sessions, name) }
+
+// Paths is PathOf for many logs: the root is cleaned once.
+func (src *Source) Paths() func(name string) string {
+	root := Clean(src.Root.Sessions)
+	if isURL(root) {
+		return func(name string) string { return root + "/" + name }
+	}
+	below := root + string(filepath.Separator)
+	return func(name string) string { return below + filepath.FromSlash(name) }
+}
 
 // Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder
 // once. If folders overlap, each log is listed for one of them. Places of runs are not among them.

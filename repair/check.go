@@ -3,29 +3,43 @@ package repair
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Check lists all that is wrong with the session: the problems that reading it found, and blobs that its entries name
-// and that cannot be had. It reads the whole log again.
-func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
-	// A copy: the list is the tree's.
-	problems := append([]session.Problem(nil), s.tree.Problems()...)
-	if r, ok := s.dialect.(dialect.Ruler); ok && s.path != "" {
-		for _, p := range r.Check(s.tree, dialect.LogInfo{Name: s.path, Size: s.log.Size, Changed: s.log.Time}) {
-			p.File = s.path
+// Check lists everything that is wrong with a log: the problems that the reader found, what breaks the rules of its agent,
+// and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
+func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
+	problems := slices.Clone(l.Tree.Problems())
+	if r, ok := l.Dialect.(dialect.Ruler); ok && l.Path != "" {
+		for _, p := range r.Check(l.Tree, dialect.LogInfo{Name: l.Path, Size: l.At.Size, Changed: l.At.Time}) {
+			p.File = l.Path
 			problems = append(problems, p)
 		}
 	}
-	if s.blobs == nil {
-		return problems, nil // what looks like a reference is one only to agents that keep blobs
+	if blobs.Reader == nil {
+		return problems, nil // the agent keeps no blobs: what looks like a reference is text
 	}
-	// A picture that is named a hundred times is read once, and reported at each place.
+	// A blob is read once, and reported wherever it is named.
 	known := map[string]*session.Problem{}
-	for e := range s.tree.Entries() {
+	get := func(e session.Entry, ref string) {
+		p, seen := known[ref]
+		if !seen {
+			_, p = blobs.Get(ctx, ref)
+			known[ref] = p
+		}
+		if p != nil {
+			here := *p
+			here.Line, here.Offset = e.Line, e.Span.Offset
+			problems = append(problems, here)
+		}
+	}
+	codec := l.Dialect.Codec()
+	for e := range l.Tree.Entries() {
 		if ctx.Err() != nil {
 			return problems, context.Cause(ctx)
 		}
@@ -33,33 +47,24 @@ func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 		if err != nil {
 			return problems, err
 		}
-		// Decoding every message would take most of the time, and hardly any has a blob.
+		// Few entries name blobs, and decoding messages is most of the cost.
 		if !bytes.Contains(raw, []byte(blob.Prefix)) {
 			continue
 		}
-		// Strings that were cut name their rest in a member of their own, which is no part of a message.
-		_, cut, err := s.Whole(ctx, e)
+		// A string that was cut names its blob in a member outside of the message.
+		_, cut, err := blobs.Whole(ctx, e)
 		if err != nil {
 			return problems, err
 		}
 		problems = append(problems, cut...)
-		messages, err := s.dialect.Codec().Messages(e, raw)
+		messages, err := codec.Messages(e, raw)
 		if err != nil {
 			return problems, err
 		}
 		for _, m := range messages {
-			_, err := s.dialect.Codec().ResolveBlobs(m, func(ref string) ([]byte, error) {
-				p, seen := known[ref]
-				if !seen {
-					_, p = s.Blob(ctx, ref)
-					known[ref] = p
-				}
-				if p != nil {
-					here := *p
-					here.Line, here.Offset = e.Line, e.Span.Offset
-					problems = append(problems, here)
-				}
-				return nil, blob.ErrNotExist // nobody wants the message
+			_, err := codec.ResolveBlobs(m, func(ref string) ([]byte, error) {
+				get(e, ref)
+				return nil, blob.ErrNotExist // the resolved message is not needed
 			})
 			if err != nil {
 				return problems, err
@@ -67,13 +72,4 @@ func (s *Session) Check(ctx context.Context) ([]session.Problem, error) {
 		}
 	}
 	return problems, nil
-}
-
-// MessageParts gives what is inside a message of a context in neutral form. A dialect that cannot say so gives the
-// message as it is.
-func (s *Session) MessageParts(m []byte) []session.Part {
-	if d, ok := s.dialect.(dialect.Parter); ok {
-		return d.MessageParts(m)
-	}
-	return []session.Part{session.OpaquePart{Type: "message", JSON: m}}
 }

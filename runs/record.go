@@ -1,153 +1,176 @@
 package runs
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
+	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// RunOptions say what a new run is.
-type RunOptions struct {
-	// Session is the id of the session that the run belongs to; "" where there is none.
+// ErrClosed: the recording was closed.
+var ErrClosed = errors.New("the recording is closed")
+
+// StartOptions say what a new run is.
+type StartOptions struct {
+	// Session is the id of the session that the run belongs to; "" for none.
 	Session session.ID
-	// Dialect is the agent in whose place the log is kept. nil: the place of the agent whose session it is, or that has
-	// runs of it already, and otherwise one of our own.
+	// Dialect is the agent in whose place the log is kept. nil: the agent of the session, or the one that has runs of it
+	// already, else treeline's own place.
 	Dialect dialect.Dialect
-	// Header is the header's record, as an agent wrote it; nil: it is made. Id, session, start and version are filled in
-	// where they are missing.
+	// Header is the header as the agent wrote it; nil makes one. Missing members (id, session, start, version) are filled
+	// in.
 	Header []byte
-	// Write says how it is written: Durability, Observer, Clock and Random count.
-	Write WriteOptions
+	Write  WriteOptions
+}
+
+// WriteOptions say how a run is written.
+type WriteOptions struct {
+	// Durability says what an append survives when it returns; "" is backend.DurabilityFlush.
+	Durability backend.Durability
+	// Mended, if set, is told what an append did to the end of the log before it wrote.
+	Mended func(backend.Mended)
+	// Clock and Random are the sources of times and ids; nil means those of the machine.
+	Clock  func() time.Time
+	Random io.Reader
+}
+
+func (o *WriteOptions) fill() {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Random == nil {
+		o.Random = bufio.NewReaderSize(rand.Reader, 256) // ids are short
+	}
 }
 
 // Recording is a run that is being recorded. Its methods may be called from several goroutines at once.
 type Recording struct {
 	*run.Recorder
-	path  string
-	level Durability
-	b     backend.Backend
+	loc        place.Location
+	release    func() error
+	durability backend.Durability
 
-	// mu guards what follows. Records are appended one at a time, in the order in which the recorder gives them.
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows, and keeps appends in the order of the recorder
 	at     backend.Log
 	closed bool
 }
 
-// StartRun begins a run: its log is created, with its header, before it returns.
-func (s *Store) StartRun(ctx context.Context, opt RunOptions) (*Recording, error) {
+// Start begins a run. It creates the log with its header before it returns, so that a run that cannot be recorded is known
+// at once and not at its first record.
+func (l *Logs) Start(ctx context.Context, opt StartOptions) (*Recording, error) {
 	opt.Write.fill()
-	place, err := s.placeFor(ctx, opt)
+	src, err := l.placeFor(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	raw, h, err := newRunHeader(place.d, opt)
+	d := src.Dialect.(dialect.Runs)
+	raw, h, err := newHeader(d, opt)
 	if err != nil {
 		return nil, err
 	}
-	name, err := place.d.RunName(h)
+	name, err := d.RunName(h)
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(place.dir, filepath.FromSlash(name))
-	b, err := s.writeDir(filepath.Dir(file), file, opt.Write)
+	r, err := l.recording(src.PathOf(name), opt.Write)
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{path: file, level: opt.Write.Durability, b: b}
-	// A run that could not be begun is known at once, not at its first record.
-	if r.at, err = b.Create(ctx, path.Base(name), raw); err != nil {
-		return nil, errors.Join(named(file, err), b.Close())
+	if r.at, err = r.loc.Backend.Create(ctx, r.loc.Name, raw); err != nil {
+		return nil, errors.Join(logtree.Named(r.loc.Path, err), r.release())
 	}
-	r.Recorder = run.NewRecorder(h, r.options(place.d, opt.Write))
+	r.Recorder = run.NewRecorder(h, r.options(d, opt.Write))
 	return r, nil
 }
 
-// ContinueRun goes on with a run that was recorded before and has not ended. A torn end is moved aside by the first append,
-// as in every log.
-func (s *Store) ContinueRun(ctx context.Context, file string, opt WriteOptions) (*Recording, error) {
+// Continue resumes the recording of a run that has not ended. The first append moves a torn end aside, as in every log.
+func (l *Logs) Continue(ctx context.Context, path string, opt WriteOptions) (*Recording, error) {
 	opt.fill()
-	abs, err := filepath.Abs(file)
+	sources := l.m.RunSources()
+	if len(sources) == 0 {
+		return nil, fmt.Errorf("%s: recording runs is %w", path, dialect.ErrUnsupported)
+	}
+	r, err := l.recording(path, opt)
 	if err != nil {
 		return nil, err
 	}
-	places := s.runPlaces()
-	if len(places) == 0 {
-		return nil, fmt.Errorf("%s: recording runs is %w", file, ErrUnsupported)
-	}
-	b, err := s.writeDir(filepath.Dir(abs), file, opt)
-	if err != nil {
-		return nil, err
-	}
-	old, at, err := openRun(ctx, b, filepath.Base(abs))
-	if err != nil {
-		return nil, errors.Join(named(file, err), b.Close())
-	}
-	r := &Recording{path: file, level: opt.Durability, b: b, at: at}
 	// All dialects of runs write the same records; they differ in where they keep them.
-	r.Recorder, err = run.ContinueRecorder(old.Log, r.options(places[0].d, opt))
+	if err := r.resume(ctx, r.options(sources[0].Dialect.(dialect.Runs), opt)); err != nil {
+		return nil, errors.Join(err, r.release())
+	}
+	return r, nil
+}
+
+// resume reads what was recorded.
+func (r *Recording) resume(ctx context.Context, opt run.RecorderOptions) error {
+	old, at, err := open(ctx, r.loc)
+	if err != nil {
+		return err
+	}
+	r.at = at
+	r.Recorder, err = run.ContinueRecorder(old.Log, opt)
 	if err == nil && r.Ended() {
 		err = run.ErrEnded
 	}
-	if err = first(err, old.source.Close()); err != nil {
-		return nil, errors.Join(named(file, err), b.Close())
-	}
-	return r, nil
+	return logtree.Named(r.loc.Path, cmp.Or(err, old.Close()))
 }
 
-// options ties the recorder to the dialect's spelling and to this log.
+// recording locates the log of a run for writing.
+func (l *Logs) recording(path string, opt WriteOptions) (r *Recording, err error) {
+	r = &Recording{durability: opt.Durability}
+	r.loc, r.release, err = l.m.LocateWriting(path, opt.Durability, opt.Mended)
+	return r, err
+}
+
 func (r *Recording) options(d dialect.Runs, opt WriteOptions) run.RecorderOptions {
 	return run.RecorderOptions{Encode: d.RunRecord, Append: r.append, Clock: opt.Clock}
 }
 
-// Path is the file.
-func (r *Recording) Path() string { return r.path }
+// Path is what people call the log.
+func (r *Recording) Path() string { return r.loc.Path }
 
-// append adds a record to the log. A run has one writer: what somebody else wrote into its log is not built upon.
+// append adds a record to the log. A run has one writer: it fails with backend.ErrConflict if another process wrote.
 func (r *Recording) append(ctx context.Context, record []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return named(r.path, ErrClosed)
+		return logtree.Named(r.loc.Path, ErrClosed)
 	}
-	// Each time somebody only touched the file.
-	for range patience {
-		at, err := r.b.Append(ctx, r.at, record)
+	b := r.loc.Backend
+	for try := 0; ; try++ {
+		at, err := b.Append(ctx, r.at, record)
 		if err == nil {
 			r.at = at
 			return nil
 		}
-		if !errors.Is(err, backend.ErrConflict) {
-			return named(r.path, err)
+		if !errors.Is(err, backend.ErrConflict) || try == logtree.Retries {
+			return logtree.Named(r.loc.Path, err)
 		}
-		now, err := r.b.Stat(ctx, r.at.Name)
-		if err != nil {
-			return named(r.path, err)
+		tail := logtree.Tail{Backend: b, At: r.at}
+		now, change, lookErr := tail.Look(ctx)
+		if lookErr != nil || change != logtree.Same {
+			return logtree.Named(r.loc.Path, cmp.Or(lookErr, err))
 		}
-		// Longer or shorter: somebody else wrote. A conflict without that is a time that changed.
-		if now.Size != r.at.Size {
-			return named(r.path, ErrForeign)
-		}
-		for _, err := range r.b.Read(ctx, now, now.Size) { // touched, or another one of the same length
-			return named(r.path, err)
-		}
-		r.at = now
+		r.at = now // only its time changed
 	}
-	return named(r.path, backend.ErrConflict)
 }
 
-// Close ends the recording; the run may go on later unless it has ended. Unless the durability is DurabilityNone, what was
-// recorded then survives a crash of the machine. A second call does nothing.
+// Close ends the recording; the run can be continued later unless it has ended. Unless the durability is
+// backend.DurabilityNone, what was recorded then survives a crash of the machine. A second call does nothing.
 func (r *Recording) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,54 +179,50 @@ func (r *Recording) Close() error {
 	}
 	r.closed = true
 	var err error
-	if r.level != DurabilityNone {
-		err = named(r.path, syncLog(context.Background(), r.b, r.at))
+	if r.durability != backend.DurabilityNone {
+		err = logtree.Named(r.loc.Path, backend.Sync(context.Background(), r.loc.Backend, r.at))
 	}
-	return first(err, r.b.Close())
+	return errors.Join(err, r.release())
 }
 
-// placeFor decides where the log of a new run is kept. Runs of one session stay together, also where their session cannot
-// be found any more.
-func (s *Store) placeFor(ctx context.Context, opt RunOptions) (runPlace, error) {
-	places := s.runPlaces()
-	if opt.Dialect != nil {
-		d, ok := dialect.AsRuns(opt.Dialect)
-		if !ok {
-			return runPlace{}, fmt.Errorf("%s keeps no runs: recording them in its place is %w", opt.Dialect.Name(), ErrUnsupported)
+// placeFor decides where the log of a new run is kept. The runs of one session stay together, even if the session itself
+// cannot be found any more.
+func (l *Logs) placeFor(ctx context.Context, opt StartOptions) (place.Source, error) {
+	if d := opt.Dialect; d != nil {
+		if !place.IsRuns(d) {
+			return place.Source{}, fmt.Errorf("%s keeps no runs: recording them in its place is %w", d.Name(), dialect.ErrUnsupported)
 		}
-		// Where the agent itself would write it.
-		return runPlace{d: d, dir: d.Dialect.Layout().Roots(s.opt.Env)[0].Sessions}, nil
+		return place.Source{Dialect: d, Root: d.Layout().Roots(l.m.Env())[0]}, nil
 	}
-	id := cmp.Or(string(opt.Session), rawjson.Str(opt.Header, "session_id"))
-	own := slices.IndexFunc(places, func(p runPlace) bool { return p.own })
-	if id != "" {
-		row, err := s.Find(ctx, id)
-		// Find takes beginnings of ids as well: here only the id itself counts.
-		known := err == nil && string(row.ID) == id
-		for _, p := range places {
-			if p.own {
+	sources := l.m.RunSources()
+	own := slices.IndexFunc(sources, func(src place.Source) bool { return src.Why == place.WhyOwn })
+	if id := cmp.Or(string(opt.Session), rawjson.Str(opt.Header, "session_id")); id != "" {
+		row, err := l.m.Find(ctx, id)
+		known := err == nil && string(row.ID) == id // Find matches prefixes as well
+		for i, src := range sources {
+			if i == own {
 				continue
 			}
-			if known && within(p.dir, row.Path) {
-				return p, nil // the agent's session: its run too
+			if known && place.Within(src.Root.Sessions, row.Path) {
+				return src, nil
 			}
-			rows, err := s.runsIn(ctx, p, RunListOptions{})
+			rows, err := l.listSource(ctx, src, ListOptions{})
 			if err != nil {
-				return runPlace{}, err
+				return place.Source{}, err
 			}
-			if slices.ContainsFunc(rows, func(r RunRow) bool { return r.Err == nil && r.Header.SessionID == id }) {
-				return p, nil
+			if slices.ContainsFunc(rows, func(r Row) bool { return r.Err == nil && r.Header.SessionID == id }) {
+				return src, nil
 			}
 		}
 	}
 	if own >= 0 {
-		return places[own], nil
+		return sources[own], nil
 	}
-	return runPlace{}, fmt.Errorf("there is no place for runs: %w", ErrUnsupported)
+	return place.Source{}, fmt.Errorf("there is no place for runs: %w", dialect.ErrUnsupported)
 }
 
-// newRunHeader completes a header, or makes one.
-func newRunHeader(d dialect.Runs, opt RunOptions) ([]byte, run.Header, error) {
+// newHeader completes a header, or makes one. A member that is null counts as missing.
+func newHeader(d dialect.Runs, opt StartOptions) ([]byte, run.Header, error) {
 	raw := rawjson.Compact(opt.Header)
 	if raw == nil {
 		raw = []byte(`{"type":"header"}`)
@@ -211,7 +230,6 @@ func newRunHeader(d dialect.Runs, opt RunOptions) ([]byte, run.Header, error) {
 	if !rawjson.IsObject(raw) || !rawjson.Valid(raw) || rawjson.Str(raw, "type") != string(run.TypeHeader) {
 		return nil, run.Header{}, run.ErrNotHeader
 	}
-	// null counts as missing: that is how programs write what they do not know.
 	missing := func(key string) bool { return rawjson.IsNull(rawjson.Get(raw, key)) }
 	if missing("schema_version") {
 		raw = rawjson.Set(raw, "schema_version", fmt.Append(nil, run.SchemaVersion))
@@ -235,7 +253,6 @@ func newRunHeader(d dialect.Runs, opt RunOptions) ([]byte, run.Header, error) {
 		return nil, h, err
 	case h.SchemaVersion != run.SchemaVersion:
 		return nil, h, fmt.Errorf("%w: only %d is written", run.ErrNewer, run.SchemaVersion)
-	// A run under the wrong session would never be found by its own.
 	case opt.Session != "" && h.SessionID != string(opt.Session):
 		return nil, h, fmt.Errorf("the header is of session %q, not of %q", h.SessionID, opt.Session)
 	}

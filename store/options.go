@@ -35,9 +35,9 @@ var (
 	// ErrForeign: another process wrote to the log, and the policy is to refuse.
 	ErrForeign = errors.New("another writer was there first")
 	// ErrNewer: the log is of a newer version than we know.
-	ErrNewer = errors.New("written by a newer version")
+	ErrNewer = dialect.ErrNewer
 	// ErrUnsupported: the dialect cannot express it.
-	ErrUnsupported = errors.New("not supported")
+	ErrUnsupported = dialect.ErrUnsupported
 	// ErrClosed: the session was closed.
 	ErrClosed = errors.New("session is closed")
 )
@@ -87,6 +87,12 @@ const (
 	// DurabilityAlways: a crash of the machine.
 	DurabilityAlways = backend.DurabilityAlways
 )
+
+// Filled gives the options with the defaults in the place of what is not set.
+func (o WriteOptions) Filled() WriteOptions {
+	o.fill()
+	return o
+}
 
 func (o *WriteOptions) fill() {
 	if o.Durability == "" {

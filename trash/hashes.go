@@ -4,11 +4,11 @@ import "github.com/treeline-dev/treeline/blob"
 
 const hashLen = 2 * len(blob.Ref{})
 
-// markHashes marks the hashes that stand in a text, of those that are asked for. A row of more than 64 digits has a hash at
-// each place: which of them is meant is not known, and all are kept. Digits are lower case, as blob.Ref spells them.
+// markHashes marks the hashes that occur in a text, of those in used. More than 64 hex digits in a row hold a hash at each
+// position, and all of them count. Digits are lower case, as blob.Ref spells them.
 func markHashes(text []byte, used map[blob.Ref]bool) {
 	for end := hashLen; end <= len(text); {
-		// Looking at the last byte first passes text that is none in strides.
+		// Checking from the last byte on skips other text in strides of up to 64 bytes.
 		i := end - 1
 		for i >= end-hashLen && hexDigit[text[i]] {
 			i--
@@ -18,11 +18,10 @@ func markHashes(text []byte, used map[blob.Ref]bool) {
 			continue
 		}
 		if ref, err := blob.ParseRef(blob.Prefix + string(text[end-hashLen:end])); err == nil {
-			if _, there := used[ref]; there {
+			if _, known := used[ref]; known {
 				used[ref] = true
 			}
 		}
-		// Another hash may begin one digit later, in a longer row of digits.
 		end++
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Package regexp takes tens of nanoseconds for a byte, which is most of the time of a search that no literal helps. Whether an
-// expression matches at all is said by an automaton that takes one look at a table for a byte. Its states are made when they
-// are first met: they are sets of places in the program that package regexp/syntax compiles an expression to.
+// Package regexp takes tens of nanoseconds per byte, which is most of the time of a search without literals. An automaton
+// with one table lookup per byte says whether an expression matches at all. Its states are created when they are first
+// reached: they are sets of positions in the program to which package regexp/syntax compiles the expression.
 
-// automatons are those of one expression, one for each goroutine that asks.
+// automatons are the automatons of one expression, one for each goroutine that uses it.
 type automatons struct {
 	re   *regexp.Regexp
 	prog *syntax.Prog
-	// exact: the automaton says just what the expression says. It passes over assertions (\b, ^, $); with such ones it may
-	// only say that nothing matches.
+	// exact: the automaton decides. Otherwise the expression has assertions (\b, ^, $), which the automaton ignores, and it
+	// can only exclude a match.
 	exact bool
 	idle  sync.Pool
 }
@@ -45,39 +45,39 @@ func (a *automatons) match(text string) bool {
 	if ok && (a.exact || !found) {
 		return found
 	}
-	// What the automaton found across an assertion, and what it gave up on, package regexp decides.
+	// Package regexp decides if there are assertions, and if the automaton gave up.
 	return a.re.MatchString(text)
 }
 
-// Limits of an automaton: with more states it begins anew, and if it did not go far with them, they are no help.
+// Limits of an automaton. With more states it starts again without any; if it did not get far with them, it gives up.
 const (
-	// A state takes half a kilobyte, so that an automaton stays at about a megabyte. bytesPerState is how many bytes a
-	// state must have served on average to have been worth making.
+	// A state takes half a kilobyte, so an automaton takes about a megabyte. bytesPerState is how many bytes a state must
+	// serve on average to be worth creating.
 	statesMost    = 2000
 	bytesPerState = 16
 )
 
-// automaton is a machine that says whether an expression matches.
+// automaton says whether an expression matches.
 type automaton struct {
 	prog *syntax.Prog
-	// next is, for each state, the state behind each character of ASCII; stateUnknown where nobody has asked yet.
+	// next is, for each state, the state after each ASCII character; stateUnknown if it is not known yet.
 	next [][utf8.RuneSelf]int32
 	wide map[wideStep]int32 // the same for other characters
-	ids  map[string]int32   // states by what is in them
-	sets [][]uint32         // what is in each state: the places that wait for a character
-	// plain are the bytes, other than backslashes, with which nothing begins, as far as that is known.
+	ids  map[string]int32   // states by their sets
+	sets [][]uint32         // of each state: the positions that wait for a character
+	// plain are the bytes with which no match begins, as far as known, without the backslash.
 	plain [256]bool
-	seen  int // bytes since it began anew
-	// always: it matches the empty text. hopeless: there are too many states.
+	seen  int // bytes since the last forget
+	// always: it matches the empty text. hopeless: it has too many states.
 	always, hopeless bool
 
-	// What follows is room for one step, kept so that steps need no memory of their own.
-	marked  []uint32 // by place: the step in which it was last added
+	// Buffers of one step.
+	marked  []uint32 // by position: the step in which it was last added
 	step    uint32
 	pending []uint32
 	set     []uint32
 	key     []byte
-	text    []byte // of a record that is looked at a second time
+	text    []byte // of a record that is decoded for a second pass
 }
 
 type wideStep struct {
@@ -85,7 +85,7 @@ type wideStep struct {
 	r     rune
 }
 
-// The first states. Every set has the places where a match may begin, so that there is no state without a way out.
+// The first states. Every set has the positions where a match may begin, so every state has successors.
 const (
 	stateUnknown int32 = iota
 	stateFound
@@ -98,18 +98,18 @@ func newAutomaton(prog *syntax.Prog) *automaton {
 	return m
 }
 
-// forget begins anew.
+// forget drops all states.
 func (m *automaton) forget() {
 	m.next, m.sets, m.seen = m.next[:0], m.sets[:0], 0
 	m.wide, m.ids = map[wideStep]int32{}, map[string]int32{}
 	for range stateStart {
-		m.addState(nil) // unknown, and found: nobody goes on from there
+		m.addState(nil) // unknown and found, which have no successors
 	}
 	m.begin()
 	m.always = m.finish() == stateFound
 }
 
-// run goes through a text. ok is false where the automaton cannot tell.
+// run goes through a text. ok is false if the automaton gave up.
 func (m *automaton) run(text string) (found, ok bool) {
 	if m.hopeless {
 		return false, false
@@ -148,7 +148,8 @@ func (m *automaton) run(text string) (found, ok bool) {
 	return false, true
 }
 
-// move finds the state behind a character, after so many bytes more. ok is false where there are too many states.
+// move returns the state after a character; bytes is the length of the text since the last call. ok is false if there are
+// too many states.
 func (m *automaton) move(s int32, r rune, bytes int) (next int32, ok bool) {
 	m.seen += bytes
 	from := m.sets[s]
@@ -170,8 +171,8 @@ func (m *automaton) move(s int32, r rune, bytes int) (next int32, ok bool) {
 	next = m.finish()
 	if r < utf8.RuneSelf {
 		m.next[s][r] = next
-		// That holds for ever, also after forget: the first state is the same each time. A backslash is not passed over
-		// because in a record it begins an escape, whose second half must not be taken for text.
+		// This holds also after forget: the first state is always the same. A backslash is not skipped, because in a record
+		// it begins an escape, whose second half is not text.
 		if s == stateStart && next == stateStart && r != '\\' {
 			m.plain[r] = true
 		}
@@ -181,17 +182,17 @@ func (m *automaton) move(s int32, r rune, bytes int) (next int32, ok bool) {
 	return next, true
 }
 
-// begin begins a set: with the places where a match may begin.
+// begin begins a set with the positions where a match may begin.
 func (m *automaton) begin() {
 	m.set = m.set[:0]
-	if m.step++; m.step == 0 { // after four thousand million steps
+	if m.step++; m.step == 0 { // it overflowed
 		clear(m.marked)
 		m.step = 1
 	}
 	m.add(uint32(m.prog.Start))
 }
 
-// add adds a place, and all that can be reached from it without a character.
+// add adds a position, and all that can be reached from it without a character.
 func (m *automaton) add(pc uint32) {
 	m.pending = append(m.pending[:0], pc)
 	for len(m.pending) > 0 {
@@ -204,7 +205,7 @@ func (m *automaton) add(pc uint32) {
 		switch inst := &m.prog.Inst[pc]; inst.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
 			m.pending = append(m.pending, inst.Arg, inst.Out)
-		// An assertion counts as fulfilled: so the automaton may find too much, never too little.
+		// Assertions count as true: the automaton may find too much, never too little.
 		case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
 			m.pending = append(m.pending, inst.Out)
 		case syntax.InstFail:
@@ -214,7 +215,7 @@ func (m *automaton) add(pc uint32) {
 	}
 }
 
-// finish gives the state of the set that was made.
+// finish returns the state of the current set.
 func (m *automaton) finish() int32 {
 	for _, pc := range m.set {
 		if m.prog.Inst[pc].Op == syntax.InstMatch {
@@ -224,10 +225,10 @@ func (m *automaton) finish() int32 {
 	return m.stateOf(m.set)
 }
 
-// stateOf gives the state of a set, a new one where it was never met.
+// stateOf returns the state of a set, and creates it if it is new.
 func (m *automaton) stateOf(set []uint32) int32 {
-	// The order in which places were added says which match is preferred. Whether there is one does not depend on it, and
-	// sorted sets are met again more often.
+	// The order of positions says which match is preferred, which does not matter here. Sorted sets are found again more
+	// often.
 	slices.Sort(set)
 	m.key = m.key[:0]
 	for _, pc := range set {

@@ -1,27 +1,27 @@
 package query
 
-// Field says whose text of an entry it is that matches. Fields are a set: those that a search looks at.
+// Field is the kind of a text of an entry, and a set of them.
 type Field uint8
 
 const (
-	// FieldUser is what the user said.
+	// FieldUser is text of the user.
 	FieldUser Field = 1 << iota
-	// FieldAssistant is what the model said.
+	// FieldAssistant is text of the model.
 	FieldAssistant
-	// FieldTool is what tools were called with, and what they answered.
+	// FieldTool is arguments and results of tools.
 	FieldTool
-	// FieldThinking is what the model thought.
+	// FieldThinking is thinking of the model.
 	FieldThinking
-	// FieldOther is all else: titles, labels, summaries, messages of the system and of extensions.
+	// FieldOther is everything else: titles, labels, summaries, messages of the system and of extensions.
 	FieldOther
 
-	// FieldAll is everything.
+	// FieldAll is all fields.
 	FieldAll = FieldUser | FieldAssistant | FieldTool | FieldThinking | FieldOther
 )
 
 var fieldNames = [...]string{"user", "assistant", "tool", "thinking", "other"}
 
-// String names one field.
+// String returns the name of one field.
 func (f Field) String() string {
 	for i, name := range fieldNames {
 		if f == 1<<i {

@@ -8,16 +8,16 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// literal is a text to look for: its pieces in order, with white space between them.
+// literal is a text to look for: pieces with white space between them.
 type literal struct {
-	pieces [][]rune // folded, unless exact; none is empty
-	// left and right: it must begin, and end, at a boundary.
+	pieces [][]rune // folded unless exact; none is empty
+	// left and right: there must be a boundary at the beginning, and at the end.
 	left, right bool
 	exact       bool
-	first       [256]bool // the bytes that it may begin with
+	first       [256]bool // the bytes with which it may begin
 }
 
-// newLiteral makes one of a text, nil where that is only white space.
+// newLiteral returns nil for a text that is only white space.
 func newLiteral(text string, left, right, exact bool) *literal {
 	l := &literal{left: left, right: right, exact: exact}
 	for _, f := range strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))) {
@@ -40,7 +40,7 @@ func newLiteral(text string, left, right, exact bool) *literal {
 	return l
 }
 
-// variants gives the runes that are taken for a rune.
+// variants returns the runes that match a rune.
 func variants(r rune, exact bool) []rune {
 	list := []rune{r}
 	if exact {
@@ -52,10 +52,9 @@ func variants(r rune, exact bool) []rune {
 	return list
 }
 
-// find gives the leftmost place at or behind from where it occurs, -1 where it does not. At one place it can end in one way
-// only, so that leftmost is all there is to say.
+// find returns the leftmost occurrence at or after from; -1 if there is none. An occurrence has only one possible end.
 func (l *literal) find(text string, from int) (start, end int) {
-	// Byte by byte is sound: no byte that a character begins with occurs inside of another one.
+	// Byte by byte is sound: the first byte of a character does not occur inside another character.
 	for i := from; i < len(text); i++ {
 		if !l.first[text[i]] {
 			continue
@@ -69,7 +68,7 @@ func (l *literal) find(text string, from int) (start, end int) {
 	return -1, -1
 }
 
-// at gives where the literal that begins at i ends, -1 where there is none.
+// at returns the end of the literal that begins at i; -1 if it does not begin there.
 func (l *literal) at(text string, i int) int {
 	for n, piece := range l.pieces {
 		if n > 0 {
@@ -96,8 +95,8 @@ func (l *literal) at(text string, i int) int {
 	return i
 }
 
-// boundary says whether a word may begin or end at a place of a text: beside anything that is no word character (the
-// characters of scripts without spaces are none), and between the humps of a run.
+// boundary says whether a word may begin or end at a position: beside anything that is not a word character, and between
+// humps.
 func boundary(text string, at int) bool {
 	a, n := utf8.DecodeLastRuneInString(text[:at])
 	if n == 0 || !word.IsChar(a) {
@@ -111,11 +110,10 @@ func boundary(text string, at int) bool {
 	return word.IsHump(a, b, next) && humped(text, at)
 }
 
-// humped says whether the run around a place is one whose humps count. It is asked only where a hump would be, which is
-// rare: so nothing is remembered of the run.
+// humped says whether the humps of the run around a position count. It is called only where a hump would be, which is rare.
 func humped(text string, at int) bool {
 	start, runes := at, 0
-	// A run that is longer than humps are looked for need not be walked to its beginning; it may be a megabyte of base64.
+	// A run that is too long for humps need not be followed to its beginning; it may be a megabyte of base64.
 	for start > 0 && runes <= word.HumpRunes {
 		r, n := utf8.DecodeLastRuneInString(text[:start])
 		if !word.IsChar(r) {

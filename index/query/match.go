@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// marksMost is how many occurrences in one text are marked or counted: more do not help anybody.
+// marksMost limits the occurrences in one text that are marked or counted.
 const marksMost = 64
 
 // Text is one of the texts of an entry.
@@ -16,11 +16,11 @@ type Text struct {
 
 // Match says where an entry matches.
 type Match struct {
-	// Text is the text that shows it best: the first of those in which most terms occur.
+	// Text is the index of the text that shows the match best: the first of those in which most terms occur.
 	Text int
-	// Marks are the occurrences in it, [from, to) in bytes, in order and apart from each other.
+	// Marks are the occurrences in that text, [from, to) in bytes, sorted and disjoint.
 	Marks [][2]int
-	// Focus is the mark to begin with when only a piece of the text is shown: most terms are near it.
+	// Focus is the index of the mark near which most terms occur, for showing a part of the text.
 	Focus int
 }
 
@@ -34,8 +34,7 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 			return Match{}, false
 		}
 	}
-	// Now that it matches: each text is searched once more for this, which costs less than to remember it for all that do
-	// not.
+	// Searching once more costs less than recording it for all entries that do not match.
 	best, most := 0, 0
 	for i, text := range texts {
 		if len(texts) == 1 {
@@ -62,7 +61,7 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 	return m, true
 }
 
-// Occurs says whether every term that must occur does, whatever else does: more texts never make it false.
+// Occurs says whether every required term occurs. More texts never make it false.
 func (q *Query) Occurs(texts []Text) bool {
 	for _, t := range q.terms {
 		if !q.occurs(t, texts) {
@@ -81,10 +80,10 @@ func (q *Query) occurs(t *term, texts []Text) bool {
 	return false
 }
 
-// occurrence is where a term is.
+// occurrence is an occurrence of a term.
 type occurrence struct{ start, end, term int }
 
-// marks gives where the terms occur in a text, and the mark behind which most of them do at once.
+// marks returns where the terms occur in a text, and the mark after which most of them occur together.
 func (q *Query) marks(text string) (marks [][2]int, focus int) {
 	var all []occurrence
 	for i, t := range q.terms {
@@ -93,7 +92,7 @@ func (q *Query) marks(text string) (marks [][2]int, focus int) {
 	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	most := 0
 	for i, o := range all {
-		// Terms may overlap, or touch: two marks would be drawn into each other.
+		// Overlapping and adjacent occurrences become one mark.
 		if n := len(marks); n > 0 && o.start <= marks[n-1][1] {
 			marks[n-1][1] = max(marks[n-1][1], o.end)
 		} else {
@@ -106,10 +105,9 @@ func (q *Query) marks(text string) (marks [][2]int, focus int) {
 	return marks, focus
 }
 
-// together counts the different terms that begin near the first occurrence. The walk ends at the first that is farther
-// away, so that to begin anew at each occurrence is bearable.
+// together counts the different terms that begin near the first occurrence.
 func together(all []occurrence) int {
-	const near = 100 // bytes, about what is shown behind a mark
+	const near = 100 // bytes, about what is shown after a mark
 	seen := map[int]bool{}
 	for _, o := range all {
 		if o.start > all[0].start+near {
@@ -120,7 +118,7 @@ func together(all []occurrence) int {
 	return len(seen)
 }
 
-// each goes through the occurrences of a term that do not overlap, up to marksMost.
+// each calls found with up to marksMost occurrences of a term that do not overlap.
 func (t *term) each(text string, found func(start, end int)) {
 	if t.re != nil {
 		for _, at := range t.re.FindAllStringIndex(text, marksMost) {
@@ -138,7 +136,7 @@ func (t *term) each(text string, found func(start, end int)) {
 	}
 }
 
-// Count gives how often each term occurs in an entry, and how long its texts are.
+// Count returns how often each term occurs in an entry, and the length of its texts.
 func (q *Query) Count(texts []Text) (counts []int, length int) {
 	counts = make([]int, len(q.terms))
 	for _, text := range texts {

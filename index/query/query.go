@@ -10,43 +10,42 @@ import (
 	"unicode/utf8"
 )
 
-// Options say how the text of a query is meant.
+// Options say how the text of a query is read.
 type Options struct {
-	// Regexp: the text is one regular expression (RE2, as package regexp has it), to match in one text.
+	// Regexp: the text is one regular expression (RE2, see package regexp).
 	Regexp bool
-	// Case: letters match in their own case only.
+	// Case: case matters.
 	Case bool
-	// Fields are those that count; 0 is all.
+	// Fields are the fields to search; 0 means all.
 	Fields Field
 }
 
-// Query is what to look for. The package comment says what matches. It is safe for use by several goroutines.
+// Query is a parsed query. The package comment says what matches. It is safe for concurrent use.
 type Query struct {
 	opt    Options
 	terms  []*term // all must occur
-	nots   []*term // none may
+	nots   []*term // none may occur
 	filter filter
 	raw    rawQuery
 }
 
-// term is a piece of a query that occurs in a text or does not.
+// term is a part of a query.
 type term struct {
 	lit   *literal
 	re    *regexp.Regexp // instead of lit
 	tree  *syntax.Regexp // of re
-	auto  *automatons    // the same
+	auto  *automatons    // of re
 	plain bool           // a word without quotes and stars
 }
 
-// ErrEmpty is wrapped by the error for a query that looks for nothing.
+// ErrEmpty is wrapped by the error for a query without a required term.
 var ErrEmpty = errors.New("nothing to search for")
 
-// mostTerms is how many different terms a query may have. Each is looked for in each text: one with very many was pasted by
-// accident, and would go on for minutes.
+// mostTerms limits the different terms of a query. Each is searched in each text; a query with more was pasted by accident
+// and would take minutes.
 const mostTerms = 100
 
-// Parse reads a query: words and "phrases", all of which must occur; word* for what begins so, *part* for what occurs
-// anywhere; -word and -"phrase" for what must not occur. A term that is repeated counts once.
+// Parse parses a query; see the package comment. A term that is repeated counts once.
 func Parse(text string, opt Options) (*Query, error) {
 	if opt.Fields == 0 {
 		opt.Fields = FieldAll
@@ -68,7 +67,7 @@ func Parse(text string, opt Options) (*Query, error) {
 			return nil, err
 		}
 		spelled := rest[:len(rest)-len(after)]
-		// By the spelling, minus and quotes included: the same words in two forms are two terms, and that only costs time.
+		// Compared by spelling: the same word in two forms is two terms, which only costs time.
 		again := seen[spelled]
 		seen[spelled], rest = true, after
 		switch {
@@ -92,11 +91,11 @@ func Parse(text string, opt Options) (*Query, error) {
 	return q, nil
 }
 
-// nextTerm takes a term off a query that does not begin with a space. The term is nil where nothing is in it.
+// nextTerm cuts a term off a query that does not begin with a space. The term is nil if it is empty.
 func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) {
 	body := s
 	if len(body) > 1 && body[0] == '-' {
-		// A minus or a star that stands alone is looked for like any other word: people search for operators.
+		// A minus or a star alone is a word: people search for operators.
 		if r, _ := utf8.DecodeRuneInString(body[1:]); !unicode.IsSpace(r) {
 			not, body = true, body[1:]
 		}
@@ -124,7 +123,7 @@ func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) 
 		}
 		word := body[:end]
 		rest = body[end:]
-		// A word of nothing but stars is what is looked for.
+		// A word of nothing but stars is searched as it is.
 		if cut := strings.TrimRight(word, "*"); cut != "" && cut != word {
 			right, word = false, cut
 		}
@@ -142,8 +141,8 @@ func startsWithSpace(s string) bool {
 	return unicode.IsSpace(r)
 }
 
-// cutPhrase takes what stands before the closing quote. In a phrase \" is a quote and \\ a backslash; any other backslash
-// stands for itself. closed is false where there is no such quote.
+// cutPhrase cuts at the closing quote. In a phrase \" is a quote and \\ a backslash; any other backslash stands for itself.
+// closed is false if the quote is missing.
 func cutPhrase(s string) (phrase, rest string, closed bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -158,8 +157,8 @@ func cutPhrase(s string) (phrase, rest string, closed bool) {
 	return b.String(), "", false
 }
 
-// Substrings gives the query in which the plain words match anywhere, for one that finds nothing as words. ok is false
-// where there are none. Excluded terms stay words: who excludes "log" does not mean all that has "catalogue" in it.
+// Substrings returns the query with its plain words as substrings, for a query that finds nothing; ok is false if there are
+// no plain words. Excluded terms stay words: -log must not exclude "catalogue".
 func (q *Query) Substrings() (*Query, bool) {
 	n := &Query{opt: q.opt, nots: q.nots}
 	found := false
@@ -179,7 +178,7 @@ func (q *Query) Substrings() (*Query, bool) {
 	return n, true
 }
 
-// compile makes what is asked of signatures and of undecoded records.
+// compile prepares the query for signatures and undecoded records.
 func (q *Query) compile() {
 	for _, t := range q.terms {
 		if t.lit != nil {
@@ -191,7 +190,7 @@ func (q *Query) compile() {
 	q.raw = newRawQuery(q.terms, q.opt.Case)
 }
 
-// Terms is how many terms must occur.
+// Terms returns the number of required terms.
 func (q *Query) Terms() int { return len(q.terms) }
 
 func (t *term) in(text string) bool {

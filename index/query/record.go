@@ -9,23 +9,23 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Records are looked at without decoding them: what an entry says stands in its record, in JSON, so that a record without
-// the letters of a term need not be decoded. That holds for characters that JSON has no second spelling for. Where one
-// occurs all the same, as \u and four digits, the record is decoded.
+// A record is searched without decoding it: the text of an entry is in its record as JSON, so a record without the letters
+// of a term cannot match. This holds for characters with only one spelling in JSON. A record that spells one of them as \u
+// and four digits is decoded.
 
-// rawQuery is what a record must have.
+// rawQuery is what a record must contain.
 type rawQuery struct {
 	terms []rawTerm
 	autos []*automatons // of the terms that are expressions
-	// driver is the rarest of what must occur; nil where nothing must.
+	// driver is the rarest needle that must occur; nil if there is none.
 	driver *needle
-	// wide: there are needles beyond ASCII, so that escapes of such characters matter.
+	// wide: some needles go beyond ASCII, so escapes of such characters matter.
 	wide bool
 	// odd: characters beyond ASCII that fold to k or s matter.
 	odd bool
 }
 
-// rawTerm is what one term needs: all needles, and one of each of anys.
+// rawTerm is what one term requires: all needles, and one of each of anys.
 type rawTerm struct {
 	needles []needle
 	anys    [][]rawTerm
@@ -68,8 +68,7 @@ func (q *rawQuery) regexp(re *syntax.Regexp) (t rawTerm) {
 	eachRequired(re, func(lit *syntax.Regexp) {
 		t.add(q, lit.Rune, lit.Flags&syntax.FoldCase == 0, false, false)
 	}, func(choices []*syntax.Regexp) {
-		// A choice with an alternative that requires nothing gives an empty term, which every record has: so nothing is
-		// asked of it.
+		// An alternative that requires nothing is an empty term, which every record has, so the choice excludes nothing.
 		var any []rawTerm
 		for _, c := range choices {
 			any = append(any, q.regexp(c))
@@ -79,7 +78,7 @@ func (q *rawQuery) regexp(re *syntax.Regexp) (t rawTerm) {
 	return t
 }
 
-// add adds the needles of a piece of text that stands in a record as one, but for characters that JSON may spell otherwise.
+// add adds the needles of a piece of text. Characters with several spellings in JSON separate needles.
 func (t *rawTerm) add(q *rawQuery, piece []rune, exact, left, right bool) {
 	var n needle
 	flush := func(end int) {
@@ -107,13 +106,13 @@ func (t *rawTerm) add(q *rawQuery, piece []rune, exact, left, right bool) {
 	flush(len(piece))
 }
 
-// spellings gives the bytes that stand for a character in a record: at each place one of low or one of high. ok is false
-// for a character that may stand there in more ways.
+// spellings returns the bytes of a character in a record: at each position one of low or one of high. ok is false for a
+// character with more spellings.
 func spellings(r rune, exact bool) (low, high []byte, ok bool) {
 	switch {
 	case r < utf8.RuneSelf:
 		c := byte(r)
-		// Only what JSON writers leave as it is: quotes, backslashes and control characters must be escaped, and some
+		// Only what JSON writers never escape: quotes, backslashes and control characters must be escaped, and some writers
 		// escape /, <, > and & as well.
 		if word.ClassOf(c)&word.ASCII == 0 && c != '_' && c != '-' && c != '.' {
 			return nil, nil, false
@@ -123,15 +122,15 @@ func spellings(r rune, exact bool) (low, high []byte, ok bool) {
 		}
 		return []byte{c}, []byte{c}, true
 	case r == utf8.RuneError:
-		return nil, nil, false // bytes that are not UTF-8, or half a surrogate pair
+		return nil, nil, false // invalid UTF-8, or half a surrogate pair
 	}
 	list := variants(r, exact)
 	low = utf8.AppendRune(nil, list[0])
 	high = low
 	for _, v := range list[1:] {
 		other := utf8.AppendRune(nil, v)
-		// A needle has two spellings of one length at each place. What has three (Σ, σ and ς) or another length is looked
-		// for by what stands beside it.
+		// A needle has two spellings of the same length at each position. A character with three (Σ, σ and ς) or with
+		// another length is not part of it.
 		if len(other) != len(low) || len(list) > 2 {
 			return nil, nil, false
 		}
@@ -140,23 +139,23 @@ func spellings(r rune, exact bool) (low, high []byte, ok bool) {
 	return low, high, true
 }
 
-// needle is a text that must stand in a record.
+// needle is a text that must occur in a record.
 type needle struct {
 	low, high []byte
 	// left and right: there must be a boundary at its ends.
 	left, right bool
-	// begin is where it begins in its piece of the term; all says that it is all of it.
+	// begin is where it begins in its piece of the term; all says that it is the whole piece.
 	begin int
 	all   bool
-	// phrase, if set, must stand around it.
+	// phrase, if set, must be around it.
 	phrase *rawPhrase
 
 	pair   rawjson.Pair
-	at     int     // where the pair is in it
-	common float64 // how often it is to be expected
+	at     int     // where the pair is in the needle
+	common float64 // estimated frequency
 }
 
-// choose takes the two rarest bytes as the pair to look for.
+// choose selects the two rarest bytes as the pair to search for.
 func (n *needle) choose() {
 	n.common = 1
 	best, second := -1, -1
@@ -180,8 +179,6 @@ func (n *needle) choose() {
 	if second < 0 {
 		second = best
 	}
-	// The rarer one comes first where there are no vectors; with them the order does not matter, but the distance is
-	// counted forwards.
 	first, last := min(best, second), max(best, second)
 	n.at = first
 	n.pair = rawjson.Pair{
@@ -189,8 +186,7 @@ func (n *needle) choose() {
 	}
 }
 
-// frequency is about how often a byte occurs in logs. It only chooses what to look for: were it wrong, searching would be
-// slower and find the same.
+// frequency estimates how often a byte occurs in logs. It affects only the speed.
 var frequency = func() (t [256]float64) {
 	for i := range t {
 		t[i] = 0.0008
@@ -205,7 +201,7 @@ var frequency = func() (t [256]float64) {
 	return t
 }()
 
-// index gives the first place at or behind from where the needle may stand as it must, -1 where there is none.
+// index returns the first position at or after from where the needle may occur; -1 if there is none.
 func (n *needle) index(b []byte, from int) int {
 	for from+len(n.low) <= len(b) {
 		at := n.pair.Index(b, from+n.at)
@@ -236,8 +232,8 @@ func (n *needle) stands(b []byte, at int) bool {
 	return true
 }
 
-// mayBegin says whether a word may begin at a place of a record. It says no only where letters and digits of ASCII stand
-// on both sides, no hump can be between them, and no escape ends there ("\nword").
+// mayBegin says whether a word may begin at a position of a record. It is false only between ASCII letters and digits, if no
+// hump can be between them and no escape ends there ("\nword").
 func mayBegin(b []byte, at int) bool {
 	if at == 0 || word.ClassOf(b[at-1])&word.ASCII == 0 || word.ClassOf(b[at])&(word.Lower|word.Digit) == 0 {
 		return true
@@ -246,18 +242,17 @@ func mayBegin(b []byte, at int) bool {
 	return bytes.IndexByte(b[max(0, at-escape):at], '\\') >= 0
 }
 
-// mayEnd says whether a word may end at a place of a record. No escape is asked for here: one begins with a backslash,
-// which is no letter.
+// mayEnd says whether a word may end at a position of a record. An escape begins with a backslash, which is not a letter.
 func mayEnd(b []byte, at int) bool {
 	return at >= len(b) || word.ClassOf(b[at-1])&word.ASCII == 0 || word.ClassOf(b[at])&(word.Lower|word.Digit) == 0
 }
 
-// Scan goes through the records in data, one on each line, that may match: none that does is left out. odd is what Odd
-// says of the signature, or of data itself. A record's bytes are [from, to), without the newline. The rarest needle leads:
-// from one of its hits to the next, or to an escape that may hide one, everything is passed over, also the ends of lines.
+// Scan calls yield with the records in data, one per line, that may match; it never skips one that matches. odd is Chunk.Odd
+// of the chunk, or OddText of data. A record is [from, to), without the newline. The rarest needle leads: everything up to
+// its next occurrence, or to an escape that may hide one, is skipped.
 func (q *Query) Scan(data []byte, odd bool, yield func(from, to int) bool) {
 	all := odd && q.raw.odd
-	hit, escape := -1, -1 // the next of each, at or behind from
+	hit, escape := -1, -1 // the next of each, at or after from
 	for from := 0; from < len(data); {
 		if !all && q.raw.driver != nil {
 			if hit < from {
@@ -272,7 +267,7 @@ func (q *Query) Scan(data []byte, odd bool, yield func(from, to int) bool) {
 			if next == len(data) {
 				return
 			}
-			// Back to the beginning of the record that the hit lies in.
+			// Back to the beginning of the record with the hit.
 			from += bytes.LastIndexByte(data[from:next], '\n') + 1
 		}
 		to := len(data)
@@ -290,24 +285,22 @@ func (q *Query) Scan(data []byte, odd bool, yield func(from, to int) bool) {
 
 // MayRecord says whether a record may match.
 func (q *Query) MayRecord(record []byte) bool {
-	return q.raw.odd && hasOdd(record) || q.raw.may(record)
+	return q.raw.odd && OddText(record) || q.raw.may(record)
 }
 
-// OddText is Chunk.Odd for bytes without a signature.
-func OddText(data []byte) bool { return hasOdd(data) }
-
-func hasOdd(b []byte) bool {
-	return bytes.Contains(b, []byte("\u212a")) || bytes.Contains(b, []byte("\u017f"))
+// OddText says whether data contain a character beyond ASCII that folds to an ASCII letter. See index.Chunk.Odd.
+func OddText(data []byte) bool {
+	return bytes.Contains(data, []byte("\u212a")) || bytes.Contains(data, []byte("\u017f"))
 }
 
-// may says whether a record may match that holds no odd characters.
+// may says whether a record without odd characters may match.
 func (q *rawQuery) may(record []byte) bool {
 	for i := range q.terms {
 		if !q.terms[i].in(record) {
 			if q.escape(record, 0) == len(record) {
 				return false
 			}
-			break
+			break // an escape may spell what was not found
 		}
 	}
 	for _, a := range q.autos {
@@ -329,7 +322,6 @@ func (t *rawTerm) in(record []byte) bool {
 		for i := range any {
 			if any[i].in(record) {
 				found = true
-				// There is an escape that may stand for what was not found: only decoding tells, and the automata below.
 				break
 			}
 		}
@@ -342,8 +334,8 @@ func (t *rawTerm) in(record []byte) bool {
 
 var escapes = rawjson.Pair{First: [2]byte{'\\', '\\'}, Second: [2]byte{'u', 'u'}, Distance: 1}
 
-// escape gives the first place at or behind from where a character that needles may have is spelled as an escape, len(b)
-// where there is none.
+// escape returns the first position at or after from where a character of a needle may be spelled as an escape; len(b) if
+// there is none.
 func (q *rawQuery) escape(b []byte, from int) int {
 	for {
 		at := escapes.Index(b, from)
@@ -351,7 +343,7 @@ func (q *rawQuery) escape(b []byte, from int) int {
 			return len(b)
 		}
 		from = at + 2
-		// Cut off: such a string is not closed, and its record is not one.
+		// Cut off: the string is not closed, so this is not a record.
 		if len(b)-from < 4 {
 			return len(b)
 		}

@@ -6,19 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// rawPhrase is a phrase as it stands in a record: its pieces one behind the other, with white space as JSON spells it
-// between them. One of them, the anchor, is looked for; the others must stand beside it.
+// rawPhrase is a phrase in a record: pieces with white space, as JSON spells it, between them. The record is searched for
+// one of them, the anchor; the others must be beside it.
 type rawPhrase struct {
 	pieces []needle
 	anchor int
 }
 
-// newRawPhrase makes one needle of a phrase each of whose pieces is one; ok is false for others.
+// newRawPhrase makes one needle of a phrase whose pieces are one needle each; ok is false for others.
 func newRawPhrase(pieces []rawTerm) (n needle, ok bool) {
 	p := &rawPhrase{}
 	for _, t := range pieces {
-		// What stands between two needles of one piece is not known here, so nothing can be said of what stands beside
-		// them.
+		// The bytes between two needles of one piece are not known, so neither is what is beside them.
 		if len(t.needles) != 1 || !t.needles[0].all {
 			return n, false
 		}
@@ -36,16 +35,16 @@ func newRawPhrase(pieces []rawTerm) (n needle, ok bool) {
 	return n, true
 }
 
-// around says whether the other pieces may stand beside the anchor, which stands at [from, to). Where white space may be
-// spelled in a way that we do not look into, they may.
+// around says whether the other pieces may be beside the anchor at [from, to). They may if white space is spelled in an
+// unusual way.
 func (p *rawPhrase) around(b []byte, from, to int) bool {
 	for i := p.anchor + 1; i < len(p.pieces); i++ {
-		at, sure := spaceBehind(b, to)
+		at, sure := spaceAfter(b, to)
 		if !sure {
 			break
 		}
 		piece := &p.pieces[i]
-		// at == to: two pieces that touch are no phrase.
+		// at == to: adjacent pieces are not a phrase.
 		if at == to || at+len(piece.low) > len(b) || !piece.stands(b, at) {
 			return false
 		}
@@ -68,9 +67,9 @@ func (p *rawPhrase) around(b []byte, from, to int) bool {
 	return true
 }
 
-// spaceBehind gives the end of the white space that begins at a place. sure is false where there may be more of it than is
-// seen: beside an escape with digits that may be white space, or a part of another escape.
-func spaceBehind(b []byte, at int) (end int, sure bool) {
+// spaceAfter returns the end of the white space that begins at a position. sure is false if there may be more of it: beside
+// an escape with digits that may be white space, or part of another escape.
+func spaceAfter(b []byte, at int) (end int, sure bool) {
 	for at < len(b) {
 		switch c := b[at]; {
 		case c == ' ':
@@ -82,7 +81,7 @@ func spaceBehind(b []byte, at int) (end int, sure bool) {
 			}
 			at += n
 		case c == '\\':
-			// JSON inside of a string has its backslashes doubled.
+			// JSON inside a string has its backslashes doubled.
 			letter := at + 1
 			for letter < len(b) && b[letter] == '\\' {
 				letter++
@@ -103,7 +102,7 @@ func spaceBehind(b []byte, at int) (end int, sure bool) {
 	return at, true
 }
 
-// spaceBefore is spaceBehind in the other direction.
+// spaceBefore is spaceAfter in the other direction.
 func spaceBefore(b []byte, at int) (start int, sure bool) {
 	const escape = len(`\u0000`)
 	for at > 0 {
@@ -130,8 +129,8 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 	return at, true
 }
 
-// isSolid says whether the four digits of an escape stand for a character that is certainly no white space. A backslash or a
-// letter might be a part of another escape, in JSON inside of a string.
+// isSolid says whether the four digits of an escape certainly stand for something other than white space. A backslash or a
+// letter may be part of another escape, in JSON inside a string.
 func isSolid(digits []byte) bool {
 	if len(digits) < 4 {
 		return false
@@ -140,5 +139,5 @@ func isSolid(digits []byte) bool {
 	return ok && (r < ' ' || r >= utf8.RuneSelf) && !utf16.IsSurrogate(r) && !unicode.IsSpace(r)
 }
 
-// isSpaceLetter says whether a letter behind a backslash makes white space.
+// isSpaceLetter says whether a backslash and this letter are white space.
 func isSpaceLetter(c byte) bool { return c == 'n' || c == 't' || c == 'r' || c == 'f' }

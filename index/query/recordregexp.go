@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Expressions in undecoded records: the automaton goes through a record as it would through its texts, with escapes taken for
-// what they stand for. What is around the texts may match, too, but nothing in them can be missed.
+// The automaton goes through an undecoded record as through its texts, and interprets escapes. It may match outside of the
+// texts, but misses nothing in them.
 
-// twiceMost is how long a record may be that is decoded to be looked at a second time.
+// twiceMost is the longest record that is decoded for a second pass.
 const twiceMost = 1 << 20
 
-// mayRecord says whether the expression may match in a text of a record. The automaton passes over assertions, so that it
-// does not matter what stands around a text.
+// mayRecord says whether the expression may match in a text of a record. The automaton ignores assertions, so the bytes
+// around a text do not matter.
 func (a *automatons) mayRecord(record []byte) bool {
 	m := a.idle.Get().(*automaton)
 	defer a.idle.Put(m)
@@ -21,8 +21,8 @@ func (a *automatons) mayRecord(record []byte) bool {
 	if may || !again || !mayHoldJSON(record) {
 		return may
 	}
-	// One of its texts may be JSON, and its texts are decoded once more. Agents keep the arguments of tools so: then a
-	// backslash in the text is the beginning of an escape of the inner JSON.
+	// A text of the record may be JSON whose strings are searched as well, as the arguments of tools are: then a backslash
+	// in the text begins an escape of the inner JSON.
 	if len(record) > twiceMost {
 		return true
 	}
@@ -42,8 +42,8 @@ func (a *automatons) mayRecord(record []byte) bool {
 	return may
 }
 
-// mayHoldJSON says whether a string of a record may be a JSON text that has strings: it then begins with a bracket or a
-// quote. It only saves time: where it is wrong by saying yes, the record is decoded for nothing.
+// mayHoldJSON says whether a string of a record may be a JSON text with strings: it begins with a bracket or a quote. It
+// only saves time.
 func mayHoldJSON(b []byte) bool {
 	for i := 0; i < len(b); {
 		quote := bytes.IndexByte(b[i:], '"')
@@ -56,7 +56,7 @@ func mayHoldJSON(b []byte) bool {
 			escaped = !escaped
 		}
 		if escaped {
-			continue // it is in a string
+			continue // inside a string
 		}
 		k := i
 		for k < len(b) && (b[k] == ' ' || b[k] == '\\' && k+1 < len(b) && isSpaceLetter(b[k+1])) {
@@ -72,8 +72,7 @@ func mayHoldJSON(b []byte) bool {
 	return false
 }
 
-// runRaw is run for a record; it is true, too, where the automaton cannot tell. again says that there is a backslash in one of
-// the texts.
+// runRaw is run for a record; may is also true if the automaton gave up. again says that a text contains a backslash.
 func (m *automaton) runRaw(b []byte) (may, again bool) {
 	if m.hopeless || m.always {
 		return true, false
@@ -111,8 +110,7 @@ func (m *automaton) runRaw(b []byte) (may, again bool) {
 	return false, again
 }
 
-// skip gives the first place at or behind i where something may begin. Where little can, most of a record is passed over here,
-// some bytes at a time.
+// skip returns the first position at or after i where a match may begin.
 func (m *automaton) skip(b []byte, i int) int {
 	plain := &m.plain
 	for ; len(b)-i >= 8; i += 8 {
@@ -127,8 +125,8 @@ func (m *automaton) skip(b []byte, i int) int {
 	return i
 }
 
-// rawRune gives the character that a record has next, and how many bytes stand for it. A backslash that begins no escape stands
-// for itself.
+// rawRune returns the next character of a record, and how many bytes spell it. A backslash that begins no escape stands for
+// itself.
 func rawRune(b []byte) (r rune, n int) {
 	if b[0] != '\\' || len(b) < 2 {
 		return utf8.DecodeRune(b)

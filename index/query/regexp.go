@@ -7,12 +7,12 @@ import (
 	"regexp/syntax"
 )
 
-// regexpTerm makes the one term of a query that is a regular expression.
+// regexpTerm makes the term of a query that is a regular expression.
 func regexpTerm(text string, exact bool) (*term, error) {
 	if text == "" {
 		return nil, ErrEmpty
 	}
-	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone: a parenthesis must not close ours
+	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone first: its parentheses must not close ours
 		return nil, badRegexp(err)
 	}
 	if !exact {
@@ -22,8 +22,7 @@ func regexpTerm(text string, exact bool) (*term, error) {
 	if err != nil {
 		return nil, badRegexp(err)
 	}
-	// Parsed once more because package regexp does not give away its own tree. Simplify turns counted repetitions into
-	// plain ones, which Compile wants.
+	// Parsed again, since package regexp does not expose its tree. Compile needs Simplify.
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, badRegexp(err)
@@ -45,8 +44,7 @@ func badRegexp(err error) error {
 	return err
 }
 
-// regexpFilter gives the keys that a text must have in which the expression matches: those of the literals without which
-// it cannot. There is no boundary at the ends of a literal: an expression may match inside of words.
+// regexpFilter returns the keys of the literals without which the expression cannot match. A literal may occur inside words.
 func regexpFilter(re *syntax.Regexp) (f filter) {
 	eachRequired(re, func(lit *syntax.Regexp) {
 		f.piece(lit.Rune, false, false)
@@ -60,8 +58,8 @@ func regexpFilter(re *syntax.Regexp) (f filter) {
 	return f
 }
 
-// eachRequired goes through what every match of an expression has: literals, and choices of which it has one. What it does
-// not know (classes, stars, assertions) requires nothing: it may leave out, never add.
+// eachRequired visits what every match of an expression contains: literals, and choices, of which it contains one
+// alternative. Everything else (classes, stars, assertions) requires nothing.
 func eachRequired(re *syntax.Regexp, literal func(*syntax.Regexp), choice func([]*syntax.Regexp)) {
 	switch re.Op {
 	case syntax.OpLiteral:

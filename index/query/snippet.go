@@ -6,15 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Snippet gives a piece of a text around where it matches: one line of about width characters, in which each run of white
-// space is one space, with … where something was left out. The marks are moved along, still counted in bytes; those that
-// are not in the piece are left out.
+// Snippet returns a part of a text around a match: one line of about width characters, with white space collapsed and …
+// where something was cut. moved are the marks in that part, in bytes.
 func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 	from, marks := 0, m.Marks
 	if len(marks) > 0 {
-		// A third of the room stands before the mark: what follows tells more.
+		// A third of the width is for text before the mark: what follows says more.
 		from = back(text, marks[m.Focus][0], width/3)
-		// Marks that lie before the piece are passed over; the one in focus never does.
+		// Skip marks before the part; the one in focus is never skipped.
 		for marks[0][1] <= from && len(marks) > 1 {
 			marks = marks[1:]
 		}
@@ -48,7 +47,7 @@ func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 		}
 	}
 	if start >= 0 && b.Len() > start {
-		moved = append(moved, [2]int{start, b.Len()}) // it goes on behind the piece
+		moved = append(moved, [2]int{start, b.Len()}) // it continues after the part
 	}
 	if to < len(text) {
 		b.WriteString("…")
@@ -56,8 +55,7 @@ func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 	return b.String(), moved
 }
 
-// back goes n characters back from a place, and farther to the beginning of a word where that is near. A run of white space
-// counts as one.
+// back goes n characters back, and a little farther to the beginning of a word. White space counts as one character.
 func back(text string, at, n int) int {
 	for space := false; n > 0 && at > 0; {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
@@ -67,7 +65,7 @@ func back(text string, at, n int) int {
 		}
 		space = unicode.IsSpace(r)
 	}
-	// No farther than a dozen characters: in a line of base64 there is no beginning of a word.
+	// At most a dozen characters: base64 has no beginning of a word.
 	for near := 12; near > 0 && at > 0; near-- {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
 		if unicode.IsSpace(r) {

@@ -1,5 +1,6 @@
-// Package querytest says what a query finds in the plainest way, for tests that compare: an oracle, and random queries and
-// texts that meet each other often.
+// Package querytest is an oracle that says what a query finds, for tests that compare, and random queries and texts that
+// often match. The oracle follows the comment of package query and shares no code with it: it makes lists of characters and
+// tries every position.
 package querytest
 
 import (
@@ -10,13 +11,10 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// The oracle says what the comment of package index says, in the plainest way and with nothing of that package's code: it makes
-// lists of characters and tries every place.
-
 // Term is a word or a phrase.
 type Term struct {
 	Body        string
-	Left, Right bool // it must begin, and end, at a boundary
+	Left, Right bool // there must be a boundary at the beginning, and at the end
 	Not         bool
 }
 
@@ -55,7 +53,7 @@ func (t Term) quoted() bool {
 	return strings.ContainsFunc(t.Body, unicode.IsSpace) || strings.ContainsAny(t.Body, `"*`) || strings.HasPrefix(t.Body, "-")
 }
 
-// Substrings gives the query with its plain words as substrings; ok is false where it has none.
+// Substrings returns the query with its plain words as substrings; ok is false if it has none.
 func (q Query) Substrings() (sub Query, ok bool) {
 	terms := q.Terms
 	q.Terms = nil
@@ -90,7 +88,7 @@ func (q Query) Matches(texts []query.Text) bool {
 	return true
 }
 
-// occursIn tries every place. Each white space of the term takes any number of them.
+// occursIn tries every position. White space of the term matches any amount of it.
 func (q Query) occursIn(t Term, text []rune) bool {
 	bounds := boundaries(text)
 	var at func(want []rune, i int) bool
@@ -119,7 +117,7 @@ func alike(a, b rune, exact bool) bool {
 	return a == b || !exact && strings.EqualFold(string(a), string(b))
 }
 
-// boundaries says for each place of a text, its end included, whether it is a boundary.
+// boundaries says for each position of a text, its end included, whether it is a boundary.
 func boundaries(text []rune) []bool {
 	inRun := func(r rune) bool {
 		for _, script := range []string{"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan",

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// pieces are what random texts and queries are made of: they meet each other often, and at odd places.
+// pieces of random texts and queries, with many odd characters and boundaries.
 var pieces = []string{
 	"parse", "Header", "HTTP", "parseHeader", "HTTPHeader", "parse_header", "foo-bar.go/x", "getURLs", "utf8", "x1y2", "a", "K", "s", "Kelvin", "\u212a", "ſ",
 	"strasse", "Straße", "STRASSE", "ẞ", "é", "e\u0301", "É", "Привет", "ПРИВЕТ", "ΣΊΣΥΦΟΣ", "σίσυφος", "ǅ", "ü", "İ", "ı",
@@ -19,7 +19,7 @@ var pieces = []string{
 	"in", "or", "checkIn", "onTop", "isA", "aB", "Éa", "zq", " — ", "\u2003", "\u001b",
 }
 
-// RandomText makes a text of up to so many pieces.
+// RandomText makes a text of up to most pieces.
 func RandomText(r *rand.Rand, most int) string {
 	var b strings.Builder
 	for range r.IntN(most + 1) {
@@ -31,7 +31,7 @@ func RandomText(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// Random makes a query. It takes terms from the texts, so that many match, or makes them up.
+// Random makes a query. It takes terms from the texts, so that many match, or invents them.
 func Random(r *rand.Rand, texts []query.Text) Query {
 	q := Query{Case: r.IntN(4) == 0, Fields: query.FieldAll}
 	if r.IntN(4) == 0 {

@@ -1,0 +1,168 @@
+package repair
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Kinds of repairs besides those of session.Problem.
+const (
+	// KindNewline: the last record is whole, and its line is unterminated.
+	KindNewline session.ProblemKind = "no-newline"
+	// KindVersion: a log of an old version that has to change is written in today's version. Version 1 counts records, so
+	// removing one would change what others mean.
+	KindVersion session.ProblemKind = "old-version"
+)
+
+// Repair is one thing that is wrong with a log, and what is done about it.
+type Repair struct {
+	Line   int
+	Offset int64
+	Kind   session.ProblemKind
+	// Entry is the entry concerned, if any.
+	Entry session.EntryID
+	// Problem says what is wrong, Action what is done about it.
+	Problem, Action string
+	// Change is false if the log stays as it is.
+	Change bool
+}
+
+// Plan says what a repair does, or did, to a log.
+type Plan struct {
+	Path string
+	// Repairs are in the order of the log.
+	Repairs []Repair
+	// Backup is the copy of the log as it was, Aside the log of what was taken out. Both are "" until they are written.
+	Backup, Aside string
+
+	lines [][]byte // the new content
+	aside []byte   // what is taken out
+}
+
+// Changes counts the repairs that change the log.
+func (p *Plan) Changes() int {
+	n := 0
+	for _, r := range p.Repairs {
+		if r.Change {
+			n++
+		}
+	}
+	return n
+}
+
+// planner makes a plan from a log and its tree. It does no I/O besides reading the tree's entries.
+type planner struct {
+	d        dialect.Dialect
+	w        dialect.Writer // of d
+	t        *session.Tree
+	all      []byte // the log
+	reattach bool
+	newID    func() (session.EntryID, error)
+
+	repairs []Repair
+	damage  []session.Problem         // of the tree, by offset
+	parents map[int]session.EntryID   // new parents, by index
+	ids     map[int]session.EntryID   // new ids, by index
+	fresh   map[session.EntryID]int   // the entries that get ids which no entry had
+	byID    map[session.EntryID][]int // the entries of each id
+	noID    map[int64]bool            // offsets of entries without id
+}
+
+// plan computes the new lines of a log and what is taken out of it; lines is nil if nothing changes. Every byte that is
+// not white space ends up in one of the two. Entries keep their bytes except for the members that a repair names.
+func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
+	p.fresh = map[session.EntryID]int{}
+	p.parents, p.ids, p.noID = map[int]session.EntryID{}, map[int]session.EntryID{}, map[int64]bool{}
+	p.damage = slices.Clone(p.t.Problems())
+	slices.SortStableFunc(p.damage, func(a, b session.Problem) int { return cmp.Compare(a.Offset, b.Offset) })
+	// The tree comes first: lines are written with its new ids and parents.
+	if err := p.mendTree(); err != nil {
+		return nil, nil, err
+	}
+	lines, aside, err = p.mendLines()
+	if err != nil {
+		return nil, nil, err
+	}
+	changed := slices.ContainsFunc(p.repairs, func(r Repair) bool { return r.Change })
+	// Encode writes entries of an old version in today's form anyway; this only reports it.
+	if h := p.t.Header(); changed && p.t.Len() > 0 && p.t.At(0).Migrated {
+		p.add(Repair{Line: h.Line, Offset: h.Span.Offset, Kind: KindVersion, Change: true,
+			Problem: fmt.Sprintf("the log is of version %d", h.Version), Action: "it is written as today's version"})
+	}
+	for _, problem := range p.damage {
+		switch problem.Kind {
+		case session.ProblemLabelTarget, session.ProblemLeafTarget:
+			p.add(Repair{Line: problem.Line, Offset: problem.Offset, Kind: problem.Kind, Problem: problem.Message, Action: "it is left as it is"})
+		}
+	}
+	slices.SortStableFunc(p.repairs, func(a, b Repair) int { return cmp.Compare(a.Offset, b.Offset) })
+	if !changed {
+		return nil, nil, nil
+	}
+	return lines, aside, p.verify(lines)
+}
+
+func (p *planner) add(r Repair) { p.repairs = append(p.repairs, r) }
+
+// about begins a repair of an entry.
+func (p *planner) about(e session.Entry, kind session.ProblemKind, problem string) Repair {
+	return Repair{Line: e.Line, Offset: e.Span.Offset, Kind: kind, Entry: e.ID, Problem: problem}
+}
+
+// record gives the record that an entry is written as.
+func (p *planner) record(e session.Entry) ([]byte, error) {
+	record, err := p.d.Encode(e)
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := p.ids[e.Index]; ok {
+		if record, err = p.d.(dialect.Namer).SetID(record, id); err != nil {
+			return nil, err
+		}
+	}
+	if parent, ok := p.parents[e.Index]; ok {
+		if record, err = p.d.(dialect.Editor).Rechain(record, parent, ""); err != nil {
+			return nil, err
+		}
+	}
+	return record, nil
+}
+
+// verify decodes the new lines and compares every entry. It is the last step before anything is written, so a bug in the
+// planner ends in an error and not in the log.
+func (p *planner) verify(lines [][]byte) error {
+	b := session.NewBuilder("", nil)
+	b.SetSource(noSource{})
+	dec := p.d.NewDecoder(b)
+	for i, l := range lines {
+		dec.Decode(dialect.Record{Data: l, Offset: int64(i), Line: i + 1})
+	}
+	if err := dec.Finish(); err != nil {
+		return fmt.Errorf("the repair would make the log unreadable: %w", err)
+	}
+	t := b.Finish()
+	if t.Len() != p.t.Len() {
+		return fmt.Errorf("the repair would turn %d entries into %d", p.t.Len(), t.Len())
+	}
+	for i := range t.Len() {
+		want, err := p.record(p.t.At(i))
+		if err != nil {
+			return err
+		}
+		if got := bytes.TrimSpace(lines[t.At(i).Line-1]); !bytes.Equal(got, bytes.TrimSpace(want)) {
+			return fmt.Errorf("the repair would change entry %s on line %d", p.t.At(i).ID, p.t.At(i).Line)
+		}
+	}
+	return nil
+}
+
+// noSource is for a tree whose entries are never read.
+type noSource struct{}
+
+func (noSource) Bytes(session.Span) ([]byte, error) { return nil, errors.New("the tree has no source") }

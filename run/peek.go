@@ -1,0 +1,104 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Summary is what the two ends of a run log show.
+type Summary struct {
+	Header Header
+	// Started is zero if the header does not say it.
+	Started time.Time
+	// Prompt is what the run was asked, if it stands directly after the header.
+	Prompt string
+	// Outcome is what run.end says. It is "" for a run that crashed or still goes on.
+	Outcome string
+}
+
+// CWD is the working directory of the run, "" if the header does not name it.
+func (s *Summary) CWD() string {
+	root := rawjson.Str(rawjson.At(s.Header.Meta, "/runtime_environment/workspace"), "root")
+	if s.Header.Runtime == nil {
+		return root
+	}
+	return cmp.Or(s.Header.Runtime.CWD, root)
+}
+
+// Peek reads the summary of a log of that size. ends gives the first head bytes of the log and, of the rest, the last
+// tail bytes; Peek asks for more until it sees a whole record at each end, up to 1 MB. It fails with ErrNotHeader, or
+// with the error of ends.
+func Peek(size int64, ends func(head, tail int64) (first, last []byte, err error)) (s Summary, err error) {
+	const begin, most, factor = 4 << 10, 1 << 20, 16
+	for head, tail := int64(begin), int64(begin); ; {
+		first, last, err := ends(head, tail)
+		if err != nil {
+			return s, err
+		}
+		whole := head >= size
+		switch {
+		case !s.peekHead(first, whole):
+			if whole || head >= most {
+				return s, ErrNotHeader
+			}
+			head *= factor
+			continue
+		case whole:
+			last = first
+		}
+		if s.peekTail(last) || whole || tail >= most {
+			return s, nil
+		}
+		head, tail = head*factor, tail*factor // the last record may begin in the head
+	}
+}
+
+// peekHead reads the header and the prompt. It reports whether there is a header. A last line that is cut off counts
+// only if head is the whole log.
+func (s *Summary) peekHead(head []byte, whole bool) bool {
+	found := false
+	for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\ufeff"))) {
+		if !whole && line[len(line)-1] != '\n' {
+			break
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if !found {
+			h, err := DecodeHeader(bytes.Clone(line)) // the header points into its bytes, and the buffer is used again
+			if err != nil {
+				return false
+			}
+			found = true
+			s.Header = h
+			s.Started, _ = time.Parse(time.RFC3339Nano, h.StartedAt)
+			continue
+		}
+		if b, err := Decode(line); err == nil {
+			if start, ok := b.(*RunStart); ok {
+				s.Prompt = start.Input.Text
+				for part := range rawjson.Elements(start.Input.Parts) {
+					s.Prompt += rawjson.Str(part, "text")
+				}
+			}
+		}
+		break
+	}
+	return found
+}
+
+// peekTail reads the outcome. It reports whether the last record lies in tail as a whole. A torn record is not an
+// outcome: the run crashed.
+func (s *Summary) peekTail(tail []byte) bool {
+	tail = bytes.TrimSpace(tail)
+	i := bytes.LastIndexByte(tail, '\n')
+	if b, err := Decode(tail[i+1:]); err == nil {
+		if end, ok := b.(*RunEnd); ok {
+			s.Outcome = end.Outcome
+		}
+	}
+	return i >= 0
+}

@@ -1,0 +1,76 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// search looks for references in the files of a folder that changed since the last pass, and counts those files. The name
+// of a file does not matter: backups, torn ends and exports refer to blobs as sessions do.
+func (g *collector) search(ctx context.Context, folder string) (fresh int, err error) {
+	b, err := g.m.Open(folder)
+	if err != nil {
+		return 0, err
+	}
+	for log, err := range b.List(ctx, "") {
+		if ctx.Err() != nil {
+			return fresh, context.Cause(ctx)
+		}
+		path := place.Join(folder, log.Name)
+		if err != nil {
+			g.obstacle(logtree.Named(path, err))
+			continue
+		}
+		// The key has the folder: below another one a driver may show the same file as another log.
+		key := folder + "\x00" + log.Name
+		if g.seen[key] == log {
+			continue
+		}
+		fresh++
+		err := g.markReferences(ctx, b, log)
+		switch {
+		case err == nil:
+			g.seen[key] = log
+		case errors.Is(err, backend.ErrNotExist), errors.Is(err, backend.ErrChanged):
+			// The next pass sees what became of it.
+		default:
+			g.obstacle(logtree.Named(path, err))
+		}
+	}
+	return fresh, nil
+}
+
+// markReferences marks the blobs whose hash occurs in a file. The bytes are searched, not decoded, so that a reference in
+// a damaged record counts as well.
+func (g *collector) markReferences(ctx context.Context, b backend.Backend, at backend.Log) error {
+	r, err := backend.OpenLog(ctx, b, at)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	const chunk = 1 << 20
+	if g.buf == nil {
+		g.buf = make([]byte, hashLen+chunk)
+	}
+	kept := 0 // bytes of the last chunk that may begin a hash
+	for offset := int64(0); offset < at.Size; {
+		want := min(int64(chunk), at.Size-offset)
+		n, err := r.ReadAt(g.buf[kept:kept+int(want)], offset)
+		if int64(n) < want {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = backend.ErrChanged // it is shorter than it was
+			}
+			return err
+		}
+		text := g.buf[:kept+n]
+		markHashes(text, g.used)
+		offset += int64(n)
+		kept = copy(g.buf, text[max(0, len(text)-hashLen+1):])
+	}
+	return nil
+}

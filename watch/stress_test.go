@@ -74,7 +74,7 @@ type scribe struct {
 	number int
 }
 
-func (s *scribe) path() string { return s.h.at(s.name) }
+func (s *scribe) path() string { return s.h.At(s.name) }
 
 func (s *scribe) entry() string {
 	s.number++
@@ -209,7 +209,7 @@ func TestStress(t *testing.T) {
 				ended = true
 			case c := <-v.changes:
 				v.tell(count, c)
-			case v.tick <- h.clock:
+			case v.tick <- time.Time{}:
 			}
 		}
 		for _, s := range scribes {
@@ -290,8 +290,8 @@ func TestKilledWriters(t *testing.T) {
 		rounds = 2
 	}
 	h := newHome(t)
-	path := h.at(".omp/agent/sessions/-kill/k.jsonl")
-	h.must(os.MkdirAll(filepath.Dir(path), 0o700))
+	path := h.At(".omp/agent/sessions/-kill/k.jsonl")
+	h.Must(os.MkdirAll(filepath.Dir(path), 0o700))
 	v := view(h, watch.Options{}, false)
 	v.want("start 0")
 	times := map[session.EntryID]int{}
@@ -307,8 +307,8 @@ func TestKilledWriters(t *testing.T) {
 		for i := range 2 {
 			cmd := killtest.Command(2*round+i, path)
 			out, err := cmd.StdoutPipe()
-			h.must(err)
-			h.must(cmd.Start())
+			h.Must(err)
+			h.Must(cmd.Start())
 			children = append(children, cmd)
 			go func() {
 				for s := bufio.NewScanner(out); s.Scan(); {
@@ -336,9 +336,9 @@ func TestKilledWriters(t *testing.T) {
 		}
 	}
 	l, err := h.m.Locate(path)
-	h.must(err)
+	h.Must(err)
 	log, err := h.m.OpenLog(t.Context(), l, nil)
-	h.must(err)
+	h.Must(err)
 	defer log.Close()
 	for e := range log.Tree.Entries() {
 		for times[e.ID] == 0 {

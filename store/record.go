@@ -239,5 +239,5 @@ func newRunHeader(d dialect.Runs, opt RunOptions) ([]byte, run.Header, error) {
 	case opt.Session != "" && h.SessionID != string(opt.Session):
 		return nil, h, fmt.Errorf("the header is of session %q, not of %q", h.SessionID, opt.Session)
 	}
-	return run.Escape(raw), h, nil
+	return rawjson.EscapeBreaks(raw), h, nil
 }

@@ -166,13 +166,13 @@ func (d *StateDialect) Content(parts []session.Part) []byte { return content(dia
 // The meta is written with every save and never sent to a model.
 func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
-		return dialect.EscapeBreaks(dialect.SetOrigin(record, origin))
+		return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
 	}
 	meta := rawjson.Get(record, "meta")
 	if !rawjson.IsObject(meta) {
 		meta = []byte("{}")
 	}
-	return rawjson.Set(record, "meta", dialect.EscapeBreaks(dialect.SetOrigin(meta, origin)))
+	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(meta, origin)))
 }
 
 // Origin takes it out again. Of a state only what stays the same from save to save is left, and the folder: that is how it

@@ -53,7 +53,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if n.Parent != "" {
 		w.Str("parent_session", n.Parent)
 	}
-	return dialect.EscapeBreaks(w.End()), nil
+	return rawjson.EscapeBreaks(w.End()), nil
 }
 
 // EditHeader changes a header. The document's becomes the program's where the program is to read it; the program's
@@ -83,13 +83,13 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 		raw = rawjson.Set(raw, "timestamp", seconds(*edit.Time))
 	}
 	if edit.CWD != nil {
-		raw = rawjson.Set(raw, "cwd", dialect.EscapeBreaks(rawjson.Quote(*edit.CWD)))
+		raw = rawjson.Set(raw, "cwd", rawjson.EscapeBreaks(rawjson.Quote(*edit.CWD)))
 	}
 	if edit.Parent != nil {
 		if *edit.Parent == "" {
 			raw = rawjson.Delete(raw, "parent_session")
 		} else {
-			raw = rawjson.Set(raw, "parent_session", dialect.EscapeBreaks(rawjson.Quote(*edit.Parent)))
+			raw = rawjson.Set(raw, "parent_session", rawjson.EscapeBreaks(rawjson.Quote(*edit.Parent)))
 		}
 	}
 	return raw, nil, nil
@@ -114,7 +114,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
-	return dialect.EscapeBreaks(w.End()), nil
+	return rawjson.EscapeBreaks(w.End()), nil
 }
 
 // complete gives a message what each of the program's has: without an id it would have another one whenever it is loaded,

@@ -256,5 +256,5 @@ func newHeader(d dialect.Runs, opt StartOptions) ([]byte, run.Header, error) {
 	case opt.Session != "" && h.SessionID != string(opt.Session):
 		return nil, h, fmt.Errorf("the header is of session %q, not of %q", h.SessionID, opt.Session)
 	}
-	return run.Escape(raw), h, nil
+	return rawjson.EscapeBreaks(raw), h, nil
 }

@@ -9,9 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list's row from the two ends of a log.
-// Small logs come whole and are counted as a decoder counts them; of larger ones the number of messages stays
-// unknown.
+// Peek makes a list row from the two ends of a log. A whole log is counted as a decoder counts it.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if whole {
 		return d.count(head)
@@ -19,7 +17,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}}
 	p.lines(dialect.TrimBOM(head), false)
 	if p.s.OK && len(tail) > 0 {
-		p.s.Active = session.Time{} // that of the head is not the last
+		p.s.Active = session.Time{} // only the tail has the last
 		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
 			p.lines(tail[i+1:], true)
 		}
@@ -51,8 +49,7 @@ type peek struct {
 	refused bool
 }
 
-// lines looks at each line that is there whole.
-// A line that is cut at the end of head is not looked at; at the end of the log it is.
+// lines looks at the whole lines. A line that is cut at the end of head does not count.
 func (p *peek) lines(b []byte, toEnd bool) {
 	for len(b) > 0 && !p.refused {
 		line, rest, found := bytes.Cut(b, []byte{'\n'})
@@ -70,7 +67,7 @@ func (p *peek) lines(b []byte, toEnd bool) {
 		if err != nil {
 			continue
 		}
-		record := line[start:end] // another one may share the line
+		record := line[start:end] // the line may have another one
 		if p.s.OK {
 			p.entry(record, run.Type(s.Type))
 			continue
@@ -87,8 +84,7 @@ func (p *peek) header(h session.Header) {
 	p.s.ID, p.s.CWD, p.s.Version, p.s.Created = h.ID, h.CWD, h.Version, h.Timestamp
 }
 
-// entry looks at a record behind the header.
-// The prompt is what the run was asked first.
+// entry takes a record after the header. The prompt is the first input of the run.
 func (p *peek) entry(record []byte, typ run.Type) {
 	if at := rawjson.Get(record, "ts"); rawjson.IsString(at) {
 		p.s.Active = session.Time{Text: string(at)}

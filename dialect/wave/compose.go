@@ -147,7 +147,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 // room, or in the metadata line.
 // The metadata line has room for members of any name; a message's own is the document's "metadata".
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
-	origin = dialect.EscapeBreaks(origin)
+	origin = rawjson.EscapeBreaks(origin)
 	if rawjson.Str(record, "type") == "metadata" {
 		return dialect.SetOrigin(record, origin)
 	}

@@ -40,7 +40,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
 	}
-	return dialect.EscapeBreaks(o.End()), nil
+	return rawjson.EscapeBreaks(o.End()), nil
 }
 
 // own is what the format has no place for.
@@ -191,7 +191,7 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	if metadata != nil {
 		o.Add("metadata", metadata)
 	}
-	return dialect.EscapeBreaks(o.End()), nil
+	return rawjson.EscapeBreaks(o.End()), nil
 }
 
 // Persist changes nothing: Wave keeps images where they are.

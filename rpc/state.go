@@ -54,61 +54,35 @@ var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029
 
 // stateRecords splits a state into the records of its log: the object without its messages, then each message.
 func stateRecords(text []byte) (session.ID, [][]byte, error) {
-	var state struct {
-		ID       string            `json:"session_id"`
-		Messages []json.RawMessage `json:"messages"`
-	}
-	err := json.Unmarshal(text, &state)
-	switch {
-	case err != nil:
+	var members map[string]json.RawMessage
+	var id string
+	var messages []json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
 		return "", nil, err
-	case state.ID == "":
+	}
+	if err := json.Unmarshal(members["session_id"], &id); err != nil || id == "" {
 		return "", nil, errors.New("session_id is missing")
-	case state.Messages == nil:
+	}
+	if err := json.Unmarshal(members["messages"], &messages); err != nil || messages == nil {
 		return "", nil, errors.New("messages is not a list")
 	}
-	header, err := withoutMessages(text)
-	if err != nil {
+	delete(members, "messages")
+	records := make([][]byte, 1+len(messages))
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(members); err != nil {
 		return "", nil, err
 	}
-	records := [][]byte{header}
-	for i, m := range state.Messages {
-		var b bytes.Buffer
+	records[0] = bytes.Clone(bytes.TrimSpace(b.Bytes()))
+	for i, m := range messages {
+		b.Reset()
 		if err := json.Compact(&b, m); err != nil || b.Bytes()[0] != '{' {
 			return "", nil, fmt.Errorf("message %d is not an object", i+1)
 		}
-		records = append(records, []byte(breaks.Replace(b.String())))
+		records[i+1] = []byte(breaks.Replace(b.String()))
 	}
-	return session.ID(state.ID), records, nil
-}
-
-// withoutMessages gives an object without its messages. All other members stay as they are spelled.
-func withoutMessages(object []byte) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	out := []byte{'{'}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, err
-		}
-		if key == "messages" {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, quote(fmt.Sprint(key))...), ':'), value...)
-	}
-	var b bytes.Buffer
-	err := json.Compact(&b, append(out, '}'))
-	return b.Bytes(), err
+	return session.ID(id), records, nil
 }
 
 type loadStateParams struct {

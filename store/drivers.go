@@ -14,34 +14,25 @@ import (
 // at all: its files are not logs.
 func (o *Options) withDrivers() {
 	openDir, writeDir := o.OpenDir, o.WriteDir
-	find := func(dir string) (d backend.Driver, found bool, err error) {
+	open := func(dir string, opt backend.OpenOptions, plain func() (backend.Backend, error)) (backend.Backend, error) {
 		if d, err := backend.FindDriver(o.Drivers, dir); err == nil {
-			return d, true, nil
+			return d.Open(dir, opt)
 		}
-		return d, false, o.checkDriver(dir)
-	}
-	o.OpenDir = func(dir string) (backend.Backend, error) {
-		d, found, err := find(dir)
-		if found {
-			return d.Open(dir, backend.OpenOptions{ReadOnly: true})
-		}
-		if err != nil {
+		if err := o.checkDriver(dir); err != nil {
 			return nil, err
 		}
-		return openDir(dir)
+		return plain()
+	}
+	o.OpenDir = func(dir string) (backend.Backend, error) {
+		return open(dir, backend.OpenOptions{ReadOnly: true}, func() (backend.Backend, error) { return openDir(dir) })
 	}
 	if writeDir == nil {
 		return
 	}
 	o.WriteDir = func(dir string, level Durability, repaired func(session.Problem)) (backend.Backend, error) {
-		d, found, err := find(dir)
-		if found {
-			return d.Open(dir, backend.OpenOptions{Durability: backend.Durability(level)})
-		}
-		if err != nil {
-			return nil, err
-		}
-		return writeDir(dir, level, repaired)
+		return open(dir, backend.OpenOptions{Durability: backend.Durability(level)}, func() (backend.Backend, error) {
+			return writeDir(dir, level, repaired)
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,15 @@ func (s *Store) savers(name string) (list []dialect.Writer, err error) {
 	return list, err
 }
 
+// saved opens the place of a dialect's sessions, and gives the name of one.
+func (s *Store) saved(d dialect.Writer, id session.ID, open func(dir string) (backend.Backend, error)) (b backend.Backend, name string, err error) {
+	if err := d.CheckID(id); err != nil {
+		return nil, "", &IDError{err}
+	}
+	b, err = open(d.Layout().Roots(s.opt.Env)[0].Sessions)
+	return b, d.Layout().File(time.Time{}, id), err
+}
+
 // LoadSaved finds a session that is saved whole, of any dialect or of one; ErrNoSession if there is none.
 func (s *Store) LoadSaved(ctx context.Context, name string, id session.ID) (Saved, error) {
 	list, err := s.savers(name)
@@ -63,43 +73,31 @@ func (s *Store) LoadSaved(ctx context.Context, name string, id session.ID) (Save
 		return Saved{}, err
 	}
 	for _, d := range list {
-		if err := d.CheckID(id); err != nil {
-			return Saved{}, &IDError{err}
-		}
-		dir := d.Layout().Roots(s.opt.Env)[0].Sessions
-		b, err := s.opt.OpenDir(dir)
+		b, log, err := s.saved(d, id, s.opt.OpenDir)
 		if err != nil {
 			return Saved{}, err
 		}
-		saved, err := readSaved(ctx, b, d, id)
-		if err = errors.Join(err, b.Close()); err == nil || !errors.Is(err, backend.ErrNotExist) {
-			return saved, named(dir, err)
+		saved, err := readSaved(ctx, b, d, log)
+		b.Close()
+		if !errors.Is(err, backend.ErrNotExist) {
+			return saved, named(log, err)
 		}
 	}
 	return Saved{}, fmt.Errorf("%s: %w", id, ErrNoSession)
 }
 
-func savedName(d dialect.Dialect, id session.ID) string { return d.Layout().File(time.Time{}, id) }
-
 // readSaved reads a log, again if it changes meanwhile.
-func readSaved(ctx context.Context, b backend.Backend, d dialect.Dialect, id session.ID) (saved Saved, err error) {
-	for range rewritten {
+func readSaved(ctx context.Context, b backend.Backend, d dialect.Dialect, name string) (saved Saved, err error) {
+	for try := 0; try == 0 || errors.Is(err, backend.ErrChanged) && try < rewritten; try++ {
 		var at backend.Log
-		if at, err = b.Stat(ctx, savedName(d, id)); err != nil {
+		if at, err = b.Stat(ctx, name); err != nil {
 			return saved, err
 		}
 		var records []session.Raw
 		for r, readErr := range b.Read(ctx, at, 0) {
-			if err = readErr; err == nil {
-				records = append(records, append(session.Raw(nil), r.Data...))
-			}
+			records, err = append(records, bytes.Clone(r.Data)), readErr
 		}
-		if err == nil {
-			return Saved{Dialect: d, Header: records[0], Messages: records[1:], Version: at.Generation}, nil
-		}
-		if !errors.Is(err, backend.ErrChanged) {
-			break
-		}
+		saved = Saved{Dialect: d, Header: records[0], Messages: records[1:], Version: at.Generation}
 	}
 	return saved, err
 }
@@ -112,31 +110,26 @@ func (s *Store) Save(ctx context.Context, name string, id session.ID, records []
 	if err != nil {
 		return Saved{}, err
 	}
-	d := list[0]
-	if err := d.CheckID(id); err != nil {
-		return Saved{}, &IDError{err}
-	}
-	dir := d.Layout().Roots(s.opt.Env)[0].Sessions
-	b, err := s.writeDir(dir, dir, WriteOptions{})
+	b, log, err := s.saved(list[0], id, func(dir string) (backend.Backend, error) { return s.writeDir(dir, dir, WriteOptions{}) })
 	if err != nil {
 		return Saved{}, err
 	}
 	defer b.Close()
 	for {
-		at, err := b.Stat(ctx, savedName(d, id))
-		switch {
-		case errors.Is(err, backend.ErrNotExist) && (version == "" || version == NewSaved):
-			_, err = b.Create(ctx, savedName(d, id), records...)
-		case errors.Is(err, backend.ErrNotExist), err == nil && version != "" && version != at.Generation:
+		at, err := b.Stat(ctx, log)
+		switch missing := errors.Is(err, backend.ErrNotExist); {
+		case missing && (version == "" || version == NewSaved):
+			_, err = b.Create(ctx, log, records...)
+		case missing, err == nil && version != "" && version != at.Generation:
 			err = ErrSaved
 		case err == nil:
 			_, err = b.Replace(ctx, at, records...)
 		}
-		switch {
-		case err == nil:
-			return readSaved(ctx, b, d, id)
-		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrExist):
-			return Saved{}, named(dir, err)
+		if err == nil {
+			return readSaved(ctx, b, list[0], log)
+		}
+		if !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrExist) {
+			return Saved{}, named(log, err)
 		}
 	}
 }

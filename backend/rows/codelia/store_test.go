@@ -189,7 +189,7 @@ func rowOf(t *testing.T, d *Database, id string) row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return *snap.find(id)
+	return *snap.rows[id]
 }
 
 // requests compares the reminders that the agent sent with ours.

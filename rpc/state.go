@@ -33,17 +33,18 @@ func saveState(c *call, p saveStateParams) ([]byte, error) {
 	if err != nil {
 		return nil, badParams(`parameter "state": %v`, err)
 	}
-	s, err := c.store.Save(c.ctx, or(p.Dialect, ""), id, records, or(p.Version, ""))
+	sess, err := c.store.Save(c.ctx, or(p.Dialect, ""), id, records, or(p.Version, ""))
 	if err != nil {
 		return nil, err
 	}
+	defer sess.Close()
 	var header struct {
 		UpdatedAt string `json:"updated_at"`
 	}
-	if err := json.Unmarshal(s.Header, &header); err != nil {
+	if err := json.Unmarshal(sess.Tree().Header().Raw, &header); err != nil {
 		return nil, err
 	}
-	answer := append([]byte(`{"version":`), quote(s.Version)...)
+	answer := append([]byte(`{"version":`), quote(sess.Log().Generation)...)
 	answer = append(append(answer, `,"updatedAt":`...), quote(header.UpdatedAt)...)
 	return append(answer, '}'), nil
 }
@@ -101,25 +102,33 @@ func loadState(c *call, p loadStateParams) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	s, err := c.store.LoadSaved(c.outer, or(p.Dialect, ""), session.ID(id))
+	sess, err := c.store.OpenSaved(c.outer, or(p.Dialect, ""), session.ID(id))
 	if errors.Is(err, store.ErrNoSession) {
 		return null, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	answer := append([]byte(`{"dialect":`), quote(s.Dialect.Name())...)
-	answer = append(append(answer, `,"version":`...), quote(s.Version)...)
-	answer = append(append(answer, `,"state":`...), bytes.TrimSuffix(s.Header, []byte("}"))...)
-	answer = append(append(answer, `,"messages":`...), array(bytesOf(s.Messages))...)
-	answer = append(append(answer, `},"resume":`...), array(bytesOf(s.Resume(or(p.Root, ""), or(p.CWD, ""))))...)
-	return append(answer, '}'), nil
-}
-
-func bytesOf(list []session.Raw) [][]byte {
-	out := make([][]byte, len(list))
-	for i, m := range list {
-		out[i] = m
+	defer sess.Close()
+	var messages, resume [][]byte
+	for e := range sess.Tree().Entries() {
+		m, err := e.Raw()
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
 	}
-	return out
+	list, err := sess.Resume(c.outer, or(p.Root, ""), or(p.CWD, ""))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		resume = append(resume, m)
+	}
+	answer := append([]byte(`{"dialect":`), quote(sess.Dialect().Name())...)
+	answer = append(append(answer, `,"version":`...), quote(sess.Log().Generation)...)
+	answer = append(append(answer, `,"state":`...), bytes.TrimSuffix(sess.Tree().Header().Raw, []byte("}"))...)
+	answer = append(append(answer, `,"messages":`...), array(messages)...)
+	answer = append(append(answer, `},"resume":`...), array(resume)...)
+	return append(answer, '}'), nil
 }

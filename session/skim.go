@@ -30,6 +30,12 @@ func (s *Skim) Reset() {
 	s.room.Reset()
 }
 
+// Trim is Reset that also lets go of the memory of very long texts.
+func (s *Skim) Trim() {
+	s.Reset()
+	s.room.Trim()
+}
+
 // Text decodes a JSON string; ok is false for all else.
 func (s *Skim) Text(value []byte) (text string, ok bool) {
 	if s == nil {

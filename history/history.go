@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -53,7 +54,7 @@ type Options struct {
 
 // Sessions is where the prompts of an import come from: a *store.Store.
 type Sessions interface {
-	List(ctx context.Context, opt store.ListOptions) ([]store.Row, error)
+	List(ctx context.Context, opt place.ListOptions) ([]place.Row, error)
 	Open(ctx context.Context, path string, opt store.OpenOptions) (*store.Session, error)
 }
 

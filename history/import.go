@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -132,13 +133,13 @@ func (i *importing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := i.opt.Sessions.List(ctx, store.ListOptions{Problem: func(err error) { i.opt.notice("%v", err) }})
+	rows, err := i.opt.Sessions.List(ctx, place.ListOptions{Problem: func(err error) { i.opt.notice("%v", err) }})
 	if err != nil {
 		return err
 	}
 	if !i.files.own {
 		agent := filepath.Dir(i.files.db)
-		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return filepath.Dir(r.Source.Root.Sessions) != agent })
+		rows = slices.DeleteFunc(rows, func(r place.Row) bool { return filepath.Dir(r.Source.Root.Sessions) != agent })
 	}
 	slices.Reverse(rows) // oldest first
 	there := map[string]bool{}
@@ -187,12 +188,12 @@ func gone(known map[string]string, there map[string]bool) (list []string) {
 	return list
 }
 
-func stampOf(r *store.Row) string {
+func stampOf(r *place.Row) string {
 	return fmt.Sprintf("%s %d %d", r.Log.Generation, r.Log.Size, r.Log.Time.UnixNano())
 }
 
 // read collects the prompts of one session. A session that cannot be read is counted, and the import goes on.
-func (i *importing) read(ctx context.Context, r *store.Row, stamp string) {
+func (i *importing) read(ctx context.Context, r *place.Row, stamp string) {
 	s, err := i.opt.Sessions.Open(ctx, r.Path, store.OpenOptions{})
 	if err != nil {
 		if ctx.Err() == nil {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // States are what sessions are resumed from, for agents that save them whole. On the wire a state is one object: the
@@ -128,7 +128,7 @@ func loadState(c *call, p loadStateParams) ([]byte, error) {
 		return nil, w.err
 	}
 	s, err := c.store.LoadSaved(c.outer, or(p.Dialect, ""), session.ID(id))
-	if errors.Is(err, store.ErrNoSession) {
+	if errors.Is(err, place.ErrNoSession) {
 		return null, nil
 	}
 	if err != nil {

@@ -124,10 +124,10 @@ func TestFork(t *testing.T) {
 		}
 	}
 	for source, want := range map[string]error{
-		d.Put("x/empty.jsonl", ""):                                              store.ErrNotSession,
-		d.Put("x/garbage.jsonl", "nonsense\n"):                                  store.ErrNotSession,
+		d.Put("x/empty.jsonl", ""):                                                    store.ErrNotSession,
+		d.Put("x/garbage.jsonl", "nonsense\n"):                                        store.ErrNotSession,
 		d.Put("x/newer.jsonl", strings.Replace(world.Log("s", "/"), `:3,`, `:9,`, 1)): store.ErrNewer,
-		filepath.Join(d.Home, "none.jsonl"):                                     os.ErrNotExist,
+		filepath.Join(d.Home, "none.jsonl"):                                           os.ErrNotExist,
 	} {
 		_, err := d.ForkFrom(t.Context(), source, d.fill(store.CreateOptions{}))
 		if err == nil || !errors.Is(err, want) && want != os.ErrNotExist {

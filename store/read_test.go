@@ -27,7 +27,7 @@ func TestValueByRoot(t *testing.T) {
 		h.Old(".pi/agent/sessions/--x--/a.jsonl", world.Log("a", "/x")):    pi.Pi,
 		h.Old(".omp/agent/sessions/-x/b.jsonl", world.Log("b", "/x")):      pi.Omp,
 		h.Old("elsewhere/c.jsonl", world.Log("c", "/x")):                   pi.Omp,
-		h.Old(".pi/agent/sessions/--x--/empty.jsonl", ""):            pi.Pi,
+		h.Old(".pi/agent/sessions/--x--/empty.jsonl", ""):                  pi.Pi,
 		h.Old(".omp/agent/sessions/-x/b/0-Task.jsonl", world.Log("d", "")): pi.Omp,
 	} {
 		if got := h.View(path, store.OpenOptions{}).Dialect(); got != want {

@@ -91,7 +91,7 @@ func Healed(messages []session.Raw) []session.Raw {
 		start++
 	}
 	messages = messages[start:]
-	// A result belongs to the last call with its id before it: some servers number the calls of each turn anew.
+	// A result belongs to the last call with its id before it: some servers number the calls of each turn from zero.
 	asked, answered := map[string]int{}, map[toolCall]bool{}
 	stray := map[int]bool{}
 	for i, m := range messages {

@@ -29,7 +29,7 @@ func text(list []session.Raw) string {
 	return b.String()
 }
 
-// Calls without answers and answers without calls go, and nothing else.
+// Calls without a result and results without a call are left out, and nothing else.
 func TestHealed(t *testing.T) {
 	got := text(codelia.Healed(raws(`
 		{"role":"system","content":"You are."}
@@ -57,7 +57,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// Servers that count calls anew in each turn use an id again: each answer belongs to the call before it.
+// Some servers number the calls of each turn from zero: each result belongs to the last call with its id before it.
 func TestHealedRepeatedIDs(t *testing.T) {
 	const turns = `
 		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -17,8 +16,8 @@ import (
 //
 //	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?}
 //
-// then a message on each line. No file of the agent's looks so: whoever keeps the states puts row and messages, or the
-// members of one document, together. Messages have no ids and no times; each is below the one before.
+// then a message on each line. No file of the agent looks like this: backend/rows/codelia makes the log of a row
+// and its messages, or of a document. Messages have no ids and no times; each is below the one before.
 // The two values differ in where they lie; what stands in them is the same.
 type StateDialect struct {
 	name   string
@@ -155,32 +154,17 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 // isState tells a header from all other objects.
 // A header has an id and a time of saving, and neither "type" nor "messages": no message looks so.
 func isState(object []byte) bool {
-	t := texts.Get().(*rawjson.Text)
+	t := dialect.GetText()
+	defer dialect.PutText(t)
 	t.Reset(object)
-	defer func() {
-		t.Reset(nil) // it must not keep the record
-		texts.Put(t)
-	}()
 	var f stateFields
 	_, err := f.scan(t, 0)
 	return err == nil && f.isState()
 }
 
-// texts are for looking at one record.
-var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
 // Detect claims a log that begins with the header of a state.
 func (d *StateDialect) Detect(first []dialect.Record) bool {
-	for _, r := range first {
-		data := dialect.TrimBOM(r.Data)
-		if !rawjson.IsObject(data) {
-			continue
-		}
-		if end, err := rawjson.Skip(data, 0); err == nil {
-			return isState(data[:end])
-		}
-	}
-	return false
+	return isState(dialect.FirstObject(first))
 }
 
 // stateDecoder is the state of reading one log.

@@ -104,7 +104,7 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if rawjson.Get(m, "type") != nil || isState(m) {
 		return nil, errors.New("a message of codelia has no type")
 	}
-	return escapeBreaks(m), nil
+	return dialect.EscapeBreaks(m), nil
 }
 
 // Persist changes nothing: pictures stay where they are.

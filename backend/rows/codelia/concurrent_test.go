@@ -21,14 +21,14 @@ import (
 // TestMain is also the child of the tests with several processes.
 func TestMain(m *testing.M) { killtest.Main(m, child) }
 
-// writer is what one of several writers saves: row and messages tell who it was.
-func writer(id string, who, round int) state {
-	seq := int64(who*1000 + round)
+// writer is what one of several writers saves: row and messages name the writer.
+func writer(id string, by, round int) state {
+	seq := int64(by*1000 + round)
 	var texts []string
-	for range 3 + who {
-		texts = append(texts, fmt.Sprintf("writer %d round %d", who, round))
+	for range 3 + by {
+		texts = append(texts, fmt.Sprintf("writer %d round %d", by, round))
 	}
-	return state{id: id, run: fmt.Sprintf("run-%d-%d", who, round), seq: &seq, messages: messages(texts...)}
+	return state{id: id, run: fmt.Sprintf("run-%d-%d", by, round), seq: &seq, messages: messages(texts...)}
 }
 
 // whole says what is wrong with a state that one writer must have saved.
@@ -36,22 +36,22 @@ func whole(s state) error {
 	if s.seq == nil {
 		return errors.New("no seq")
 	}
-	who, round := int(*s.seq/1000), int(*s.seq%1000)
-	want := writer(s.id, who, round)
+	by, round := int(*s.seq/1000), int(*s.seq%1000)
+	want := writer(s.id, by, round)
 	want.updated = s.updated
 	if !same(s, want) {
-		return fmt.Errorf("row of writer %d round %d, but %d messages, the first %s", who, round, len(s.messages), s.messages[0])
+		return fmt.Errorf("row of writer %d round %d, but %d messages, the first %s", by, round, len(s.messages), s.messages[0])
 	}
 	return nil
 }
 
-// child is "dir form id who rounds exit". It saves a session again and again, or until it is cut off in the middle of a save.
+// child is "dir form id by rounds exit". It saves a session again and again, or until it is cut off in the middle of a save.
 func child(args string) error {
 	var (
-		dir, name, id     string
-		who, rounds, exit int
+		dir, name, id    string
+		by, rounds, exit int
 	)
-	if _, err := fmt.Sscan(args, &dir, &name, &id, &who, &rounds, &exit); err != nil {
+	if _, err := fmt.Sscan(args, &dir, &name, &id, &by, &rounds, &exit); err != nil {
 		return err
 	}
 	opt := Options{}
@@ -60,15 +60,15 @@ func child(args string) error {
 	}
 	c := form(name, dir, opt)
 	for round := range rounds {
-		if err := overwrite(context.Background(), c, writer(id, who, round)); err != nil {
+		if err := overwrite(context.Background(), c, writer(id, by, round)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Processes save at once, each its own session and several the same one: nothing fails, nothing is orphaned, no row stands
-// with the messages of another, and whoever reads meanwhile sees the same.
+// Processes save at once, each its own session and several the same one. No save fails, no messages lack a row, no row has
+// the messages of another save, and a concurrent reader sees the same.
 func TestProcesses(t *testing.T) {
 	for _, name := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -76,18 +76,18 @@ func TestProcesses(t *testing.T) {
 			c := form(name, dir, Options{Clock: clock})
 			const rounds, shared = 5, "shared"
 			var wg sync.WaitGroup
-			run := func(id string, who int) {
+			run := func(id string, by int) {
 				wg.Go(func() {
-					if out, err := killtest.Command(dir, name, id, who, rounds, 0).CombinedOutput(); err != nil {
+					if out, err := killtest.Command(dir, name, id, by, rounds, 0).CombinedOutput(); err != nil {
 						t.Errorf("%s: %v: %s", id, err, out)
 					}
 				})
 			}
-			for who := range 6 {
-				run(fmt.Sprint("own-", who), who)
+			for by := range 6 {
+				run(fmt.Sprint("own-", by), by)
 			}
-			for who := range 4 {
-				run(shared, who)
+			for by := range 4 {
+				run(shared, by)
 			}
 			done := make(chan struct{})
 			go func() { wg.Wait(); close(done) }()
@@ -200,7 +200,7 @@ func TestCutOff(t *testing.T) {
 					os.Remove(path) // a crash may leave them; they are no sessions
 				}
 				noOrphans(t, dir)
-				mustSave(t, c, writer(one, 3, 0)) // and all goes on
+				mustSave(t, c, writer(one, 3, 0)) // later saves work
 				if err := whole(mustLoad(t, c, one)); err != nil {
 					t.Errorf("%s after being cut off at %d: %v", name, at, err)
 				}

@@ -42,7 +42,7 @@ func TestAppendTogether(t *testing.T) {
 			mustSave(t, c, odd)
 			const writers, rounds = 4, 5
 			var wg sync.WaitGroup
-			for who := range writers {
+			for by := range writers {
 				wg.Go(func() {
 					sess, err := machine(t, dir, Driver()).OpenWrite(t.Context(), path, treeline.CreateOptions{})
 					if err != nil {
@@ -51,7 +51,7 @@ func TestAppendTogether(t *testing.T) {
 					}
 					defer sess.Close()
 					for round := range rounds {
-						if _, err := sess.AppendText(t.Context(), session.RoleUser, fmt.Sprintf("<%d.%d>", who, round)); err != nil {
+						if _, err := sess.AppendText(t.Context(), session.RoleUser, fmt.Sprintf("<%d.%d>", by, round)); err != nil {
 							t.Error(err)
 						}
 					}
@@ -63,10 +63,10 @@ func TestAppendTogether(t *testing.T) {
 				t.Errorf("%d messages, want %d: %+v", len(s.messages), want, s)
 			}
 			all := string(bytes.Join(s.messages, []byte("\n")))
-			for who := range writers {
+			for by := range writers {
 				for round := range rounds {
-					if n := strings.Count(all, fmt.Sprintf("<%d.%d>", who, round)); n != 1 {
-						t.Errorf("%d.%d is there %d times", who, round, n)
+					if n := strings.Count(all, fmt.Sprintf("<%d.%d>", by, round)); n != 1 {
+						t.Errorf("%d.%d is there %d times", by, round, n)
 					}
 				}
 			}

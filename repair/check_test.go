@@ -1,0 +1,41 @@
+package repair
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/logtree"
+)
+
+// Check reports a missing blob at each entry that names it, and only for agents that keep blobs.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ref, err := blob.NewDir(filepath.Join(b.home, ".omp/agent/blobs")).Put(t.Context(), []byte("picture"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := blob.Sum([]byte("missing")).String()
+	lines := []string{header}
+	for i, data := range []string{ref.String(), missing, missing, "blob:sha256:short"} {
+		lines = append(lines, fmt.Sprintf(`{"type":"message","id":"e%d","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"image","data":%q}]}}`, i, data))
+	}
+	log := strings.Join(lines, "\n") + "\n"
+	for path, want := range map[string]string{
+		".omp/agent/sessions/-x/a.jsonl":   "[missing-blob@3 missing-blob@4 bad-blob-ref@5]",
+		".pi/agent/sessions/--x--/a.jsonl": "[]",
+	} {
+		l := b.open(b.put(path, log))
+		problems, err := Check(t.Context(), l, logtree.Blobs{Path: l.Path, Dialect: l.Dialect, Reader: b.m.Blobs(l.Path, l.Dialect)})
+		got := []string{}
+		for _, p := range problems {
+			got = append(got, fmt.Sprintf("%s@%d", p.Kind, p.Line))
+		}
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+}

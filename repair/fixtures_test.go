@@ -1,0 +1,68 @@
+package repair
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Every fixture of every dialect has a plan, and what is not damaged is not changed.
+func TestRepairFixtures(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	n := 0
+	err := filepath.WalkDir(filepath.Join("..", "dialect"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") || !strings.Contains(path, "testdata") {
+			return err
+		}
+		log, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		copied := b.put(d.Name(), string(log))
+		l, err := b.m.Locate(copied)
+		if err != nil {
+			return err
+		}
+		before, err := b.m.OpenLog(t.Context(), l, nil)
+		if err != nil {
+			return nil
+		}
+		defer before.Close()
+		if before.Tree.Header().Newer {
+			return nil
+		}
+		n++
+		damaged := false
+		for _, p := range before.Tree.Problems() {
+			switch p.Kind {
+			case session.ProblemOrphan, session.ProblemLabelTarget, session.ProblemLeafTarget, session.ProblemField:
+			default:
+				damaged = true
+			}
+		}
+		plan, err := b.Plan(t.Context(), copied, Options{})
+		if errors.Is(err, dialect.ErrUnsupported) {
+			return nil // formats that are only read are not repaired
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return nil
+		}
+		for _, r := range plan.Repairs {
+			if r.Change && !damaged && r.Kind != KindNewline {
+				t.Errorf("%s: %+v", path, r)
+			}
+		}
+		return nil
+	})
+	if err != nil || n < 10 {
+		t.Errorf("%d fixtures, %v", n, err)
+	}
+}

@@ -1,0 +1,294 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// bench is a machine with a home of its own, and its Repairer.
+type bench struct {
+	*testing.T
+	*Repairer
+	home  string
+	noted []string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{T: t, home: t.TempDir()}
+	m := place.New(place.Options{
+		Dialects:  all.Dialects(),
+		Env:       dialect.Env{Home: b.home, WorkDir: b.home, Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks, Zone: time.UTC},
+		Drivers:   []backend.Driver{file.Driver(file.Options{})},
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+	})
+	t.Cleanup(func() { m.Close() })
+	b.Repairer = New(m, func(_ context.Context, path string) error {
+		b.noted = append(b.noted, path)
+		return nil
+	})
+	return b
+}
+
+// put writes a file that looks as if it had been there for hours.
+func (b *bench) put(name, content string) string {
+	b.Helper()
+	path := filepath.Join(b.home, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	old := time.Now().Add(-3 * time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+func (b *bench) read(path string) string {
+	b.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(content)
+}
+
+// open reads a log into a tree.
+func (b *bench) open(path string) *logtree.Log {
+	b.Helper()
+	l, err := b.m.Locate(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, err := b.m.OpenLog(b.Context(), l, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { log.Close() })
+	return log
+}
+
+const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`
+
+// m is a message: m("b", "a") answers a.
+func m(id, parent string) string {
+	if parent != "null" {
+		parent = `"` + parent + `"`
+	}
+	return `{"type":"message","id":"` + id + `","parentId":` + parent + `,"timestamp":"2026-03-02T14:00:00.000Z", "message":{"role":"user","content":"I am ` + id + `"},"x":1e2}`
+}
+
+func TestRepair(t *testing.T) {
+	label := func(id, parent, target string) string {
+		return `{"type":"label","id":"` + id + `","parentId":"` + parent + `","timestamp":"t","targetId":"` + target + `","label":"l"}`
+	}
+	for _, c := range []struct {
+		name, log, want, aside string
+		repairs                []string // kind@line, with ! if the log changes
+		reattach               bool
+	}{
+		{"nothing is wrong", header + "\r\n\n  " + m("a", "null") + " \n", "", "", nil, false},
+		{"glued", header + "\n" + m("a", "null") + m("b", "a") + "\n" + m("c", "b") + "\r\n",
+			header + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n" + m("c", "b") + "\r\n", "", []string{"glued@2!"}, false},
+		{"glued to the header", header + m("a", "null") + "\n", header + "\n" + m("a", "null") + "\n", "", []string{"glued@1!"}, false},
+		{"torn end", header + "\n" + m("a", "null") + "\n" + m("b", "a")[:40],
+			header + "\n" + m("a", "null") + "\n", m("b", "a")[:40] + "\n", []string{"torn@3!"}, false},
+		{"torn and glued", header + "\n" + m("a", "null")[:50] + m("b", "null") + "\n",
+			header + "\n" + m("b", "null") + "\n", m("a", "null")[:50] + "\n", []string{"malformed@2!"}, false},
+		{"no newline", header + "\n" + m("a", "null"), header + "\n" + m("a", "null") + "\n", "", []string{"no-newline@2!"}, false},
+		{"malformed lines", header + "\nnonsense\n" + m("a", "null") + "\nnull\n[1]\n",
+			header + "\n" + m("a", "null") + "\n", "nonsense\nnull\n[1]\n", []string{"malformed@2!", "not-object@4!", "not-object@5!"}, false},
+		{"a second header", header + "\n" + m("a", "null") + "\n" + header + "\n",
+			header + "\n" + m("a", "null") + "\n", header + "\n", []string{"second-header@3!"}, false},
+		{"NUL bytes and a byte order mark", "\xef\xbb\xbf" + header + "\n" + m("a", "null") + "\n\x00\x00" + m("b", "a") + "\n\x00\x00\x00",
+			header + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n", "\xef\xbb\xbf\n\x00\x00\n\x00\x00\x00\n",
+			[]string{"bom@1!", "nul-bytes@3!", "nul-bytes@4!"}, false},
+		{"a title before the header", `{"type":"title","v":1,"title":"T","pad":"  "}` + "\n" + header + "\nx\n" + m("a", "null") + "\n",
+			`{"type":"title","v":1,"title":"T","pad":"  "}` + "\n" + header + "\n" + m("a", "null") + "\n", "x\n", []string{"malformed@3!"}, false},
+		{"an orphan", header + "\n" + m("a", "null") + "\n" + m("b", "gone") + "\n", "", "", []string{"orphan@3"}, false},
+		{"an orphan, reattached", header + "\n" + m("z", "gone") + "\n" + m("a", "null") + "\n" + m("b", "gone") + "\n",
+			header + "\n" + m("z", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n", "", []string{"orphan@2!", "orphan@4!"}, true},
+		{"an orphan that the entry before descends from", header + "\n" + m("a", "b") + "\n" + m("b", "gone") + "\n", "", "", []string{"orphan@3"}, true},
+		{"a cycle", header + "\n" + m("r", "null") + "\n" + m("a", "c") + "\n" + m("b", "a") + "\n" + m("c", "b") + "\n" + m("d", "c") + "\n",
+			header + "\n" + m("r", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n" + m("c", "b") + "\n" + m("d", "c") + "\n",
+			"", []string{"cycle@3!"}, false},
+		{"its own parent", header + "\n" + m("a", "a") + "\n", header + "\n" + m("a", "null") + "\n", "", []string{"cycle@2!"}, false},
+		{"a cycle that a branch leads into", header + "\n" + m("d", "c") + "\n" + m("b", "c") + "\n" + m("c", "b") + "\n",
+			header + "\n" + m("d", "c") + "\n" + m("b", "null") + "\n" + m("c", "b") + "\n", "", []string{"cycle@3!"}, false},
+		{"a label on nothing", header + "\n" + m("a", "null") + "\n" + label("l", "a", "gone") + "\n", "", "", []string{"label-target@3"}, false},
+		{"a duplicate id that a child mentions", header + "\n" + m("a", "null") + "\n" + m("a", "null") + "\n" + m("b", "a") + "\n", "", "",
+			[]string{"duplicate-id@2"}, false},
+		{"a duplicate id that a label mentions", header + "\n" + m("a", "null") + "\n" + m("a", "null") + "\n" + label("l", "null", "a") + "\n", "", "",
+			[]string{"duplicate-id@2", "orphan@4"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			path := b.put("dir/s.jsonl", c.log)
+			opt := Options{Reattach: c.reattach}
+			plan, err := b.Plan(t.Context(), path, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range plan.Repairs {
+				line := fmt.Sprintf("%s@%d", r.Kind, r.Line)
+				if r.Change {
+					line += "!"
+				}
+				got = append(got, line)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(c.repairs) {
+				t.Errorf("repairs %v, want %v", got, c.repairs)
+			}
+			if now := b.read(path); now != c.log {
+				t.Errorf("the plan changed the log:\n%s", now)
+			}
+			done, err := b.Repair(t.Context(), path, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.want
+			if want == "" {
+				want = c.log
+			}
+			if now := b.read(path); now != want {
+				t.Errorf("the log became\n%swant\n%s", now, want)
+			}
+			if c.want == "" {
+				if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 || len(b.noted) > 0 {
+					t.Errorf("made without a change: %v, noted %v", entries, b.noted)
+				}
+				return
+			}
+			if len(b.noted) != 1 || b.noted[0] != path {
+				t.Errorf("noted %v", b.noted)
+			}
+			if was := b.read(done.Backup); was != c.log || !strings.HasPrefix(done.Backup, path+".repair-") || !strings.HasSuffix(done.Backup, ".bak") {
+				t.Errorf("the backup %s is\n%s", done.Backup, was)
+			}
+			if c.aside != "" {
+				if a := b.read(done.Aside); a != c.aside || !strings.HasPrefix(done.Aside, path+".torn-") {
+					t.Errorf("moved to %s is %q, want %q", done.Aside, a, c.aside)
+				}
+			} else if done.Aside != "" {
+				t.Errorf("moved to %s is %q", done.Aside, b.read(done.Aside))
+			}
+			again, err := b.Plan(t.Context(), path, opt)
+			if err != nil || again.Changes() != 0 {
+				t.Errorf("after the repair there is %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+// An id that nothing mentions is changed in the earlier entry. A missing id is written down as the reader derived it.
+func TestRepairIDs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	noID := `{"type":"message","parentId":"b","timestamp":"t","message":{"role":"user","content":"who"}}`
+	path := b.put("s.jsonl", header+"\n"+m("a", "null")+"\n"+m("a", "null")+"\n"+m("b", "null")+"\n"+noID+"\n")
+	shown := b.open(path).Tree.At(3).ID
+	if _, err := b.Repair(t.Context(), path, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	tree := b.open(path).Tree
+	if p := tree.Problems(); len(p) != 0 {
+		t.Errorf("problems are left: %v", p)
+	}
+	if first := tree.At(0).ID; len(first) != 8 || tree.At(1).ID != "a" || tree.At(3).ID != shown {
+		t.Errorf("the ids are %s, %s, %s", first, tree.At(1).ID, tree.At(3).ID)
+	}
+	raw, err := tree.At(0).Raw()
+	if want := strings.Replace(m("a", "null"), `"id":"a"`, `"id":"`+string(tree.At(0).ID)+`"`, 1); err != nil || string(raw) != want {
+		t.Errorf("the entry became %s, want %s", raw, want)
+	}
+}
+
+// Many equal ids cost one pass through the log.
+func TestRepairManyEqualIDs(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	b := newBench(t)
+	path := b.put("s.jsonl", header+"\n"+strings.Repeat(m("a", "null")+"\n", n))
+	plan, err := b.Repair(t.Context(), path, Options{})
+	if err != nil || plan.Changes() != n-1 {
+		t.Fatalf("%v", err)
+	}
+	if tree := b.open(path).Tree; tree.Len() != n || len(tree.Problems()) != 0 {
+		t.Errorf("%d entries, %d problems", tree.Len(), len(tree.Problems()))
+	}
+}
+
+// Version 1 counts records: taking one out would make a compaction mean another.
+func TestRepairOldVersion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v1 := `{"type":"session","id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}` + "\n[]\n" +
+		`{"type":"message","timestamp":"t","message":{"role":"user","content":"one"}}` + "\n" +
+		`{"type":"message","timestamp":"t","message":{"role":"user","content":"two"}}` + "\n" +
+		`{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":3,"tokensBefore":1}` + "\n"
+	path := b.put("s.jsonl", v1)
+	messages := func() (list []string) {
+		tree := b.open(path).Tree
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m, err := range c.Messages() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, string(m.JSON))
+		}
+		return list
+	}
+	before := messages()
+	plan, err := b.Repair(t.Context(), path, Options{})
+	if err != nil || plan.Changes() != 2 || plan.Repairs[0].Kind != KindVersion {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	if after := messages(); len(before) != 2 || fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("the context was %v, is %v", before, after)
+	}
+	if now := b.read(path); !strings.Contains(now, `"version":3`) || !strings.Contains(now, "firstKeptEntryId") {
+		t.Errorf("it is %s", now)
+	}
+}
+
+func TestRepairRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, log := range map[string]string{
+		"newer.jsonl":  strings.Replace(header, `"version":3`, `"version":9`, 1) + "\nx\n",
+		"broken.jsonl": "no header\n" + m("a", "null") + "\n",
+	} {
+		path := b.put(name, log)
+		if _, err := b.Repair(t.Context(), path, Options{}); err == nil {
+			t.Errorf("%s was repaired", name)
+		}
+		if now := b.read(path); now != log {
+			t.Errorf("%s became %q", name, now)
+		}
+	}
+	if _, err := b.Plan(t.Context(), filepath.Join(b.home, "nosuch.jsonl"), Options{}); err == nil {
+		t.Error("there is a plan for no file")
+	}
+}

@@ -1,0 +1,270 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// runDesk is a machine with a home and a folder of state.
+type runDesk struct {
+	*testing.T
+	*store.Store
+	home, state string
+	chance      counter
+	now         time.Time
+}
+
+func newRunDesk(t *testing.T) *runDesk {
+	t.Helper()
+	d := &runDesk{T: t, home: t.TempDir(), state: t.TempDir(), now: time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
+	s, err := treeline.New(treeline.Options{
+		Home: d.home, WorkDir: d.home, State: d.state, Getenv: func(string) string { return "" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Store = s
+	return d
+}
+
+func (d *runDesk) start(id session.ID, change ...func(*store.RunOptions)) *store.Recording {
+	d.Helper()
+	opt := store.RunOptions{Session: id, Write: store.WriteOptions{
+		Random: &d.chance, Clock: func() time.Time { d.now = d.now.Add(time.Second); return d.now },
+	}}
+	for _, c := range change {
+		c(&opt)
+	}
+	r, err := d.StartRun(d.Context(), opt)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { r.Close() })
+	return r
+}
+
+func (d *runDesk) append(r *store.Recording, records ...string) {
+	d.Helper()
+	for _, record := range records {
+		if _, err := r.AppendRaw(d.Context(), []byte(record)); err != nil {
+			d.Fatalf("%s: %v", record, err)
+		}
+	}
+}
+
+func (d *runDesk) list(id session.ID) []string {
+	d.Helper()
+	rows, err := d.Runs(d.Context(), store.RunListOptions{Session: id})
+	if err != nil {
+		d.Fatal(err)
+	}
+	var list []string
+	for _, r := range rows {
+		if r.Err != nil {
+			d.Errorf("%s: %v", r.Path, r.Err)
+		}
+		list = append(list, fmt.Sprintf("%s %q %s", r.Header.SessionID, r.Prompt, r.Outcome))
+	}
+	return list
+}
+
+// A run of a session whose agent keeps none lies in our own folder, by the day in UTC; each record is on disk when the
+// append returns.
+func TestRecordRun(t *testing.T) {
+	d := newRunDesk(t)
+	r := d.start("some-session")
+	path := r.Path()
+	if want := filepath.Join(d.state, "runs", "2026", "12", "31", r.Header().RunID+".jsonl"); path != want {
+		t.Fatalf("%s instead of %s", path, want)
+	}
+	lines := func() int {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(b), "\n")
+	}
+	if lines() != 1 {
+		t.Fatalf("%d lines", lines())
+	}
+	d.append(r, `{"type":"run.start","input":{"type":"text","text":"go"}}`)
+	if lines() != 2 {
+		t.Fatalf("%d lines", lines())
+	}
+	if got := d.list("some-session"); len(got) != 1 || got[0] != `some-session "go" ` {
+		t.Errorf("%q", got)
+	}
+	long := strings.Repeat("x", 100_000)
+	if err := r.End(t.Context(), run.OutcomeCompleted, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.list("some-session"); len(got) != 1 || got[0] != `some-session "go" completed` {
+		t.Errorf("%q", got)
+	}
+	if got := d.list("another"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	if _, err := r.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, run.ErrEnded) {
+		t.Error(err)
+	}
+	if _, err := d.ContinueRun(t.Context(), path, store.WriteOptions{}); !errors.Is(err, run.ErrEnded) {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	open, err := d.OpenRun(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	report, err := run.Audit(open.Log)
+	if err != nil || report.Faults() > 0 || open.Path() != path {
+		t.Errorf("%s: %+v, %v", open.Path(), report, err)
+	}
+}
+
+// Where codelia has runs of a session, further ones go there; it may also be told.
+func TestRunPlaces(t *testing.T) {
+	d := newRunDesk(t)
+	codelia, err := d.Dialect("codelia")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.start("s1", func(o *store.RunOptions) { o.Dialect = codelia })
+	if !strings.HasPrefix(first.Path(), filepath.Join(d.home, ".codelia", "sessions", "2026", "12", "31")) {
+		t.Errorf("%s", first.Path())
+	}
+	second := d.start("s1") // a second later it is another year
+	if !strings.HasPrefix(second.Path(), filepath.Join(d.home, ".codelia", "sessions", "2027", "01", "01")) {
+		t.Errorf("%s", second.Path())
+	}
+	if other := d.start("s2"); !strings.HasPrefix(other.Path(), d.state) {
+		t.Errorf("%s", other.Path())
+	}
+	if got := d.list("s1"); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+	if got := d.list(""); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+	// A session of codelia's own that has no runs yet.
+	const third = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
+	state := filepath.Join(d.home, ".codelia", "sessions", "state", third+".json")
+	if err := os.MkdirAll(filepath.Dir(state), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(state, []byte(`{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.home, ".codelia")) {
+		t.Errorf("%s", r.Path())
+	}
+	pi, err := d.Dialect("pi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.StartRun(t.Context(), store.RunOptions{Dialect: pi}); !errors.Is(err, store.ErrUnsupported) {
+		t.Error(err)
+	}
+	id := first.Header().RunID
+	for _, ref := range []string{id, strings.ToUpper(id), "@last"} {
+		if _, err := d.FindRun(t.Context(), ref); err != nil {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	for _, ref := range []string{"", "ffffffff", "0"} {
+		if _, err := d.FindRun(t.Context(), ref); err == nil {
+			t.Errorf("%q is a run", ref)
+		}
+	}
+}
+
+// A header that an agent brings is written as it stands, and checked before.
+func TestRunHeader(t *testing.T) {
+	d := newRunDesk(t)
+	const id = "11111111-2222-4333-8444-555555555555"
+	given := `{"type":"header", "run_id":"` + id + `","future":{"n":1.0},"started_at":"2026-03-01T01:00:00+02:00"}`
+	r := d.start("s", func(o *store.RunOptions) { o.Header = []byte(given) })
+	if want := filepath.Join(d.state, "runs", "2026", "02", "28", id+".jsonl"); r.Path() != want {
+		t.Errorf("%s instead of %s", r.Path(), want)
+	}
+	b, err := os.ReadFile(r.Path())
+	if want := `{"type":"header","run_id":"` + id + `","future":{"n":1.0},"started_at":"2026-03-01T01:00:00+02:00","schema_version":1,"session_id":"s"}` + "\n"; err != nil || string(b) != want {
+		t.Errorf("%s instead of %s (%v)", b, want, err)
+	}
+	for name, header := range map[string]string{
+		"twice":          given,
+		"no UUID":        `{"type":"header","run_id":"../../x"}`,
+		"another schema": `{"type":"header","schema_version":2}`,
+		"no time":        `{"type":"header","started_at":"yesterday"}`,
+		"no header":      `{"type":"run.start"}`,
+		"no object":      `[]`,
+		"no JSON":        `{`,
+		"another one's":  `{"type":"header","session_id":"t"}`,
+	} {
+		if _, err := d.StartRun(t.Context(), store.RunOptions{Session: "s", Header: []byte(header)}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if got := d.list(""); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// A run that was cut short goes on where it stopped: what was torn is set aside, the seq of what is open is known.
+func TestContinueRun(t *testing.T) {
+	d := newRunDesk(t)
+	r := d.start("s")
+	d.append(r, `{"type":"llm.request","seq":5,"input":{"messages":[]}}`)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(r.Path(), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(f, `{"type":"llm.resp`)
+	f.Close()
+	again, err := d.ContinueRun(t.Context(), r.Path(), store.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	d.append(again, `{"type":"llm.response","output":{"messages":[]}}`)
+	open, err := d.OpenRun(t.Context(), r.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if x := open.Exchanges(); len(open.Problems()) > 0 || len(x) != 1 || !x[0].Answered || x[0].Seq != 5 {
+		t.Errorf("%v, %v", open.Problems(), x)
+	}
+	// A second writer is not built upon.
+	other, err := d.ContinueRun(t.Context(), r.Path(), store.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	d.append(other, `{"type":"run.end","outcome":"cancelled"}`)
+	if _, err := again.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, store.ErrForeign) {
+		t.Error(err)
+	}
+	if _, err := d.OpenRun(t.Context(), r.Path()+".none.jsonl"); !errors.Is(err, backend.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -10,15 +10,22 @@ import (
 // ready. A nil Room stands for memory of the strings' own.
 type Room struct{ buf []byte }
 
-// roomSize is how much memory a Room has at once. A longer string has its own.
+// roomSize is how much memory a Room has at once. A longer string makes it as long, until Trim.
 const roomSize = 256 << 10
 
 // Reset takes back all strings.
 func (r *Room) Reset() { r.buf = r.buf[:0] }
 
+// Trim takes back all strings, and lets go of the memory of a very long one.
+func (r *Room) Trim() {
+	if r.Reset(); cap(r.buf) > roomSize {
+		r.buf = nil
+	}
+}
+
 // Unquote is Unquote with a string that may be a piece of value, and is good until Reset.
 func (r *Room) Unquote(value []byte) (s string, ok bool) {
-	if r == nil || len(value) > roomSize {
+	if r == nil {
 		return Unquote(value)
 	}
 	inside, first := quoted(value)
@@ -31,7 +38,7 @@ func (r *Room) Unquote(value []byte) (s string, ok bool) {
 		return borrowed(inside), true
 	}
 	if cap(r.buf)-len(r.buf) < len(inside) {
-		r.buf = make([]byte, 0, roomSize) // who has strings of the old one keeps it
+		r.buf = make([]byte, 0, max(roomSize, len(inside))) // strings of the old one keep it
 	}
 	begin := len(r.buf)
 	out, ok := unescaped(r.buf[begin:begin:begin+len(inside)], inside, first)

@@ -6,7 +6,7 @@ DECODERS    ?= ./dialect/... ./run/... ./internal/jsonl/... ./internal/rawjson/.
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all test race lint fuzz bench soak cover ci interop
+.PHONY: all test race lint fuzz bench bench-against soak cover ci interop
 
 all: lint test
 
@@ -31,6 +31,10 @@ fuzz:
 # A table of measurements, each beside its limit and its baseline in the same run.
 bench:
 	go run ./internal/bench
+
+# The working tree beside a revision: make bench-against REV=main BENCHFLAGS='-quick -run search'
+bench-against:
+	go run ./internal/bench -against $(REV) $(BENCHFLAGS)
 
 # The kill and crash tests with ten times the rounds of an ordinary run, then every decoder's fuzz targets for SOAKFUZZ each:
 # make soak SOAKFUZZ=1h DECODERS=./dialect/wave

@@ -10,16 +10,16 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/treeline-dev/treeline/dialect/all"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 )
 
-// Config is what a user may settle once and for all, in a file of TOML:
+// Config is the user's settings, a TOML file:
 //
-//	cache = "/fast/disk/treeline"   # where the catalogue is kept, instead of the cache directory
+//	cache = "/fast/disk/treeline"   # where the catalogue is kept
 //
-//	[[root]]                        # another place with sessions, beside those of the agents; any number of them
+//	[[root]]                        # another place with sessions, besides those of the agents; any number
 //	path = "~/backup/omp"
-//	dialect = "omp"                 # optional: what its sessions are, where they do not say it themselves
+//	dialect = "omp"                 # optional: the format of sessions that do not say it themselves
 type Config struct {
 	Cache string       `toml:"cache"`
 	Roots []ConfigRoot `toml:"root"`
@@ -31,8 +31,8 @@ type ConfigRoot struct {
 	Dialect string `toml:"dialect"`
 }
 
-// ConfigPath is where the file lies: $XDG_CONFIG_HOME/treeline/config.toml, or ~/.config/treeline/config.toml. A relative
-// path in the variable does not count.
+// ConfigPath is the path of the file: $XDG_CONFIG_HOME/treeline/config.toml, or ~/.config/treeline/config.toml. A
+// relative path in the variable is ignored.
 func ConfigPath(home string, getenv func(string) string) string {
 	dir := filepath.Join(home, ".config")
 	if xdg := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
@@ -41,8 +41,8 @@ func ConfigPath(home string, getenv func(string) string) string {
 	return filepath.Join(dir, "treeline", "config.toml")
 }
 
-// ReadConfig reads the file. One that is not there says nothing; in one that is, everything must make sense: an error names
-// the line. Paths that begin with ~ are below home.
+// ReadConfig reads the file. A missing file is an empty one. An error names the line. Paths that begin with ~ are below
+// home.
 func ReadConfig(path, home string) (Config, error) {
 	var c Config
 	f, err := os.Open(path)
@@ -80,7 +80,7 @@ func configError(path string, err error) error {
 	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]
 		line, _ := first.Position()
-		return fmt.Errorf("%s:%d: there is no setting %q", path, line, strings.Join(first.Key(), "."))
+		return fmt.Errorf("%s:%d: unknown setting %q", path, line, strings.Join(first.Key(), "."))
 	}
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
@@ -90,7 +90,7 @@ func configError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// configDir makes a path absolute. One that is relative would mean something else in every directory.
+// configDir expands ~ and refuses a relative path, which would mean something else in every directory.
 func configDir(dir, home string) (string, error) {
 	if dir == "~" || strings.HasPrefix(dir, "~/") {
 		dir = filepath.Join(home, dir[1:])
@@ -115,11 +115,11 @@ func checkDialect(name string) error {
 	return fmt.Errorf("unknown dialect %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// Extra gives the roots as a store takes them.
-func (c Config) Extra() []store.ExtraRoot {
-	var list []store.ExtraRoot
+// Extra gives the roots as package place takes them.
+func (c Config) Extra() []place.ExtraRoot {
+	var list []place.ExtraRoot
 	for _, r := range c.Roots {
-		list = append(list, store.ExtraRoot{Path: r.Path, Dialect: r.Dialect})
+		list = append(list, place.ExtraRoot{Path: r.Path, Dialect: r.Dialect})
 	}
 	return list
 }

@@ -7,68 +7,17 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
-)
-
-// The names that an embedder needs, under one roof. Bodies of entries, trees and contexts are in package session.
-type (
-	// Store is the sessions of this machine.
-	Store = store.Store
-	// Session is one session, open for reading, or for reading and appending.
-	Session = store.Session
-	// CreateOptions say what a new session is, WriteOptions how it is written.
-	CreateOptions = store.CreateOptions
-	WriteOptions  = store.WriteOptions
-	// OpenOptions change how a session is opened for reading.
-	OpenOptions = store.OpenOptions
-	// ContextOptions ask for a context other than the agent's own.
-	ContextOptions = store.ContextOptions
-	// Row is a session in a list; Filter narrows one. Store.Catalogue lists all that is known, Store.Recent the newest of a
-	// folder, Store.Listings what the agent's own program lists.
-	Row            = store.Row
-	Filter         = store.Filter
-	RefreshOptions = store.RefreshOptions
-	// Appended says what became of an append.
-	Appended = store.Appended
-	// Event is what an Observer is told.
-	Event    = store.Event
-	Observer = store.Observer
-	// Change is what happened to a session that is watched, ChangeKind what it is; WatchOptions say what is watched.
-	Change       = store.Change
-	ChangeKind   = store.ChangeKind
-	WatchOptions = store.WatchOptions
-)
-
-// What a Change tells.
-const (
-	ChangeStart     = store.ChangeStart
-	ChangeSession   = store.ChangeSession
-	ChangeEntry     = store.ChangeEntry
-	ChangeReplaced  = store.ChangeReplaced
-	ChangeTruncated = store.ChangeTruncated
-	ChangeRemoved   = store.ChangeRemoved
-	ChangeProblem   = store.ChangeProblem
-)
-
-// What an append survives when it returns, and what it does when others wrote first.
-const (
-	DurabilityNone   = store.DurabilityNone
-	DurabilityFlush  = store.DurabilityFlush
-	DurabilityAlways = store.DurabilityAlways
-
-	PolicyBranch = store.PolicyBranch
-	PolicyFollow = store.PolicyFollow
-	PolicyRefuse = store.PolicyRefuse
+	"github.com/treeline-dev/treeline/place"
 )
 
 // Options say which machine a Store works on. The zero value is this one.
@@ -79,37 +28,49 @@ type Options struct {
 	WorkDir string
 	// Getenv looks up environment variables; nil is that of the process.
 	Getenv func(string) string
-	// Roots, if set, are looked at instead of the agents' own folders. What is found out about folders that are no agent's, nor
-	// in the user's settings, is kept only in a Cache that is named here: the usual one is for what everybody looks at.
+	// Backends open places besides plain folders and memory, such as an agent's database; package backend/all lists all
+	// drivers. A source whose driver is missing is listed with what it Needs, and not read.
+	Backends []backend.Driver
+	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. What is found
+	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
 	Roots []string
-	// State is our own folder, for the trash and for what gc must know; "" is $XDG_STATE_HOME/treeline, or
-	// ~/.local/state/treeline.
+	// State is treeline's own folder, for the trash and for what garbage collection must know; "" is
+	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline.
 	State string
-	// Cache is our own folder for what can be made again, the catalogue above all; "" is $XDG_CACHE_HOME/treeline, or
+	// Cache is treeline's own folder for what can be derived again, such as the catalogue; "" is $XDG_CACHE_HOME/treeline, or
 	// ~/.cache/treeline.
 	Cache string
-	// NoConfig leaves alone the user's settings; see Config.
+	// NoConfig ignores the user's settings; see Config.
 	NoConfig bool
-	// NoBreadcrumbs leaves alone the agents' notes of which terminal uses which session.
+	// NoBreadcrumbs neither reads nor writes the agents' notes of which terminal uses which session.
 	NoBreadcrumbs bool
 	// ReadOnly gives a store that cannot write.
 	ReadOnly bool
+	// Notice, if set, is told what was done unasked: that a damaged catalogue was made anew.
+	Notice func(text string)
+	// Clock is the time; nil is that of the machine.
+	Clock func() time.Time
 }
 
-// New gives the Store of a machine: all dialects, logs in files, blobs in folders.
+// New gives the Store of a machine: all dialects, logs in files, blobs in folders. Close it when done.
 func New(opt Options) (*Store, error) {
 	env, err := opt.env()
 	if err != nil {
 		return nil, err
 	}
-	o := store.Options{
-		Dialects:      all.Dialects(),
-		Env:           env,
-		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
-		OpenCompanion: codelia.At,
-		Roots:         opt.Roots,
-		State:         opt.State,
+	o := place.Options{
+		Dialects:  all.Dialects(),
+		Env:       env,
+		Drivers:   append(slices.Clip(opt.Backends), memory.Driver("memory"), file.Driver(file.Options{})),
+		ReadOnly:  opt.ReadOnly,
+		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
+		Roots:     opt.Roots,
+	}
+	if !opt.ReadOnly {
+		o.WriteBlobs = func(dir string) blob.Store { return blob.NewDir(dir) }
+	}
+	if opt.NoBreadcrumbs {
+		o.Env.Terminal = ""
 	}
 	shared := opt.Cache == ""
 	if !opt.NoConfig {
@@ -120,26 +81,18 @@ func New(opt Options) (*Store, error) {
 		o.Extra = config.Extra()
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
-	if opt.Cache == "" {
-		opt.Cache = CacheDir(env.Home, env.Getenv)
+	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
+	opt.State = cmp.Or(opt.State, StateDir(env.Home, env.Getenv))
+	o.RunsDir = filepath.Join(opt.State, "runs")
+	m := place.New(o)
+	if len(opt.Roots) > 0 && shared && !m.Familiar() {
+		opt.Cache = "" // in memory; see Options.Roots
 	}
-	o.Index = index.Open(index.Options{Dir: opt.Cache})
-	if o.State == "" {
-		o.State = StateDir(env.Home, env.Getenv)
+	clock := opt.Clock
+	if clock == nil {
+		clock = time.Now
 	}
-	if opt.NoBreadcrumbs {
-		o.Env.Terminal = ""
-	}
-	if !opt.ReadOnly {
-		o.WriteDir = writeDir
-		o.WriteBlobs = func(dir string) blob.Store { return blob.NewDir(dir) }
-	}
-	s := store.New(o)
-	if len(opt.Roots) > 0 && shared && !s.Familiar() {
-		o.Index = nil
-		s = store.New(o)
-	}
-	return s, nil
+	return assemble(m, index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice}), opt.State, clock), nil
 }
 
 // StateDir is where programs keep what is neither settings nor cache. A relative path in the variable does not count.
@@ -176,7 +129,7 @@ func (o Options) env() (dialect.Env, error) {
 	if env.WorkDir == "" {
 		wd, err := os.Getwd()
 		if err != nil {
-			return env, fmt.Errorf("the working directory: %w", err)
+			return env, fmt.Errorf("working directory: %w", err)
 		}
 		env.WorkDir = wd
 	}
@@ -184,80 +137,51 @@ func (o Options) env() (dialect.Env, error) {
 	return env, nil
 }
 
-// writeDir opens a folder of logs for writing.
-func writeDir(dir string, level store.Durability, repaired func(session.Problem)) (backend.Backend, error) {
-	opt := file.Options{Durability: backend.Durability(level)}
-	if repaired != nil {
-		opt.Mended = func(m backend.Mended) { repaired(problem(m)) }
-	}
-	return file.New(dir, opt)
-}
-
-// problem describes what the backend did to the end of a log.
-func problem(m backend.Mended) session.Problem {
-	p := session.Problem{File: m.Log, Offset: m.Offset, Kind: session.ProblemTorn}
-	if m.To == "" {
-		p.Offset += m.Size // where the newline is missing
-		p.Message = "the last line had no newline"
-		p.Advice = "it has one now; nothing was lost"
-	} else {
-		p.Message = fmt.Sprintf("the last %d bytes were a record that was cut off", m.Size)
-		p.Advice = "they were moved to " + m.To
-	}
-	return p
-}
-
-// Create begins a session on this machine. See Store.Create.
+// Create begins a session on this machine. See store.Store.Create.
 func Create(ctx context.Context, opt CreateOptions) (*Session, error) {
-	s, err := New(Options{})
-	if err != nil {
-		return nil, err
-	}
-	return s.Create(ctx, opt)
+	return on(func(s *Store) (*Session, error) { return s.Create(ctx, opt) })
 }
 
-// Open opens the session in a file for reading and appending. See Store.OpenWrite; Store.Open is for reading only.
+// Open opens the session at a path for reading and appending. See store.Store.OpenWrite; Store.Open is for reading only.
 func Open(ctx context.Context, path string, opt WriteOptions) (*Session, error) {
-	s, err := New(Options{})
-	if err != nil {
-		return nil, err
-	}
-	return s.OpenWrite(ctx, path, CreateOptions{Write: opt})
+	return on(func(s *Store) (*Session, error) { return s.OpenWrite(ctx, path, CreateOptions{Write: opt}) })
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and
-// begins one where there is none.
+// begins one if there is none.
 func ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
-	s, err := New(Options{})
-	if err != nil {
-		return nil, err
-	}
-	return s.ContinueRecent(ctx, opt)
+	return on(func(s *Store) (*Session, error) { return s.ContinueRecent(ctx, opt) })
 }
 
-// InMemory begins a session that is never written anywhere.
+// InMemory begins a session that is never stored.
 func InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
-	s, err := New(Options{})
-	if err != nil {
-		return nil, err
-	}
-	return s.InMemory(ctx, opt)
+	return on(func(s *Store) (*Session, error) { return s.InMemory(ctx, opt) })
 }
 
-// ForkFrom copies the session in a file into a new one for another working directory.
+// ForkFrom copies the session at a path into a new one for another working directory.
 func ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, error) {
+	return on(func(s *Store) (*Session, error) { return s.ForkFrom(ctx, source, opt) })
+}
+
+// on opens a session with a Store of its own. The Store holds nothing that outlives the session: the session lets go of
+// its log, and the index is never opened.
+func on(open func(*Store) (*Session, error)) (*Session, error) {
 	s, err := New(Options{})
 	if err != nil {
 		return nil, err
 	}
-	return s.ForkFrom(ctx, source, opt)
+	return open(s)
 }
 
-// Watch tells what is written to the sessions of this machine, by whatever program. See Store.Watch.
+// Watch tells what is written to the sessions of this machine, by any program. See Store.Watch.
 func Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
-	s, err := New(Options{ReadOnly: true})
-	if err != nil {
-		return func(yield func(Change, error) bool) { yield(Change{}, err) }
+	return func(yield func(Change, error) bool) {
+		s, err := New(Options{ReadOnly: true})
+		if err != nil {
+			yield(Change{}, err)
+			return
+		}
+		defer s.Close()
+		s.Watch(ctx, opt)(yield)
 	}
-	return s.Watch(ctx, opt)
 }

@@ -1,100 +1,118 @@
+// Package convert turns a session of one agent into one of another, and loses nothing.
+//
+// A crossing converts the entries of a tree one after the other: the parts and bodies of one dialect on one side, a
+// dialect.Composer on the other. The records that some entries became are a passage. The new log is then converted back,
+// in memory, and compared record by record. What differs is the loss: it is reported, and the old records are put, as
+// text, into the last record of their passage: its origin, with a hash over the new records. A crossing that meets an
+// origin whose hash is right takes the old records instead of making new ones. What no record can carry goes into the
+// header. New ids depend on the entries alone, so that converting there, back and there again makes the same session.
 package convert
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
-	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
 
-// ConvertOptions say what a session is converted to.
-type ConvertOptions struct {
-	// To is the dialect of the new session; see Sessions for one of runs.
+// Options say what a session is converted to.
+type Options struct {
+	// To is the dialect of the new session. If it is one of runs, the agent's sessions are meant.
 	To dialect.Dialect
-	// Leaf, if set, converts only the way to that entry. Otherwise all branches are converted; to a dialect that has none,
-	// the way to the session's own leaf, and the others are carried along.
+	// Leaf, if set, converts only the path to that entry. Otherwise all branches are converted; to a dialect without
+	// branches, the path to the session's own leaf, and the others are carried along.
 	Leaf *session.EntryID
 	// Dir is the folder of the new log; "" is where the agent would keep it.
 	Dir   string
-	Write WriteOptions
+	Write store.WriteOptions
 }
 
 // ErrConverted is wrapped by the error for a converted session that did not say the same when it was read back. It was
 // removed again.
 var ErrConverted = errors.New("the converted session does not say the same")
 
-// Convert makes a session of another dialect from the one in a file, which is only read. What the other dialect can
-// express is written as its agent would; what it cannot is carried along where there is room, so that converting back
-// restores it. The report lists what became of everything. The new file is read back and compared before Convert returns.
-//
-// What is lost is found, not guessed: each record is converted there and back, and what then differs is the loss.
-func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*Session, ConvertReport, error) {
-	src, err := s.Open(ctx, path, OpenOptions{})
+// File converts the session at a path, which is only read; see Session.
+func File(ctx context.Context, s *store.Store, path string, opt Options) (*store.Session, Report, error) {
+	src, err := s.Open(ctx, path, store.OpenOptions{})
 	if err != nil {
-		return nil, ConvertReport{}, err
+		return nil, Report{}, err
 	}
 	defer src.Close()
-	return s.ConvertSession(ctx, src, opt)
+	return Session(ctx, s, src, opt)
 }
 
-// ConvertSession is Convert for a session that is open.
-func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOptions) (*Session, ConvertReport, error) {
-	opt.To = Sessions(opt.To)
-	to, err := s.composer(src, opt.To)
-	if err != nil {
-		return nil, ConvertReport{}, named(src.path, err)
-	}
-	opt.Write.fill()
-	opt.Write.Defer = dialect.DeferNever
-	v := &conversion{store: s, ctx: ctx, src: src, to: to, opt: opt}
-	if v.loose, v.slot, err = src.looseLines(ctx); err != nil {
-		return nil, ConvertReport{}, named(src.path, err)
-	}
-	dst, err := v.run()
-	if err != nil {
-		return nil, ConvertReport{}, err
-	}
-	return dst, v.report(dst), nil
+// Session makes a session of another dialect from src, which is only read. What the other dialect can express is written
+// as its agent would write it. What it cannot is carried along, so that converting back restores it. The report lists
+// what became of everything. Losses are found, not guessed: each record is converted there and back, and the difference
+// is the loss. The new log is read back and compared before Session returns.
+func Session(ctx context.Context, s *store.Store, src *store.Session, opt Options) (dst *store.Session, report Report, err error) {
+	opt.To = place.Sessions(opt.To)
+	opt.Write = opt.Write.Filled()
+	err = src.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
+		from := side{l.Path, l.Dialect, l.Tree, blobs}
+		to, err := composer(from, opt.To)
+		if err != nil {
+			return logtree.Named(l.Path, err)
+		}
+		v := &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt}
+		if v.loose, v.slot, err = looseLines(ctx, l); err != nil {
+			return logtree.Named(l.Path, err)
+		}
+		if dst, err = v.run(); err == nil {
+			report = v.report(dst)
+		}
+		return err
+	})
+	return dst, report, err
+}
+
+// side is one session of a conversion.
+type side struct {
+	path    string
+	dialect dialect.Dialect
+	tree    *session.Tree
+	blobs   logtree.Blobs
 }
 
 // composer says whether a session can be converted to a dialect.
-func (s *Store) composer(src *Session, d dialect.Dialect) (dialect.ComposingDialect, error) {
-	h := src.tree.Header()
+func composer(src side, d dialect.Dialect) (dialect.ComposingDialect, error) {
 	to, ok := dialect.AsComposer(d)
 	switch {
 	case d == src.dialect:
-		return to, fmt.Errorf("it is a session of %s already; 'fork' copies it", d.Name())
+		return to, fmt.Errorf("it is a session of %s already; a fork copies it", d.Name())
 	case !ok:
-		return to, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), ErrUnsupported)
-	case h.Raw == nil && src.tree.Len() == 0:
-		return to, fmt.Errorf("%w: it is empty", ErrNotSession)
+		return to, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), store.ErrUnsupported)
+	case src.tree.Header().Raw == nil && src.tree.Len() == 0:
+		return to, fmt.Errorf("%w: it is empty", logtree.ErrNotSession)
 	}
 	return to, nil
 }
 
 // conversion is the making of one session from another. It goes in rounds: what does not come back when the new session is
-// converted back is carried along in the next one, until all does.
+// converted back is carried along in the next round, until all does.
 type conversion struct {
-	store *Store
+	store *store.Store
 	ctx   context.Context
-	src   *Session
+	src   side
 	to    dialect.ComposingDialect
-	opt   ConvertOptions
+	opt   Options
 
 	cross   *crossing
 	head    [][]byte // before the entries
 	carried []bool   // by passage
-	all     bool     // all passages are: the source has no room for what the target's records need to be made again
-	eased   []bool   // by passage: it is carried for the way back alone; nil as long as nobody asked
+	all     bool     // all passages are carried: the source has no room for what the target's records need
+	eased   []bool   // by passage: it is carried for the way back alone; nil until it is asked for
 	// A conversion inside a conversion does not ask for its own way back: that would never end.
 	inner  bool // it is the way back of another conversion
 	header bool // what the session as a whole says is carried
-	// loose are the lines that are neither header nor entry, slot is the record with the title before the header.
+	// loose are the lines that are neither header nor entry; slot is the title slot before the header.
 	loose    []int
 	slot     []byte
 	ledger   ledger
@@ -102,12 +120,12 @@ type conversion struct {
 	owner    []int // the passage of each record
 }
 
-func (v *conversion) crossing(s *Session, to dialect.ComposingDialect) *crossing {
+func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 	c := newCrossing(s.tree, s.dialect, to)
 	c.random, c.now = v.opt.Write.Random, v.opt.Write.Clock
-	c.resolve = func(m []byte) ([]byte, error) { return s.resolveBlobs(v.ctx, m, nil) }
+	c.resolve = func(m []byte) ([]byte, error) { return s.blobs.Resolve(v.ctx, m, nil) }
 	c.whole = func(e session.Entry) ([]byte, error) {
-		raw, _, err := s.Whole(v.ctx, e)
+		raw, _, err := s.blobs.Whole(v.ctx, e)
 		return raw, err
 	}
 	return c
@@ -123,69 +141,68 @@ func (v *conversion) translate() (err error) {
 	return err
 }
 
-// run makes the new session. All is worked out in memory first; a log is created only when it is known that nothing will be
+// run makes the new session. All is worked out in memory first. The log is created when it is known that nothing will be
 // lost, and removed again if it does not read back so.
-func (v *conversion) run() (*Session, error) {
+func (v *conversion) run() (*store.Session, error) {
 	if err := v.translate(); err != nil {
-		return nil, named(v.src.path, err)
+		return nil, logtree.Named(v.src.path, err)
 	}
 	n := v.cross.newOf
-	dir := v.opt.Dir
-	if dir == "" {
-		dir = v.store.sessionDir(v.to.Dialect, v.store.absolute(n.CWD))
-	} else {
-		dir = v.store.placeIn(v.to.Dialect, dir)
-	}
-	path := filepath.Join(dir, v.store.fileName(v.to.Dialect, n))
-	b, err := v.store.writeDir(dir, path, v.opt.Write)
+	// An existing log is refused before the work: converting twice is mostly a mistake.
+	draft, err := v.store.NewDraft(v.ctx, v.to.WritingDialect, n, v.opt.Dir, v.opt.Write)
 	if err != nil {
 		return nil, err
 	}
-	// Converting twice is mostly a mistake, and the same id at two places a bad one. Create would refuse it, too, but only
-	// after all the work.
-	if _, err := b.Stat(v.ctx, filepath.Base(path)); err == nil {
-		return nil, errors.Join(named(path, backend.ErrExist), b.Close())
+	persist := func(r []byte) ([]byte, bool, error) { return draft.Persist(v.ctx, r) }
+	records, err := v.fill(persist, v.made(draft.Path(), n, v.store.Blobs(draft.Path(), v.to.Dialect)))
+	if err != nil {
+		return nil, errors.Join(err, draft.Discard())
 	}
-	sess := v.store.waitingSession(b, filepath.Base(path), path, v.to.WritingDialect, born(n), nil, v.opt.Write)
-	if err := v.fill(sess, n); err != nil {
-		return nil, errors.Join(err, sess.release())
-	}
-	if err := sess.create(v.ctx); err != nil {
-		return nil, errors.Join(err, sess.release())
+	sess, err := v.store.CreateFrom(v.ctx, draft, records)
+	if err != nil {
+		return nil, err
 	}
 	if err := v.verify(sess); err != nil {
-		return nil, errors.Join(err, b.Remove(v.ctx, sess.log), sess.release())
+		return nil, errors.Join(err, sess.Delete(v.ctx))
 	}
 	return sess, nil
 }
 
-// fill puts the records together, and finds what must be carried along for nothing to be lost.
-func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
+// made gives a function that reads records as the new session.
+func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) func(records [][]byte) side {
+	return func(records [][]byte) side {
+		l := logtree.FromRecords(v.to.Dialect, path, logtree.Born(n), records)
+		return side{path, v.to.Dialect, l.Tree, logtree.Blobs{Path: path, Dialect: v.to.Dialect, Reader: blobs}}
+	}
+}
+
+// fill puts the records together, and finds what must be carried along so that nothing is lost. persist, if not nil, does
+// to a record what the agent does before it stores one.
+func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, err error), made func([][]byte) side) ([][]byte, error) {
 	if err := v.addTitle(); err != nil {
-		return named(v.src.path, err)
+		return nil, logtree.Named(v.src.path, err)
 	}
 	for _, p := range v.cross.passages {
 		for i, r := range p.records {
-			if p.restored || p.custom != nil {
+			if persist == nil || p.restored || p.custom != nil {
 				continue
 			}
-			// Blobs first, as in every write.
-			kept, err := sess.persist(v.ctx, r)
+			kept, final, err := persist(r)
 			switch {
 			case err == nil:
 				p.records[i] = kept
-			case sess.w.err != nil || v.ctx.Err() != nil:
-				return err
-			} // otherwise it is one that the agent would not have written so: it stays as it was
+			case final:
+				return nil, err
+			} // otherwise the agent would not have written it so: it stays as it was
 		}
 		// A custom entry that stands for another says nothing but what it carries.
 		v.carried = append(v.carried, !p.restored && p.custom != nil)
 	}
 	if len(v.head) == 0 && len(v.cross.passages) == 0 {
-		return named(v.src.path, fmt.Errorf("it has no message: a session of %s that says nothing is %w", v.to.Dialect.Name(), ErrUnsupported))
+		return nil, logtree.Named(v.src.path, fmt.Errorf("it has no message: a session of %s without any is %w", v.to.Dialect.Name(), store.ErrUnsupported))
 	}
-	if err := v.addLeaf(sess, n); err != nil {
-		return named(v.src.path, err)
+	if err := v.addLeaf(made); err != nil {
+		return nil, logtree.Named(v.src.path, err)
 	}
 	if len(v.cross.homeless) > 0 {
 		v.header = true
@@ -194,23 +211,22 @@ func (v *conversion) fill(sess *Session, n dialect.NewSession) error {
 	for {
 		records, err := v.records()
 		if err != nil {
-			return named(v.src.path, err)
+			return nil, logtree.Named(v.src.path, err)
 		}
-		sess.restart(records, born(n))
 		v.progress = false
-		// note has what is lost carried along, and says by progress that the next round will be another one.
-		wrong, err := v.compare(sess, v.note)
+		// note has what is lost carried along, and says by progress that the next round will differ.
+		wrong, err := v.compare(made(records), v.note)
 		if err == nil && wrong && !v.progress {
-			err = ErrConverted // and there is nothing more to be carried along
+			err = ErrConverted // and there is nothing more to carry along
 		}
 		if err != nil {
-			return named(v.src.path, err)
+			return nil, logtree.Named(v.src.path, err)
 		}
 		if wrong {
 			continue
 		}
-		if more, err := v.easeTheWayBack(sess); err != nil || !more {
-			return named(v.src.path, err)
+		if more, err := v.easeTheWayBack(made(records)); err != nil || !more {
+			return records, logtree.Named(v.src.path, err)
 		}
 	}
 }
@@ -237,9 +253,9 @@ func (v *conversion) addTitle() error {
 	return nil
 }
 
-// addLeaf moves the leaf of the new session to where the old one's is, if it is not there. In a linear session the leaf is
-// the end, and a restored one has its own entries for that.
-func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
+// addLeaf moves the leaf of the new session to where the old one's is. In a linear session the leaf is the end, and a
+// restored session has its own entries for it.
+func (v *conversion) addLeaf(made func([][]byte) side) error {
 	c := v.cross
 	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {
 		return nil // it is where it was
@@ -248,14 +264,14 @@ func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
 	if err != nil {
 		return err
 	}
-	sess.restart(records, born(n))
+	tree := made(records).tree
 	leaf := c.leafID()
 	want := session.EntryID("")
 	if leaf != "" {
 		want = c.lastOf(leaf)
 	}
 	habits := v.to.Habits()
-	if e, ok := sess.tree.Leaf(); ok {
+	if e, ok := tree.Leaf(); ok {
 		body, err := e.Body()
 		if err != nil {
 			return err
@@ -271,7 +287,7 @@ func (v *conversion) addLeaf(sess *Session, n dialect.NewSession) error {
 	if err != nil {
 		return err
 	}
-	e := dialect.NewEntry{ID: id, Parent: sess.tree.LeafID(), Time: c.clock, Body: session.Leaf{Target: want}}
+	e := dialect.NewEntry{ID: id, Parent: tree.LeafID(), Time: c.clock, Body: session.Leaf{Target: want}}
 	if habits.LeafType != "" {
 		e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}
 	}

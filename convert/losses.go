@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -23,7 +25,7 @@ const (
 	Dropped Became = "dropped"
 )
 
-// Loss is a line of a ConvertReport.
+// Loss is a line of a Report.
 type Loss struct {
 	// Path is a JSON pointer into records of this kind; "" is the whole record.
 	Path string `json:"path"`
@@ -37,10 +39,10 @@ type Loss struct {
 	Lines []int `json:"lines,omitempty"`
 }
 
-// ConvertReport says what became of everything in a session that was converted.
-type ConvertReport struct {
-	Source ConvertedSession `json:"source"`
-	Target ConvertedSession `json:"target"`
+// Report says what became of everything in a session that was converted.
+type Report struct {
+	Source Converted `json:"source"`
+	Target Converted `json:"target"`
 	// Lossless: nothing was dropped, so that converting back gives the same session.
 	Lossless bool `json:"lossless"`
 	// Mapped, Carried and Dropped count the entries: one is carried where any of it is.
@@ -50,8 +52,8 @@ type ConvertReport struct {
 	Losses  []Loss `json:"losses"`
 }
 
-// ConvertedSession is one side of a conversion.
-type ConvertedSession struct {
+// Converted is one side of a conversion.
+type Converted struct {
 	Dialect string     `json:"dialect"`
 	File    string     `json:"file"`
 	ID      session.ID `json:"id"`
@@ -123,44 +125,42 @@ func differences(before, after [][]byte) [][]string {
 
 // looseLines gives the numbers of the lines of a log that have something on them which is neither header nor entry, and
 // the title slot.
-func (s *Session) looseLines(ctx context.Context) (loose []int, slot []byte, err error) {
-	if !backend.IsText(s.log.Name) || s.path == "" {
+func looseLines(ctx context.Context, l *logtree.Log) (loose []int, slot []byte, err error) {
+	if l.Path == "" || l.At.Name == "" || !backend.Lines(l.Source.Backend(), l.At.Name) {
 		return nil, nil, nil
 	}
-	lines, err := s.lines(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	h := s.tree.Header()
+	h := l.Tree.Header()
 	next, slotLine := 0, 0
-	for i, l := range lines {
-		// Header and entries are blanked out: what is then left is neither.
-		rest := bytes.Clone(l.data)
+	for r, err := range logtree.Records(ctx, l.Source.Backend(), l.At) {
+		if err != nil {
+			return nil, nil, err
+		}
+		end := r.Offset + int64(len(r.Data))
+		// Header and entries are blanked out: what is left is neither.
+		rest := bytes.Clone(r.Data)
 		blank := func(span session.Span) {
-			if span.Offset < l.offset || span.End() > l.end() {
-				return
-			}
-			for k := span.Offset - l.offset; k < span.End()-l.offset; k++ {
-				rest[k] = ' '
+			if span.Offset >= r.Offset && span.End() <= end {
+				copy(rest[span.Offset-r.Offset:span.End()-r.Offset], bytes.Repeat([]byte{' '}, int(span.Length)))
 			}
 		}
 		if h.Raw != nil {
 			blank(h.Span)
 		}
-		for ; next < s.tree.Len() && s.tree.At(next).Span.End() <= l.end(); next++ {
-			blank(s.tree.At(next).Span)
+		for ; next < l.Tree.Len() && l.Tree.At(next).Span.End() <= end; next++ {
+			blank(l.Tree.At(next).Span)
 		}
-		// NUL bytes, which a crash leaves at the end of a file, and a byte order mark say nothing that could be lost.
-		rest = bytes.TrimSpace(bytes.Trim(bytes.TrimPrefix(rest, bom), "\x00"))
+		// NUL bytes, which a crash leaves at the end of a file, and a byte order mark say nothing.
+		rest = bytes.TrimSpace(bytes.Trim(dialect.TrimBOM(rest), "\x00"))
+		slotted, ok := l.Dialect.(dialect.Slotted)
 		switch {
 		case len(rest) == 0:
-		case i+1 < h.Line && isSlot(s.dialect, l.data):
+		case r.Line < h.Line && ok && slotted.IsSlot(dialect.TrimBOM(r.Data)):
 			if slot != nil {
 				loose = append(loose, slotLine) // the last one counts
 			}
-			slot, slotLine = bytes.TrimPrefix(l.data, bom), i+1
+			slot, slotLine = bytes.Clone(dialect.TrimBOM(r.Data)), r.Line
 		default:
-			loose = append(loose, i+1)
+			loose = append(loose, r.Line)
 		}
 	}
 	return loose, slot, nil

@@ -1,6 +1,9 @@
 package dialect
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -117,6 +120,60 @@ func TextOf(parts []session.Part) string {
 		}
 	}
 	return string(out)
+}
+
+// ComposeEach composes a message with the functions of a dialect: said makes a message of a role from text and images,
+// answer one of the model. The tool results among the parts are left to the caller. name is the dialect's, for errors.
+func ComposeEach(m NewMessage, name string, said func(role string, parts []session.Part) []byte, answer func(parts []session.Part) []byte) (list [][]byte, results []session.ToolResult, err error) {
+	parts, results := Results(m.Parts)
+	switch m.Role {
+	case session.RoleUser, session.RoleSystem:
+		list = append(list, said(m.Role.String(), Prose(parts)))
+	case session.RoleAssistant:
+		list = append(list, answer(parts))
+	case session.RoleTool:
+		if len(results) == 0 {
+			return nil, nil, errors.New("the answer of a tool names no call")
+		}
+	default:
+		return nil, nil, fmt.Errorf("%s has no messages of the role %q", name, m.Role)
+	}
+	return list, results, nil
+}
+
+// StopWord gives an agent's word for why an answer ended. Where m does not say it, it follows from the content.
+func StopWord(m NewMessage, words map[Stop]string) string {
+	if word := words[m.Stop]; word != "" {
+		return word
+	}
+	if m.Error != "" {
+		return words[StopError]
+	}
+	for _, p := range m.Parts {
+		if _, ok := p.(session.ToolCall); ok {
+			return words[StopTools]
+		}
+	}
+	return words[StopEnd]
+}
+
+// UsageNames are an agent's names for what an answer took: input, output, cache read, cache write and total. A name ""
+// leaves a member out.
+type UsageNames struct{ Tokens, Costs [5]string }
+
+// UsageJSON writes the usage of an answer with all members, because programs add them up. Money spells a cost.
+func UsageJSON(u *session.Usage, names UsageNames, money func(float64) []byte) []byte {
+	var w, cost Object
+	for i, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Total} {
+		if names.Tokens[i] != "" {
+			w.Add(names.Tokens[i], strconv.AppendInt(nil, n, 10))
+		}
+	}
+	for i, c := range []float64{u.Costs.Input, u.Costs.Output, u.Costs.CacheRead, u.Costs.CacheWrite, u.Cost} {
+		cost.Add(names.Costs[i], money(c))
+	}
+	w.Add("cost", cost.End())
+	return w.End()
 }
 
 // OriginMember is the member in which most dialects keep an origin.

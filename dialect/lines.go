@@ -108,6 +108,11 @@ func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, ad
 	l.Builder.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
 }
 
+// ProblemAt reports something wrong with the record at a span.
+func (l *Lines) ProblemAt(r Record, at session.Span, kind session.ProblemKind, message, advice string) {
+	l.Problem(r, int(at.Offset-r.Offset), kind, message, advice)
+}
+
 // trimNULs removes the NUL bytes that a crash of the machine leaves at the end of a file: journalling file systems grow a
 // file before they write its bytes.
 func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {

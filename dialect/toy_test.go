@@ -18,10 +18,10 @@ import (
 // parent) and "text". "side" marks a side conversation, "msg" names the message that the record is a piece of. A record
 // with "base" or "file" names another log, or a file beside this one. "go" names the leaf.
 type toyDecoder struct {
-	b        *session.Builder
-	needs    []dialect.Need
-	records  [][]byte // own entries, which follow those of the bases
-	foreign  [][]byte
+	b       *session.Builder
+	needs   []dialect.Need
+	records [][]byte // own entries, which follow those of the bases
+	foreign [][]byte
 }
 
 func (d *toyDecoder) Decode(r dialect.Record) {

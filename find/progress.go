@@ -7,51 +7,50 @@ import (
 
 // Progress is how far the reading of logs is.
 type Progress struct {
-	// Logs were read, of so many that are to be read; Bytes also of those that are being read. A log that went on from
-	// where it was known counts as a whole. Neither ever becomes less, unless others took the catalogue away meanwhile: then
-	// reading begins anew.
+	// Logs of OfLogs logs were read, and Bytes of OfBytes bytes, including those of logs that are being read. A log that
+	// was continued counts as a whole. Neither decreases, unless another process removed the catalogue meanwhile; then the
+	// reading begins again.
 	Logs, OfLogs   int
 	Bytes, OfBytes int64
 }
 
-// tellEvery is how far one goes in a log before that is told: a fraction of a second at most, and so rarely that it costs
+// tellEvery is how many bytes of a log are read between two reports: a fraction of a second, and rare enough to cost
 // nothing.
 const tellEvery = 1 << 20
 
-// gauge counts for all who read logs, and tells.
-type gauge struct {
-	// It is the lock that keeping takes as well: whoever is told must be able to print, and so does whoever keeps.
-	mu   *sync.Mutex
+// meter counts for all workers and reports.
+type meter struct {
+	mu   *sync.Mutex // shared with commits, which may report to the caller as well
 	p    Progress
 	tell func(Progress) // may be nil
 }
 
-// headway says that a log is read up to a byte. Somebody who keeps what he read is not waited for: there is more to tell
-// soon.
-func (g *gauge) headway(r *errand, at int64) {
+// reached reports that a log is read up to a byte. It does not wait for a worker that is committing: the next report
+// follows soon.
+func (g *meter) reached(j *job, at int64) {
 	if !g.mu.TryLock() {
 		return
 	}
 	defer g.mu.Unlock()
-	// It may have grown since the list, or be read a second time.
-	if at = min(at, r.log.Size); at > r.told {
-		g.p.Bytes += at - r.told
-		r.told = at
+	// The log may have grown since it was listed, or be read a second time.
+	if at = min(at, j.log.Size); at > j.told {
+		g.p.Bytes += at - j.told
+		j.told = at
 		g.tell(g.p)
 	}
 }
 
-// done says that a log is read. The caller has the lock.
-func (g *gauge) done(r *errand) {
+// done reports that a log is read. The caller holds the lock.
+func (g *meter) done(j *job) {
 	g.p.Logs++
-	g.p.Bytes += r.log.Size - r.told
+	g.p.Bytes += j.log.Size - j.told
 	if g.tell != nil {
 		g.tell(g.p)
 	}
 }
 
-// next gives the byte from which on a reader who is at another one tells again.
-func (g *gauge) next(at int64) int64 {
+// next is the byte at which a reader that is at another one reports again.
+func (g *meter) next(at int64) int64 {
 	if g.tell == nil {
 		return math.MaxInt64
 	}

@@ -1,43 +1,50 @@
 package find
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// SearchOptions narrow a search. The zero value looks at everything and gives all there is.
-type SearchOptions struct {
-	// Regexp, Case and Fields are those of index.QueryOptions.
+// Options narrow a search. The zero value searches everything and returns all hits.
+type Options struct {
+	// Regexp, Case and Fields are those of query.Options.
 	Regexp, Case bool
-	Fields       index.Field
-	// Source is the name of a dialect or of a family, or the folder of a source; CWD the working directory of sessions.
+	Fields       query.Field
+	// Source is the name of a dialect or of a family, or the folder of a source; CWD is the working directory of sessions.
 	Source, CWD string
-	// Since and Until are the first moment that passes and the first that does not. An entry that does not say when it was
-	// made has the time of its session.
+	// Since is the first moment that passes, Until the first that does not. An entry without a time has that of its
+	// session.
 	Since, Until time.Time
-	// Labelled keeps entries that have a label: that one, whatever its case, where Label is set.
+	// Labelled keeps entries that have a label. If Label is set it must be that one; case does not count.
 	Labelled bool
 	Label    string
-	// Rank puts the best hits first, not the newest; see rank.
+	// Rank puts the best hits first instead of the newest.
 	Rank bool
 	// Limit is how many hits are wanted; 0 is all.
 	Limit int
-	// Problem, if set, is told of what could not be read; Progress is that of bringing the catalogue up to date.
+	// Problem, if set, is told what could not be read. Progress, if set, is told how far the reading for the catalogue is.
 	Problem  func(error)
 	Progress func(Progress)
 }
 
-// SearchHit is an entry that was found, or a session by its title, or a record of a run.
-type SearchHit struct {
-	// Session is where the entry is, nil in a run.
-	Session *Row
-	// Run is where the record is, nil in a session.
-	Run *RunRow
-	// Entry is its id: "" for the session itself. Line is the line of a record in a run.
+// Hit is an entry that was found, a session found by its title, or a record of a run.
+type Hit struct {
+	// Session is where the entry is; nil in a run.
+	Session *place.Row
+	// Run is where the record is; nil in a session.
+	Run *Run
+	// Entry is the id of the entry; "" for the session itself. Line is the line of a record in a run.
 	Entry session.EntryID
 	Line  int
 	Type  string
@@ -45,22 +52,22 @@ type SearchHit struct {
 	Role  session.Role
 	Time  session.Time
 	Label string
-	// Shared: other sessions have the id of this one, and only its path tells which is meant.
+	// Shared: other sessions have the same id, so only the path identifies this one.
 	Shared bool
-	// OnPath: it is on the path to the leaf, not on a branch that was left.
+	// OnPath: the entry is on the path to the leaf, not on an abandoned branch.
 	OnPath bool
-	// Field says whose text the snippet is from; Snippet is a piece of it in one line, Marks what matched, in bytes.
-	Field   index.Field
+	// Field says whose text the snippet is from. Snippet is a piece of it in one line; Marks are the bytes that matched.
+	Field   query.Field
 	Snippet string
 	Marks   [][2]int
-	// Score is set where hits were ranked.
+	// Score is set if hits are ranked.
 	Score float64
 
 	at    time.Time // Time, or that of the session
 	found counted
 }
 
-// QueryError says why a query is none.
+// QueryError says why a query is invalid.
 type QueryError struct{ Err error }
 
 // Error implements error.
@@ -69,152 +76,216 @@ func (e *QueryError) Error() string { return e.Err.Error() }
 // Unwrap gives the reason.
 func (e *QueryError) Unwrap() error { return e.Err }
 
-// SearchResult is what was found.
-type SearchResult struct {
-	Hits []SearchHit
-	// Substring: nothing was found as words, and these are what has the words as parts of others.
+// Result is what a search found.
+type Result struct {
+	Hits []Hit
+	// Substring: there are no whole-word matches; Hits are substring matches.
 	Substring bool
-	// More: there may be more than Limit.
+	// More: there may be more hits than Limit.
 	More bool
-	// Nothing: there is nothing to search, no session and no run.
+	// Nothing: there is nothing to search, neither sessions nor runs.
 	Nothing bool
 }
 
-// Search finds what a query means: see package index. Hits come from the newest to the oldest, and those of one moment from the
-// last in its log to the first; or, ranked, from the best to the worst.
+// Search finds what a query means; see package index. Hits are ordered from the newest to the oldest, those of one
+// moment from the last in the log to the first; or, ranked, from the best to the worst.
 //
-// Where nothing is found the plain words of the query are looked for as parts of words.
-func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*SearchResult, error) {
-	q, err := index.ParseQuery(text, index.QueryOptions{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
+// If no words match, the plain words of the query are searched as substrings.
+func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result, error) {
+	q, err := query.Parse(text, query.Options{Regexp: opt.Regexp, Case: opt.Case, Fields: opt.Fields})
 	if err != nil {
 		return nil, &QueryError{err}
 	}
-	if err := s.CheckSource(opt.Source); err != nil {
+	if err := f.m.CheckSource(opt.Source); err != nil {
 		return nil, err
 	}
-	f := &finder{s: s, opt: opt}
-	defer f.close()
-	if err := f.list(ctx); err != nil {
+	s := &search{f: f, opt: opt}
+	if err := s.list(ctx); err != nil {
 		return nil, err
 	}
-	queries := []*index.Query{q}
+	queries := []*query.Query{q}
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	res := &SearchResult{Nothing: len(f.ids)+len(f.runs) == 0}
+	res := &Result{Nothing: len(s.ids)+len(s.runs) == 0}
 	which := 0
-	if res.Hits, res.More, which, err = f.find(ctx, queries); err != nil {
+	if res.Hits, res.More, which, err = s.find(ctx, queries); err != nil {
 		return nil, err
 	}
 	res.Substring = which > 0 && len(res.Hits) > 0
-	if len(f.lost) > 0 { // the next look at the catalogue makes them anew
-		s.opt.Index.Put(f.lost...)
-		err = s.opt.Index.Commit(context.WithoutCancel(ctx))
+	if len(s.lost) > 0 { // the next refresh makes their signatures again
+		f.ix.Put(s.lost...)
+		err = f.ix.Commit(context.WithoutCancel(ctx))
 	}
 	return res, err
 }
 
-// passes says whether the time of an entry is one that is asked for.
-func (o *SearchOptions) passes(at time.Time) bool {
-	return (o.Since.IsZero() || !at.Before(o.Since)) && (o.Until.IsZero() || at.Before(o.Until))
+// search is one search.
+type search struct {
+	f   *Finder
+	opt Options
+	// all are the logs of sessions; list fills them and runs.
+	all  []target
+	runs []Run
+	ids  []string // of all sessions, also of those that are not searched
+	// changed: the index was updated with runs after all was listed.
+	changed bool
+	rank    rank
+	// lost are logs whose signatures are damaged, by source.
+	lost []index.Update
+
+	mu   sync.Mutex // guards calls of opt.Problem
+	huge sync.Mutex // held while a huge record is searched
 }
 
-// mayPass says whether a session may have entries of a time, and with a label, that is asked for.
-func (o *SearchOptions) mayPass(r *Row) bool {
-	last := r.Log.Time
-	if when := r.When(); when.After(last) {
-		last = when
+// batch is how many logs are asked for at first; each further batch is eight times as large. Common words are found in
+// the newest logs, and then the signatures of the others are not needed.
+const batch = 16
+
+// find searches with the first query and, if nothing is found, with the second. more: limit exceeded; which: index of
+// the matching query.
+func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, more bool, which int, err error) {
+	for i := range s.runs {
+		s.all = append(s.all, target{run: &s.runs[i], last: s.runs[i].Log.Time})
 	}
-	if !o.Since.IsZero() && last.Before(o.Since) {
+	all := newest(s.all)
+	limit, size := s.opt.Limit, batch
+	if s.opt.Rank || limit <= 0 {
+		// Ranks are known only when all hits are.
+		limit, size = math.MaxInt, len(all)
+	}
+	s.rank.with = make([]int, queries[0].Terms())
+	rest := make([][]target, len(queries))
+	for len(all) > 0 && !enough(hits, limit, all[0].last) {
+		n := min(size, len(all))
+		lists := s.candidates(queries, all[:n])
+		if hits, err = s.walk(ctx, queries[0], lists[0], limit, hits); err != nil {
+			return nil, false, 0, err
+		}
+		// For the second query, which must search all logs if the first finds nothing.
+		for k := range queries {
+			rest[k] = append(rest[k], lists[k]...)
+		}
+		all, size = all[n:], 8*size
+	}
+	if len(hits) == 0 && len(queries) > 1 {
+		which = 1
+		if hits, err = s.walk(ctx, queries[1], rest[1], limit, nil); err != nil {
+			return nil, false, 0, err
+		}
+	}
+	// Logs were searched in the order of their last use; the hits of one may be older than those of the next.
+	slices.SortStableFunc(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
+	if s.opt.Rank {
+		weights := s.rank.weights()
+		for i := range hits {
+			hits[i].Score = hits[i].found.score(weights)
+		}
+		slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	}
+	if n := s.opt.Limit; n > 0 && len(hits) > n {
+		hits, more = hits[:n], true
+	}
+	s.shorten(hits)
+	return hits, more, which, nil
+}
+
+// shorten fills in the short ids of the sessions of hits, and marks those whose id other sessions have.
+func (s *search) shorten(hits []Hit) {
+	var rows []*place.Row
+	for i := range hits {
+		// The hits of one session mostly follow one another.
+		if r := hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {
+			rows = append(rows, r)
+		}
+	}
+	shared := place.ShortenSome(rows, s.ids)
+	for i := range hits {
+		if r := hits[i].Session; r != nil {
+			hits[i].Shared = shared[r]
+		}
+	}
+}
+
+// enough reports whether more hits than wanted are so new that a log last used at that time cannot have newer ones.
+func enough(hits []Hit, limit int, last time.Time) bool {
+	if len(hits) <= limit {
 		return false
-	}
-	if o.Labelled && r.Known != nil && r.Known.Has&index.HasLabel == 0 {
-		return false
-	}
-	created, ok := r.Created.Time()
-	return o.Until.IsZero() || !ok || created.Before(o.Until)
-}
-
-// narrows says whether some sessions are left out, for which rows must be looked at.
-func (o *SearchOptions) narrows() bool {
-	return o.Source != "" || o.CWD != "" || o.Labelled || !o.Since.IsZero() || !o.Until.IsZero()
-}
-
-// list finds the logs that are searched. Rows are made only where something depends on them: of ten thousand sessions a search
-// mostly needs those of a few.
-func (f *finder) list(ctx context.Context) error {
-	list, err := f.s.refresh(ctx, RefreshOptions{Problem: f.opt.Problem, Progress: f.opt.Progress})
-	if err != nil {
-		return err
 	}
 	n := 0
-	for i := range list {
-		n += len(list[i].logs)
-	}
-	f.ids, f.all = make([]string, 0, n), make([]target, 0, n)
-	for i := range list {
-		c := &list[i]
-		if f.opt.narrows() || !f.s.speaks(c) {
-			if err := f.listRows(ctx, c); err != nil {
-				return err
-			}
-			continue
-		}
-		for k := range c.unread {
-			f.ids = append(f.ids, string(c.unread[k].ID))
-			f.problem(named(c.unread[k].Path, c.unread[k].Err))
-		}
-		for k := range c.logs {
-			l := &c.logs[k]
-			f.ids = append(f.ids, string(l.Summary.ID))
-			if !l.Summary.Session && l.Stamp.Size > 0 {
-				continue // it is none; see rowOf
-			}
-			t := target{source: c, kept: l}
-			var ok bool
-			if t.last, ok = l.Summary.Active.Time(); !ok {
-				t.last = f.row(&t).When()
-			}
-			f.all = append(f.all, t)
+	for i := range hits {
+		if !hits[i].at.Before(last) {
+			n++
 		}
 	}
-	return f.listRuns(ctx)
+	return n > limit
 }
 
-// listRows finds the logs of one source that are searched by their rows.
-func (f *finder) listRows(ctx context.Context, c *catalogued) (err error) {
-	rows := f.s.appendRows(nil, c)
-	for i := range rows {
-		f.ids = append(f.ids, string(rows[i].ID))
+// walk searches logs, several at a time, and adds to the hits in the order of the targets. It ends when there are more
+// hits than wanted and the logs that are left cannot have newer ones.
+func (s *search) walk(ctx context.Context, q *query.Query, targets []target, limit int, hits []Hit) ([]Hit, error) {
+	var (
+		mu      sync.Mutex
+		next    int // the first target that no worker has taken
+		head    int // the first whose hits are not in the list
+		results = map[int][]Hit{}
+		failed  error
+		wg      sync.WaitGroup
+	)
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		// The newest come first: if this one cannot have newer hits, none after it can.
+		if failed != nil || next == len(targets) || enough(hits, limit, targets[next].last) {
+			return -1
+		}
+		next++
+		return next - 1
 	}
-	if f.opt.Source != "" || f.opt.CWD != "" {
-		if rows, err = f.s.Filter(ctx, rows, Filter{Source: f.opt.Source, CWD: f.opt.CWD}); err != nil {
-			return err
+	give := func(i int, found []Hit, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && failed == nil {
+			failed = err
+		}
+		results[i] = found
+		// In the order of the targets, so that the same search gives the same hits with any number of workers.
+		for head < next {
+			found, ok := results[head]
+			if !ok {
+				break
+			}
+			hits = append(hits, found...)
+			delete(results, head)
+			head++
 		}
 	}
-	for i := range rows {
-		r := &rows[i]
-		if r.Err != nil && !errors.Is(r.Err, ErrNotSession) {
-			f.problem(named(r.Path, r.Err))
-		}
-		if r.Err != nil || !f.opt.mayPass(r) {
-			continue
-		}
-		t := target{source: c, kept: r.kept, row: r, last: r.When()}
-		// The log's own word: a file that was copied or touched is not used by that.
-		if at, ok := r.Active.Time(); ok {
-			t.last = at
-		}
-		f.all = append(f.all, t)
+	for range min(runtime.GOMAXPROCS(0), len(targets)) {
+		wg.Go(func() {
+			m := matcher{s: s, q: q}
+			for {
+				i := take()
+				if i < 0 {
+					return
+				}
+				found, err := m.search(ctx, &targets[i], limit)
+				if err != nil && ctx.Err() == nil {
+					// A log that cannot be read does not hide the others.
+					s.problem(logtree.Named(targets[i].path(), err))
+					err = nil
+				}
+				give(i, found, err)
+			}
+		})
 	}
-	return nil
+	wg.Wait()
+	return hits, failed
 }
 
-// row gives the row of a session's log.
-func (f *finder) row(t *target) *Row {
-	if t.row == nil {
-		r := f.s.rowOf(t.source, t.kept)
-		t.row = &r
+func (s *search) problem(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opt.Problem != nil {
+		s.opt.Problem(err)
 	}
-	return t.row
 }

@@ -5,57 +5,51 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What search looks at is said here once, for indexing and for searching: they cannot disagree.
+// This file says which texts are searched, once for indexing and for searching, so that they cannot disagree.
 //
 // Every text stands in the record itself, decoded once or, in arguments that are JSON in a string, twice. Images and
-// signatures are no text. Text that treeline puts together (the name of a tool that an agent does not spell) is left out:
+// signatures are not texts. Text that treeline makes up (the name of a tool that an agent does not spell) is left out: a
 // search finds what the files hold.
 
-// headerTexts gives what search looks at in a header. Where the header is also an entry, the entry gives the rest.
-func headerTexts(h session.Header, take func(index.Field, string)) {
+// headerTexts gives the texts of a header. If the header is also an entry, the entry gives the rest.
+func headerTexts(h session.Header, take func(query.Field, string)) {
 	if h.Title != "" {
-		take(index.FieldOther, h.Title)
+		take(query.FieldOther, h.Title)
 	}
 }
 
-// searchTexts gives what search looks at in an entry, in order. raw is the entry's record. Empty texts are none.
-func searchTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
-	_, err := textsWithout(c, e, raw, ownNames(e), nil, take)
-	return err
-}
-
-// names are what makes a record an entry: id, parent, type and time. They are no text of one that nobody understands.
+// names are the id, parent, type and time of an entry. They are not texts of an opaque entry.
 type names [4]string
 
 func ownNames(e session.Entry) names { return names{string(e.ID), string(e.Parent), e.Type} }
 
-// textsWithout is searchTexts for those who know of other names: with none there are more texts and never fewer. It gives the
-// parts, too, which may be as large as the record. Who keeps no text has a skim for them, whose texts are good until it is
-// reset; the others have none.
-func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, skim *session.Skim, takeAny func(index.Field, string)) ([]session.Part, error) {
-	take := func(f index.Field, text string) {
+// entryTexts gives the texts of an entry, in order, and its parts, which may be as large as the record. raw is the
+// entry's record. own are its names; a caller that does not know them gets more texts, never fewer. A caller that keeps
+// no text passes a skim: the texts are then valid until it is reset.
+func entryTexts(c session.EntryCodec, e session.Entry, raw []byte, own names, skim *session.Skim, takeAny func(query.Field, string)) ([]session.Part, error) {
+	take := func(f query.Field, text string) {
 		if text != "" {
 			takeAny(f, text)
 		}
 	}
 	switch e.Kind {
-	// What these say is in no part, or not all of it.
+	// Their parts do not have all of what they say.
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:
 		if err := bodyTexts(c, e, raw, take); err != nil {
 			return nil, err
 		}
 	}
-	parts, err := partsFor(c, e, raw, skim)
+	parts, err := partsOf(c, e, raw, skim)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
-		if _, unknown := p.(session.OpaquePart); unknown {
+		if _, opaque := p.(session.OpaquePart); opaque {
 			own[len(own)-1] = strings.Trim(c.Time(raw).Text, `"`)
 		}
 		partTexts(p, fieldOf(e.Role), own, raw, skim, take)
@@ -63,77 +57,76 @@ func textsWithout(c session.Codec, e session.Entry, raw []byte, own names, skim 
 	return parts, nil
 }
 
-// partsFor gives the parts of an entry, in skim where there is one.
-func partsFor(c session.Codec, e session.Entry, raw []byte, skim *session.Skim) ([]session.Part, error) {
-	if skimmer, ok := c.EntryCodec.(session.Skimmer); ok && skim != nil {
-		err := skimmer.Skim(e, raw, skim)
+// partsOf gives the parts of an entry, in skim if there is one and the codec can.
+func partsOf(c session.EntryCodec, e session.Entry, raw []byte, skim *session.Skim) ([]session.Part, error) {
+	if s, ok := c.(session.Skimmer); ok && skim != nil {
+		err := s.Skim(e, raw, skim)
 		return skim.Parts, err
 	}
 	return c.Parts(e, raw)
 }
 
-// mayHold says whether an entry may have texts of some of these fields. What users and assistants say is in their own entries
-// alone; the rest may be in any.
-func mayHold(e session.Entry, fields index.Field) bool {
-	const own = index.FieldUser | index.FieldAssistant
+// mayHold reports whether an entry may have texts of some of these fields. What users and assistants say is in their own
+// entries; the rest may be in any.
+func mayHold(e session.Entry, fields query.Field) bool {
+	const own = query.FieldUser | query.FieldAssistant
 	return fields == 0 || fields&^own != 0 || fields&fieldOf(e.Role) != 0
 }
 
-// fieldOf says which field the words of a role are.
-func fieldOf(r session.Role) index.Field {
+// fieldOf is the field of what a role says.
+func fieldOf(r session.Role) query.Field {
 	switch r {
 	case session.RoleUser:
-		return index.FieldUser
+		return query.FieldUser
 	case session.RoleAssistant:
-		return index.FieldAssistant
+		return query.FieldAssistant
 	case session.RoleTool:
-		return index.FieldTool
+		return query.FieldTool
 	}
-	return index.FieldOther
+	return query.FieldOther
 }
 
-// bodyTexts gives the texts of entries that have no parts, or more than they.
-func bodyTexts(c session.Codec, e session.Entry, raw []byte, take func(index.Field, string)) error {
+// bodyTexts gives the texts of an entry that are not in its parts.
+func bodyTexts(c session.EntryCodec, e session.Entry, raw []byte, take func(query.Field, string)) error {
 	body, err := c.Body(e, raw)
 	if err != nil {
 		return err
 	}
 	switch b := body.(type) {
 	case session.Label:
-		take(index.FieldOther, b.Label)
+		take(query.FieldOther, b.Label)
 	case session.SessionInfo:
-		take(index.FieldOther, b.Name)
+		take(query.FieldOther, b.Name)
 	case session.Compaction:
-		take(index.FieldOther, b.ShortSummary)
+		take(query.FieldOther, b.ShortSummary)
 	case session.ModeChange:
-		take(index.FieldOther, b.Mode)
+		take(query.FieldOther, b.Mode)
 	case session.TTSRInjection:
 		for _, r := range b.Rules {
-			take(index.FieldOther, r)
+			take(query.FieldOther, r)
 		}
 	}
 	return nil
 }
 
-func partTexts(p session.Part, field index.Field, own names, raw []byte, skim *session.Skim, take func(index.Field, string)) {
+func partTexts(p session.Part, field query.Field, own names, raw []byte, skim *session.Skim, take func(query.Field, string)) {
 	switch p := p.(type) {
 	case session.Text:
 		take(field, p.Text)
 	case session.Thinking:
-		take(index.FieldThinking, p.Text)
+		take(query.FieldThinking, p.Text)
 	case session.ToolCall:
-		// Calls that treeline makes up, of what a user ran, have no id; nor have those of some odd logs.
+		// A call that treeline made up, for what a user ran, has no id; nor has one in some odd logs.
 		if p.ID != "" || spells(raw, p.Name) {
-			take(index.FieldTool, p.Name)
+			take(query.FieldTool, p.Name)
 		}
-		// With keys: people look for the name of an argument.
-		jsonTexts(p.Arguments, true, 0, skim, func(s string) { take(index.FieldTool, s) })
+		// With keys: people search for the name of an argument.
+		jsonTexts(p.Arguments, true, 0, skim, func(s string) { take(query.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
-			partTexts(inner, index.FieldTool, own, raw, skim, take)
+			partTexts(inner, query.FieldTool, own, raw, skim, take)
 		}
 	case session.OpaquePart:
-		// Of what nobody knows the keys say nothing, nor does what makes it an entry.
 		jsonTexts(p.JSON, false, 0, skim, func(s string) {
 			if !slices.Contains(own[:], s) {
 				take(field, s)
@@ -142,8 +135,8 @@ func partTexts(p session.Part, field index.Field, own names, raw []byte, skim *s
 	}
 }
 
-// spells says whether a text is a string of a record. Most are spelled as we would do it; only where an escape is that we
-// would not write are the strings decoded.
+// spells reports whether a record has a string of that text. Strings are decoded only if the record has escapes that
+// treeline would not write.
 func spells(raw []byte, text string) bool {
 	if bytes.Contains(raw, rawjson.Quote(text)) {
 		return true
@@ -155,11 +148,10 @@ func spells(raw []byte, text string) bool {
 	return found
 }
 
-// jsonTexts gives the strings in a value, with its keys if they are wanted: what people see when they look at it. Numbers are
-// texts, too, as they are spelled. What holds data and no words is left out.
+// jsonTexts gives the strings in a value, with its keys if they are wanted. Numbers are texts as they are spelled. Data
+// that is not words is left out.
 func jsonTexts(value []byte, keys bool, depth int, skim *session.Skim, take func(string)) {
-	// Deeper than people nest; hostile records do it by the million.
-	const deepest = 64
+	const deepest = 64 // hostile records nest by the million
 	switch {
 	case depth > deepest:
 	case rawjson.IsString(value):
@@ -182,22 +174,22 @@ func jsonTexts(value []byte, keys bool, depth int, skim *session.Skim, take func
 			jsonTexts(v, keys, depth+1, skim, take)
 		}
 	default:
-		if s := skim.Plain(bytes.TrimSpace(value)); s != "null" { // which says that nothing is there
+		if s := skim.Plain(bytes.TrimSpace(value)); s != "null" {
 			take(s)
 		}
 	}
 }
 
-// isDataKey tells the members that hold what nobody reads: signatures, and what a provider encrypted.
+// isDataKey recognises members that hold signatures or encrypted content.
 func isDataKey(key string) bool {
 	key = strings.ToLower(key)
 	return strings.Contains(key, "signature") || strings.HasPrefix(key, "encrypted")
 }
 
-// isData tells a string that holds bytes: an address with its content, or a long text of the alphabet of base64 alone.
+// isData recognises a string that holds bytes: a data URL, or a long text in the alphabet of base64.
 func isData(s string) bool {
 	const shortest = 256
-	// The media type stands before it, and is short.
+	// The media type before the content is short.
 	if strings.HasPrefix(s, "data:") && strings.Contains(s[:min(len(s), 256)], ";base64,") {
 		return true
 	}

@@ -7,20 +7,19 @@ import (
 
 // Log is what is known of one log.
 type Log struct {
-	// Name is that of the log in its source.
+	// Name is the name of the log in its source.
 	Name  string
 	Stamp Stamp
 	// Summary is what lists show.
 	Summary Summary
-	// Chunks are signatures to be kept, IDs hashes of the ids of each chunk's entries. They are for Put alone: who wants them
-	// back asks EachChunk and IDs.
+	// Chunks are signatures, and IDs hashes of the ids of each chunk's entries. They are input for Put; EachChunk and IDs
+	// return them.
 	Chunks []Chunk
 	IDs    [][]uint32
 
-	// resume is what SetResume was given, as it is kept.
+	// resume is the encoded argument of SetResume.
 	resume string
-	// pieces are where its signatures lie. A slice of them is never changed once a catalogue has it; who changes one copies
-	// it.
+	// pieces are the positions of its signatures. Catalogues share the slice, so it is copied before a change.
 	pieces []piece
 }
 
@@ -32,16 +31,16 @@ type Source struct {
 	Logs []Log
 }
 
-// Catalogue is all that is known at one moment. It is not to be changed.
+// Catalogue is all that is known at one moment. It must not be changed.
 type Catalogue struct {
 	// Sources are in the order of their keys.
 	Sources []Source
 
-	generation uint64 // of the signatures' file
+	generation uint64 // of the file of signatures
 	signatures int64  // bytes of that file that count
 }
 
-// Logs gives the logs of a source, nil where nothing is known.
+// Logs returns the logs of a source; nil if nothing is known.
 func (c *Catalogue) Logs(key string) []Log {
 	if i, ok := c.find(key); ok {
 		return c.Sources[i].Logs
@@ -49,7 +48,7 @@ func (c *Catalogue) Logs(key string) []Log {
 	return nil
 }
 
-// Log finds one log.
+// Log looks up one log.
 func (c *Catalogue) Log(key, name string) (*Log, bool) {
 	logs := c.Logs(key)
 	i, ok := slices.BinarySearchFunc(logs, name, func(l Log, name string) int { return strings.Compare(l.Name, name) })
@@ -63,12 +62,11 @@ func (c *Catalogue) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(c.Sources, key, func(s Source, key string) int { return strings.Compare(s.Key, key) })
 }
 
-// with gives a catalogue that has the updates, too. Lists of logs that no update touches are shared with c, which others
-// may be reading.
+// with returns a catalogue with the updates applied. It shares with c the lists of logs that no update touches.
 func (c *Catalogue) with(updates []Update) *Catalogue {
 	next := &Catalogue{Sources: slices.Clone(c.Sources), generation: c.generation, signatures: c.signatures}
 	for len(updates) > 0 {
-		// Updates of one source mostly come together, and are made in one go.
+		// Updates of one source mostly come together, and are applied in one pass.
 		n := 1
 		for n < len(updates) && updates[n].Source == updates[0].Source && !updates[n].Forget {
 			n++
@@ -79,8 +77,8 @@ func (c *Catalogue) with(updates []Update) *Catalogue {
 	return next
 }
 
-// update changes the logs of one source. Both lists are in the order of names, so that one walk through them is enough;
-// only the first of the updates may be one that forgets.
+// update changes the logs of one source, merging two lists that are sorted by name. Only the first of the updates may have
+// Forget set.
 func (c *Catalogue) update(key string, updates []Update) {
 	i, ok := c.find(key)
 	if !ok {
@@ -99,13 +97,13 @@ func (c *Catalogue) update(key string, updates []Update) {
 			changes = append(changes, change{name, nil})
 		}
 	}
-	// Stable: of several changes to one log the one that was made last comes last, and wins.
+	// Stable: the last of several changes to one log wins.
 	slices.SortStableFunc(changes, func(a, b change) int { return strings.Compare(a.name, b.name) })
 	logs := make([]Log, 0, len(before)+len(changes))
 	for k := 0; k < len(changes); k++ {
 		ch := changes[k]
 		if k+1 < len(changes) && changes[k+1].name == ch.name {
-			continue // a later one says more
+			continue // a later change follows
 		}
 		for len(before) > 0 && before[0].Name < ch.name {
 			logs, before = append(logs, before[0]), before[1:]
@@ -119,14 +117,14 @@ func (c *Catalogue) update(key string, updates []Update) {
 	}
 	logs = append(logs, before...)
 	if len(logs) == 0 {
-		// A place without logs is not kept: its key would name a folder for ever that nobody uses any more.
+		// A source without logs is removed; otherwise its key would stay for ever.
 		c.Sources = slices.Delete(c.Sources, i, i+1)
 		return
 	}
 	c.Sources[i].Logs = logs
 }
 
-// change is a log that is put, or removed where log is nil.
+// change is a log to put, or to remove if log is nil.
 type change struct {
 	name string
 	log  *Log

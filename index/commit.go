@@ -15,13 +15,12 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// errBusy: another process holds the lock.
+// errBusy says that another process holds the lock.
 var errBusy = errors.New("another process is at work on it")
 
-// Commit keeps what was put. Where that cannot be, because the folder cannot be written or locked, it is said once and the
-// index goes on in memory; that is no error. A commit that another process does not let through is tried again at the next
-// one. The error is the cause of cancellation of ctx. The lock of the index is held meanwhile: who asks for the catalogue
-// waits as long as another process may make us wait.
+// Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in
+// memory; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
+// cancellation of ctx. Other methods block while Commit waits for another process.
 func (x *Index) Commit(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -34,7 +33,7 @@ func (x *Index) Commit(ctx context.Context) error {
 		unlock()
 	}
 	switch {
-	// What is staged stays staged.
+	// After errBusy everything stays staged.
 	case err == nil || errors.Is(err, errBusy):
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -45,7 +44,7 @@ func (x *Index) Commit(ctx context.Context) error {
 	return nil
 }
 
-// lock makes the folder and takes its lock.
+// lock creates the folder and takes its lock.
 func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	if err := durable.MkdirAll(x.fs, x.opt.Dir, 0o700); err != nil {
 		return nil, err
@@ -54,12 +53,12 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Asked again and again instead of waiting in the kernel: that could not be cancelled, and has no limit of time.
+	// Polling, since waiting in the kernel can be neither cancelled nor limited.
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		ok, err := f.TryLock()
 		if ok {
-			return func() { _ = f.Close() }, nil // which gives up the lock
+			return func() { _ = f.Close() }, nil // which releases the lock
 		}
 		if err == nil && waited >= x.opt.LockWait {
 			err = errBusy
@@ -74,13 +73,13 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// commit adds what was staged to what the files hold now. The lock is held. In this order: signatures, then the catalogue
-// that names them, then the removal of those that it names no more. Whoever reads meanwhile, or after a crash, has a
-// catalogue whose signatures are there, or notices that they are not.
+// commit merges what is staged into the files; the lock is held. It writes the signatures, then the catalogue that names
+// them, and then removes the file that it no longer names. A reader, also after a crash, has a catalogue whose signatures
+// exist, or detects that they do not.
 func (x *Index) commit() error {
 	x.sweep()
-	// A catalogue is only ever replaced by a rename, so that another one is another file and shows here. Where there was none,
-	// there may be signatures by now.
+	// A catalogue is only ever replaced by a rename, so a new one is another file. If there was none, there may be one by
+	// now.
 	if x.seen == (durable.Info{}) || !x.unchanged() {
 		x.reread()
 	}
@@ -88,7 +87,7 @@ func (x *Index) commit() error {
 	if err := x.write(next); err != nil {
 		return err
 	}
-	// As late as possible: what stands there stays if the signatures cannot be written.
+	// As late as possible: it stays if the signatures cannot be written.
 	if err := x.makeRoom(); err != nil {
 		return err
 	}
@@ -99,20 +98,20 @@ func (x *Index) commit() error {
 	}
 	old, path := x.kept.generation, x.path(signaturesName(next.generation))
 	if old != next.generation || x.kept.signatures != next.signatures {
-		// A file that cannot be opened now is one whose signatures are not known: nothing is wrong for that.
+		// If it cannot be opened now, its signatures are unknown, and logs are searched as a whole.
 		_ = x.sigs.open(x.fs, path, next.signatures)
 	}
-	// Held pieces are in the file now. Catalogues that somebody got before still name them in memory: such a reader is told
-	// that these signatures are not to be had, and looks at the logs themselves.
+	// Held pieces are in the file now. Older catalogues still name their positions in memory; a reader that uses one learns
+	// that these signatures are lost, and looks at the logs.
 	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
 	if old != next.generation {
-		_ = x.fs.Remove(x.path(signaturesName(old))) // sweep finds it, otherwise
+		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
 	}
 	return nil
 }
 
-// makeRoom removes the folder that somebody left in the catalogue's place, or gives it another name where there is something
-// in it. All else is replaced with the catalogue. It may be somebody's: nothing in it is deleted.
+// makeRoom removes a folder in the catalogue's place, or renames it if it is not empty. Anything else is replaced with the
+// catalogue. Nothing in the folder is deleted, since it may belong to someone.
 func (x *Index) makeRoom() error {
 	if x.odd == nil {
 		return nil
@@ -120,7 +119,7 @@ func (x *Index) makeRoom() error {
 	path := x.path(catalogueName)
 	if x.seen.Mode.IsDir() && x.fs.Remove(path) != nil {
 		aside, err := path, x.odd
-		for n := 1; err != nil && n < 10; n++ { // the names before may be taken
+		for n := 1; err != nil && n < 10; n++ { // earlier names may exist
 			aside = fmt.Sprintf("%s.aside-%d", path, n)
 			err = x.fs.Rename(path, aside)
 		}
@@ -134,8 +133,8 @@ func (x *Index) makeRoom() error {
 	return nil
 }
 
-// reread reads the catalogue that another process left. Pieces that staged logs have in the old file are held, because the
-// other may have moved them.
+// reread reads the catalogue of another process. Pieces that staged logs have in the old file are held first, because the
+// other process may have moved them.
 func (x *Index) reread() {
 	for u := range x.staged {
 		for i := range x.staged[u].Put {
@@ -151,7 +150,7 @@ func (x *Index) reread() {
 	x.read()
 }
 
-// holdAll holds all pieces of a log, one behind the other: the order of their places is that of the log.
+// holdAll holds all pieces of a log, in the order of the log.
 func (x *Index) holdAll(l *Log) error {
 	var buf []byte
 	pieces := slices.Clone(l.pieces)
@@ -161,8 +160,8 @@ func (x *Index) holdAll(l *Log) error {
 		if err != nil {
 			return err
 		}
-		// Also those that are held already: pieces are written in the order of their places, and a log's must not change
-		// theirs.
+		// Also those that are held already: pieces are written in the order of their positions, which must stay that of the
+		// log.
 		p.at = inMemory + int64(len(x.sigs.held))
 		x.sigs.held = append(x.sigs.held, data...)
 	}
@@ -170,13 +169,12 @@ func (x *Index) holdAll(l *Log) error {
 	return nil
 }
 
-// write appends the pieces that are not in the file yet, and copies all to a new file where most of the old one counts no
-// more. It leaves x as it is; next gets the new places.
+// write appends the held pieces to the file, or copies all pieces to a new file if less than half of the old one counts. It
+// changes the positions in next and leaves x as it is.
 func (x *Index) write(next *Catalogue) error {
 	fresh := x.freshPieces(next)
 	live, add := int64(0), int64(0)
-	// What counts is counted anew each time: pieces of logs that were replaced or forgotten are nobody's, and are not kept
-	// track of.
+	// Counted from scratch each time, so that pieces of replaced or forgotten logs need not be tracked.
 	for i := range next.Sources {
 		for k := range next.Sources[i].Logs {
 			for _, p := range next.Sources[i].Logs[k].pieces {
@@ -197,9 +195,9 @@ func (x *Index) write(next *Catalogue) error {
 	if err != nil {
 		return err
 	}
-	// What lies behind the end is of a commit that was never finished.
+	// What follows was left by a commit that did not finish.
 	err = f.Truncate(next.signatures)
-	// In the order in which they were put: then they mostly lie one behind the other, and need not be copied.
+	// In the order in which they were put they are mostly adjacent, and need not be copied.
 	slices.SortFunc(fresh, func(a, b *piece) int { return cmp.Compare(a.at, b.at) })
 	for i := 0; i < len(fresh) && err == nil; {
 		begin := fresh[i].at - inMemory
@@ -210,7 +208,7 @@ func (x *Index) write(next *Catalogue) error {
 		_, err = f.Write(x.sigs.held[begin:end])
 	}
 	if err != nil {
-		// A disk that is full is not kept so by what is of no use.
+		// On a full disk: make room again.
 		_ = f.Truncate(next.signatures)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -224,8 +222,7 @@ func (x *Index) write(next *Catalogue) error {
 	return nil
 }
 
-// freshPieces gives the pieces that are only held. They are copied first: the staged logs keep theirs, should the commit
-// fail.
+// freshPieces returns the held pieces as copies, so that staged logs keep theirs if the commit fails.
 func (x *Index) freshPieces(next *Catalogue) []*piece {
 	var list []*piece
 	for i := range next.Sources {
@@ -235,8 +232,8 @@ func (x *Index) freshPieces(next *Catalogue) []*piece {
 			if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.at >= inMemory }) {
 				continue
 			}
-			// The log itself is next's own: only what was put since the last commit has held pieces, and with made that
-			// list of logs anew.
+			// The list of logs belongs to next: only logs that were put since the last commit have held pieces, and with
+			// copied their lists.
 			l.pieces = slices.Clone(l.pieces)
 			for n := range l.pieces {
 				if l.pieces[n].at >= inMemory {
@@ -248,12 +245,12 @@ func (x *Index) freshPieces(next *Catalogue) []*piece {
 	return list
 }
 
-// rewrite copies all pieces to a file of the next generation. The old file stays as it is until the catalogue names the new
-// one: others are reading it, and a crash may come in between.
+// rewrite copies all pieces to a file of the next generation. The old file stays until the catalogue names the new one:
+// other processes may be reading it.
 func (x *Index) rewrite(next *Catalogue) error {
 	generation := next.generation + 1
 	path := x.path(signaturesName(generation))
-	// It may be there, of a commit that was never finished.
+	// It may exist, left by a commit that did not finish.
 	f, err := x.fs.Open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -262,7 +259,7 @@ func (x *Index) rewrite(next *Catalogue) error {
 	at := int64(0)
 	var buf, out []byte
 	for i := range next.Sources {
-		logs := slices.Clone(next.Sources[i].Logs) // others look at these
+		logs := slices.Clone(next.Sources[i].Logs) // shared with older catalogues
 		next.Sources[i].Logs = logs
 		for k := range logs {
 			l := &logs[k]
@@ -271,7 +268,7 @@ func (x *Index) rewrite(next *Catalogue) error {
 				p := &l.pieces[n]
 				data, readErr := x.sigs.read(*p, &buf)
 				if readErr != nil {
-					// What was copied of it already is garbage, until the next time.
+					// What was already copied is garbage until the next rewrite.
 					l.lose()
 					break
 				}
@@ -295,9 +292,9 @@ func (x *Index) rewrite(next *Catalogue) error {
 	return nil
 }
 
-// sweep removes what crashes left: files in the making, and signatures that no catalogue names. The lock is held, so none of
-// them is anybody's. It is done before anything is written, so that a disk that a crash left full has room again.
-// Signatures go only while the catalogue is the one that we read: another one may name them.
+// sweep removes what crashes left: temporary files, and signatures that no catalogue names. The lock is held, so no process
+// uses them. It runs before anything is written, so that a full disk has room again. Signatures are removed only while the
+// catalogue is the one that was read, since another one may name them.
 func (x *Index) sweep() {
 	entries, err := x.fs.ReadDir(x.opt.Dir)
 	if err != nil {
@@ -308,14 +305,14 @@ func (x *Index) sweep() {
 		name := e.Name()
 		stale := strings.HasPrefix(name, signaturesPrefix) && name != current && x.unchanged()
 		if stale || strings.HasPrefix(name, durable.TempPrefix) {
-			// One that stays does no harm.
+			// best effort
 			_ = x.fs.Remove(x.path(name))
 		}
 	}
 }
 
-// unchanged says whether the catalogue is still the one that we read or wrote. When one that we wrote got its name is not
-// known; see durable.Replace.
+// unchanged says whether the catalogue in the folder is the one that was read or written last. The change time of a file
+// that was written here is unknown; see durable.Replace.
 func (x *Index) unchanged() bool {
 	info, err := x.fs.Stat(x.path(catalogueName))
 	if x.seen.Changed == 0 {

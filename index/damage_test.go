@@ -62,7 +62,7 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 		var n int
 		fmt.Sscanf(logs[i].Name, "log%d", &n)
 		for _, w := range words(n) {
-			if !found[i][w] && query(t, w).May(c) {
+			if !found[i][w] && parse(t, w).May(c) {
 				found[i][w] = true
 			}
 		}

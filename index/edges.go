@@ -5,25 +5,25 @@ import (
 	"math/bits"
 )
 
-// Runs are found by their edges: of 64 bytes it is worked out at once which of them belong to runs, as bits of one word, and
-// where these bits change a run begins or ends. Nothing of that depends on how long runs are, which no processor can guess.
+// Runs are found by their edges: for 64 bytes at once, bits of a word say which bytes belong to runs, and a run begins or
+// ends where these bits change. The cost does not depend on the length of runs, which no processor can predict.
 
-// edgeWindow is how many bytes are looked at before their runs are taken. It is a multiple of 64.
+// edgeWindow is how many bytes are searched for edges at once. It is a multiple of 64.
 const edgeWindow = 1 << 10
 
-// edges are the places where runs of ASCII letters, digits and bytes of longer characters begin and end, by turns. One may
-// be left from the window before, of a run that goes on.
+// edges are the positions where runs of ASCII letters, digits and bytes of longer characters begin and end, alternately. The
+// first may be left from the window before, of a run that continues.
 type edges [edgeWindow + 2]int
 
-// find adds the edges in text[from:to] to the n that are there, and gives how many there are then. to is the end of the text,
-// where the last run ends, or a window behind from.
+// find adds the edges in text[from:to] to the n that are there, and returns how many there are. to is the end of the text,
+// where the last run ends, or a window after from.
 func (e *edges) find(text []byte, from, to, n int) int {
 	if blocks := (to - from) / 64; blocks > 0 {
 		n += findEdges(text[from:to], blocks, from, n&1, e[n:])
 		from += 64 * blocks
 	}
 	if from < to {
-		var rest [64]byte // what is behind the text belongs to no run
+		var rest [64]byte // padded with bytes that belong to no run
 		copy(rest[:], text[from:])
 		n += findEdges(rest[:], 1, from, n&1, e[n:])
 	}
@@ -37,7 +37,7 @@ func (e *edges) find(text []byte, from, to, n int) int {
 const (
 	ones  = 0x0101010101010101
 	highs = ones * 0x80
-	small = ones * 0x20 // the bit that small letters and digits have, and capitals have not
+	small = ones * 0x20 // the bit of lower-case letters and digits that capitals do not have
 )
 
 // findEdgesGo is findEdges in portable code.
@@ -59,12 +59,13 @@ func findEdgesGo(text []byte, blocks, base, inside int, out []int) (n int) {
 func wordBits(b *[64]byte) (in uint64) {
 	for i := 0; i < 64; i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
-		// Without their highest bits no sum reaches the next byte. Each sum sets the highest bit of what is not below a bound.
+		// Without the highest bits no sum overflows into the next byte. Each sum sets the highest bit of bytes that reach a
+		// bound.
 		low := w &^ highs
 		letter := low | small
 		letters := (letter + ones*(0x80-'a')) &^ (letter + ones*(0x7f-'z'))
 		digits := (low + ones*(0x80-'0')) &^ (low + ones*(0x7f-'9'))
-		// The product brings the eight highest bits together.
+		// The product collects the eight highest bits.
 		in |= (letters | digits | w) & highs >> 7 * 0x0102040810204080 >> 56 << i
 	}
 	return in

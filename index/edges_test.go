@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/treeline-dev/treeline/index/word"
 )
 
 // TestEdges holds the edges of random texts, of all lengths around blocks and windows, against a look at each byte.
@@ -26,7 +28,7 @@ func TestEdges(t *testing.T) {
 		var want []int
 		inside := false
 		for i, c := range text {
-			if in := c >= utf8.RuneSelf || classes[c]&classASCII != 0; in != inside {
+			if in := c >= utf8.RuneSelf || word.ClassOf(c)&word.ASCII != 0; in != inside {
 				want, inside = append(want, i), in
 			}
 		}

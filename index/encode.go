@@ -11,24 +11,24 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The catalogue's file: a line that names it, the version, the length of the rest and its checksum; then a table of
-// strings that occur often, and the sources with their logs. Numbers are varints, strings have their length before them.
+// The file of the catalogue: a line that names it, the version, the length of the rest and its checksum; then a table of
+// frequent strings, and the sources with their logs. Numbers are varints, strings are preceded by their length.
 const (
 	catalogueMagic = "treeline catalogue\n"
-	// There is no migration: a file of another version is made anew from the logs. Whatever changes the encoding, or the
+	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
 	// meaning of what is encoded, takes the next number.
 	catalogueVersion = 3
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 
-// Errors of files that are not as they should be; the index is then made anew.
+// Reasons to rebuild the index.
 var (
 	errForeign = errors.New("it was written by another version")
 	errDamaged = errors.New("its catalogue is damaged")
 )
 
-// encodeCatalogue gives the content of the file. It is made in one piece of memory, which is what costs most: the strings
-// that are shared are numbered first, and with them it is known about how long it will be.
+// encodeCatalogue returns the content of the file. Shared strings are numbered first, so that the size is known and the
+// buffer is allocated once.
 func encodeCatalogue(c *Catalogue) []byte {
 	w := writer{numbers: map[string]uint64{}}
 	size := catalogueHead + 64
@@ -58,7 +58,7 @@ func encodeCatalogue(c *Catalogue) []byte {
 			w.log(&s.Logs[k])
 		}
 	}
-	// Room for the head was left at the beginning: length and checksum are known only now.
+	// Length and checksum are known only now.
 	at := copy(w.data, catalogueMagic)
 	binary.LittleEndian.PutUint32(w.data[at:], catalogueVersion)
 	binary.LittleEndian.PutUint64(w.data[at+4:], uint64(len(w.data)-catalogueHead))
@@ -77,10 +77,10 @@ func (w *writer) uvarint(v uint64) { w.data = binary.AppendUvarint(w.data, v) }
 func (w *writer) varint(v int64)   { w.data = binary.AppendVarint(w.data, v) }
 func (w *writer) string(s string)  { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
 
-// shared writes a string that is expected to occur again, by its number in the table.
+// shared writes a frequent string as its number in the table.
 func (w *writer) shared(s string) { w.uvarint(w.number(s)) }
 
-// number gives the number of a string in the table.
+// number returns the number of a string in the table.
 func (w *writer) number(s string) uint64 {
 	n, ok := w.numbers[s]
 	if !ok {
@@ -91,10 +91,10 @@ func (w *writer) number(s string) uint64 {
 	return n
 }
 
-// prepare numbers the strings that a log shares with others, and says how many bytes it takes at most, mostly. Too little
-// is no mistake, only a copy more.
+// prepare numbers the strings that a log shares with others, and estimates how many bytes the log takes. Too small an
+// estimate costs one more copy.
 func (w *writer) prepare(l *Log) (size int) {
-	const numbers, usage = 96, 2 * 32 // of a log, of what it used
+	const numbers, usage = 96, 2 * 32 // bytes of the numbers of a log, and of its usage
 	s := &l.Summary
 	w.number(s.Dialect)
 	w.number(s.CWD)
@@ -108,8 +108,7 @@ func (w *writer) prepare(l *Log) (size int) {
 	return size
 }
 
-// log writes a log. Its sibling is reader.log: both name the same members in the same order, and the flags have the same
-// bits there.
+// log writes a log. It must match reader.log, member by member and flag by flag.
 func (w *writer) log(l *Log) {
 	w.string(l.Name)
 	w.string(l.Stamp.Generation)
@@ -134,7 +133,7 @@ func (w *writer) log(l *Log) {
 	}
 }
 
-// summary writes what lists show. Tokens and cost are left out where nothing was used, which a flag of the log says.
+// summary writes what lists show. Tokens and cost are left out if all are 0, which a flag of the log says.
 func (w *writer) summary(s *Summary) {
 	w.string(string(s.ID))
 	w.shared(s.Dialect)
@@ -164,22 +163,21 @@ func (w *writer) usage(t Tokens, cost float64) {
 	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(cost))
 }
 
-// decodeCatalogue reads the content of the file. The strings of the catalogue are parts of data, which must not change any
-// more.
+// decodeCatalogue decodes the content of the file. The strings of the catalogue share data, which must not change
+// afterwards.
 func decodeCatalogue(data []byte) (*Catalogue, error) {
 	if len(data) < catalogueHead || string(data[:len(catalogueMagic)]) != catalogueMagic {
 		return nil, errDamaged
 	}
 	head, body := data[len(catalogueMagic):catalogueHead], data[catalogueHead:]
-	// The version is asked before the checksum: what another version sums up is not known.
+	// The version comes before the checksum, since another version may compute it differently.
 	if v := binary.LittleEndian.Uint32(head); v != catalogueVersion {
 		return nil, fmt.Errorf("%w (%d, not %d)", errForeign, v, catalogueVersion)
 	}
 	if binary.LittleEndian.Uint64(head[4:]) != uint64(len(body)) || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(body, castagnoli) {
 		return nil, errDamaged
 	}
-	// The strings share the file's bytes: to copy them would be an allocation for each, and there are six for a session. It is
-	// sound because nobody keeps data to change it: readFile made it for us alone.
+	// The strings share the bytes of the file, which saves six allocations per session. Nothing else refers to data.
 	r := reader{data: body, text: unsafe.String(unsafe.SliceData(body), len(body))}
 	r.table = make([]string, r.count(1))
 	for i := range r.table {
@@ -201,25 +199,25 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 	return c, nil
 }
 
-// reader decodes. After something impossible bad is set, and all values are zero. It is used for pieces of signatures as
-// well, where text is empty and no string is read.
+// reader decodes. After an impossible value bad is set, and all further values are zero. It also reads pieces of signatures,
+// where text is empty.
 type reader struct {
 	data []byte
 	text string // ends where data ends
 	bad  bool
 
 	table  []string
-	models []string // pieces of memory that many logs share
+	models []string // memory shared by many logs
 	pieces []piece
 }
 
-// fail ends the reading: without bytes nothing more can be read, so that loops over counts end at once.
+// fail drops the rest of the data, so that loops over counts end at once.
 func (r *reader) fail() {
 	r.bad, r.data = true, nil
 }
 
 func (r *reader) uvarint() uint64 {
-	if len(r.data) > 0 && r.data[0] < 0x80 { // most are small
+	if len(r.data) > 0 && r.data[0] < 0x80 { // the common case
 		v := r.data[0]
 		r.data = r.data[1:]
 		return uint64(v)
@@ -238,8 +236,8 @@ func (r *reader) varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// count reads how many things of at least so many bytes follow. A number that the rest has no room for is damage: nothing
-// is allocated for it.
+// count reads a number of elements, each of at least so many bytes. A count that the rest has no room for is damage, so
+// nothing is allocated for it.
 func (r *reader) count(least int) int {
 	n := r.uvarint()
 	if n > uint64(len(r.data)/least) {
@@ -278,8 +276,7 @@ func (r *reader) shared() string {
 	return r.table[n]
 }
 
-// log reads what writer.log wrote. Calls inside of a literal are made in the order in which they stand there, which is that
-// of the file.
+// log reads what writer.log wrote. Calls in a composite literal are evaluated in the order of the file.
 func (r *reader) log(l *Log) {
 	l.Name = r.string()
 	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint()}
@@ -327,9 +324,8 @@ func (r *reader) usage() (t Tokens, cost float64) {
 	return t, cost
 }
 
-// take cuts n elements off a piece of memory, and gets another one where it is too short: a list of ten thousand sessions
-// would otherwise make twenty thousand small ones. The part has no spare capacity, so that appending to it never writes
-// into its neighbour.
+// take cuts n elements off a block of memory, and allocates a new block if it is too short. The part has no spare capacity,
+// so appending to it never overwrites its neighbour.
 func take[T any](from *[]T, n int) []T {
 	if len(*from) < n {
 		*from = make([]T, max(n, 1024))

@@ -33,19 +33,3 @@ func ExampleIndex() {
 	fmt.Println(ok, l.Stamp.Size, l.Summary.Title, l.Summary.Messages)
 	// Output: true 4711 Beds 12
 }
-
-// Words find entries in which all of them occur, a phrase is in quotes, and a star stands for the rest of a word.
-func ExampleParseQuery() {
-	q, err := index.ParseQuery(`"plan the" bed*`, index.QueryOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, text := range []string{"Plan the beds!", "the plan: beds", "beds, then plan the paths"} {
-		_, ok := q.Match([]index.Text{{Field: index.FieldUser, Text: text}})
-		fmt.Println(ok, text)
-	}
-	// Output:
-	// true Plan the beds!
-	// false the plan: beds
-	// true beds, then plan the paths
-}

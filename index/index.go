@@ -16,21 +16,21 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Options say where an Index is kept. The zero value is one in memory.
+// Options say where an Index is kept. The zero value keeps it in memory.
 type Options struct {
-	// Dir is the folder, made when something is first kept; "" keeps nothing.
+	// Dir is the folder, created by the first Commit; "" keeps nothing.
 	Dir string
-	// Notice is told, in words for people, what is wrong with the files: that they are made anew, or cannot be kept. Each
-	// thing is said once. It may be nil.
+	// Notice receives messages for people about the files: that they are rebuilt, or cannot be kept. Each is sent once. It
+	// may be nil.
 	Notice func(string)
 	// LockWait is how long Commit waits for another process; 0 means 2 seconds.
 	LockWait time.Duration
-	// Garbage is how many bytes the signatures may have before those that count are copied, where that is less than half of
-	// them; 0 means 1 MB.
+	// Garbage is the size of the signatures from which on they are compacted once less than half of them count; 0 means 1
+	// MB.
 	Garbage int64
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
-	// Wait returns after that time, or when ctx is cancelled, with its cause; nil means real waiting.
+	// Wait returns after that time, or with the cause when ctx is cancelled; nil waits in real time.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
@@ -52,33 +52,33 @@ func (o *Options) fill() {
 	}
 }
 
-// Index is the derived data of a machine. Its methods may be called from several goroutines at once.
+// Index is the derived data of a machine. Its methods are safe for concurrent use.
 type Index struct {
 	opt Options
 	fs  durable.FS // without syncs
 
 	mu sync.Mutex
-	// All that follows is guarded by mu. Catalogues are not: they never change once they are handed out.
+	// mu guards all that follows. Catalogues are immutable once they are returned.
 	loaded bool
-	kept   *Catalogue   // as the file has it
+	kept   *Catalogue   // as in the file
 	seen   durable.Info // of the file
-	now    *Catalogue   // kept, with the first updates of staged
+	now    *Catalogue   // kept with all updates of staged but the last fresh ones
 	staged []Update
-	fresh  int // updates at the end of staged that are not in now yet
+	fresh  int // updates at the end of staged that are not in now
 	sigs   signatures
-	odd    error // something that is no file stands in the catalogue's place; Commit says what became of it
-	lost   bool  // it cannot be kept: said, and not tried again
-	// damaged: pieces of the signatures are not what was written, which was said.
+	odd    error // what stands in the catalogue's place is not a file; Commit moves it
+	lost   bool  // the index cannot be kept: reported, and not tried again
+	// damaged: damage in the signatures was reported.
 	damaged bool
 }
 
-// Open gives the index in a folder. Nothing is read or made yet.
+// Open returns the index in a folder. It reads and creates nothing yet.
 func Open(opt Options) *Index {
 	opt.fill()
 	return &Index{opt: opt, fs: durable.Unsynced(opt.FS)}
 }
 
-// Update is what was found out about the logs of one source.
+// Update is what is new about the logs of one source.
 type Update struct {
 	// Source is the key of the source; see Source.
 	Source string
@@ -86,13 +86,13 @@ type Update struct {
 	Put []Log
 	// Remove names logs that are gone.
 	Remove []string
-	// Forget takes the whole source away, before anything is put.
+	// Forget removes the whole source before anything is put.
 	Forget bool
 }
 
-// Catalogue gives all that is known. What the files hold is read at the first call; files that are damaged, or of another
-// version, count as none, and that is said. The catalogue is never changed: a later call gives another one. Updates are
-// taken in here and not by Put: one who puts a thousand logs one by one would copy the catalogue a thousand times.
+// Catalogue returns all that is known. The first call reads the files; if they are damaged or of another version, it starts
+// empty and sends a notice. A catalogue never changes; a later call returns another one. Updates are merged here and not in
+// Put, so that putting a thousand logs one by one does not copy the catalogue a thousand times.
 func (x *Index) Catalogue() *Catalogue {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -104,8 +104,8 @@ func (x *Index) Catalogue() *Catalogue {
 	return x.now
 }
 
-// Put adds what was found out. It is known at once and kept with the next Commit. Chunks are copied; all else must not be
-// changed any more.
+// Put adds updates. Catalogue shows them at once, and the next Commit keeps them. Put copies the chunks; the caller must not
+// change anything else afterwards.
 func (x *Index) Put(updates ...Update) {
 	if len(updates) == 0 {
 		return
@@ -120,7 +120,7 @@ func (x *Index) Put(updates ...Update) {
 	x.fresh += len(updates)
 }
 
-// Pending says how many bytes of signatures wait for a Commit.
+// Pending returns how many bytes of signatures wait for a Commit.
 func (x *Index) Pending() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -132,7 +132,7 @@ func (x *Index) load() {
 	if x.loaded {
 		return
 	}
-	// Also where reading fails: what cannot be read is said once, and not tried at each call.
+	// Set even if reading fails, so that the failure is reported once and not at each call.
 	x.loaded = true
 	x.kept, x.now = new(Catalogue), nil
 	if x.opt.Dir != "" {
@@ -148,18 +148,18 @@ const (
 
 func (x *Index) path(name string) string { return filepath.Join(x.opt.Dir, name) }
 
-// read reads the catalogue that is kept. What cannot be read is none. Another process may replace it, and remove the signatures
-// that it names, before we have opened them: then the new one is read.
+// read reads the catalogue in the folder; it is empty if it cannot be read. Another process may replace it, and remove the
+// signatures that it names, before they are opened; then the new one is read.
 func (x *Index) read() { x.readOnce(3) }
 
 func (x *Index) readOnce(tries int) {
-	// seen is of the file that was opened, not of what its name means later: a commit compares it with the name.
+	// seen describes the file that was opened, not what its name refers to later; commit compares it with the name.
 	x.kept, x.seen, x.odd = new(Catalogue), durable.Info{}, nil
 	x.sigs.close()
 	data, info, err := x.readFile(x.path(catalogueName))
 	x.seen = info
-	// Nothing is said: this is how every index begins. With ENOTDIR a part of the path is a file; Commit says so when it
-	// cannot make the folder.
+	// No notice: every index begins like this. With ENOTDIR a part of the path is a file; Commit reports that when it cannot
+	// create the folder.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		x.kept.generation = x.unused()
 		return
@@ -187,8 +187,8 @@ func (x *Index) readOnce(tries int) {
 	x.kept = c
 }
 
-// unused gives the first generation that no file of signatures has: others may be reading those that there are. Nor may a
-// file be appended to that a catalogue which we could not read names with another length.
+// unused returns the first generation without a file. Existing files may be in use by other processes, or named, with
+// another length, by a catalogue that could not be read.
 func (x *Index) unused() (next uint64) {
 	entries, err := x.fs.ReadDir(x.opt.Dir)
 	if err != nil {
@@ -205,7 +205,7 @@ func (x *Index) unused() (next uint64) {
 
 var errNotFile = errors.New("not a file")
 
-// readFile reads a file whole, and says which one it was.
+// readFile reads a whole file, and returns its identity.
 func (x *Index) readFile(path string) ([]byte, durable.Info, error) {
 	f, err := x.fs.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -220,15 +220,15 @@ func (x *Index) readFile(path string) ([]byte, durable.Info, error) {
 		return nil, info, fmt.Errorf("%s is %w", path, errNotFile)
 	}
 	data := make([]byte, info.Size)
-	// No shorter read is taken: the file is replaced and never truncated, so that one that became shorter is somebody
-	// else's work.
+	// A short read is an error: the catalogue is replaced and never truncated.
 	if _, err = f.ReadAt(data, 0); err != nil {
 		return nil, info, err
 	}
 	return data, info, nil
 }
 
-// Close gives up what is open. What was not committed is lost.
+// Close closes the files and drops what was not committed. It may be called twice. A later call of another method opens the
+// files again.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -5,26 +5,27 @@ import (
 	"hash/crc32"
 )
 
-// A piece has a head, a directory, the signatures of its chunks one behind the other, and the hashes of ids of all chunks.
+// A piece has a head, a directory, the signatures of its chunks, and the hashes of ids of all chunks.
 //
 //	head       length of the directory, checksum of the log's name and of the directory: four bytes each
-//	directory  how many chunks; of each where it begins, how long it is, its flags, the length of its signature, how many ids;
+//	directory  how many chunks; of each where it begins, its length, its flags, the length of its signature, how many ids;
 //	           then two bytes of checksum for each block of each signature, and four for all ids
 //
-// A search looks at a few bits of each signature. So what is checked is the directory and, where a bit says that something
-// does not occur, the block that the bit is in: to read all of it to the end would be most of what a search costs. Who makes
-// something new of a signature has all of it checked; see Kept.Sound. Two bytes for a block mean that one damaged block in
-// 65,536 passes for what was written; directories, which say where chunks stand, have four.
+// A search looks at a few bits of each signature, and reading all of it would be most of its cost. So only the directory is
+// checked and, if a bit says that something does not occur, the block of that bit. Code that makes a new piece of a
+// signature checks all of it; see Kept.Sound. With two bytes, one damaged block in 65,536 is not detected; directories have
+// four.
 const (
 	pieceHead = 8
-	blockSize = 128 // bytes of a signature with one checksum
+	blockSize = 128 // bytes of a signature per checksum
 	sumSize   = 2
 )
 
-// castagnoli is the polynomial that processors have an instruction for.
+// castagnoli is the polynomial with hardware support.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// directorySum is the checksum of a directory. The log's name is in it, so that no piece is ever taken for another log's.
+// directorySum is the checksum of a directory. It includes the name of the log, so that a piece is never used for another
+// log.
 func directorySum(name string, directory []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, directory)
 }
@@ -34,10 +35,10 @@ func blockSum(block []byte) uint16 {
 	return uint16(sum ^ sum>>16)
 }
 
-// blocks says how many blocks a signature has.
+// blocks returns how many blocks a signature has.
 func blocks(size int) int { return (size + blockSize - 1) / blockSize }
 
-// appendPiece encodes chunks of a log. Its readers are eachInPiece and idsInPiece.
+// appendPiece encodes chunks of a log for eachInPiece and idsInPiece.
 func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte {
 	start, need := len(dst), pieceHead+binary.MaxVarintLen64+4
 	for i := range chunks {
@@ -46,10 +47,10 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 	for _, own := range ids {
 		need += 4 * len(own)
 	}
-	if cap(dst)-start < need { // a large session would otherwise make it grow step by step
+	if cap(dst)-start < need { // otherwise a large session grows it step by step
 		room := 2 * cap(dst)
 		if room > keepRoom/16 {
-			room = keepRoom // there are many: what is not used of it costs nothing, and copying does
+			room = keepRoom // many logs are put: unused room costs nothing, copying does
 		}
 		dst = append(make([]byte, 0, max(start+need, room)), dst...)
 	}
@@ -90,14 +91,14 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 	return dst
 }
 
-// Kept is a chunk as the index has it.
+// Kept is a chunk in the index. It implements query.Signature.
 type Kept struct {
 	Chunk
-	sums    []byte // of the blocks of Sig; nil where nothing is to be checked
-	damaged bool   // a block was looked at that is not what was written
+	sums    []byte // of the blocks of Sig; nil if there is nothing to check
+	damaged bool   // a block with a wrong checksum was looked at
 }
 
-// sound says whether the block with that byte of the signature is what was written.
+// sound says whether the block with that byte of the signature has the right checksum.
 func (c *Kept) sound(at int) bool {
 	if c.sums == nil {
 		return true
@@ -109,8 +110,7 @@ func (c *Kept) sound(at int) bool {
 	return ok
 }
 
-// Sound says whether all of the signature is what was written. EachChunk counts the log among those that cannot be had where
-// it is not.
+// Sound checks the whole signature. If it is damaged, EachChunk returns the log among the unknown ones.
 func (c *Kept) Sound() bool {
 	ok := true
 	for at := 0; at < len(c.Sig); at += blockSize {
@@ -119,15 +119,15 @@ func (c *Kept) Sound() bool {
 	return ok
 }
 
-// directory is what stands before the signatures of a piece.
+// directory is the directory of a piece, decoded.
 type directory struct {
 	list reader // of the chunks
 	n    int    // how many there are
-	sums []byte // of their blocks, and then of ids
-	data []byte // signatures, and then ids
+	sums []byte // of the blocks, followed by that of the ids
+	data []byte // signatures, followed by ids
 }
 
-// entry is what a directory says of a chunk.
+// entry is a chunk in a directory.
 type entry struct {
 	Chunk
 	size, ids int
@@ -143,8 +143,8 @@ func (d *directory) next() (e entry) {
 	return e
 }
 
-// directoryOf checks the directory of a piece. It is copied to room first, where there is one: of a file that is mapped another
-// program may change the bytes behind our back, and what was checked must be what is used.
+// directoryOf checks the directory of a piece. If room is not nil, the directory is copied there first: another program may
+// change a mapped file between check and use.
 func directoryOf(name string, data []byte, room *[]byte) (d directory, err error) {
 	if len(data) < pieceHead {
 		return d, errSignatures
@@ -164,11 +164,11 @@ func directoryOf(name string, data []byte, room *[]byte) (d directory, err error
 	}
 	d.list, d.data = reader{data: list}, data[end:]
 	d.n = d.list.count(5)
-	// Gone through once for the lengths: the sums stand behind the last chunk.
+	// A first pass for the lengths: the checksums follow the last chunk.
 	begin, need, sums := d.list, 0, 4
 	for range d.n {
 		e := d.next()
-		// A length that is none would overflow the sum.
+		// An impossible length would overflow the sum.
 		if e.size < 0 || e.size > len(d.data) || e.ids < 0 || e.ids > len(d.data) {
 			return d, errSignatures
 		}
@@ -181,8 +181,8 @@ func directoryOf(name string, data []byte, room *[]byte) (d directory, err error
 	return d, nil
 }
 
-// eachInPiece calls take with those of the chunks of a piece that count. The slices are parts of data and of room, for which see
-// directoryOf. After an error some chunks may have been taken already.
+// eachInPiece calls take with the chunks of a piece that count. The slices refer to data and to room; see directoryOf. After
+// an error some chunks may have been taken already.
 func eachInPiece(name string, data []byte, room *[]byte, count int, take func(*Kept)) error {
 	d, err := directoryOf(name, data, room)
 	if err != nil || count < 0 || count > d.n {
@@ -203,7 +203,7 @@ func eachInPiece(name string, data []byte, room *[]byte, count int, take func(*K
 	return nil
 }
 
-// idsInPiece calls take with the hashes of ids of those of the chunks of a piece that count; from is where the chunk begins.
+// idsInPiece calls take with the hashes of ids of the chunks of a piece that count; from is where the chunk begins.
 func idsInPiece(name string, data []byte, count int, take func(from int64, ids []uint32)) error {
 	d, err := directoryOf(name, data, nil)
 	if err != nil || count < 0 || count > d.n {

@@ -2,16 +2,15 @@ package index
 
 import "github.com/treeline-dev/treeline/session"
 
-// Resume is what reading needs to go on where it ended, when the log has grown since. The zero value stands for a log that
-// must be read anew.
+// Resume is what is needed to continue reading a log that has grown. The zero value means that the log must be read from the
+// start.
 type Resume struct {
-	// From is where the last chunk begins: what follows is read again, because the chunk grows.
+	// From is where the last chunk begins. It is read again, because it grows.
 	From int64
 	// Head is a hash of the log's header.
 	Head uint64
-	// The rest is what the entries before From add to a summary, and what they mean to those behind them. Models counts the
-	// first of the summary's models; Name and Short are what the session was last called by an entry and by a compaction,
-	// Prompt is what was asked first.
+	// The rest is what the entries before From contribute. Models counts the first of the summary's models. Name and Short
+	// are the last names from an entry and from a compaction, Prompt is the first prompt.
 	Messages, Models    int
 	Tokens              Tokens
 	Cost                float64
@@ -20,8 +19,8 @@ type Resume struct {
 	Before              session.Before
 }
 
-// Resume gives what SetResume was given, and the zero value where it was given nothing. It is decoded at each call: all logs
-// of a catalogue are read every time, and nearly none of them has grown.
+// Resume returns the argument of SetResume, or the zero value. It decodes at each call, since almost no log of a catalogue
+// has grown.
 func (l *Log) Resume() (v Resume) {
 	if l.resume == "" {
 		return v
@@ -34,7 +33,8 @@ func (l *Log) Resume() (v Resume) {
 	return v
 }
 
-// SetResume keeps what reading on needs. It comes after the summary, of which it is a part where they say the same.
+// SetResume records how to continue. It must be called after the summary is set, since strings that are equal to the
+// summary's are not repeated.
 func (l *Log) SetResume(v Resume) {
 	l.resume = ""
 	if v.From > 0 {
@@ -44,7 +44,14 @@ func (l *Log) SetResume(v Resume) {
 	}
 }
 
-// resume writes what reading on needs, in the order of reader.resume.
+// Continues says whether a log of that size can be continued from Resume instead of being read from the start: it has grown, or
+// it has the same size and a racy stamp. In both cases the caller must check that the bytes that the stamp describes are still
+// there.
+func (l *Log) Continues(size int64) bool {
+	return l.resume != "" && (size > l.Stamp.Size || size == l.Stamp.Size && l.Stamp.Racy)
+}
+
+// resume writes a Resume in the order of reader.resume.
 func (w *writer) resume(r *Resume, s *Summary) {
 	w.varint(r.From)
 	w.uvarint(r.Head)
@@ -64,7 +71,7 @@ func (w *writer) resume(r *Resume, s *Summary) {
 	w.ids(r.Before.Missing)
 }
 
-// like writes a string that is mostly empty or the other one, which the reader has already.
+// like writes a string that is mostly empty or equal to another, which the reader has already.
 func (w *writer) like(s, other string) {
 	switch s {
 	case "":
@@ -84,7 +91,7 @@ func (w *writer) ids(list []session.EntryID) {
 	}
 }
 
-// resume reads what writer.resume wrote, when the summary has been read.
+// resume reads what writer.resume wrote. The summary must have been read.
 func (r *reader) resume(v *Resume, s *Summary) {
 	*v = Resume{From: r.varint(), Head: r.uvarint(), Messages: int(r.varint()), Models: int(r.varint())}
 	v.Before.Entries, v.Before.Problems = int(r.varint()), int(r.varint())
@@ -98,7 +105,7 @@ func (r *reader) resume(v *Resume, s *Summary) {
 		}
 	}
 	v.Before.Labels, v.Before.Missing = r.ids(), r.ids()
-	// Whoever reads on cuts the summary's models to this length.
+	// The caller cuts the summary's models to this length.
 	if v.Models < 0 || v.Models > len(s.Models) {
 		r.fail()
 	}

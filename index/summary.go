@@ -8,39 +8,38 @@ import (
 
 // Summary is what a catalogue knows of one session.
 type Summary struct {
-	// Session is false where the log is none: the other fields are then empty.
+	// Session is false if the log is not a session; the other fields are then empty, but for Dialect.
 	Session bool
 	ID      session.ID
 	// Dialect is the name of the dialect that reads the log.
 	Dialect string
 	// CWD is the working directory that the log itself names.
 	CWD string
-	// Title is the name that somebody gave the session, or the short summary of its last compaction; Prompt is what the user
-	// asked first, or the beginning of it.
+	// Title is the name of the session, or the short summary of its last compaction. Prompt is the beginning of the first
+	// prompt.
 	Title, Prompt string
-	// Created and Active are when the session began and was last used, as the log spells it.
+	// Created and Active are the times of creation and last use, as the log spells them.
 	Created, Active session.Time
-	// Parent is the session that this one was forked from, as the log has it: an id or a path.
+	// Parent is the session from which this one was forked, as the log spells it: an id or a path.
 	Parent  string
 	Version int
-	// Messages and Entries count what the log holds, on all branches; Branches counts the entries without a child; Problems
-	// what is wrong with it.
+	// Messages and Entries count all branches; Branches counts the branch tips.
 	Messages, Entries, Branches, Problems int
-	// Models are those that answered, in the order in which they first did.
+	// Models are the models that answered, in the order of their first answer.
 	Models []string
-	// Tokens and Cost sum up what was recorded of all answers; Cost is in dollars.
+	// Tokens and Cost are the recorded sums of all answers; Cost is in dollars.
 	Tokens Tokens
 	Cost   float64
 	Has    Has
 }
 
-// Tokens count what answers took, as far as it was recorded.
+// Tokens count what answers used, as far as it was recorded.
 type Tokens struct{ Input, Output, CacheRead, CacheWrite, Total int64 }
 
 // Has says what occurs in a session.
 type Has uint8
 
-// What may occur.
+// The features that lists filter by.
 const (
 	HasLabel Has = 1 << iota
 	HasBranch
@@ -51,7 +50,7 @@ const (
 
 var hasNames = []string{"label", "branch", "compaction", "problem", "blob"}
 
-// ParseHas gives what a word means; ok is false for one that means nothing.
+// ParseHas returns the feature with that name; ok is false if there is none.
 func ParseHas(word string) (h Has, ok bool) {
 	for i, name := range hasNames {
 		if name == word {
@@ -61,7 +60,7 @@ func ParseHas(word string) (h Has, ok bool) {
 	return 0, false
 }
 
-// Names gives the words.
+// Names returns the names of the features.
 func (h Has) Names() []string {
 	var list []string
 	for i, name := range hasNames {
@@ -72,23 +71,22 @@ func (h Has) Names() []string {
 	return list
 }
 
-// String gives the words with commas between them.
+// String returns the names, separated by commas.
 func (h Has) String() string { return strings.Join(h.Names(), ",") }
 
-// Stamp says what a log was when it was read. It is enough to tell without opening the log whether it changed.
+// Stamp identifies the content of a log at the time it was read. It tells without opening the log whether it changed.
 type Stamp struct {
-	// Generation is the backend's word for the content; see backend.Log.
+	// Generation identifies the content in the backend; see backend.Log.
 	Generation string
 	Size       int64
 	// Nanos is when the log was last changed, in nanoseconds since 1970.
 	Nanos int64
-	// Racy is set where the log had been changed so shortly before it was read that one more change might not show in
-	// its time: such a stamp proves nothing.
+	// Racy is set if the log changed so shortly before it was read that a second change could have the same time. Such a
+	// stamp does not prove that nothing changed. See Log.Continues.
 	Racy bool
 }
 
-// Same says whether the log is still the one that was read, as far as can be told from what a list of logs says of it. A
-// list may give the beginning of a generation only.
+// Same says whether a log in a list is unchanged since it was read. A list may have only the beginning of the generation.
 func (s *Stamp) Same(generation string, size, nanos int64) bool {
 	return !s.Racy && s.Size == size && s.Nanos == nanos && generation != "" && strings.HasPrefix(s.Generation, generation)
 }

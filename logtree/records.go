@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// enoughToDetect is how many records are looked at to find the dialect of a log.
-const enoughToDetect = 8
+// EnoughToDetect is how many records are looked at to find the dialect of a log.
+const EnoughToDetect = 8
 
 // Leading gives the records that a log begins with, enough to detect its dialect. Blank lines are left out.
 func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
@@ -25,7 +25,7 @@ func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.
 			r.Data = bytes.Clone(r.Data) // valid only until the next step
 			first = append(first, r)
 		}
-		if len(first) == enoughToDetect {
+		if len(first) == EnoughToDetect {
 			break
 		}
 	}
@@ -36,7 +36,7 @@ func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.
 // The records go into dst and point into data.
 func LeadingIn(dst []dialect.Record, data []byte, whole bool) []dialect.Record {
 	offset := 0
-	for line := 1; offset < len(data) && len(dst) < enoughToDetect; line++ {
+	for line := 1; offset < len(data) && len(dst) < EnoughToDetect; line++ {
 		end := bytes.IndexByte(data[offset:], '\n')
 		if end < 0 {
 			if !whole {

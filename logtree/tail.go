@@ -4,22 +4,37 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// Tail is a log that is followed. It remembers what the log was when it was last read, and says what became of it. It is
-// the only place that decides whether a log has grown.
+// Tail is a log that is followed. It remembers what the log was when it was last read and how far it was read. It says
+// what became of the log, and yields the records that are new. It is the only place that decides whether a log has grown.
 //
 // A log has grown if its backend says so: it is the same log, and the bytes before its old end are still there. Programs
 // edit the beginning of a log in place, to set a title, so the bytes up to the end of the header are compared as well. An
 // edit in place elsewhere that keeps the length is not noticed.
+//
+// The zero Tail with Backend and At.Name set has read nothing. A Tail is for one goroutine.
 type Tail struct {
 	Backend backend.Backend
 	// At is the log as it was last read.
 	At backend.Log
-	// Head is the beginning of the log, up to the end of its header; nil is not compared.
+	// Head is the beginning of the log, up to the end of its header; nil is not compared. See SetHead.
 	Head []byte
+	// Pos is where the next record begins, Line how many lines were read before it. A caller that appends to the log
+	// itself moves them on, together with At.
+	Pos  int64
+	Line int
+	// Wait keeps a torn record back until it is whole. Without Wait it is yielded as it is.
+	Wait bool
+
+	unterminated bool   // the last record was yielded without its newline
+	torn         bool   // a torn record at Pos is kept back
+	searched     int64  // how far that record was searched for its newline
+	marks        []mark // records that were read, for telling a truncated log from another one
+	held         backend.Renewer
 }
 
 // Change is what became of a log.
@@ -33,7 +48,9 @@ const (
 	Grown
 	// Edited: it is the same log, grown or not, with another header.
 	Edited
-	// Truncated: the log is shorter and begins as it did.
+	// Mended: a torn record that was kept back is gone. All that was read is still there, with or without more after it.
+	Mended
+	// Truncated: the log is shorter, and what it holds was there before.
 	Truncated
 	// Replaced: another log has the name.
 	Replaced
@@ -45,13 +62,25 @@ const (
 // shorter.
 const headMost = 4 << 10
 
-// Follow remembers the log as it is at, to be compared later. head is where its header ends; 0 compares no header.
+// Follow gives the Tail of a log that was read up to its end. head is where its header ends; 0 compares no header.
 func Follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) Tail {
-	t := Tail{Backend: b, At: at}
-	if head > 0 {
-		t.Head = readHead(ctx, b, at, min(head, headMost))
-	}
+	t := Tail{Backend: b, At: at, Pos: at.Size}
+	t.SetHead(ctx, head)
 	return t
+}
+
+// SetHead remembers the beginning of the log. end is where its header ends.
+func (t *Tail) SetHead(ctx context.Context, end int64) {
+	t.Head = nil
+	r, err := backend.OpenLog(ctx, t.Backend, t.At)
+	if err != nil {
+		return // the log changed, and Stands will say so
+	}
+	defer r.Close()
+	head := make([]byte, min(end, headMost, t.At.Size))
+	if readFull(r, head, 0) == nil {
+		t.Head = head
+	}
 }
 
 // Look finds out what the log is now, and what became of it.
@@ -67,59 +96,91 @@ func (t *Tail) Look(ctx context.Context) (now backend.Log, c Change, err error) 
 	return now, c, err
 }
 
-// Compare says how the log that is now differs from the one that was read.
+// Compare says how the log that is now differs from the one that was read. A log that does not consist of lines is
+// written as a whole: it is Same or Replaced.
 func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
-	if now == t.At {
-		return Same, nil
-	}
-	stands, err := t.stands(ctx)
-	switch {
-	case err != nil:
-		return Replaced, err
-	case !stands && now.Size < t.At.Size && t.begins(ctx, now):
-		return Truncated, nil
-	case !stands:
+	if !backend.Lines(t.Backend, now.Name) {
+		if now == t.At {
+			return Same, nil
+		}
 		return Replaced, nil
-	case !t.begins(ctx, now):
-		return Edited, nil
-	case now.Size == t.At.Size:
-		return Same, nil
 	}
-	return Grown, nil
+	// An equal now is compared as well: the clock of a file system moves in steps, and an edit may fall into one.
+	stands, err := t.Stands(ctx)
+	if err != nil {
+		return Replaced, err
+	}
+	if stands && len(t.Head) == 0 {
+		return t.longer(now), nil
+	}
+	r, err := backend.OpenLog(ctx, t.Backend, now)
+	if err != nil {
+		return Replaced, ignoreChanged(err)
+	}
+	defer r.Close()
+	switch {
+	case stands && t.begins(r, now.Size):
+		return t.longer(now), nil
+	case stands:
+		return Edited, nil
+	case !t.holds(r, now.Size):
+		return Replaced, nil
+	case now.Size < t.Pos:
+		return Truncated, nil
+	case t.torn:
+		return Mended, nil
+	}
+	return Replaced, nil
 }
 
-// stands reports whether the log still holds what was read. Reading from its old end on is how a backend is asked.
-func (t *Tail) stands(ctx context.Context) (bool, error) {
+func (t *Tail) longer(now backend.Log) Change {
+	if now.Size == t.At.Size {
+		return Same
+	}
+	return Grown
+}
+
+// ignoreChanged drops the error for a log that changed once more: that one is another log, too.
+func ignoreChanged(err error) error {
+	if errors.Is(err, backend.ErrChanged) {
+		return nil
+	}
+	return err
+}
+
+// Stands reports whether the log still holds what was read, as far as its backend can tell. Reading from its old end on is
+// how a backend is asked: it compares the generation, and mostly there are no bytes to read.
+func (t *Tail) Stands(ctx context.Context) (bool, error) {
 	for _, err := range t.Backend.Read(ctx, t.At, t.At.Size) {
-		if errors.Is(err, backend.ErrChanged) {
-			return false, nil
-		}
 		if err != nil {
-			return false, err
+			return false, ignoreChanged(err)
 		}
 	}
 	return true, nil
 }
 
-// begins reports whether a log begins as the one that was read.
-func (t *Tail) begins(ctx context.Context, now backend.Log) bool {
-	head := t.Head[:min(int64(len(t.Head)), now.Size)]
-	return bytes.Equal(readHead(ctx, t.Backend, now, int64(len(head))), head)
+// begins reports whether a log of that size begins as the one that was read.
+func (t *Tail) begins(r io.ReaderAt, size int64) bool {
+	head := t.Head[:min(int64(len(t.Head)), size)]
+	return equalAt(r, head, 0)
 }
 
-func readHead(ctx context.Context, b backend.Backend, at backend.Log, size int64) []byte {
-	size = min(size, at.Size)
-	if size == 0 {
-		return nil
+// holds reports whether a log of that size holds, as far as it reaches, what was read: its beginning and the last marked
+// record that fits into it.
+func (t *Tail) holds(r io.ReaderAt, size int64) bool {
+	if !t.begins(r, size) {
+		return false
 	}
-	r, err := backend.OpenLog(ctx, b, at)
-	if err != nil {
-		return nil
+	for i := len(t.marks) - 1; i >= 0; i-- {
+		if m := t.marks[i]; m.offset+m.length <= size {
+			data := make([]byte, m.length)
+			return readFull(r, data, m.offset) == nil && m == markOf(data, m.offset)
+		}
 	}
-	defer r.Close()
-	head := make([]byte, size)
-	if readFull(r, head, 0) != nil {
-		return nil // equal to no beginning that was ever read
-	}
-	return head
+	return true
+}
+
+func equalAt(r io.ReaderAt, want []byte, offset int64) bool {
+	got := make([]byte, len(want))
+	return readFull(r, got, offset) == nil && bytes.Equal(got, want)
 }

@@ -8,11 +8,7 @@ import (
 // Title is what a session is called, "" if it has no name. The last word counts: an entry or the header, whichever is the
 // agent's habit.
 func Title(d dialect.Dialect, t *session.Tree) (string, error) {
-	byEntry := false
-	if w, ok := d.(dialect.Writer); ok {
-		byEntry = w.Habits().RenameByEntry
-	}
-	if title := t.Header().Title; title != "" && !byEntry {
+	if title := t.Header().Title; title != "" && !RenamesByEntry(d) {
 		return title, nil
 	}
 	for i := t.Len() - 1; i >= 0; i-- {
@@ -26,4 +22,10 @@ func Title(d dialect.Dialect, t *session.Tree) (string, error) {
 		}
 	}
 	return t.Header().Title, nil
+}
+
+// RenamesByEntry reports whether an entry names the session even if its header has a title.
+func RenamesByEntry(d dialect.Dialect) bool {
+	w, ok := d.(dialect.Writer)
+	return ok && w.Habits().RenameByEntry
 }

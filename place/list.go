@@ -103,7 +103,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 		}
 	}
 	rows := make([]Row, len(logs))
-	pathOf := m.pathsIn(src)
+	pathOf := src.Paths()
 	for i, log := range logs {
 		rows[i] = Row{Source: src, Path: pathOf(log.Name), Log: log}
 	}

@@ -31,6 +31,9 @@ func (m *Machine) Locate(path string) (Location, error) {
 
 // Open gives the backend at a root, a folder or a URL, for reading.
 func (m *Machine) Open(root string) (backend.Backend, error) {
+	if err := m.checkDriver(root); err != nil {
+		return nil, err
+	}
 	return m.backends.get(root, backend.OpenOptions{ReadOnly: true})
 }
 
@@ -59,6 +62,9 @@ func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backen
 	}
 	if d == "" {
 		d = backend.DurabilityFlush
+	}
+	if err := m.checkDriver(root); err != nil {
+		return nil, err
 	}
 	return m.backends.get(root, backend.OpenOptions{Durability: d})
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -219,16 +218,6 @@ func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*
 		m.FindCWD(ctx, log.Builder, l, log.Dialect)
 	}
 	return log, err
-}
-
-// pathsIn gives the paths of logs in a source.
-func (m *Machine) pathsIn(src Source) func(name string) string {
-	root := Clean(src.Root.Sessions)
-	if isURL(root) {
-		return func(name string) string { return root + "/" + name }
-	}
-	below := root + string(filepath.Separator)
-	return func(name string) string { return below + filepath.FromSlash(name) }
 }
 
 // BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the

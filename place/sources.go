@@ -2,6 +2,8 @@ package place
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -48,6 +50,16 @@ func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src
 
 // PathOf is the path of a log in the source.
 func (src *Source) PathOf(name string) string { return Join(src.Root.Sessions, name) }
+
+// Paths is PathOf for many logs: the root is cleaned once.
+func (src *Source) Paths() func(name string) string {
+	root := Clean(src.Root.Sessions)
+	if isURL(root) {
+		return func(name string) string { return root + "/" + name }
+	}
+	below := root + string(filepath.Separator)
+	return func(name string) string { return below + filepath.FromSlash(name) }
+}
 
 // Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder
 // once. If folders overlap, each log is listed for one of them. Places of runs are not among them.
@@ -136,7 +148,7 @@ func (m *Machine) claimedAt(abs string) (list []Source) {
 		if here != "" && Clean(r.Sessions) != here {
 			continue
 		}
-		if m.claimed(r.Sessions) {
+		if r.Driver != "" && m.claimed(r.Sessions) {
 			list = append(list, Source{Dialect: d, Root: r})
 		}
 	}
@@ -156,6 +168,16 @@ func (m *Machine) needs(r dialect.Root) string {
 		return ""
 	}
 	return r.Driver
+}
+
+// checkDriver fails for the place of an agent whose driver is missing: its files are not logs.
+func (m *Machine) checkDriver(root string) error {
+	for _, src := range m.agents() {
+		if src.Needs != "" && Clean(src.Root.Sessions) == Clean(root) {
+			return fmt.Errorf("%s: %w: it needs the driver %q", root, backend.ErrNoDriver, src.Needs)
+		}
+	}
+	return nil
 }
 
 // places are the roots of all dialects, in the order of the dialects, and those that were added.
@@ -252,7 +274,9 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 		}
 	}
 	r := layout.RootAt(abs)
-	r.Sessions = abs
+	if r.Sessions != abs {
+		r.Sessions, r.Driver = abs, ""
+	}
 	return r
 }
 

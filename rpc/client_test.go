@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/rpc"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // newStore gives a store whose agents live in a folder of the test.
-func newStore(tb testing.TB) (*store.Store, string) {
+func newStore(tb testing.TB) (*treeline.Store, string) {
 	tb.Helper()
 	home := tb.TempDir()
-	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
+	s, err := treeline.New(treeline.Options{Backends: all.Drivers(), Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func dial(tb testing.TB) *caller {
 	return dialStore(tb, s, home, rpc.Options{})
 }
 
-func dialStore(tb testing.TB, s *store.Store, home string, opt rpc.Options) *caller {
+func dialStore(tb testing.TB, s *treeline.Store, home string, opt rpc.Options) *caller {
 	tb.Helper()
 	requests, in := io.Pipe()
 	out, answers := io.Pipe()

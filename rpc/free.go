@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -23,7 +24,7 @@ func loadEntries(c *call, p pathParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err := c.options(place{Dialect: p.Dialect})
+	opt, err := c.options(whereParams{Dialect: p.Dialect})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func migrateEntries(c *call, p entriesParams) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	opt, err := c.options(place{Dialect: p.Dialect})
+	opt, err := c.options(whereParams{Dialect: p.Dialect})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func findMostRecent(c *call, p dirParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err := c.options(place{Dialect: p.Dialect})
+	opt, err := c.options(whereParams{Dialect: p.Dialect})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func getRecentSessions(c *call, p recentParams) ([]byte, error) {
 	if limit < 0 {
 		return nil, badParams(`parameter "limit": must not be negative`)
 	}
-	opt, err := c.options(place{Dialect: p.Dialect})
+	opt, err := c.options(whereParams{Dialect: p.Dialect})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func getRecentSessions(c *call, p recentParams) ([]byte, error) {
 
 // list is for one working directory, listAll for all. The rows are those of the agent's own program, so their
 // members differ from dialect to dialect; FORMATS.md has the table ("Lists").
-func list(c *call, p place) ([]byte, error) {
+func list(c *call, p whereParams) ([]byte, error) {
 	var w wanted
 	cwd := need(&w, "cwd", p.CWD)
 	if w.err != nil {
@@ -152,7 +153,7 @@ func list(c *call, p place) ([]byte, error) {
 			return nil, err
 		}
 	}
-	rows, err := c.store.Listings(c.outer, store.ListingOptions{Dialect: opt.Dialect, CWD: cwd, Dir: opt.Dir})
+	rows, err := c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: cwd, Dir: opt.Dir})
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +161,12 @@ func list(c *call, p place) ([]byte, error) {
 }
 
 // listAll is for all directories: a cwd that is sent along is not looked at.
-func listAll(c *call, p place) ([]byte, error) {
+func listAll(c *call, p whereParams) ([]byte, error) {
 	opt, err := c.options(p)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.store.Listings(c.outer, store.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir})
+	rows, err := c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
@@ -41,7 +42,7 @@ func (f *folders) open(dir string) (backend.Backend, error) {
 	return f.dirs[dir], nil
 }
 
-func memoryStore() *store.Store {
+func memoryStore() *treeline.Store {
 	f := &folders{dirs: map[string]backend.Backend{}}
 	return store.New(store.Options{
 		Dialects: all.Dialects(),

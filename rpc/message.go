@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -113,7 +114,7 @@ func coded(err error) *rpcError {
 		return e
 	// The library's refusals that are about a parameter: the client can mend them, so they have JSON-RPC's own
 	// code.
-	case errors.As(err, &id), errors.Is(err, store.ErrUnknownDialect):
+	case errors.As(err, &id), errors.Is(err, place.ErrUnknownDialect):
 		return &rpcError{codeParams, err.Error()}
 	}
 	return &rpcError{codeFailed, err.Error()}

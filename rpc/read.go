@@ -308,7 +308,7 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	opt, err := c.options(place{Dialect: p.Dialect})
+	opt, err := c.options(whereParams{Dialect: p.Dialect})
 	if err != nil {
 		return nil, err
 	}

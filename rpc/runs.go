@@ -5,9 +5,10 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // Runs are recorded beside sessions. They have handles of their own.
@@ -22,7 +23,7 @@ type startRunParams struct {
 
 // startRun begins a run of an open session, of one that is named, or of none.
 func startRun(c *call, p startRunParams) ([]byte, error) {
-	opt := store.RunOptions{Session: session.ID(or(p.SessionID, "")), Header: given(p.Header), Write: c.opt.Write}
+	opt := treeline.RunOptions{Session: session.ID(or(p.SessionID, "")), Header: given(p.Header), Write: runs.WriteOptions{Durability: c.opt.Write.Durability, Clock: c.opt.Write.Clock, Random: c.opt.Write.Random}}
 	if c.open != nil {
 		id := c.open.s.ID()
 		// Both may be given, and a client that names another session than the one it has open has confused two:
@@ -50,7 +51,7 @@ func startRun(c *call, p startRunParams) ([]byte, error) {
 	handle := "r" + strconv.Itoa(c.last)
 	// The map is made late because most clients record no runs.
 	if c.runs == nil {
-		c.runs = map[string]*store.Recording{}
+		c.runs = map[string]*treeline.Recording{}
 	}
 	c.runs[handle] = r
 	c.mu.Unlock()
@@ -61,7 +62,7 @@ func startRun(c *call, p startRunParams) ([]byte, error) {
 }
 
 // recording gives the run with that handle.
-func (c *call) recording(handle *string) (*store.Recording, error) {
+func (c *call) recording(handle *string) (*treeline.Recording, error) {
 	var w wanted
 	name := need(&w, "run", handle)
 	if w.err != nil {

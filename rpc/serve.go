@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -27,7 +28,7 @@ const mostWaiting = 1024
 
 // Serve answers the requests of one client until its input ends, or ctx does. Then what was begun is finished, and all
 // sessions are flushed and closed. It fails where answers could not be written or sessions not be closed.
-func Serve(ctx context.Context, st *store.Store, opt Options, in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, out io.Writer) error {
 	c := &client{
 		store: st, opt: opt, out: out, sessions: map[string]*openSession{},
 		slots: make(chan struct{}, mostWaiting), failed: make(chan struct{}),
@@ -47,7 +48,7 @@ func Serve(ctx context.Context, st *store.Store, opt Options, in io.Reader, out 
 
 // client is the one at the other end, with the sessions that it has open.
 type client struct {
-	store *store.Store
+	store *treeline.Store
 	opt   Options
 	// ctx is for what must be finished once it is begun, outer for what may be given up.
 	ctx, outer context.Context
@@ -55,7 +56,7 @@ type client struct {
 	// mu guards sessions, runs and last. It is never held during a method.
 	mu       sync.Mutex
 	sessions map[string]*openSession
-	runs     map[string]*store.Recording
+	runs     map[string]*treeline.Recording
 	last     int   // the last handle
 	free     queue // requests without a session
 

@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// place says where a session is, or is to be.
-type place struct {
+// whereParams say where a session is, or is to be.
+type whereParams struct {
 	CWD        *string `json:"cwd"`
 	SessionDir *string `json:"sessionDir"`
 	Dialect    *string `json:"dialect"`
@@ -18,7 +18,7 @@ type place struct {
 // options are those for a session at a place.
 // opt.Write is the server's own (--sync and the like), without what a client must ask for with each call. A
 // dialect that is not named is nil, and the store finds out by the place or takes its default.
-func (c *call) options(p place) (store.CreateOptions, error) {
+func (c *call) options(p whereParams) (store.CreateOptions, error) {
 	opt := store.CreateOptions{CWD: or(p.CWD, ""), Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
 	if dir := or(p.SessionDir, ""); dir != "" {
@@ -68,7 +68,7 @@ func describe(o *openSession) ([]byte, error) {
 // createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is made;
 // without it that is the dialect's habit.
 type createParams struct {
-	place
+	whereParams
 	ID            *string `json:"id"`
 	ParentSession *string `json:"parentSession"`
 	DeferUntil    *string `json:"deferUntil"`
@@ -82,7 +82,7 @@ func create(c *call, p createParams) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	opt, err := c.options(p.place)
+	opt, err := c.options(p.whereParams)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func create(c *call, p createParams) ([]byte, error) {
 
 // openParams: place is where the session goes that this one becomes later (newSession, fork), not where it is.
 type openParams struct {
-	place
+	whereParams
 	Path              *string `json:"path"`
 	ReplaceUnreadable *bool   `json:"replaceUnreadable"`
 }
@@ -119,7 +119,7 @@ func open(c *call, p openParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err := c.options(p.place)
+	opt, err := c.options(p.whereParams)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func absolute(name string, path *string) (string, error) {
 
 // continueRecent goes by the terminal first, if the server was started in one, then by time; see
 // store.ContinueRecent.
-func continueRecent(c *call, p place) ([]byte, error) {
+func continueRecent(c *call, p whereParams) ([]byte, error) {
 	var w wanted
 	need(&w, "cwd", p.CWD)
 	if w.err != nil {
@@ -157,7 +157,7 @@ func continueRecent(c *call, p place) ([]byte, error) {
 }
 
 // inMemory takes a dialect all the same: it decides what the entries look like that the client gets.
-func inMemory(c *call, p place) ([]byte, error) {
+func inMemory(c *call, p whereParams) ([]byte, error) {
 	opt, err := c.options(p)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func inMemory(c *call, p place) ([]byte, error) {
 }
 
 type forkParams struct {
-	place
+	whereParams
 	Source *string `json:"source"`
 }
 
@@ -184,7 +184,7 @@ func forkFrom(c *call, p forkParams) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	opt, err := c.options(p.place)
+	opt, err := c.options(p.whereParams)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func createBranchedSession(c *call, p leafParams) ([]byte, error) {
 func fork(c *call, s *store.Session) ([]byte, error) { return c.rebound(s.Fork(c.ctx)) }
 
 // move answers with the new file: the log may have gone to another folder.
-func move(c *call, p place) ([]byte, error) {
+func move(c *call, p whereParams) ([]byte, error) {
 	var w wanted
 	cwd := need(&w, "cwd", p.CWD)
 	if w.err != nil {

@@ -38,6 +38,57 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
+// KindNamed gives the kind that String gives the name of, KindOpaque for any other name.
+func KindNamed(name []byte) Kind {
+	if string(name) == "message" { // nearly all entries
+		return KindMessage
+	}
+	return kindsByName[string(name)]
+}
+
+var kindsByName = func() map[string]Kind {
+	kinds := map[string]Kind{}
+	for k := KindMessage; k < kindCount; k++ {
+		kinds[k.String()] = k
+	}
+	return kinds
+}()
+
+// KindOf gives the kind of entry that has such a body.
+func KindOf(b Body) Kind {
+	switch b.(type) {
+	case Message:
+		return KindMessage
+	case ThinkingLevelChange:
+		return KindThinkingLevelChange
+	case ModelChange:
+		return KindModelChange
+	case Compaction:
+		return KindCompaction
+	case BranchSummary:
+		return KindBranchSummary
+	case Custom:
+		return KindCustom
+	case CustomMessage:
+		return KindCustomMessage
+	case Label:
+		return KindLabel
+	case TTSRInjection:
+		return KindTTSRInjection
+	case SessionInit:
+		return KindSessionInit
+	case ModeChange:
+		return KindModeChange
+	case SessionInfo:
+		return KindSessionInfo
+	case Leaf:
+		return KindLeaf
+	case ContextEdit:
+		return KindContextEdit
+	}
+	return KindOpaque
+}
+
 // Role says who speaks in a message.
 type Role uint8
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -72,19 +73,19 @@ func TestAppendKinds(t *testing.T) {
 	} {
 		t.Run(test.dialect+"/"+test.name, func(t *testing.T) {
 			d := newDesk(t)
-			s := d.create(test.dialect, store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-			first := d.user(s, "first")
+			s := d.Begin(test.dialect, store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+			first := d.User(s, "first")
 			got, err := test.append(s, t.Context())
-			d.must(err)
+			d.Must(err)
 			if !got.Durable || got.Foreign != 0 || got.Outcome != "" || s.Leaf() != got.ID {
 				t.Errorf("%+v, leaf %s", got, s.Leaf())
 			}
-			lines := d.read(s.Path())
+			lines := d.ReadLines(s.Path())
 			want := `{"type":"` + test.name + `","id":"` + string(got.ID) + `","parentId":"` + string(first) + `","timestamp":"2026-02-16T10:00:03.000Z",` + test.want + `}`
 			if last := lines[len(lines)-1]; last != want {
 				t.Errorf("got  %s\nwant %s", last, want)
 			}
-			d.memoryEqualsDisk(s)
+			d.MemoryEqualsDisk(s)
 		})
 	}
 }
@@ -92,9 +93,9 @@ func TestAppendKinds(t *testing.T) {
 // What is no entry is refused, and nothing changes.
 func TestAppendRefuses(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-	first := d.user(s, "first")
-	before := d.read(s.Path())
+	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	first := d.User(s, "first")
+	before := d.ReadLines(s.Path())
 	for name, append := range map[string]func() (store.Appended, error){
 		"a message that is a number": func() (store.Appended, error) { return s.AppendMessage(t.Context(), []byte(`7`)) },
 		"a message that is cut off":  func() (store.Appended, error) { return s.AppendMessage(t.Context(), []byte(`{"role":"user"`)) },
@@ -117,32 +118,32 @@ func TestAppendRefuses(t *testing.T) {
 	if _, err := s.Label(t.Context(), "nobody", "x"); !errors.Is(err, session.ErrUnknownEntry) || err.Error() != "Entry nobody not found" {
 		t.Errorf("a label on nothing: %v", err)
 	}
-	d.same(d.read(s.Path()), before)
+	d.Same(d.ReadLines(s.Path()), before)
 	if s.Leaf() != first {
 		t.Errorf("the leaf is %s", s.Leaf())
 	}
-	if second := d.user(s, "second"); second == "" { // nothing was latched
+	if second := d.User(s, "second"); second == "" { // nothing was latched
 		t.Error("no id")
 	}
-	d.memoryEqualsDisk(s)
+	d.MemoryEqualsDisk(s)
 }
 
 // A record is made at the call: what happens to the caller's bytes later does not leak in.
 func TestAppendEncodesAtTheCall(t *testing.T) {
 	d := newDesk(t)
 	for _, habit := range []dialect.Defer{dialect.DeferNever, dialect.DeferAssistant} {
-		s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: habit}})
-		m := message("user", "before")
+		s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: habit}})
+		m := world.Message("user", "before")
 		_, err := s.AppendMessage(t.Context(), m)
-		d.must(err)
+		d.Must(err)
 		data := []byte(`{"k":"before"}`)
 		_, err = s.AppendCustom(t.Context(), "x", data)
-		d.must(err)
+		d.Must(err)
 		copy(m[bytes.Index(m, []byte("before")):], "AFTER!")
 		copy(data[bytes.Index(data, []byte("before")):], "AFTER!")
-		d.answer(s, "done")
-		d.same(d.texts(s), []string{"before", "done"})
-		if all := strings.Join(d.read(s.Path()), "\n"); strings.Contains(all, "AFTER!") {
+		d.Answer(s, "done")
+		d.Same(d.Texts(s), []string{"before", "done"})
+		if all := strings.Join(d.ReadLines(s.Path()), "\n"); strings.Contains(all, "AFTER!") {
 			t.Errorf("leaked: %s", all)
 		}
 	}
@@ -165,21 +166,21 @@ func (r *repeating) Read(p []byte) (int, error) {
 func TestEntryIDs(t *testing.T) {
 	d := newDesk(t)
 	random := &repeating{}
-	s := d.create("omp", store.CreateOptions{ID: "s", Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random}})
+	s := d.Begin("omp", store.CreateOptions{ID: "s", Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random}})
 	random.n = 60 // the first entry takes the first of them, the second tries 59 more
-	first, second := d.user(s, "one"), d.user(s, "two")
+	first, second := d.User(s, "one"), d.User(s, "two")
 	if first != "deadbeef" || second != "00000001" {
 		t.Errorf("ids %s and %s", first, second)
 	}
 	random.n = 101
-	if _, err := s.AppendMessage(t.Context(), message("user", "x")); err == nil || !strings.Contains(err.Error(), "no free entry id") {
+	if _, err := s.AppendMessage(t.Context(), world.Message("user", "x")); err == nil || !strings.Contains(err.Error(), "no free entry id") {
 		t.Errorf("with an id that is always taken: %v", err)
 	}
 	random.n = 0
-	if third := d.user(s, "three"); third != "00000002" {
+	if third := d.User(s, "three"); third != "00000002" {
 		t.Errorf("third id %s", third)
 	}
-	d.memoryEqualsDisk(s)
+	d.MemoryEqualsDisk(s)
 }
 
 // Session ids are those of the dialect; what somebody chose is checked before it comes near a path.
@@ -190,15 +191,15 @@ func TestSessionIDs(t *testing.T) {
 		"omp":     `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
 		"omp-doc": `^[0-9a-f]{16}$`,
 	} {
-		s := d.create(name, store.CreateOptions{})
+		s := d.Begin(name, store.CreateOptions{})
 		if !regexp.MustCompile(pattern).MatchString(string(s.ID())) || !strings.HasSuffix(s.Path(), "_"+string(s.ID())+".jsonl") {
 			t.Errorf("%s: id %s, file %s", name, s.ID(), s.Path())
 		}
-		if s := d.create(name, store.CreateOptions{ID: "my-id.1"}); s.ID() != "my-id.1" {
+		if s := d.Begin(name, store.CreateOptions{ID: "my-id.1"}); s.ID() != "my-id.1" {
 			t.Errorf("%s: id %s", name, s.ID())
 		}
 		for _, id := range []session.ID{"../x", "a/b", `a\b`, ".x", "x.", "-", "a b", "ä", "x\x00", session.ID(strings.Repeat("x", 200))} {
-			if _, err := d.Create(t.Context(), d.fill(store.CreateOptions{ID: id, Dialect: d.dialect(name)})); err == nil {
+			if _, err := d.Create(t.Context(), d.fill(store.CreateOptions{ID: id, Dialect: d.Format(name)})); err == nil {
 				t.Errorf("%s: id %q is taken", name, id)
 			}
 		}
@@ -208,7 +209,7 @@ func TestSessionIDs(t *testing.T) {
 // A context that was made before the session went on reads what it read before.
 func TestContextStaysWhatItWas(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
-		"append":  func(d *desk, s *store.Session) error { d.user(s, "more"); return nil },
+		"append":  func(d *desk, s *store.Session) error { d.User(s, "more"); return nil },
 		"rename":  func(d *desk, s *store.Session) error { return s.Rename(d.Context(), strings.Repeat("long ", 50)) },
 		"fork":    func(d *desk, s *store.Session) error { return s.Fork(d.Context()) },
 		"move":    func(d *desk, s *store.Session) error { return s.Move(d.Context(), "/a/longer/path/than/before") },
@@ -217,20 +218,20 @@ func TestContextStaysWhatItWas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			s := d.create("omp", store.CreateOptions{})
-			d.user(s, "question")
-			d.answer(s, "answer")
+			s := d.Begin("omp", store.CreateOptions{})
+			d.User(s, "question")
+			d.Answer(s, "answer")
 			c, err := s.Context(t.Context(), s.Leaf(), store.ContextOptions{})
-			d.must(err)
-			d.must(do(d, s))
+			d.Must(err)
+			d.Must(do(d, s))
 			var got []string
 			for m, err := range c.Messages() {
-				d.must(err)
+				d.Must(err)
 				var v struct{ Content string }
-				d.must(json.Unmarshal(m.JSON, &v))
+				d.Must(json.Unmarshal(m.JSON, &v))
 				got = append(got, v.Content)
 			}
-			d.same(got, []string{"question", "answer"})
+			d.Same(got, []string{"question", "answer"})
 		})
 	}
 }
@@ -238,29 +239,29 @@ func TestContextStaysWhatItWas(t *testing.T) {
 // A session in memory does all that one on disk does, and leaves nothing.
 func TestInMemory(t *testing.T) {
 	d := newDesk(t)
-	s := d.closing(d.InMemory(t.Context(), d.fill(store.CreateOptions{Title: "T"})))
-	one := d.user(s, "one")
-	d.answer(s, strings.Repeat("x", 600_000)) // nothing is cut: there is no place for the rest
+	s := d.Closing(d.InMemory(t.Context(), d.fill(store.CreateOptions{Title: "T"})))
+	one := d.User(s, "one")
+	d.Answer(s, strings.Repeat("x", 600_000)) // nothing is cut: there is no place for the rest
 	_, err := s.Branch(t.Context(), one, true)
-	d.must(err)
-	d.must(s.Rename(t.Context(), "name"))
-	d.must(s.Move(t.Context(), "/elsewhere"))
-	d.must(s.Fork(t.Context()))
-	d.answer(s, "two")
-	d.must(s.BranchedSession(t.Context(), s.Leaf()))
-	d.same(d.texts(s), []string{"one", "two"})
+	d.Must(err)
+	d.Must(s.Rename(t.Context(), "name"))
+	d.Must(s.Move(t.Context(), "/elsewhere"))
+	d.Must(s.Fork(t.Context()))
+	d.Answer(s, "two")
+	d.Must(s.BranchedSession(t.Context(), s.Leaf()))
+	d.Same(d.Texts(s), []string{"one", "two"})
 	if h := s.Header(); h.Title != "name" || h.CWD != "/elsewhere" || s.Path() != "" {
 		t.Errorf("%+v", h)
 	}
-	d.must(s.NewSession(t.Context(), "other", ""))
+	d.Must(s.NewSession(t.Context(), "other", ""))
 	if s.ID() != "other" || s.Tree().Len() != 0 {
 		t.Errorf("session %s with %d entries", s.ID(), s.Tree().Len())
 	}
-	d.must(s.Delete(t.Context()))
-	if _, err := s.AppendMessage(t.Context(), message("user", "x")); !errors.Is(err, store.ErrClosed) {
+	d.Must(s.Delete(t.Context()))
+	if _, err := s.AppendMessage(t.Context(), world.Message("user", "x")); !errors.Is(err, store.ErrClosed) {
 		t.Error(err)
 	}
-	if files, _ := os.ReadDir(d.home); len(files) > 0 {
+	if files, _ := os.ReadDir(d.Home); len(files) > 0 {
 		t.Errorf("left: %v", files)
 	}
 }
@@ -268,20 +269,20 @@ func TestInMemory(t *testing.T) {
 // Who gave up before he began has written nothing.
 func TestAppendCancelled(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("pi", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-	d.user(s, "one")
+	s := d.Begin("pi", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	d.User(s, "one")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.AppendMessage(ctx, message("user", "two")); !errors.Is(err, context.Canceled) {
+	if _, err := s.AppendMessage(ctx, world.Message("user", "two")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if err := s.Rename(ctx, "x"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	d.user(s, "three")
-	d.same(d.seen(s.Path()), []string{"one", "three"})
-	d.memoryEqualsDisk(s)
-	if slices.Contains(d.told(), store.EventForeign) {
+	d.User(s, "three")
+	d.Same(d.Seen(s.Path()), []string{"one", "three"})
+	d.MemoryEqualsDisk(s)
+	if slices.Contains(d.Told(), store.EventForeign) {
 		t.Error("foreign")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -48,7 +49,7 @@ func BenchmarkAppend(b *testing.B) {
 				block = 20
 			}
 			s, f := benched(b, level), bare(b)
-			m := message("user", strings.Repeat("x", 500))
+			m := world.Message("user", strings.Repeat("x", 500))
 			line := append(slices.Clone(m), strings.Repeat(" ", 107)...)
 			var ratios []float64
 			for b.Loop() {
@@ -84,7 +85,7 @@ func BenchmarkAppenders(b *testing.B) {
 	for _, n := range []int{1, 64} {
 		b.Run(map[int]string{1: "one", 64: "sixty-four"}[n], func(b *testing.B) {
 			s := benched(b, store.DurabilityAlways)
-			m := message("user", strings.Repeat("x", 500))
+			m := world.Message("user", strings.Repeat("x", 500))
 			var group sync.WaitGroup
 			each := (b.N + n - 1) / n
 			b.ResetTimer()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -15,13 +16,13 @@ import (
 func TestAppendConcurrently(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityNone, store.DurabilityAlways} {
 		d := newDesk(t)
-		s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: level}})
+		s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: level}})
 		const appenders, each = 16, 20
 		var group sync.WaitGroup
 		for range appenders {
 			group.Go(func() {
 				for i := range each {
-					a, err := s.AppendMessage(t.Context(), message("user", strings.Repeat("x", i)))
+					a, err := s.AppendMessage(t.Context(), world.Message("user", strings.Repeat("x", i)))
 					if err != nil || !a.Durable {
 						t.Errorf("%+v: %v", a, err)
 					}
@@ -41,25 +42,25 @@ func TestAppendConcurrently(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if got := len(d.texts(s)); got != appenders*each {
+		if got := len(d.Texts(s)); got != appenders*each {
 			t.Errorf("%s: the model sees %d of %d: they are not one chain", level, got, appenders*each)
 		}
-		d.memoryEqualsDisk(s)
+		d.MemoryEqualsDisk(s)
 	}
 }
 
 // Rewrites, forks, branches and names between appends: all wait for one another, and nothing is lost.
 func TestEverythingConcurrently(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-	root := d.user(s, "root")
+	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	root := d.User(s, "root")
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	acknowledged := map[session.EntryID]bool{}
 	for range 6 {
 		group.Go(func() {
 			for range 20 {
-				a, err := s.AppendMessage(t.Context(), message("user", "x"))
+				a, err := s.AppendMessage(t.Context(), world.Message("user", "x"))
 				if err != nil {
 					t.Error(err)
 					return
@@ -91,7 +92,7 @@ func TestEverythingConcurrently(t *testing.T) {
 		})
 	}
 	group.Wait()
-	d.memoryEqualsDisk(s)
+	d.MemoryEqualsDisk(s)
 	for id := range acknowledged {
 		if !s.Tree().Has(id) {
 			t.Errorf("entry %s is lost", id)
@@ -102,7 +103,7 @@ func TestEverythingConcurrently(t *testing.T) {
 // Close lets those finish who are at it; who comes later hears that it is closed.
 func TestCloseDuringAppends(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: store.DurabilityAlways}})
+	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: store.DurabilityAlways}})
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var ids []session.EntryID
@@ -110,7 +111,7 @@ func TestCloseDuringAppends(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for {
-				a, err := s.AppendMessage(t.Context(), message("user", "x"))
+				a, err := s.AppendMessage(t.Context(), world.Message("user", "x"))
 				if err != nil {
 					if !errors.Is(err, store.ErrClosed) {
 						t.Error(err)
@@ -130,11 +131,11 @@ func TestCloseDuringAppends(t *testing.T) {
 	for range 20 {
 		<-begun
 	}
-	d.must(s.Close())
+	d.Must(s.Close())
 	group.Wait()
-	d.must(s.Close())
+	d.Must(s.Close())
 	r, err := d.Open(t.Context(), s.Path(), store.OpenOptions{})
-	d.must(err)
+	d.Must(err)
 	defer r.Close()
 	for _, id := range ids {
 		if !r.Tree().Has(id) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -19,16 +20,16 @@ import (
 // two opens one session twice, with an entry in it.
 func (d *desk) two(policy store.Policy) (a, b *store.Session, root session.EntryID) {
 	d.Helper()
-	a = d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Policy: policy}})
-	root = d.user(a, "root")
-	b = d.edit(a.Path(), store.WriteOptions{Policy: policy})
+	a = d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Policy: policy}})
+	root = d.User(a, "root")
+	b = d.Edit(a.Path(), store.WriteOptions{Policy: policy})
 	return a, b, root
 }
 
 func (d *desk) parent(s *store.Session, id session.EntryID) session.EntryID {
 	d.Helper()
 	e, err := s.Tree().Get(id)
-	d.must(err)
+	d.Must(err)
 	return e.Parent
 }
 
@@ -36,152 +37,152 @@ func (d *desk) parent(s *store.Session, id session.EntryID) session.EntryID {
 func TestPolicyBranch(t *testing.T) {
 	d := newDesk(t)
 	a, b, root := d.two("")
-	b1 := d.user(b, "b1")
-	b2 := d.user(b, "b2")
-	d.told()
-	got := d.say(a, "user", "a1")
+	b1 := d.User(b, "b1")
+	b2 := d.User(b, "b2")
+	d.Told()
+	got := d.Say(a, "user", "a1")
 	if got.Foreign != 2 || got.Outcome != store.PolicyBranch || !got.Durable {
 		t.Errorf("%+v", got)
 	}
-	if told := d.told(); !slices.Equal(told, []store.EventKind{store.EventForeign}) {
+	if told := d.Told(); !slices.Equal(told, []store.EventKind{store.EventForeign}) {
 		t.Errorf("told %v", told)
 	}
 	if d.parent(a, got.ID) != root || d.parent(a, b2) != b1 || a.Leaf() != got.ID {
 		t.Error("hung elsewhere")
 	}
-	d.same(d.texts(a), []string{"root", "a1"})
-	d.memoryEqualsDisk(a)
-	if next := d.say(a, "user", "a2"); next.Foreign != 0 || next.Outcome != "" {
+	d.Same(d.Texts(a), []string{"root", "a1"})
+	d.MemoryEqualsDisk(a)
+	if next := d.Say(a, "user", "a2"); next.Foreign != 0 || next.Outcome != "" {
 		t.Errorf("%+v", next)
 	}
-	back := d.say(b, "user", "b3")
+	back := d.Say(b, "user", "b3")
 	if back.Foreign != 2 || d.parent(b, back.ID) != b2 {
 		t.Errorf("%+v", back)
 	}
-	d.same(d.texts(b), []string{"root", "b1", "b2", "b3"})
-	d.memoryEqualsDisk(b)
+	d.Same(d.Texts(b), []string{"root", "b1", "b2", "b3"})
+	d.MemoryEqualsDisk(b)
 }
 
 func TestPolicyFollow(t *testing.T) {
 	d := newDesk(t)
 	a, b, root := d.two(store.PolicyFollow)
-	b1 := d.user(b, "b1")
-	got := d.say(a, "user", "a1")
+	b1 := d.User(b, "b1")
+	got := d.Say(a, "user", "a1")
 	if got.Foreign != 1 || got.Outcome != store.PolicyFollow || d.parent(a, got.ID) != b1 {
 		t.Errorf("%+v", got)
 	}
-	d.same(d.texts(a), []string{"root", "b1", "a1"})
+	d.Same(d.Texts(a), []string{"root", "b1", "a1"})
 	// Who names the place where he goes on is taken at his word.
-	b2 := d.say(b, "user", "b2")
+	b2 := d.Say(b, "user", "b2")
 	if b2.Foreign != 1 || d.parent(b, b2.ID) != got.ID {
 		t.Errorf("%+v", b2)
 	}
 	sum, err := a.BranchWithSummary(t.Context(), root, session.BranchSummary{Summary: "left"})
-	d.must(err)
+	d.Must(err)
 	if sum.Foreign != 1 || d.parent(a, sum.ID) != root {
 		t.Errorf("%+v hangs on %s", sum, d.parent(a, sum.ID))
 	}
-	d.memoryEqualsDisk(a)
+	d.MemoryEqualsDisk(a)
 }
 
 func TestPolicyRefuse(t *testing.T) {
 	d := newDesk(t)
 	a, b, root := d.two(store.PolicyRefuse)
-	b1 := d.user(b, "b1")
-	before := d.read(a.Path())
-	_, err := a.AppendMessage(t.Context(), message("user", "a1"))
+	b1 := d.User(b, "b1")
+	before := d.ReadLines(a.Path())
+	_, err := a.AppendMessage(t.Context(), world.Message("user", "a1"))
 	if !errors.Is(err, store.ErrForeign) || !strings.Contains(err.Error(), "1 new entries") {
 		t.Errorf("%v", err)
 	}
-	d.same(d.read(a.Path()), before)
+	d.Same(d.ReadLines(a.Path()), before)
 	if !a.Tree().Has(b1) || a.Leaf() != root {
 		t.Errorf("has theirs: %v, leaf %s", a.Tree().Has(b1), a.Leaf())
 	}
 	// He knows now, and decides himself.
 	_, err = a.Branch(t.Context(), b1, false)
-	d.must(err)
-	if got := d.say(a, "user", "a1"); got.Foreign != 0 || d.parent(a, got.ID) != b1 {
+	d.Must(err)
+	if got := d.Say(a, "user", "a1"); got.Foreign != 0 || d.parent(a, got.ID) != b1 {
 		t.Errorf("%+v", got)
 	}
 	if err := b.Rename(t.Context(), "x"); !errors.Is(err, store.ErrForeign) {
 		t.Errorf("renamed unseen: %v", err)
 	}
-	d.must(b.Rename(t.Context(), "x"))
-	d.memoryEqualsDisk(b)
+	d.Must(b.Rename(t.Context(), "x"))
+	d.MemoryEqualsDisk(b)
 }
 
 // An empty session: two who begin at once make two roots.
 func TestPolicyBranchFromNothing(t *testing.T) {
 	d := newDesk(t)
-	a := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-	b := d.edit(a.Path(), store.WriteOptions{Policy: store.PolicyRefuse})
-	d.user(a, "a1")
-	if _, err := b.AppendMessage(t.Context(), message("user", "b1")); !errors.Is(err, store.ErrForeign) || b.Leaf() != "" {
+	a := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	b := d.Edit(a.Path(), store.WriteOptions{Policy: store.PolicyRefuse})
+	d.User(a, "a1")
+	if _, err := b.AppendMessage(t.Context(), world.Message("user", "b1")); !errors.Is(err, store.ErrForeign) || b.Leaf() != "" {
 		t.Errorf("%v, leaf %q", err, b.Leaf())
 	}
-	d.user(b, "b1")
-	d.same(d.texts(b), []string{"b1"})
-	d.user(a, "a2")
-	d.same(d.texts(a), []string{"a1", "a2"})
+	d.User(b, "b1")
+	d.Same(d.Texts(b), []string{"b1"})
+	d.User(a, "a2")
+	d.Same(d.Texts(a), []string{"a1", "a2"})
 }
 
 // Programs that take no lock are noticed by what they leave.
 func TestForeignPrograms(t *testing.T) {
-	theirs := said("f1", "root", "theirs") + "\n"
+	theirs := world.Said("f1", "root", "theirs") + "\n"
 	for name, test := range map[string]struct {
 		do      func(d *desk, path string)
 		foreign int
 		fails   error
 		torn    bool
 	}{
-		"append":     {do: func(d *desk, path string) { d.appendPlain(path, theirs) }, foreign: 1},
-		"append two": {do: func(d *desk, path string) { d.appendPlain(path, theirs+said("f2", "f1", "more")+"\n") }, foreign: 2},
+		"append":     {do: func(d *desk, path string) { d.AppendPlain(path, theirs) }, foreign: 1},
+		"append two": {do: func(d *desk, path string) { d.AppendPlain(path, theirs+world.Said("f2", "f1", "more")+"\n") }, foreign: 2},
 		"append without newline": {do: func(d *desk, path string) {
-			d.appendPlain(path, strings.TrimSuffix(theirs, "\n"))
+			d.AppendPlain(path, strings.TrimSuffix(theirs, "\n"))
 		}, foreign: 1},
-		"append a newline": {do: func(d *desk, path string) { d.appendPlain(path, "\n") }},
-		"append nonsense":  {do: func(d *desk, path string) { d.appendPlain(path, "nonsense\n") }},
-		"append half":      {do: func(d *desk, path string) { d.appendPlain(path, theirs[:30]) }, torn: true},
+		"append a newline": {do: func(d *desk, path string) { d.AppendPlain(path, "\n") }},
+		"append nonsense":  {do: func(d *desk, path string) { d.AppendPlain(path, "nonsense\n") }},
+		"append half":      {do: func(d *desk, path string) { d.AppendPlain(path, theirs[:30]) }, torn: true},
 		"touch": {do: func(d *desk, path string) {
 			later := time.Now().Add(time.Hour)
-			d.must(os.Chtimes(path, later, later))
+			d.Must(os.Chtimes(path, later, later))
 		}},
 		"rewrite with one more": {do: func(d *desk, path string) {
 			old, err := os.ReadFile(path)
-			d.must(err)
-			d.must(os.WriteFile(path+".new", append(old, theirs...), 0o600))
-			d.must(os.Rename(path+".new", path))
+			d.Must(err)
+			d.Must(os.WriteFile(path+".new", append(old, theirs...), 0o600))
+			d.Must(os.Rename(path+".new", path))
 		}, foreign: 1},
 		"rewrite another header": {do: func(d *desk, path string) {
 			old, err := os.ReadFile(path)
-			d.must(err)
-			d.must(os.WriteFile(path, []byte(strings.Replace(string(old), `"cwd":`, `"title":"theirs","cwd":`, 1)), 0o600))
+			d.Must(err)
+			d.Must(os.WriteFile(path, []byte(strings.Replace(string(old), `"cwd":`, `"title":"theirs","cwd":`, 1)), 0o600))
 		}},
 		"a title in place, and an entry": {do: func(d *desk, path string) {
-			d.must(os.WriteFile(path, []byte(strings.Replace(strings.Join(d.read(path), "\n")+"\n", `"id":"mine"`, `"id":"mine" `, 1)+theirs), 0o600))
+			d.Must(os.WriteFile(path, []byte(strings.Replace(strings.Join(d.ReadLines(path), "\n")+"\n", `"id":"mine"`, `"id":"mine" `, 1)+theirs), 0o600))
 		}, foreign: 1},
 		"rewrite without our place": {do: func(d *desk, path string) {
-			d.must(os.WriteFile(path, []byte(strings.SplitAfter(strings.Join(d.read(path), "\n"), "\n")[0]+theirs), 0o600))
+			d.Must(os.WriteFile(path, []byte(strings.SplitAfter(strings.Join(d.ReadLines(path), "\n"), "\n")[0]+theirs), 0o600))
 		}, fails: session.ErrUnknownEntry},
-		"truncate":        {do: func(d *desk, path string) { d.must(os.Truncate(path, 0)) }, fails: store.ErrNotSession},
-		"delete":          {do: func(d *desk, path string) { d.must(os.Remove(path)) }, fails: backend.ErrNotExist},
-		"another session": {do: func(d *desk, path string) { d.must(os.WriteFile(path, []byte(log("other", "/")), 0o600)) }, fails: backend.ErrConflict},
+		"truncate":        {do: func(d *desk, path string) { d.Must(os.Truncate(path, 0)) }, fails: store.ErrNotSession},
+		"delete":          {do: func(d *desk, path string) { d.Must(os.Remove(path)) }, fails: backend.ErrNotExist},
+		"another session": {do: func(d *desk, path string) { d.Must(os.WriteFile(path, []byte(world.Log("other", "/")), 0o600)) }, fails: backend.ErrConflict},
 		"a newer version": {do: func(d *desk, path string) {
 			old, err := os.ReadFile(path)
-			d.must(err)
-			d.must(os.WriteFile(path, []byte(strings.Replace(string(old), `"version":3`, `"version":4`, 1)), 0o600))
+			d.Must(err)
+			d.Must(os.WriteFile(path, []byte(strings.Replace(string(old), `"version":3`, `"version":4`, 1)), 0o600))
 		}, fails: store.ErrNewer},
-		"nonsense instead": {do: func(d *desk, path string) { d.must(os.WriteFile(path, []byte("nonsense\n"), 0o600)) }, fails: store.ErrNotSession},
+		"nonsense instead": {do: func(d *desk, path string) { d.Must(os.WriteFile(path, []byte("nonsense\n"), 0o600)) }, fails: store.ErrNotSession},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			s := d.create("omp", store.CreateOptions{ID: "mine", Write: store.WriteOptions{Defer: dialect.DeferNever}})
-			root := d.user(s, "root")
-			d.user(s, "ours")
+			s := d.Begin("omp", store.CreateOptions{ID: "mine", Write: store.WriteOptions{Defer: dialect.DeferNever}})
+			root := d.User(s, "root")
+			d.User(s, "ours")
 			path := s.Path()
 			test.do(d, path)
 			after, readErr := os.ReadFile(path)
-			got, err := s.AppendMessage(t.Context(), message("user", "next"))
+			got, err := s.AppendMessage(t.Context(), world.Message("user", "next"))
 			if test.fails != nil {
 				if !errors.Is(err, test.fails) {
 					t.Errorf("%v, want %v", err, test.fails)
@@ -190,20 +191,20 @@ func TestForeignPrograms(t *testing.T) {
 				if string(now) != string(after) || (nowErr == nil) != (readErr == nil) {
 					t.Errorf("written all the same: %q", now)
 				}
-				if _, again := s.AppendMessage(t.Context(), message("user", "next")); again == nil || again.Error() != err.Error() {
+				if _, again := s.AppendMessage(t.Context(), world.Message("user", "next")); again == nil || again.Error() != err.Error() {
 					t.Errorf("then: %v", again)
 				}
 				return
 			}
-			d.must(err)
+			d.Must(err)
 			if got.Foreign != test.foreign || (got.Outcome != "") != (test.foreign > 0) {
 				t.Errorf("%+v", got)
 			}
-			d.same(d.seen(path), []string{"root", "ours", "next"})
-			d.memoryEqualsDisk(s)
-			d.user(s, "last")
-			d.memoryEqualsDisk(s)
-			if !test.torn && !strings.HasPrefix(strings.Join(d.read(path), "\n"), strings.TrimSuffix(string(after), "\n")) {
+			d.Same(d.Seen(path), []string{"root", "ours", "next"})
+			d.MemoryEqualsDisk(s)
+			d.User(s, "last")
+			d.MemoryEqualsDisk(s)
+			if !test.torn && !strings.HasPrefix(strings.Join(d.ReadLines(path), "\n"), strings.TrimSuffix(string(after), "\n")) {
 				t.Errorf("what was there is not there any more")
 			}
 			if torn, _ := filepath.Glob(path + ".torn-*"); (len(torn) == 1) != test.torn {
@@ -217,19 +218,19 @@ func TestForeignPrograms(t *testing.T) {
 // A record that somebody was writing when we looked is whole when he is done.
 func TestTornRecordIsContinued(t *testing.T) {
 	d := newDesk(t)
-	path := d.put("x/a.jsonl", log("s", "/w", said("a", "", "one")))
-	theirs := said("b", "a", "two")
-	d.appendPlain(path, theirs[:40])
-	s := d.edit(path, store.WriteOptions{})
+	path := d.Put("x/a.jsonl", world.Log("s", "/w", world.Said("a", "", "one")))
+	theirs := world.Said("b", "a", "two")
+	d.AppendPlain(path, theirs[:40])
+	s := d.Edit(path, store.WriteOptions{})
 	if s.Tree().Len() != 1 || len(s.Tree().Problems()) != 1 {
 		t.Fatalf("%d entries, %v", s.Tree().Len(), s.Tree().Problems())
 	}
-	d.appendPlain(path, theirs[40:]+"\n")
-	got := d.say(s, "user", "three")
+	d.AppendPlain(path, theirs[40:]+"\n")
+	got := d.Say(s, "user", "three")
 	if got.Foreign != 1 || !s.Tree().Has("b") {
 		t.Errorf("%+v", got)
 	}
-	d.memoryEqualsDisk(s)
+	d.MemoryEqualsDisk(s)
 	if torn, _ := filepath.Glob(path + ".torn-*"); len(torn) > 0 {
 		t.Errorf("moved away: %v", torn)
 	}
@@ -239,17 +240,17 @@ func TestTornRecordIsContinued(t *testing.T) {
 func TestIDsTakenMeanwhile(t *testing.T) {
 	d := newDesk(t)
 	random := &repeating{}
-	s := d.create("omp", store.CreateOptions{ID: "s", Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random}})
-	d.user(s, "root")
-	d.appendPlain(s.Path(), said("deadbeef", string(s.Leaf()), "theirs")+"\n")
+	s := d.Begin("omp", store.CreateOptions{ID: "s", Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random}})
+	d.User(s, "root")
+	d.AppendPlain(s.Path(), world.Said("deadbeef", string(s.Leaf()), "theirs")+"\n")
 	random.n = 1
-	got := d.say(s, "user", "ours")
+	got := d.Say(s, "user", "ours")
 	if got.ID == "deadbeef" || got.Foreign != 1 {
 		t.Errorf("%+v", got)
 	}
-	d.user(s, "next")
-	d.same(d.seen(s.Path()), []string{"root", "ours", "next"})
-	d.memoryEqualsDisk(s)
+	d.User(s, "next")
+	d.Same(d.Seen(s.Path()), []string{"root", "ours", "next"})
+	d.MemoryEqualsDisk(s)
 	if p := s.Tree().Problems(); len(p) > 0 {
 		t.Error(p)
 	}
@@ -265,14 +266,14 @@ func TestPolicyRefuseRewrites(t *testing.T) {
 			d := newDesk(t)
 			a, b, _ := d.two(store.PolicyRefuse)
 			_, err := b.AppendMessage(t.Context(), []byte(`{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"x","arguments":{"a":1}}]}`))
-			d.must(err)
-			before := d.read(a.Path())
-			if err := change(t.Context(), a, d.home); !errors.Is(err, store.ErrForeign) {
+			d.Must(err)
+			before := d.ReadLines(a.Path())
+			if err := change(t.Context(), a, d.Home); !errors.Is(err, store.ErrForeign) {
 				t.Errorf("error %v, want %v", err, store.ErrForeign)
 			}
-			d.same(d.read(b.Path()), before)
-			d.must(change(t.Context(), a, d.home))
-			if len(d.read(a.Path())) != len(before) {
+			d.Same(d.ReadLines(b.Path()), before)
+			d.Must(change(t.Context(), a, d.Home))
+			if len(d.ReadLines(a.Path())) != len(before) {
 				t.Error("something is gone")
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -23,13 +24,13 @@ import (
 const crashHome = "/h"
 
 // onto is a desk on another file system, where everything is the same each time.
-func onto(fsys durable.FS, terminal string) func(*desk) {
-	return func(d *desk) { d.home, d.fs, d.quiet, d.terminal = crashHome, fsys, true, terminal }
+func onto(fsys durable.FS, terminal string) func(*world.World) {
+	return func(d *world.World) { d.Home, d.FS, d.Quiet, d.Terminal = crashHome, fsys, true, terminal }
 }
 
 // story is a session that does everything that writes, and what must be found of it whatever happens.
 type story struct {
-	d     *desk
+	d     *world.World
 	s     *store.Session
 	level store.Durability
 	brief bool // without what takes long
@@ -70,7 +71,7 @@ func (y *story) steps(ctx context.Context) []struct {
 	s := func() *store.Session { return y.s }
 	say := func(role, text string) func() error {
 		return func() error {
-			return y.append(func() (store.Appended, error) { return s().AppendMessage(ctx, message(role, text)) })
+			return y.append(func() (store.Appended, error) { return s().AppendMessage(ctx, world.Message(role, text)) })
 		}
 	}
 	image := func() error {
@@ -143,7 +144,7 @@ func (y *story) steps(ctx context.Context) []struct {
 func (y *story) found(fsys durable.FS) error {
 	d := newDesk(y.d.T, onto(fsys, ""))
 	ctx := context.Background()
-	s, err := d.OpenWrite(ctx, y.path, d.fill(store.CreateOptions{Dialect: d.dialect("omp")}))
+	s, err := d.OpenWrite(ctx, y.path, d.fill(store.CreateOptions{Dialect: d.Format("omp")}))
 	if errors.Is(err, backend.ErrNotExist) && y.mayLack {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (y *story) found(fsys durable.FS) error {
 	if err := y.compare(ctx, d, s); err != nil {
 		return err
 	}
-	probe, err := s.AppendMessage(ctx, message("user", "probe"))
+	probe, err := s.AppendMessage(ctx, world.Message("user", "probe"))
 	if err != nil {
 		return fmt.Errorf("it cannot be gone on with: %w", err)
 	}
@@ -175,7 +176,7 @@ var refPattern = regexp.MustCompile(`blob:sha256:[0-9a-f]{64}`)
 func (y *story) compare(ctx context.Context, d *desk, s *store.Session) error {
 	next := 0
 	seen := map[session.EntryID]bool{}
-	blobs := blob.NewDirFS(d.blobDir(), d.fs)
+	blobs := blob.NewDirFS(d.blobDir(), d.FS)
 	for e := range s.Tree().Entries() {
 		if seen[e.ID] {
 			return fmt.Errorf("entry %s is there twice", e.ID)
@@ -287,7 +288,7 @@ func TestCrashInMigration(t *testing.T) {
 				return
 			}
 			version := r.Header().Version
-			after.same(after.texts(r), []string{"one"})
+			after.Same(after.Texts(r), []string{"one"})
 			r.Close()
 			if version == 3 {
 				kept, err := after.Open(t.Context(), path+".v1.bak", store.OpenOptions{})
@@ -297,12 +298,12 @@ func TestCrashInMigration(t *testing.T) {
 				}
 				kept.Close()
 			}
-			s := after.edit(path, store.WriteOptions{})
-			after.user(s, "two")
-			after.same(after.seen(path), []string{"one", "two"})
+			s := after.Edit(path, store.WriteOptions{})
+			after.User(s, "two")
+			after.Same(after.Seen(path), []string{"one", "two"})
 		}
 	})
-	d.must(d.edit(path, store.WriteOptions{Durability: store.DurabilityNone}).Close())
+	d.Must(d.Edit(path, store.WriteOptions{Durability: store.DurabilityNone}).Close())
 	t.Logf("%d crashes", crashes)
 }
 
@@ -358,7 +359,7 @@ func (y *story) run(where string) (failed bool) {
 		if y.s == nil || step.name == "closing" {
 			return true
 		}
-		got, again := y.s.AppendMessage(ctx, message("user", "again"))
+		got, again := y.s.AppendMessage(ctx, world.Message("user", "again"))
 		if step.name == "a name" && (again == nil || again.Error() != err.Error()) {
 			// The log could not be read before it was to be rewritten: nothing was written, and nothing is wrong with it.
 			if again == nil {
@@ -366,12 +367,12 @@ func (y *story) run(where string) (failed bool) {
 				return true
 			}
 			err = again
-			_, again = y.s.AppendMessage(ctx, message("user", "again"))
+			_, again = y.s.AppendMessage(ctx, world.Message("user", "again"))
 		}
 		if again == nil || again.Error() != err.Error() {
 			t.Errorf("%s: %v; then %v", where, err, again)
 		}
-		if logged := strings.Count(y.d.logs.String(), "could not be written"); logged != 1 {
+		if logged := strings.Count(y.d.Logged(), "could not be written"); logged != 1 {
 			t.Errorf("%s: logged %d times", where, logged)
 		}
 		if got := y.s.Tree().Len(); got != acknowledged {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -24,27 +25,27 @@ func TestDeferred(t *testing.T) {
 	} {
 		t.Run(test.dialect+"/"+string(test.habit), func(t *testing.T) {
 			d := newDesk(t)
-			s := d.create(test.dialect, store.CreateOptions{Write: store.WriteOptions{Defer: test.habit}})
-			if d.exists(s.Path()) != (test.creates == "") {
-				t.Fatalf("after Create the log exists: %v", d.exists(s.Path()))
+			s := d.Begin(test.dialect, store.CreateOptions{Write: store.WriteOptions{Defer: test.habit}})
+			if d.Exists(s.Path()) != (test.creates == "") {
+				t.Fatalf("after Create the log exists: %v", d.Exists(s.Path()))
 			}
 			steps := []struct {
 				role string
 				do   func() (store.Appended, error)
 			}{
 				{"", func() (store.Appended, error) { return s.AppendThinkingLevelChange(t.Context(), "high") }},
-				{"toolResult", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("toolResult", "t")) }},
-				{"user", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("user", "u")) }},
-				{"assistant", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("assistant", "a")) }},
-				{"user", func() (store.Appended, error) { return s.AppendMessage(t.Context(), message("user", "v")) }},
+				{"toolResult", func() (store.Appended, error) { return s.AppendMessage(t.Context(), world.Message("toolResult", "t")) }},
+				{"user", func() (store.Appended, error) { return s.AppendMessage(t.Context(), world.Message("user", "u")) }},
+				{"assistant", func() (store.Appended, error) { return s.AppendMessage(t.Context(), world.Message("assistant", "a")) }},
+				{"user", func() (store.Appended, error) { return s.AppendMessage(t.Context(), world.Message("user", "v")) }},
 			}
 			durable := test.creates == ""
 			for i, step := range steps {
 				durable = durable || step.role == test.creates
 				got, err := step.do()
-				d.must(err)
-				if got.Durable != durable || d.exists(s.Path()) != durable {
-					t.Fatalf("step %d: durable %v, exists %v, want %v", i, got.Durable, d.exists(s.Path()), durable)
+				d.Must(err)
+				if got.Durable != durable || d.Exists(s.Path()) != durable {
+					t.Fatalf("step %d: durable %v, exists %v, want %v", i, got.Durable, d.Exists(s.Path()), durable)
 				}
 				for e := range s.Tree().Entries() {
 					if e.Durable() != durable || (e.Line == 0) == durable {
@@ -55,9 +56,9 @@ func TestDeferred(t *testing.T) {
 					}
 				}
 			}
-			d.memoryEqualsDisk(s)
+			d.MemoryEqualsDisk(s)
 			info, err := os.Stat(s.Path())
-			d.must(err)
+			d.Must(err)
 			if info.Mode().Perm() != 0o600 {
 				t.Errorf("the log's mode is %v", info.Mode())
 			}
@@ -68,7 +69,7 @@ func TestDeferred(t *testing.T) {
 // A session that nobody answered leaves nothing behind, whatever was done with it.
 func TestDeferredLeavesNothing(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
-		"nothing":  func(*desk, *store.Session) error { return nil },
+		"nothing":  func(*world.World, *store.Session) error { return nil },
 		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), false) },
 		"a rewind that is to last": func(d *desk, s *store.Session) error {
 			return s.ResetLeaf(d.Context(), true)
@@ -100,11 +101,11 @@ func TestDeferredLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			s := d.create("omp", store.CreateOptions{})
-			d.user(s, "anybody there?")
-			d.must(do(d, s))
-			d.must(s.Close())
-			if files, _ := os.ReadDir(d.home); len(files) > 0 {
+			s := d.Begin("omp", store.CreateOptions{})
+			d.User(s, "anybody there?")
+			d.Must(do(d, s))
+			d.Must(s.Close())
+			if files, _ := os.ReadDir(d.Home); len(files) > 0 {
 				t.Errorf("left: %v", files)
 			}
 		})
@@ -114,24 +115,24 @@ func TestDeferredLeavesNothing(t *testing.T) {
 // What was done before the log existed is in it.
 func TestDeferredKeepsWhatWasDone(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", store.CreateOptions{})
-	one := d.user(s, "one")
-	d.user(s, "two")
+	s := d.Begin("omp", store.CreateOptions{})
+	one := d.User(s, "one")
+	d.User(s, "two")
 	_, err := s.Branch(t.Context(), one, false)
-	d.must(err)
-	d.user(s, "three")
+	d.Must(err)
+	d.User(s, "three")
 	_, err = s.Label(t.Context(), one, "start")
-	d.must(err)
-	d.must(s.Rename(t.Context(), "A name"))
-	d.must(s.Move(t.Context(), "/elsewhere"))
+	d.Must(err)
+	d.Must(s.Rename(t.Context(), "A name"))
+	d.Must(s.Move(t.Context(), "/elsewhere"))
 	if s.Leaf() == one || s.Tree().Len() != 4 {
 		t.Fatalf("leaf %s of %d", s.Leaf(), s.Tree().Len())
 	}
-	d.answer(s, "four")
+	d.Answer(s, "four")
 	want := []string{"one", "three", "four"}
-	d.same(d.texts(s), want)
-	d.same(d.seen(s.Path()), want)
-	d.memoryEqualsDisk(s)
+	d.Same(d.Texts(s), want)
+	d.Same(d.Seen(s.Path()), want)
+	d.MemoryEqualsDisk(s)
 	h := s.Header()
 	if h.Title != "A name" || h.CWD != "/elsewhere" || s.Tree().Label(one) != "start" {
 		t.Errorf("%+v", h)

@@ -19,6 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -81,12 +82,12 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 	case n == 2:
 		return store.Appended{}, s.Flush(ctx)
 	case n < 8: // long enough for a kill in the middle of the write
-		return s.AppendMessage(ctx, message("user", strings.Repeat("x", rnd.IntN(300_000))))
+		return s.AppendMessage(ctx, world.Message("user", strings.Repeat("x", rnd.IntN(300_000))))
 	case n == 8:
 		m := fmt.Appendf(nil, `{"role":"user","content":[{"type":"image","data":"%s"}]}`, strings.Repeat("AAAA", 300+rnd.IntN(1000)))
 		return s.AppendMessage(ctx, m)
 	}
-	return s.AppendMessage(ctx, message("assistant", strings.Repeat("y", rnd.IntN(400))))
+	return s.AppendMessage(ctx, world.Message("assistant", strings.Repeat("y", rnd.IntN(400))))
 }
 
 // Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read

@@ -88,6 +88,12 @@ const (
 	DurabilityAlways = backend.DurabilityAlways
 )
 
+// Filled gives the options with the defaults in the place of what is not set.
+func (o WriteOptions) Filled() WriteOptions {
+	o.fill()
+	return o
+}
+
 func (o *WriteOptions) fill() {
 	if o.Durability == "" {
 		o.Durability = DurabilityFlush

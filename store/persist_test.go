@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -24,17 +25,17 @@ func units(s string) int { return len(utf16.Encode([]rune(s))) }
 func (d *desk) persisted(s *store.Session, m any) map[string]any {
 	d.Helper()
 	raw, err := json.Marshal(m)
-	d.must(err)
+	d.Must(err)
 	_, err = s.AppendMessage(d.Context(), raw)
-	d.must(err)
-	lines := d.read(s.Path())
+	d.Must(err)
+	lines := d.ReadLines(s.Path())
 	var entry map[string]any
-	d.must(json.Unmarshal([]byte(lines[len(lines)-1]), &entry))
-	d.memoryEqualsDisk(s)
+	d.Must(json.Unmarshal([]byte(lines[len(lines)-1]), &entry))
+	d.MemoryEqualsDisk(s)
 	return entry
 }
 
-func (d *desk) blobDir() string { return filepath.Join(d.home, ".omp", "agent", "blobs") }
+func (d *desk) blobDir() string { return filepath.Join(d.Home, ".omp", "agent", "blobs") }
 
 func never() store.CreateOptions {
 	return store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}}
@@ -43,7 +44,7 @@ func never() store.CreateOptions {
 // Strings of more than 500,000 UTF-16 units are cut, no character in half; the whole goes to a blob that the entry names.
 func TestPersistCuts(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", never())
+	s := d.Begin("omp", never())
 	for name, test := range map[string]struct {
 		text string
 		kept int // units before the notice; -1: nothing is cut
@@ -70,9 +71,9 @@ func TestPersistCuts(t *testing.T) {
 			t.Errorf("%s: %d units kept, want %d", name, units(kept), test.kept)
 		}
 		ref, err := blob.ParseRef(fmt.Sprint(overflow["/message/content/0/text"]))
-		d.must(err)
+		d.Must(err)
 		whole, err := os.ReadFile(filepath.Join(d.blobDir(), ref.Hex()))
-		d.must(err)
+		d.Must(err)
 		if string(whole) != test.text {
 			t.Errorf("%s: the blob holds %d bytes", name, len(whole))
 		}
@@ -83,13 +84,13 @@ func TestPersistWithoutOverflow(t *testing.T) {
 	d := newDesk(t)
 	opt := never()
 	opt.Write.NoOverflow = true
-	s := d.create("omp", opt)
+	s := d.Begin("omp", opt)
 	entry := d.persisted(s, map[string]any{"role": "user", "content": strings.Repeat("x", 500_001)})
-	if entry["treelineOverflow"] != nil || d.exists(d.blobDir()) {
+	if entry["treelineOverflow"] != nil || d.Exists(d.blobDir()) {
 		t.Error("kept what was not to be kept")
 	}
 	// pi keeps everything as it is.
-	pi := d.create("pi", never())
+	pi := d.Begin("pi", never())
 	entry = d.persisted(pi, map[string]any{"role": "user", "partialJson": "p", "content": strings.Repeat("x", 500_001)})
 	if m := entry["message"].(map[string]any); len(m["content"].(string)) != 500_001 || m["partialJson"] != "p" {
 		t.Error("pi cuts nothing")
@@ -99,15 +100,15 @@ func TestPersistWithoutOverflow(t *testing.T) {
 // What only a running turn needs goes, signatures are left alone, lines are counted again, other members stay as they are.
 func TestPersistTidies(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", never())
+	s := d.Begin("omp", never())
 	long := strings.Repeat("x", 600_000)
 	lines := strings.Repeat("a\n", 300_000)
 	m := fmt.Sprintf(`{"role":"assistant","n":1.50,"content":[{"type":"thinking","thinking":"t","thinkingSignature":%q},`+
 		`{"type":"toolCall","id":"c","partialJson":"{","arguments":{"jsonlEvents":[1],"keep":1e3}}],"details":{"content":%q,"lineCount":7,"signature":"s"},`+
 		`"short":{"content":"a\nb","lineCount":99}}`, long, lines)
 	_, err := s.AppendMessage(t.Context(), []byte(m))
-	d.must(err)
-	got := d.read(s.Path())[1]
+	d.Must(err)
+	got := d.ReadLines(s.Path())[1]
 	for _, want := range []string{
 		`"n":1.50`, fmt.Sprintf(`"thinkingSignature":%q`, long), `{"type":"toolCall","id":"c","arguments":{"keep":1e3}}`,
 		`"lineCount":249979,"signature":"s"`, `"short":{"content":"a\nb","lineCount":99}`,
@@ -119,13 +120,13 @@ func TestPersistTidies(t *testing.T) {
 	if strings.Contains(got, "partialJson") || strings.Contains(got, "jsonlEvents") {
 		t.Error("what is transient was kept")
 	}
-	d.memoryEqualsDisk(s)
+	d.MemoryEqualsDisk(s)
 }
 
 // Pictures of 1,024 characters or more go to blobs: once, for their owner alone, and come back whole.
 func TestPersistPictures(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", never())
+	s := d.Begin("omp", never())
 	small := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 765)) // 1,020
 	large := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{2}, 768)) // 1,024
 	odd := strings.Repeat("-_", 600)                                         // not how base64 would come back
@@ -152,7 +153,7 @@ func TestPersistPictures(t *testing.T) {
 	}
 	path := filepath.Join(d.blobDir(), ref.Hex())
 	info, err := os.Stat(path)
-	d.must(err)
+	d.Must(err)
 	if info.Mode().Perm() != 0o600 || info.Size() != 768 {
 		t.Errorf("%v, %d bytes", info.Mode(), info.Size())
 	}
@@ -161,11 +162,11 @@ func TestPersistPictures(t *testing.T) {
 	}
 	// Resolved on load: the model sees what was said.
 	c, err := s.Context(t.Context(), s.Leaf(), store.ContextOptions{})
-	d.must(err)
+	d.Must(err)
 	for got, err := range c.Messages() {
-		d.must(err)
+		d.Must(err)
 		var back map[string]any
-		d.must(json.Unmarshal(got.JSON, &back))
+		d.Must(json.Unmarshal(got.JSON, &back))
 		want, _ := json.Marshal(m)
 		have, _ := json.Marshal(back)
 		if !bytes.Equal(want, have) {
@@ -173,7 +174,7 @@ func TestPersistPictures(t *testing.T) {
 		}
 	}
 	// A data URL in a short record is found, too.
-	s2 := d.create("omp", never())
+	s2 := d.Begin("omp", never())
 	entry = d.persisted(s2, map[string]any{"role": "user", "image_url": url})["message"].(map[string]any)
 	if entry["image_url"] != blob.Sum([]byte(url)).String() {
 		t.Errorf("%v", entry["image_url"])
@@ -181,32 +182,32 @@ func TestPersistPictures(t *testing.T) {
 	// So do they in the arguments that are changed, and in entries that are rewritten.
 	long := strings.Repeat("y", 600_000)
 	_, err = s.AppendMessage(t.Context(), fmt.Appendf(nil, `{"role":"assistant","content":[{"type":"text","text":%q},{"type":"toolCall","id":"c","arguments":{}}]}`, long))
-	d.must(err)
+	d.Must(err)
 	_, err = s.RewriteToolCallArguments(t.Context(), "c", fmt.Appendf(nil, `{"text":%q}`, long+"z"))
-	d.must(err)
+	d.Must(err)
 	var last struct{ TreelineOverflow map[string]string }
-	lines := d.read(s.Path())
-	d.must(json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+	lines := d.ReadLines(s.Path())
+	d.Must(json.Unmarshal([]byte(lines[len(lines)-1]), &last))
 	for pointer, want := range map[string]string{"/message/content/0/text": long, "/message/content/1/arguments/text": long + "z"} {
 		if last.TreelineOverflow[pointer] != blob.Sum([]byte(want)).String() {
 			t.Errorf("%s: %v", pointer, last.TreelineOverflow)
 		}
 	}
-	d.memoryEqualsDisk(s)
+	d.MemoryEqualsDisk(s)
 }
 
 // A copy that goes to another agent's folder takes its blobs along, before it is there itself.
 func TestForkCarriesBlobs(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("omp", never())
+	s := d.Begin("omp", never())
 	large := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{2}, 768))
 	d.persisted(s, map[string]any{"role": "user", "content": []any{map[string]any{"type": "image", "data": large}}})
-	dir := filepath.Join(d.home, "other", "sessions", "x")
-	copied := d.closing(d.ForkFrom(t.Context(), s.Path(), d.fill(store.CreateOptions{Dir: dir})))
-	if got, err := os.ReadFile(filepath.Join(d.home, "other", "blobs", blob.Sum(bytes.Repeat([]byte{2}, 768)).Hex())); err != nil || len(got) != 768 {
+	dir := filepath.Join(d.Home, "other", "sessions", "x")
+	copied := d.Closing(d.ForkFrom(t.Context(), s.Path(), d.fill(store.CreateOptions{Dir: dir})))
+	if got, err := os.ReadFile(filepath.Join(d.Home, "other", "blobs", blob.Sum(bytes.Repeat([]byte{2}, 768)).Hex())); err != nil || len(got) != 768 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if got := d.texts(copied); len(got) != 1 || !strings.Contains(got[0], large) {
+	if got := d.Texts(copied); len(got) != 1 || !strings.Contains(got[0], large) {
 		t.Errorf("%.200q", got)
 	}
 }
@@ -214,15 +215,15 @@ func TestForkCarriesBlobs(t *testing.T) {
 // A huge message is written and read like any other.
 func TestHugeMessage(t *testing.T) {
 	d := newDesk(t)
-	s := d.create("pi", store.CreateOptions{})
+	s := d.Begin("pi", store.CreateOptions{})
 	text := strings.Repeat("0123456789abcdef", 24<<20/16)
-	d.user(s, text)
-	d.user(s, "small")
+	d.User(s, text)
+	d.User(s, "small")
 	c, err := s.Context(t.Context(), s.Leaf(), store.ContextOptions{})
-	d.must(err)
+	d.Must(err)
 	n := 0
 	for m, err := range c.Messages() {
-		d.must(err)
+		d.Must(err)
 		n += len(m.JSON)
 	}
 	if n < 24<<20 {

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 
 // TestPrompts: what people typed, of every family, with its time; nothing that a program said in their name.
 func TestPrompts(t *testing.T) {
-	h := newHouse(t)
+	h := newDesk(t)
 	for _, c := range []struct {
 		name, log string
 		want      []string // entry, time and text
@@ -45,7 +46,7 @@ func TestPrompts(t *testing.T) {
 {"id":"2","timestamp":1767225602.25,"type":"message","message":{"contents":[{"type":"text","content":"two"}],"id":"n","timestamp":1767225602.25,"role":"tool"}}
 `, []string{"1 00:00:01 one"}},
 	} {
-		s, err := h.Open(t.Context(), h.put(c.name, c.log), store.OpenOptions{})
+		s, err := h.Open(t.Context(), h.Old(c.name, c.log), store.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,24 +15,25 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
 // TestValueByRoot: the content says which family a log is of, the folder which value, and --dialect overrules both.
 func TestValueByRoot(t *testing.T) {
-	h := newHouse(t)
+	h := newDesk(t)
 	for path, want := range map[string]dialect.Dialect{
-		h.put(".pi/agent/sessions/--x--/a.jsonl", log("a", "/x")):    pi.Pi,
-		h.put(".omp/agent/sessions/-x/b.jsonl", log("b", "/x")):      pi.Omp,
-		h.put("elsewhere/c.jsonl", log("c", "/x")):                   pi.Omp,
-		h.put(".pi/agent/sessions/--x--/empty.jsonl", ""):            pi.Pi,
-		h.put(".omp/agent/sessions/-x/b/0-Task.jsonl", log("d", "")): pi.Omp,
+		h.Old(".pi/agent/sessions/--x--/a.jsonl", world.Log("a", "/x")):    pi.Pi,
+		h.Old(".omp/agent/sessions/-x/b.jsonl", world.Log("b", "/x")):      pi.Omp,
+		h.Old("elsewhere/c.jsonl", world.Log("c", "/x")):                   pi.Omp,
+		h.Old(".pi/agent/sessions/--x--/empty.jsonl", ""):                  pi.Pi,
+		h.Old(".omp/agent/sessions/-x/b/0-Task.jsonl", world.Log("d", "")): pi.Omp,
 	} {
-		if got := h.open(path, store.OpenOptions{}).Dialect(); got != want {
+		if got := h.View(path, store.OpenOptions{}).Dialect(); got != want {
 			t.Errorf("%s is of %s", path, got.Name())
 		}
-		if got := h.open(path, store.OpenOptions{Dialect: pi.OmpDoc}).Dialect(); got != pi.OmpDoc {
+		if got := h.View(path, store.OpenOptions{Dialect: pi.OmpDoc}).Dialect(); got != pi.OmpDoc {
 			t.Errorf("%s is of %s though it was said", path, got.Name())
 		}
 	}
@@ -42,20 +43,20 @@ func TestValueByRoot(t *testing.T) {
 }
 
 func TestOpenWhatIsNoSession(t *testing.T) {
-	h := newHouse(t)
+	h := newDesk(t)
 	for name, tc := range map[string]struct {
 		content string
 		line    int
 		found   string
 	}{
 		"text":        {"Dear diary,\nnothing.\n", 1, "no line"},
-		"entries":     {said("a", "", "x") + "\n", 1, `"message"`},
-		"damage":      {"{\n\n" + said("a", "", "x") + "\n", 3, `"message"`},
+		"entries":     {world.Said("a", "", "x") + "\n", 1, `"message"`},
+		"damage":      {"{\n\n" + world.Said("a", "", "x") + "\n", 3, `"message"`},
 		"torn header": {`{"type":"session","version":3,"id`, 1, "cut off"},
 		"no id":       {`{"type":"session","version":3}` + "\n", 1, "without an id"},
 		"binary":      {"\x7fELF\x01\x02\x00\x00\xff\xfe", 1, ""},
 	} {
-		path := h.put("junk/"+strings.ReplaceAll(name, " ", "-")+".jsonl", tc.content)
+		path := h.Old("junk/"+strings.ReplaceAll(name, " ", "-")+".jsonl", tc.content)
 		_, err := h.Open(t.Context(), path, store.OpenOptions{})
 		var p *session.Problem
 		if !errors.Is(err, store.ErrNotSession) || !errors.As(err, &p) {
@@ -72,28 +73,28 @@ func TestOpenWhatIsNoSession(t *testing.T) {
 			t.Errorf("%s: the file was changed", name)
 		}
 	}
-	if _, err := h.Open(t.Context(), filepath.Join(h.home, "nobody.jsonl"), store.OpenOptions{}); !errors.Is(err, backend.ErrNotExist) {
+	if _, err := h.Open(t.Context(), filepath.Join(h.Home, "nobody.jsonl"), store.OpenOptions{}); !errors.Is(err, backend.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := h.Open(t.Context(), h.home, store.OpenOptions{}); err == nil {
+	if _, err := h.Open(t.Context(), h.Home, store.OpenOptions{}); err == nil {
 		t.Error("a folder is opened as a session")
 	}
 }
 
 func TestEmptyFile(t *testing.T) {
-	h := newHouse(t)
-	s := h.open(h.put("empty.jsonl", ""), store.OpenOptions{})
-	if s.Tree().Len() != 0 || len(h.messages(s, store.ContextOptions{})) != 0 || len(s.Tree().Problems()) != 0 {
+	h := newDesk(t)
+	s := h.View(h.Old("empty.jsonl", ""), store.OpenOptions{})
+	if s.Tree().Len() != 0 || len(h.Messages(s, store.ContextOptions{})) != 0 || len(s.Tree().Problems()) != 0 {
 		t.Errorf("an empty file has %d entries, problems %v", s.Tree().Len(), s.Tree().Problems())
 	}
 }
 
 // TestOpenBackup: a log under a name that does not end in .jsonl is read as lines all the same.
 func TestOpenBackup(t *testing.T) {
-	h := newHouse(t)
-	content := strings.ReplaceAll(log("a", "/x", said("a", "", "one"), "junk", said("b", "a", "two")), "\n", "\r\n")
+	h := newDesk(t)
+	content := strings.ReplaceAll(world.Log("a", "/x", world.Said("a", "", "one"), "junk", world.Said("b", "a", "two")), "\n", "\r\n")
 	for _, name := range []string{"a.jsonl", "a.jsonl.v1.bak", "a"} {
-		s := h.open(h.put("x/"+name, content), store.OpenOptions{})
+		s := h.View(h.Old("x/"+name, content), store.OpenOptions{})
 		var where []string
 		for e := range s.Tree().Entries() {
 			where = append(where, fmt.Sprint(e.ID, e.Line, e.Span))
@@ -101,7 +102,7 @@ func TestOpenBackup(t *testing.T) {
 		if got, want := fmt.Sprint(where), "[a2 {91 122} b4 {221 123}]"; len(where) != 2 || got != want {
 			t.Errorf("%s: %s, not %s", name, got, want)
 		}
-		if list := h.messages(s, store.ContextOptions{}); len(list) != 2 {
+		if list := h.Messages(s, store.ContextOptions{}); len(list) != 2 {
 			t.Errorf("%s: %q", name, list)
 		}
 	}
@@ -109,9 +110,9 @@ func TestOpenBackup(t *testing.T) {
 
 // TestOpenLogOfMemory: any backend will do.
 func TestOpenLogOfMemory(t *testing.T) {
-	h := newHouse(t)
+	h := newDesk(t)
 	b := memory.New()
-	if _, err := b.Create(t.Context(), "dir/a.jsonl", []byte(strings.TrimSpace(log("a", "/x"))), []byte(said("u", "", "one"))); err != nil {
+	if _, err := b.Create(t.Context(), "dir/a.jsonl", []byte(strings.TrimSpace(world.Log("a", "/x"))), []byte(world.Said("u", "", "one"))); err != nil {
 		t.Fatal(err)
 	}
 	s, err := h.OpenLog(t.Context(), b, "dir/a.jsonl", "dir/a.jsonl", store.OpenOptions{})
@@ -119,17 +120,17 @@ func TestOpenLogOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if list := h.messages(s, store.ContextOptions{}); len(list) != 1 || s.Header().ID != "a" {
+	if list := h.Messages(s, store.ContextOptions{}); len(list) != 1 || s.Header().ID != "a" {
 		t.Errorf("%q", list)
 	}
 }
 
 func TestBlobs(t *testing.T) {
-	h := newHouse(t)
+	h := newDesk(t)
 	good, missing, damaged := blob.Sum([]byte("picture")), blob.Sum([]byte("missing")), blob.Sum([]byte("damaged"))
-	h.put(".omp/agent/blobs/"+good.Hex(), "picture")
-	h.put(".omp/agent/blobs/"+damaged.Hex(), "other bytes")
-	h.put("secret", "secret")
+	h.Old(".omp/agent/blobs/"+good.Hex(), "picture")
+	h.Old(".omp/agent/blobs/"+damaged.Hex(), "other bytes")
+	h.Old("secret", "secret")
 	refs := []string{good.String(), missing.String(), damaged.String(), "blob:sha256:../../../secret"}
 	lines := make([]string, len(refs))
 	for i, ref := range refs {
@@ -139,7 +140,7 @@ func TestBlobs(t *testing.T) {
 		}
 		lines[i] = fmt.Sprintf(`{"type":"message","id":"e%d","parentId":%q,"message":{"role":"user","content":[{"type":"image","data":%q}]}}`, i, parent, ref)
 	}
-	content := log("a", "/x", lines...)
+	content := world.Log("a", "/x", lines...)
 	image := func(data string) string {
 		return fmt.Sprintf(`{"role":"user","content":[{"type":"image","data":%q}]}`, data)
 	}
@@ -149,14 +150,14 @@ func TestBlobs(t *testing.T) {
 		opt   store.OpenOptions
 		found bool
 	}{
-		"in the agent's folder":       {h.put(".omp/agent/sessions/-x/a.jsonl", content), store.OpenOptions{}, true},
-		"elsewhere: the default ones": {h.put("copy/a.jsonl", content), store.OpenOptions{}, true},
-		"in another root":             {h.put("other/sessions/-x/a.jsonl", content), store.OpenOptions{}, false},
-		"pi keeps none":               {h.put(".pi/agent/sessions/--x--/a.jsonl", content), store.OpenOptions{}, false},
+		"in the agent's folder":       {h.Old(".omp/agent/sessions/-x/a.jsonl", content), store.OpenOptions{}, true},
+		"elsewhere: the default ones": {h.Old("copy/a.jsonl", content), store.OpenOptions{}, true},
+		"in another root":             {h.Old("other/sessions/-x/a.jsonl", content), store.OpenOptions{}, false},
+		"pi keeps none":               {h.Old(".pi/agent/sessions/--x--/a.jsonl", content), store.OpenOptions{}, false},
 	} {
-		s := h.open(tc.path, tc.opt)
+		s := h.View(tc.path, tc.opt)
 		var kinds []string
-		got := h.messages(s, store.ContextOptions{Problem: func(p session.Problem) { kinds = append(kinds, string(p.Kind)) }})
+		got := h.Messages(s, store.ContextOptions{Problem: func(p session.Problem) { kinds = append(kinds, string(p.Kind)) }})
 		want := []string{image(refs[0]), image(refs[1]), image(refs[2]), image(refs[3])}
 		wrong := "[missing-blob missing-blob missing-blob bad-blob-ref]"
 		if tc.found {
@@ -166,13 +167,13 @@ func TestBlobs(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(kinds) != wrong {
 			t.Errorf("%s: %q with problems %v", name, got, kinds)
 		}
-		untouched := h.messages(s, store.ContextOptions{NoBlobs: true, Problem: func(p session.Problem) { t.Error(p) }})
+		untouched := h.Messages(s, store.ContextOptions{NoBlobs: true, Problem: func(p session.Problem) { t.Error(p) }})
 		if untouched[0] != image(refs[0]) {
 			t.Errorf("%s: without blobs %q", name, untouched)
 		}
 	}
 
-	s := h.open(filepath.Join(h.home, ".omp/agent/sessions/-x/a.jsonl"), store.OpenOptions{})
+	s := h.View(filepath.Join(h.Home, ".omp/agent/sessions/-x/a.jsonl"), store.OpenOptions{})
 	problems, err := s.Check(t.Context())
 	if err != nil || len(problems) != 3 || problems[0].Line != 3 || problems[0].Offset != s.Tree().At(1).Span.Offset {
 		t.Errorf("Check: %v, %v", problems, err)
@@ -181,16 +182,16 @@ func TestBlobs(t *testing.T) {
 
 // TestReadersWriteNothing takes a picture of a home before and after all that only reads.
 func TestReadersWriteNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newDesk(t)
 	files := []string{
-		h.put(".omp/agent/sessions/-x/1_torn.jsonl", log("torn", "/x", said("a", "", "one"))+`{"type":"mess`),
-		h.put(".omp/agent/sessions/-x/2_old.jsonl", `{"type":"session","id":"old"}`+"\n"+`{"type":"message","message":{"role":"hookMessage"}}`),
-		h.put(".pi/agent/sessions/--x--/3_crlf.jsonl", strings.ReplaceAll(log("crlf", "/x", said("a", "", "one")), "\n", "\r\n")),
-		h.put(".pi/agent/sessions/--x--/4_empty.jsonl", ""),
-		h.put(".pi/agent/sessions/--x--/5_junk.jsonl", "junk"),
+		h.Old(".omp/agent/sessions/-x/1_torn.jsonl", world.Log("torn", "/x", world.Said("a", "", "one"))+`{"type":"mess`),
+		h.Old(".omp/agent/sessions/-x/2_old.jsonl", `{"type":"session","id":"old"}`+"\n"+`{"type":"message","message":{"role":"hookMessage"}}`),
+		h.Old(".pi/agent/sessions/--x--/3_crlf.jsonl", strings.ReplaceAll(world.Log("crlf", "/x", world.Said("a", "", "one")), "\n", "\r\n")),
+		h.Old(".pi/agent/sessions/--x--/4_empty.jsonl", ""),
+		h.Old(".pi/agent/sessions/--x--/5_junk.jsonl", "junk"),
 	}
-	before := picture(t, h.home)
-	if _, err := h.List(t.Context(), store.ListOptions{CWD: h.home}); err != nil {
+	before := picture(t, h.Home)
+	if _, err := h.List(t.Context(), store.ListOptions{CWD: h.Home}); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = h.Find(t.Context(), "torn")
@@ -199,7 +200,7 @@ func TestReadersWriteNothing(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		h.messages(s, store.ContextOptions{LLM: true})
+		h.Messages(s, store.ContextOptions{LLM: true})
 		if _, err := s.Check(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -207,7 +208,7 @@ func TestReadersWriteNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if after := picture(t, h.home); after != before {
+	if after := picture(t, h.Home); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }
@@ -243,9 +244,9 @@ func picture(t *testing.T, dir string) string {
 
 // TestCutWhileOpen: a log that is cut under an open session gives errors, and what is read is never wrong.
 func TestCutWhileOpen(t *testing.T) {
-	h := newHouse(t)
-	path := h.put("a.jsonl", log("a", "/x", said("a", "", "one"), said("b", "a", strings.Repeat("two ", 10_000))))
-	s := h.open(path, store.OpenOptions{})
+	h := newDesk(t)
+	path := h.Old("a.jsonl", world.Log("a", "/x", world.Said("a", "", "one"), world.Said("b", "a", strings.Repeat("two ", 10_000))))
+	s := h.View(path, store.OpenOptions{})
 	if err := os.Truncate(path, 200); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -26,7 +27,7 @@ func TestTwoWritersAtOnce(t *testing.T) {
 			for k := range 4 {
 				group.Go(func() {
 					for i := range 15 {
-						got, err := s.AppendMessage(t.Context(), message("user", "x"))
+						got, err := s.AppendMessage(t.Context(), world.Message("user", "x"))
 						if err != nil {
 							t.Error(err)
 							return
@@ -45,7 +46,7 @@ func TestTwoWritersAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		r, err := d.Open(t.Context(), a.Path(), store.OpenOptions{})
-		d.must(err)
+		d.Must(err)
 		for id := range acknowledged {
 			if !r.Tree().Has(id) {
 				t.Errorf("%s: entry %s is lost", policy, id)
@@ -54,9 +55,9 @@ func TestTwoWritersAtOnce(t *testing.T) {
 		if r.Tree().Len() != len(acknowledged)+1 || len(r.Tree().Problems()) > 0 {
 			t.Errorf("%s: %d entries of %d, %v", policy, r.Tree().Len(), len(acknowledged)+1, r.Tree().Problems())
 		}
-		d.must(r.Close())
-		d.user(a, "last")
-		d.memoryEqualsDisk(a)
+		d.Must(r.Close())
+		d.User(a, "last")
+		d.MemoryEqualsDisk(a)
 	}
 }
 
@@ -86,26 +87,26 @@ func (b *interleaving) Append(ctx context.Context, at backend.Log, records ...[]
 // In the very moment of our write somebody else wrote before and behind it: it is there, and it is there once.
 func TestInterleaved(t *testing.T) {
 	d := newDesk(t)
-	path := d.put("x/a.jsonl", log("s", "/w", said("a", "", "one")))
+	path := d.Put("x/a.jsonl", world.Log("s", "/w", world.Said("a", "", "one")))
 	var inner *interleaving
 	st := d.wrapping(func(b backend.Backend) backend.Backend {
 		inner = &interleaving{Backend: b}
 		return inner
 	})
-	s := d.closing(st.OpenWrite(t.Context(), path, d.fill(store.CreateOptions{})))
-	inner.before = func() { d.appendPlain(path, said("b", "a", "theirs")+"\n") }
-	inner.after = func() { d.appendPlain(path, said("c", "b", "theirs too")+"\n") }
-	got := d.say(s, "user", "ours")
+	s := d.Closing(st.OpenWrite(t.Context(), path, d.fill(store.CreateOptions{})))
+	inner.before = func() { d.AppendPlain(path, world.Said("b", "a", "theirs")+"\n") }
+	inner.after = func() { d.AppendPlain(path, world.Said("c", "b", "theirs too")+"\n") }
+	got := d.Say(s, "user", "ours")
 	if got.Foreign != 2 || got.Outcome != store.PolicyBranch || s.Leaf() != got.ID || d.parent(s, got.ID) != "a" {
 		t.Errorf("%+v, leaf %s", got, s.Leaf())
 	}
-	d.memoryEqualsDisk(s)
-	if n := strings.Count(strings.Join(d.read(path), "\n"), "ours"); n != 1 {
+	d.MemoryEqualsDisk(s)
+	if n := strings.Count(strings.Join(d.ReadLines(path), "\n"), "ours"); n != 1 {
 		t.Errorf("it is there %d times", n)
 	}
-	d.user(s, "next")
-	d.same(d.seen(path), []string{"one", "ours", "next"})
-	d.memoryEqualsDisk(s)
+	d.User(s, "next")
+	d.Same(d.Seen(path), []string{"one", "ours", "next"})
+	d.MemoryEqualsDisk(s)
 }
 
 // Who opens a session while others rewrite it sees the old one or the new one.
@@ -129,11 +130,11 @@ func TestOpenAmongRewrites(t *testing.T) {
 	})
 	for range 100 {
 		r, err := d.Open(t.Context(), a.Path(), store.OpenOptions{})
-		d.must(err)
-		d.must(r.Close())
+		d.Must(err)
+		d.Must(r.Close())
 		w, err := d.OpenWrite(t.Context(), a.Path(), d.fill(store.CreateOptions{}))
-		d.must(err)
-		d.must(w.Close())
+		d.Must(err)
+		d.Must(w.Close())
 	}
 	close(stop)
 	group.Wait()
@@ -172,12 +173,12 @@ func TestLockedIsNotForever(t *testing.T) {
 	d := newDesk(t)
 	times := 0
 	d.Store = d.wrapping(func(b backend.Backend) backend.Backend { return locked{b, &times} })
-	s := d.create("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
-	root := d.user(s, "root")
-	before := d.read(s.Path())
+	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	root := d.User(s, "root")
+	before := d.ReadLines(s.Path())
 	for range 2 {
 		times = 1
-		if _, err := s.AppendMessage(t.Context(), message("user", "later")); !errors.Is(err, backend.ErrLocked) {
+		if _, err := s.AppendMessage(t.Context(), world.Message("user", "later")); !errors.Is(err, backend.ErrLocked) {
 			t.Errorf("append: %v", err)
 		}
 		times = 1
@@ -185,12 +186,12 @@ func TestLockedIsNotForever(t *testing.T) {
 			t.Errorf("rename: %v", err)
 		}
 	}
-	d.same(d.read(s.Path()), before)
+	d.Same(d.ReadLines(s.Path()), before)
 	if s.Leaf() != root || s.Tree().Len() != 1 {
 		t.Errorf("leaf %s, %d entries", s.Leaf(), s.Tree().Len())
 	}
-	d.user(s, "now")
-	d.must(s.Rename(t.Context(), "now"))
-	d.same(d.texts(s), []string{"root", "now"})
-	d.memoryEqualsDisk(s)
+	d.User(s, "now")
+	d.Must(s.Rename(t.Context(), "now"))
+	d.Same(d.Texts(s), []string{"root", "now"})
+	d.MemoryEqualsDisk(s)
 }

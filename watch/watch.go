@@ -1,3 +1,9 @@
+// Package watch follows what other programs write to sessions.
+//
+// Watch yields a Change for each session that appears and each entry that is written, until its context ends. It only
+// reads. A watcher looks at the places of a machine (watcher.go), hears from their backends which logs changed (hints.go),
+// and follows each log (follow.go): a logtree.Tail says what became of the log and yields its new records, which are
+// decoded and told (read.go). start.go reads what is there before the first change is told.
 package watch
 
 import (
@@ -7,48 +13,50 @@ import (
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// ChangeKind says what a Change tells.
-type ChangeKind string
+// Kind is what a Change tells.
+type Kind string
 
 // The kinds of changes.
 const (
-	ChangeStart     ChangeKind = "start"     // all that is written from now on will be told
-	ChangeSession   ChangeKind = "session"   // a session appeared, or its header says something else than before
-	ChangeEntry     ChangeKind = "entry"     // an entry was written
-	ChangeReplaced  ChangeKind = "replaced"  // the log was put in the place of another: entries may have gone or changed
-	ChangeTruncated ChangeKind = "truncated" // the end of the log was cut off
-	ChangeRemoved   ChangeKind = "removed"   // the log is gone
-	ChangeProblem   ChangeKind = "problem"   // something is wrong: with a log, a folder, or the watching itself
+	KindStart     Kind = "start"     // everything written from now on will be told
+	KindSession   Kind = "session"   // a session appeared, or its header changed
+	KindEntry     Kind = "entry"     // an entry was written
+	KindReplaced  Kind = "replaced"  // another log took the name: entries may be gone or different
+	KindTruncated Kind = "truncated" // the end of the log was cut off
+	KindRemoved   Kind = "removed"   // the log is gone
+	KindProblem   Kind = "problem"   // something is wrong with a log, a folder or the watch itself
 )
 
 // Change is what happened to a session.
 type Change struct {
-	Kind ChangeKind
-	// Path is the file, Dialect how it is read; nil where that is not known.
+	Kind Kind
+	// Path is the log. Dialect reads it; it is nil until it is known.
 	Path    string
 	Dialect dialect.Dialect
-	// Header is what the log's first record says, Title what the session is called now: what an entry said last, what the
-	// header says, or else "". Prompt is what the user said first.
+	// Header is what the log's first record says. Title is the session's name: that of the last entry that gives one, else
+	// that of the header. Prompt is the first text of the user.
 	Header        session.Header
 	Title, Prompt string
-	// Entry is the entry of a ChangeEntry, and Raw its record.
+	// Entry is the entry of a KindEntry, and Raw its record.
 	Entry session.Entry
 	Raw   session.Raw
-	// Sessions is, for a ChangeStart, how many are watched.
+	// Sessions is how many sessions are watched, for a KindStart.
 	Sessions int
-	// Err is what a ChangeProblem is about. It is a *session.Problem where a place in a log can be named.
+	// Err is the problem of a KindProblem: a *session.Problem if a place in a log can be named.
 	Err error
 
 	blobs blob.Reader
 }
 
-// Body, Parts and Time look into the entry of a ChangeEntry. They work on Raw, whatever becomes of the log.
+// Body decodes the entry of a KindEntry. Like Parts and Time it works on Raw, whatever becomes of the log.
 func (c Change) Body() (session.Body, error) { return c.Dialect.Codec().Body(c.Entry, c.Raw) }
 
-// Parts gives what is inside the entry in neutral form.
+// Parts gives the content of the entry in neutral form.
 func (c Change) Parts() ([]session.Part, error) { return c.Dialect.Codec().Parts(c.Entry, c.Raw) }
 
 // Time is when the entry was made, as far as it says so.
@@ -56,68 +64,56 @@ func (c Change) Time() session.Time { return c.Dialect.Codec().Time(c.Raw) }
 
 // Blob reads the blob that a reference in the entry names, or says why it cannot.
 func (c Change) Blob(ctx context.Context, ref string) ([]byte, *session.Problem) {
-	return blobShelf{c.Path, c.Dialect, c.blobs}.get(ctx, ref)
+	return logtree.Blobs{Path: c.Path, Dialect: c.Dialect, Reader: c.blobs}.Get(ctx, ref)
 }
 
-// WatchOptions say what is watched, and how.
-type WatchOptions struct {
-	// Path is the file of the one session to watch; "" watches those of all sources.
+// Options say what is watched, and how.
+type Options struct {
+	// Path is the one session to watch; "" watches those of all sources.
 	Path string
-	// CWD, if set, keeps the sessions of that working directory, as ListOptions does.
+	// CWD, if set, keeps the sessions of that working directory, as place.ListOptions does.
 	CWD string
 	// Dialect, if set, reads every log.
 	Dialect dialect.Dialect
-	// Last is how many entries that are there already are told first: the last ones of all sessions together, in the order
-	// of their times. AllEntries tells all of them, session by session.
+	// Last is how many of the entries that exist already are told first: the last ones of all sessions together, ordered
+	// by time. AllEntries tells all of them, session by session.
 	Last int
-	// Interval is how often the logs are looked at when nobody says that they changed; 0 means 2 seconds. It is stretched
-	// until looking takes no more than a hundredth of the time: ten thousand logs, which take some 50 ms, are looked at
-	// every five seconds.
+	// Interval is how often logs are looked at without a hint from their backend. 0 means once a minute if the backend
+	// tells of changes, and every 2 seconds if it does not; set it for files that another machine changes. It is stretched
+	// until looking takes no more than a hundredth of the time: ten thousand logs, about 50 ms, are looked at every five
+	// seconds at most.
 	Interval time.Duration
-	// NoHints looks at the logs at each interval only, and does not ask the backends what changed.
+	// NoHints does not ask the backends what changed.
 	NoHints bool
-	// Clock is the time; nil means time.Now. After gives a channel on which something comes after that time; nil means
-	// time.After.
+	// Clock gives the time; nil means time.Now. After is time.After unless set.
 	Clock func() time.Time
 	After func(time.Duration) <-chan time.Time
 }
 
-// AllEntries is the WatchOptions.Last that tells all entries there are.
+// AllEntries is the Options.Last that tells all entries there are.
 const AllEntries = -1
 
-func (o *WatchOptions) fill() {
-	if o.Interval == 0 {
-		o.Interval = 2 * time.Second
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	if o.After == nil {
-		o.After = time.After
-	}
-}
-
-// Watch tells what is written to sessions, by whatever program, until ctx is cancelled or the loop over it is left. It
-// changes nothing. It ends with an error only where it cannot begin: the one session to watch is not there.
+// Watch tells what any program writes to sessions, until ctx is cancelled or the loop over it ends. It changes nothing. It
+// ends with an error only if it cannot begin, because the one session to watch does not exist, or if the machine is
+// closed.
 //
-// The first change is a ChangeStart. Every entry that is written after it is told once, in the order of its log: what was
-// there before is found out before anything is told. A record without newline waits until it is whole, one of more than
-// a megabyte until it has its newline. A session that appears is told with a ChangeSession, and then from its first entry.
+// The first change is a KindStart. Every entry that is written after it is told once, in the order of its log. A record
+// without newline waits until it is whole; one of more than a megabyte waits for its newline. A session that appears is
+// told with a KindSession, and then from its first entry.
 //
-// A log that was replaced, cut or removed says so, and goes on: what was told stays told. Entries are known by their ids,
-// or by their bytes where they have none, so one that comes back after a rewrite is not told again, changed or not. A log
-// that was not read yet (of those that are there at the start, the newest 64 are, up to 32 MB) and is replaced all at once
-// shows the entries whose time is not before the start, and those without a time.
+// A log that was replaced, truncated or removed is told as such and is still followed. Entries are known by their ids, or
+// by their bytes if they have none, so one that comes back after a rewrite is not told again, changed or not. At the start
+// the newest 64 logs are read, up to 32 MB. If another one is replaced before it was read, the entries are told whose time
+// is not before the start, and those without a time.
 //
-// What the backends say of changes (see backend.Watcher) makes it fast and is not relied on: all logs are looked at
-// again and again, see WatchOptions.Interval. Rewrites in place that keep size and time of a file are not noticed.
+// Hints from the backends (see backend.Watcher) make it fast, but it does not depend on them: all logs are looked at again
+// and again, see Options.Interval. Rewrites in place that keep the size and time of a file are not noticed.
 //
-// Sessions are those that List shows. Run logs are not among them, but one that Path names is told like any other. States of
-// a companion change as a whole and nobody tells of them: what was saved is found at the next look.
-func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
+// The sessions are those that place.Machine.List shows. Run logs are not among them, but one that Path names is told like
+// any other.
+func Watch(ctx context.Context, m *place.Machine, opt Options) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		opt.fill()
-		w := newWatcher(s, opt, yield)
+		w := newWatcher(m, opt, yield)
 		defer w.close()
 		err := w.begin(ctx)
 		if err == nil {

@@ -5,50 +5,64 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// watcher is one Watch. All but the hints is in the hands of the goroutine that goes through the changes.
+// watcher is one Watch. Only the hints are touched by other goroutines than the one that runs the loop over the changes.
 type watcher struct {
-	s       *Store
-	opt     WatchOptions
+	m       *place.Machine
+	opt     Options
 	yield   func(Change, error) bool
-	left    bool // nobody wants more
-	sources []*watchedSource
+	left    bool // the loop over the changes ended
+	sources []*source
 	ids     map[session.ID]*followed
 	wake    chan struct{} // there are hints
 	start   time.Time
 	seed    maphash.Seed
-	pass    int // counts the looks at folders
-	// It may name some whose file was closed since: hold leaves these out.
-	holding []*followed     // whose files are held open, the one held longest first
-	said    map[string]bool // problems that belong to no log
+	looks   int             // looks at all sources so far
+	every   int             // a source that gives hints is part of every so many looks
+	pass    int             // lists so far
+	holding []*followed     // logs held open, the one held longest first
+	said    map[string]bool // problems told that belong to no log
 }
 
-// errLeft goes up through all calls when the loop over the changes was left.
-var errLeft = errors.New("nobody wants more changes")
+// errLeft is returned through all calls when the loop over the changes ended.
+var errLeft = errors.New("the loop over the changes ended")
 
-// share is the part of the time that looking at logs may take, as a divisor.
-const share = 100
+const (
+	lookEvery = 2 * time.Second
+	// looksHinted is how many intervals lie between two looks at a source that gives hints: a minute.
+	looksHinted = 30
+	// share is the part of the time that looking may take, as a divisor.
+	share = 100
+)
 
-// readAtStart is how much of the logs is read before anything is told, see Watch.
-const readAtStart = 32 << 20
-
-// newWatcher opens nothing yet. Its seed is its own: keys of entries are never kept.
-func newWatcher(s *Store, opt WatchOptions, yield func(Change, error) bool) *watcher {
-	return &watcher{
-		s: s, opt: opt, yield: yield, wake: make(chan struct{}, 1), seed: maphash.MakeSeed(),
+func newWatcher(m *place.Machine, opt Options, yield func(Change, error) bool) *watcher {
+	w := &watcher{
+		m: m, yield: yield, wake: make(chan struct{}, 1), seed: maphash.MakeSeed(), every: 1,
 		said: map[string]bool{}, ids: map[session.ID]*followed{},
 	}
+	if opt.Interval == 0 {
+		opt.Interval, w.every = lookEvery, looksHinted
+	}
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.After == nil {
+		opt.After = time.After
+	}
+	w.opt = opt
+	return w
 }
 
-// emit tells of a change. After the loop over the changes was left, yield must not be called again: Go panics.
+// emit tells a change. Once the loop over the changes ended, yield must not be called again: Go panics.
 func (w *watcher) emit(c Change) error {
 	if !w.left && !w.yield(c, nil) {
 		w.left = true
@@ -59,30 +73,32 @@ func (w *watcher) emit(c Change) error {
 	return nil
 }
 
-// problem tells of what is wrong with no log in particular, once.
-func (w *watcher) problem(path string, err error) error {
+// problem tells once what is wrong with no log in particular.
+func (w *watcher) problem(ctx context.Context, path string, err error) error {
+	if stops(ctx, err) {
+		return err
+	}
 	if w.said[err.Error()] {
 		return nil
 	}
 	w.said[err.Error()] = true
-	return w.emit(Change{Kind: ChangeProblem, Path: path, Err: err})
+	return w.emit(Change{Kind: KindProblem, Path: path, Err: err})
 }
 
-// stops says whether an error ends the watching, rather than being about one log.
+// stops reports whether an error ends the watch, rather than being about one log.
 func stops(ctx context.Context, err error) bool {
-	return errors.Is(err, errLeft) || ctx.Err() != nil
+	return errors.Is(err, errLeft) || errors.Is(err, backend.ErrClosed) || ctx.Err() != nil
 }
 
-// close gives up what is open. The watch of a place goes first, so that no hint comes for what is closed.
+// close ends the hints first, so that none comes for a log that is closed. The backends belong to the machine.
 func (w *watcher) close() {
 	for _, src := range w.sources {
 		if src.watch != nil {
-			_ = src.watch.Close()
+			_ = src.watch.Close() // nothing depends on it any more
 		}
 		for _, f := range src.logs {
-			f.close()
+			f.tail.Close()
 		}
-		_ = src.b.Close()
 	}
 }
 
@@ -93,29 +109,28 @@ func (w *watcher) begin(ctx context.Context) error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	// What is written from here on is told, whenever it is read.
 	problems, err := w.baselines(ctx)
 	if err != nil {
 		return err
 	}
 	sessions := w.followed()
-	// Who wants all entries gets them from follow, in order: to read some before that would only mark them as known.
+	// With AllEntries follow reads and tells all of them, in order.
 	if w.opt.Last != AllEntries {
 		if err := w.readNewest(ctx, sessions); err != nil {
 			return err
 		}
 	}
-	if err := w.emit(Change{Kind: ChangeStart, Sessions: len(sessions)}); err != nil {
+	if err := w.emit(Change{Kind: KindStart, Sessions: len(sessions)}); err != nil {
 		return err
 	}
 	for _, err := range problems {
-		if err := w.problem("", err); err != nil {
+		if err := w.problem(ctx, "", err); err != nil {
 			return err
 		}
 	}
 	switch {
 	case w.opt.Last == AllEntries:
-		for _, f := range slices.Backward(sessions) { // the oldest first
+		for _, f := range slices.Backward(sessions) { // oldest first
 			if err := w.follow(ctx, f); err != nil {
 				return err
 			}
@@ -126,58 +141,54 @@ func (w *watcher) begin(ctx context.Context) error {
 	return nil
 }
 
-// open opens the places and begins to be told of them.
+// open begins to watch the places.
 func (w *watcher) open() error {
 	if w.opt.Path != "" {
-		abs, err := filepath.Abs(w.opt.Path)
+		l, err := w.m.Locate(w.opt.Path)
 		if err != nil {
 			return err
 		}
-		only := filepath.Base(abs)
-		return w.openDir(filepath.Dir(abs), only, func(name string) bool { return name == only })
-	}
-	for _, src := range w.s.Sources() {
-		if err := w.openDir(src.Root.Sessions, "", src.owns); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openDir begins to watch a folder; only is the one log in it that is wanted, "" for all that owns says yes to.
-func (w *watcher) openDir(dir, only string, owns func(string) bool) error {
-	b, err := w.s.opt.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	src := &watchedSource{b: b, dir: filepath.Clean(dir), owns: owns, only: only, logs: map[string]*followed{}}
-	src.hints.wake = w.wake
-	w.sources = append(w.sources, src)
-	watcher, ok := b.(backend.Watcher)
-	if !ok || w.opt.NoHints {
+		w.add(&source{
+			b: l.Backend, dir: place.Dir(l.Path), only: l.Name,
+			path: func(string) string { return l.Path },
+			owns: func(name string) bool { return name == l.Name },
+		})
 		return nil
 	}
-	// Before anything is listed, so that nothing is missed in between. A place that cannot be watched is looked at.
-	if src.watch, err = watcher.Watch(src.hints.told); err != nil {
-		src.watch = nil
-		if !errors.Is(err, errors.ErrUnsupported) {
-			src.hints.told("", err)
+	for _, src := range w.m.Sources() {
+		if src.Needs != "" {
+			continue // no driver opens it
 		}
+		b, err := w.m.Open(src.Root.Sessions)
+		if err != nil {
+			return err
+		}
+		w.add(&source{b: b, dir: place.Clean(src.Root.Sessions), path: src.PathOf, owns: src.Owns})
 	}
 	return nil
 }
 
-// baselines notes what each log is now. Problems with folders are given back: nothing is told before the start.
+// add begins to watch a place. The hints begin before anything is listed, so that nothing is missed in between.
+func (w *watcher) add(src *source) {
+	src.logs, src.hints.wake = map[string]*followed{}, w.wake
+	w.sources = append(w.sources, src)
+	if !w.opt.NoHints {
+		src.listen()
+	}
+}
+
+// baselines notes what each log is now: whatever is written from here on is told. Problems with folders are returned,
+// since nothing is told before the start.
 func (w *watcher) baselines(ctx context.Context) (problems []error, err error) {
 	for _, src := range w.sources {
 		for log, err := range src.b.List(ctx, src.only) {
 			switch {
-			case ctx.Err() != nil:
-				return nil, context.Cause(ctx)
+			case err != nil && stops(ctx, err):
+				return nil, err
 			case err != nil:
 				problems = append(problems, err)
 			case src.owns(log.Name):
-				f := w.add(src, log.Name)
+				f := w.addLog(src, log.Name)
 				f.listed = log
 				if w.opt.Last != AllEntries {
 					f.base = log
@@ -185,44 +196,40 @@ func (w *watcher) baselines(ctx context.Context) (problems []error, err error) {
 			}
 		}
 		if src.only != "" && src.logs[src.only] == nil {
-			return nil, named(w.opt.Path, backend.ErrNotExist)
+			return nil, logtree.Named(w.opt.Path, backend.ErrNotExist)
 		}
+		src.empty = len(src.logs) == 0
 		w.elsewhere(ctx, src)
 	}
 	return problems, nil
 }
 
 // elsewhere marks the logs of other working directories than the one that is wanted. Only their ends are read.
-func (w *watcher) elsewhere(ctx context.Context, src *watchedSource) {
+func (w *watcher) elsewhere(ctx context.Context, src *source) {
 	if w.opt.CWD == "" || src.only != "" {
 		return
 	}
-	rows := make([]Row, 0, len(src.logs))
+	rows := make([]place.Row, 0, len(src.logs))
 	for _, f := range src.logs {
-		rows = append(rows, Row{Path: f.path, Log: f.listed})
+		rows = append(rows, place.Row{Path: f.Path, Log: f.listed})
+		f.elsewhere = true
 	}
-	w.s.peekAll(ctx, src.b, rows, ListOptions{Dialect: w.opt.Dialect})
-	w.s.placeRows(rows)
-	// All first, then those of the directory back: of drops the rows that it does not keep.
-	for i := range rows {
-		src.logs[rows[i].Log.Name].elsewhere = true
-	}
-	for _, r := range w.s.of(w.opt.CWD, rows) {
+	w.m.PeekAll(ctx, src.b, rows, place.ListOptions{Dialect: w.opt.Dialect})
+	w.m.PlaceRows(rows)
+	for _, r := range w.m.InDir(w.opt.CWD, rows) {
 		src.logs[r.Log.Name].elsewhere = false
 	}
 }
 
-// add begins to follow a log. With no base all that it holds is new.
-func (w *watcher) add(src *watchedSource, name string) *followed {
-	f := &followed{src: src, name: name, path: src.dir + string(filepath.Separator) + filepath.FromSlash(name)}
-	if src.only != "" {
-		f.path = w.opt.Path // as it was given
-	}
+// addLog begins to follow a log. Without a base all that it holds is new.
+func (w *watcher) addLog(src *source, name string) *followed {
+	f := &followed{src: src, Location: place.Location{Backend: src.b, Name: name, Path: src.path(name)}}
+	f.tail = logtree.Tail{Backend: src.b, At: backend.Log{Name: name}, Wait: true}
 	src.logs[name] = f
 	return f
 }
 
-// followed gives the logs that are watched, the newest first.
+// followed gives the logs that are watched, newest first.
 func (w *watcher) followed() []*followed {
 	var list []*followed
 	for _, src := range w.sources {
@@ -233,15 +240,14 @@ func (w *watcher) followed() []*followed {
 		}
 	}
 	slices.SortFunc(list, func(a, b *followed) int {
-		return cmp.Or(b.listed.Time.Compare(a.listed.Time), strings.Compare(a.path, b.path))
+		return cmp.Or(b.listed.Time.Compare(a.listed.Time), strings.Compare(a.Path, b.Path))
 	})
 	return list
 }
 
 // loop follows the logs until ctx is cancelled.
 func (w *watcher) loop(ctx context.Context) error {
-	pause := w.opt.Interval
-	timer := w.opt.After(pause)
+	timer := w.opt.After(w.opt.Interval)
 	for {
 		var err error
 		select {
@@ -252,9 +258,8 @@ func (w *watcher) loop(ctx context.Context) error {
 		case <-timer:
 			began := w.opt.Clock()
 			err = w.look(ctx)
-			// A look that took long is followed by a long rest, however many logs there are.
-			pause = max(w.opt.Interval, share*w.opt.Clock().Sub(began))
-			timer = w.opt.After(pause)
+			// A long look is followed by a long rest, however many logs there are.
+			timer = w.opt.After(max(w.opt.Interval, share*w.opt.Clock().Sub(began)))
 		}
 		if err != nil {
 			return err
@@ -262,19 +267,20 @@ func (w *watcher) loop(ctx context.Context) error {
 	}
 }
 
-// hinted follows what was told of.
+// hinted follows what the backends told of.
 func (w *watcher) hinted(ctx context.Context) error {
 	for _, src := range w.sources {
 		names, errs := src.hints.take()
 		for _, err := range errs {
-			if err := w.problem(src.dir, err); err != nil {
+			src.hinted = false // something is not told any more
+			if err := w.problem(ctx, src.dir, err); err != nil {
 				return err
 			}
 		}
 		for _, name := range names {
 			var err error
 			switch {
-			// A folder: the system lost count, or it is new and what came into it before it was watched was not told.
+			// A folder: hints were lost, or it is new and was not watched when logs came into it.
 			case name == "" || strings.HasSuffix(name, "/"):
 				err = w.list(ctx, src, name)
 			case src.owns(name):
@@ -288,9 +294,14 @@ func (w *watcher) hinted(ctx context.Context) error {
 	return nil
 }
 
-// look looks at everything.
+// look looks at the sources. Those that give hints are looked at less often. One without logs may be a folder that does not
+// exist yet, of which no backend gives hints.
 func (w *watcher) look(ctx context.Context) error {
+	w.looks++
 	for _, src := range w.sources {
+		if src.hinted && !src.empty && w.looks%w.every != 0 {
+			continue
+		}
 		if err := w.list(ctx, src, ""); err != nil {
 			return err
 		}
@@ -299,50 +310,54 @@ func (w *watcher) look(ctx context.Context) error {
 }
 
 // touch follows a log that may have changed, or may be new.
-func (w *watcher) touch(ctx context.Context, src *watchedSource, name string) error {
+func (w *watcher) touch(ctx context.Context, src *source, name string) error {
 	f := src.logs[name]
-	// A name that was told may be gone already, as those of files in the making are.
 	if f == nil {
+		// The log may be gone already, as temporary files are.
 		if _, err := src.b.Stat(ctx, name); errors.Is(err, backend.ErrNotExist) {
 			return nil
 		}
-		f = w.add(src, name)
+		f = w.addLog(src, name)
 	}
 	return w.follow(ctx, f)
 }
 
-// list looks which logs with that prefix changed, came or went.
-func (w *watcher) list(ctx context.Context, src *watchedSource, prefix string) error {
+// list finds out which logs with that prefix changed, came or went.
+func (w *watcher) list(ctx context.Context, src *source, prefix string) error {
 	if src.only != "" {
 		if f := src.logs[src.only]; f != nil && !f.gone {
+			src.empty = false
 			return w.follow(ctx, f)
 		}
 		prefix = src.only
 	}
 	w.pass++
+	count := 0
 	var list []*followed
 	for log, err := range src.b.List(ctx, prefix) {
 		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
 		case err != nil:
-			if err := w.problem(src.dir, err); err != nil {
+			if err := w.problem(ctx, src.dir, err); err != nil {
 				return err
 			}
 			continue
 		case !src.owns(log.Name):
 			continue
 		}
+		count++
 		f := src.logs[log.Name]
 		if f == nil {
-			f = w.add(src, log.Name)
+			f = w.addLog(src, log.Name)
 		}
 		f.pass = w.pass
-		// What failed the last time is tried again even if nothing changed: a permission may have been given.
+		// What failed the last time is tried again even if nothing changed: a permission may have been granted.
 		if f.listed != log || f.failure != "" || f.gone {
 			f.listed = log
 			list = append(list, f)
 		}
+	}
+	if prefix == src.only || count > 0 {
+		src.empty = count == 0
 	}
 	// What is gone is told first: it may come again under another name.
 	for _, f := range slices.Concat(w.missing(src, prefix), list) {
@@ -353,15 +368,15 @@ func (w *watcher) list(ctx context.Context, src *watchedSource, prefix string) e
 	return nil
 }
 
-// missing gives the logs that the last list should have shown and did not. That need not mean that they are gone: their
-// folder may not be readable just now. They are followed like any other: Stat then says whether they are gone.
-func (w *watcher) missing(src *watchedSource, prefix string) []*followed {
+// missing gives the logs that the last list should have shown and did not. They need not be gone: their folder may be
+// unreadable at the moment. They are followed like any other, and Stat says whether they are gone.
+func (w *watcher) missing(src *source, prefix string) []*followed {
 	var list []*followed
 	for name, f := range src.logs {
 		if f.pass != w.pass && !f.gone && strings.HasPrefix(name, prefix) {
 			list = append(list, f)
 		}
 	}
-	slices.SortFunc(list, func(a, b *followed) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(list, func(a, b *followed) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

@@ -6,11 +6,13 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 )
 
 // Drivers returns the drivers in the order in which they are asked. The driver of files claims every folder, so it is last.
 func Drivers() []backend.Driver {
 	return []backend.Driver{
+		codelia.Driver(),
 		memory.Driver("memory"),
 		file.Driver(file.Options{}),
 	}

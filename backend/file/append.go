@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Append implements backend.Backend. See the package comment for what is noticed and what cannot be. After an error other
-// than ErrConflict it tries to cut off what it had written, so that most often nothing was.
+// Append implements backend.Backend. See the package comment for the changes that it notices. After a failed write it tries
+// to cut off the part that was written.
 func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
@@ -22,14 +22,14 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	if !b.Lines(at.Name) {
 		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be appended to", at.Name, backend.ErrRecord)
 	}
-	// The first byte is for a newline that the last record may lack: both go into one write.
+	// The first byte is for the newline that the last record may lack, so that one write is enough.
 	if w.buf, err = backend.Encode(append(w.buf[:0], '\n'), at.Name, true, records...); err != nil {
 		return backend.Log{}, err
 	}
 	return w.append(ctx, at, w.buf)
 }
 
-// append writes lines[1:], or lines where the log lacks its last newline.
+// append writes lines[1:], or all of lines if the last newline is missing.
 func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (backend.Log, error) {
 	info, err := w.lock(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (back
 	if err := w.verify(at, info); err != nil {
 		return backend.Log{}, err
 	}
-	if len(lines) == 1 { // no records: only the comparison was asked for
+	if len(lines) == 1 { // no records: only compare
 		return w.last, nil
 	}
 	batch := lines[1:]
@@ -62,9 +62,9 @@ func (w *writer) append(ctx context.Context, at backend.Log, lines []byte) (back
 	return w.settle(before, batch)
 }
 
-// write writes the batch at the end, in one piece, and makes it lasting where that was asked for.
+// write writes the batch at the end, in one piece, and syncs it with DurabilityAlways.
 func (w *writer) write(before int64, batch []byte) error {
-	w.left = durable.Info{} // until it is known again
+	w.left = durable.Info{} // unknown for now
 	n, err := w.f.Write(batch)
 	if err == nil {
 		w.dirty = true
@@ -76,17 +76,17 @@ func (w *writer) write(before int64, batch []byte) error {
 	if err == nil {
 		return nil
 	}
-	// A part of a line at the end would be in everybody's way, and a record whose writing failed must not turn up
-	// later. But only what is certainly ours is cut.
+	// Cut off the part that was written: a record whose write failed must not turn up later. But cut only if no other
+	// program wrote after it.
 	if now, serr := w.f.Stat(); serr == nil && n > 0 && now.Size == before+int64(n) {
 		_ = w.f.Truncate(before)
 	}
-	w.drop() // a descriptor whose sync failed must not be trusted with a second one
+	w.drop() // after a failed sync a second one on the same descriptor proves nothing
 	return failed(w.name, err)
 }
 
-// settle looks at the file after writing: has it still a name, and is the batch where it was meant to be? To follow the
-// path once more would tell a little more, for half as much again as the write itself costs.
+// settle checks the file after the write: it still has a name, and the batch is at the expected offset. To follow the path
+// once more would notice little more, and costs half as much as the write.
 func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) {
 	info, err := w.f.Stat()
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) 
 		w.drop()
 		return backend.Log{}, fmt.Errorf("%s: %w: it was replaced or removed while it was appended to", w.name, backend.ErrConflict)
 	}
-	// The tail is known without reading: it is what we just wrote, and for a short batch some of what was there.
+	// The new tail is known without a read: the batch, and for a short batch the end of the old tail.
 	if tail := batch; len(tail) >= tailSize {
 		w.tail = append(w.tail[:0], tail[len(tail)-tailSize:]...)
 	} else {
@@ -110,8 +110,8 @@ func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) 
 		w.last = fullLogOf(w.name, info, w.tail)
 		return w.last, nil
 	}
-	// Somebody who takes no lock wrote meanwhile. Behind ours: the caller gets the log as far as he knows it, and
-	// hears of the rest with his next mutation. Before ours: he must look.
+	// A writer without a lock wrote meanwhile. If its bytes came after the batch, the caller gets the log up to the
+	// batch, and a conflict at its next mutation. If they came before, the caller must read them.
 	there := make([]byte, len(batch))
 	if _, err := w.f.ReadAt(there, before.Size); err != nil || !bytes.Equal(there, batch) {
 		return backend.Log{}, fmt.Errorf("%s: %w", w.name, backend.ErrInterleaved)
@@ -137,7 +137,7 @@ func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	if mended.To, err = w.keep(line); err != nil {
 		return nil, err
 	}
-	// The bytes are lasting in their new place: now, and not before, they may go here.
+	// The bytes are durable in their new file. Only now may they be cut off here.
 	w.dirty = true
 	if err := w.f.Truncate(begin); err != nil {
 		w.left = durable.Info{}
@@ -156,9 +156,9 @@ func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	return nil, nil
 }
 
-// lastLine reads what stands behind the last newline.
+// lastLine reads the bytes after the last newline.
 func (w *writer) lastLine() (begin int64, line []byte, err error) {
-	// Backwards, since the line is short and the file may not be.
+	// Backwards, since the file may be long.
 	const step = 64 << 10
 	for begin = w.left.Size; begin > 0; {
 		chunk := make([]byte, min(begin, step))
@@ -176,14 +176,13 @@ func (w *writer) lastLine() (begin int64, line []byte, err error) {
 	return begin, line, err
 }
 
-// standStill returns when the file has not been changed for long enough. Who continued it meanwhile has changed what the
-// caller saw.
+// standStill returns when the file has been unchanged for TornWait. If it changes meanwhile, that is a conflict.
 func (w *writer) standStill(ctx context.Context) error {
 	age := w.b.opt.Clock().Sub(time.Unix(0, w.left.Nanos))
 	if age >= w.b.opt.TornWait {
 		return nil
 	}
-	// A time in the future says nothing about how long ago it was.
+	// A time in the future counts as now.
 	if err := w.b.opt.Wait(ctx, w.b.opt.TornWait-max(age, 0)); err != nil {
 		return err
 	}
@@ -197,7 +196,7 @@ func (w *writer) standStill(ctx context.Context) error {
 	return nil
 }
 
-// keep saves torn bytes in a file of their own.
+// keep saves a torn record in a file of its own.
 func (w *writer) keep(torn []byte) (name string, err error) {
 	now := w.b.opt.Clock()
 	for try := range patience {

@@ -1,47 +1,43 @@
-// Package file keeps logs as files below a root folder: the name of a log is its path, and the bytes of the file are
-// those of the log, nothing before, between or behind them. So the files of an agent that knows nothing of us are logs,
-// and our logs are files for that agent.
+// Package file keeps logs as files below a root folder. The name of a log is its path, and the bytes of the file are
+// exactly those of the log. So the files of an agent are logs, and logs written here are files for that agent.
 //
 // # Reading
 //
-// Reading changes nothing, not even a time. Read and Open hold the file: what a rename replaces meanwhile is read to its
-// end as it was. A file that is cut or rewritten in place under a reader gives ErrChanged. That is noticed by length,
-// time and the last 64 bytes after every chunk, before the chunk is handed on; what cannot be noticed is a rewrite in
-// place that keeps the length within one tick of the file system's clock (up to 10 ms) of our first look. View maps the
-// file and looks in the end.
+// Reading changes nothing, not even a time. Read and Open hold the file: a log that is replaced by a rename is read to its
+// end as it was. If the file is truncated or rewritten in place, they return ErrChanged. They notice it by length, time and
+// the last 64 bytes, after every chunk and before it is returned. A rewrite in place that keeps the length, within one tick
+// of the file system's clock (up to 10 ms) of the first look, goes unnoticed. View maps the file and checks at the end.
 //
 // # Identity
 //
-// A generation is device, inode, time of change and a hash of the last 64 bytes. List leaves the hash out, because it
-// would have to open every file for it: a Log from List is good for Read and for Open; Append, Replace and Remove answer
-// it with ErrConflict, so call Stat first. Without the hash a file that was rewritten in place between List and Read, and
-// is not shorter, passes for one that grew.
+// A generation is device, inode, modification time and a hash of the last 64 bytes. List leaves out the hash, since it
+// would have to open every file. A Log from List is good for Read and Open; Append, Replace and Remove answer it with
+// ErrConflict, so call Stat first. Without the hash a file that was rewritten in place between List and Read, and is not
+// shorter, counts as grown.
 //
 // # Writing
 //
-// An append is one write(2) of whole lines, under the lock of the file (flock(2); LockFileEx on Windows) that is taken for
-// each append and not for longer, so that several processes can write to one log by turns. Under the lock the path is
-// looked at again, since a rename may have put another file there; then the file is compared with what the caller saw, and
-// its end is checked. While size, times and inode are what we left, the end need not be read: an append costs the same
-// however long the log is. After writing the file is looked at once more.
+// An append is one write(2) of whole lines. It holds the lock of the file (flock(2); LockFileEx on Windows), so several
+// processes can write to one log in turn. Under the lock it follows the path again, since a rename may have put another
+// file there, compares the file with what the caller saw, and checks its end. The end is read only if size, times or inode
+// have changed since the last append, so the cost does not depend on the length of the log. After the write the file is
+// checked once more.
 //
-// In a burst of appends the path is followed once in a millisecond. In between the open file is asked: on Linux the moment
-// at which a file last changed counts what happens to its names too, so one that was replaced, renamed or removed is not
-// what we left. That is relied on only where two changes have been seen to have moments closer together than the steps of
-// a coarse clock. What happens to a folder above, or to a symbolic link on the way, is noticed up to a millisecond late.
+// In a burst of appends the path is followed once per millisecond; in between only the open file is checked. On Linux its
+// time of change covers its names, so a replaced, renamed or removed file is noticed all the same. This is done only if two
+// changes were seen with times closer together than the steps of a coarse clock. A change of a folder or a symbolic link on
+// the path is noticed up to a millisecond late.
 //
-// What is noticed, before anything is written: the file was replaced, cut, continued, rewritten or removed. What cannot be
-// noticed: a program that takes no lock and writes between our look and our write, a few microseconds later. If it appends,
-// both are whole; we see it after the fact and say ErrInterleaved where its bytes came before ours. If it replaces or cuts
-// the file in that moment it destroys our record as it would destroy anybody's; we see that afterwards and answer
-// ErrConflict, unless it happens still later, when the record was written, and lost, after it was acknowledged. A file
-// that was removed is never made again by an append.
+// A replaced, truncated, extended, rewritten or removed file is noticed before anything is written. A program that takes no
+// lock and writes in the microseconds between the check and the write is not. If it appends, both records are whole, and
+// the caller gets ErrInterleaved if the foreign bytes came first. If it replaces or truncates the file, the record is lost;
+// the check after the write returns ErrConflict, unless the loss happens even later. An append never creates a file.
 //
 // # Names
 //
-// Names are slash paths and cannot leave the root: "..", empty elements and absolute paths are no names (fs.ValidPath).
-// Symbolic links that a user put below the root are followed; List follows one only if what it leads to is not listed
-// under another name already. Elements that begin with ".treeline-" are ours (files in the making) and never logs.
+// Names are slash paths that cannot leave the root: "..", empty elements and absolute paths are invalid (fs.ValidPath).
+// Symbolic links below the root are followed. List follows a link only if its target is not listed under another name.
+// Elements that begin with ".treeline-" are temporary files and never logs.
 package file
 
 import (
@@ -63,7 +59,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// ownPrefix begins the names of files that are not logs but ours.
+// ownPrefix begins the names of temporary files.
 const ownPrefix = ".treeline-"
 
 // Options change how a Backend works. The zero value is ready for use.
@@ -75,23 +71,20 @@ type Options struct {
 	Durability backend.Durability
 	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
 	Mended func(backend.Mended)
-	// LockWait is how long a mutation waits for the lock of a log before it gives up with backend.ErrLocked; 0 means
-	// 10 seconds.
+	// LockWait is how long a mutation waits for the lock of a log before it returns backend.ErrLocked; 0 means 10 seconds.
 	LockWait time.Duration
-	// TornWait is how long a torn end must have stood still before it is moved away: its writer might just be slow;
+	// TornWait is how long a torn record must have been unchanged before it is moved, since its writer may only be slow;
 	// 0 means 2 seconds.
 	TornWait time.Duration
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
-	// Clock is the time; nil means time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
-	// Wait returns after that time, or when ctx is cancelled, with its cause; nil means real waiting.
+	// Wait returns after that time, or with the cause of ctx when it is cancelled; nil means durable.Wait.
 	Wait func(ctx context.Context, d time.Duration) error
-
-	since func(time.Time) time.Duration // by Clock
 }
 
-// fill puts in what was left out.
+// fill sets the defaults.
 func (o *Options) fill() {
 	o.Durability = cmp.Or(o.Durability, backend.DurabilityFlush)
 	if o.Mended == nil {
@@ -107,10 +100,7 @@ func (o *Options) fill() {
 		o.FS = durable.OS{}
 	}
 	if o.Clock == nil {
-		o.Clock, o.since = time.Now, time.Since // which reads one clock, where Now reads two
-	} else {
-		clock := o.Clock
-		o.since = func(t time.Time) time.Duration { return clock().Sub(t) }
+		o.Clock = time.Now
 	}
 	if o.Wait == nil {
 		o.Wait = durable.Wait
@@ -126,20 +116,18 @@ type Backend struct {
 
 	mu      sync.Mutex
 	writers map[string]*writer  // by name of the log
-	recent  *writer             // the one that was taken last, or nil
-	uses    int64               // counts, to know which writer was used longest ago
-	lasting map[string]struct{} // folders whose names, up to the root, are known to be lasting
-	late    error               // what went wrong when logs were closed to make room for others
+	uses    int64               // counts calls of take, to find the least recently used writer
+	lasting map[string]struct{} // folders whose names, up to the root, are known to be durable
+	late    error               // from logs that were closed to make room for others
 	watches []*watch
 }
 
-// New returns a Backend for the files below root. The folder need not exist yet: until something is created in it, it is
-// a place without logs.
+// New returns a Backend for the files below root. The folder need not exist: until a log is created, there are none.
 func New(root string, options Options) (*Backend, error) {
 	if root == "" {
 		return nil, errors.New("file backend: the root folder has no name")
 	}
-	// Absolute, so that a change of the working directory does not move the logs.
+	// A change of the working directory must not move the logs.
 	abs, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
@@ -167,7 +155,7 @@ func Driver(options Options) backend.Driver {
 // Lines implements backend.Liner: logs of lines are files whose names end in ".jsonl".
 func (b *Backend) Lines(name string) bool { return backend.IsText(name) }
 
-// Path returns the path of the file that a log of that name is or would be; ErrName where there can be none.
+// Path returns the path of the file for a log of that name, or ErrName.
 func (b *Backend) Path(name string) (string, error) {
 	if err := backend.CheckName(name); err != nil {
 		return "", err
@@ -175,7 +163,7 @@ func (b *Backend) Path(name string) (string, error) {
 	if strings.HasPrefix(name, ownPrefix) || strings.Contains(name, "/"+ownPrefix) {
 		return "", fmt.Errorf("%q: %w: elements that begin with %s are reserved", name, backend.ErrName, ownPrefix)
 	}
-	// Localize refuses what is a path of another kind on this system: backslashes, drives and devices on Windows.
+	// Localize refuses backslashes, drives and devices on Windows.
 	local, err := filepath.Localize(name)
 	if err != nil {
 		return "", fmt.Errorf("%q: %w: not a file name on this system", name, backend.ErrName)
@@ -183,23 +171,32 @@ func (b *Backend) Path(name string) (string, error) {
 	return b.root + string(filepath.Separator) + local, nil
 }
 
-// begin is what every method does first.
-func (b *Backend) begin(ctx context.Context, name string) (path string, err error) {
+// ready returns an error if the Backend is closed or ctx is done.
+func (b *Backend) ready(ctx context.Context) error {
 	if b.closed.Load() {
-		return "", backend.ErrClosed
+		return backend.ErrClosed
 	}
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// begin makes the checks of every method that reads.
+func (b *Backend) begin(ctx context.Context, name string) (path string, err error) {
+	if err := b.ready(ctx); err != nil {
+		return "", err
 	}
 	return b.Path(name)
 }
 
-// gone says that an error means: no such file. A file where a folder was expected is no folder, so nothing is in it.
+// gone reports whether an error means that there is no such file. That includes a path through something that is not a
+// folder.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// failed gives an error of the file system the name of the log, and the meaning that the contract has for it.
+// failed adds the name of the log to an error of the file system, and translates it to one of package backend.
 func failed(name string, err error) error {
 	if gone(err) {
 		return fmt.Errorf("%s: %w", name, backend.ErrNotExist)
@@ -207,26 +204,26 @@ func failed(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// beginWrite is begin for mutations.
-func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err error) {
-	if path, err = b.begin(ctx, name); err == nil && b.opt.ReadOnly {
+// writePath is Path for mutations.
+func (b *Backend) writePath(name string) (path string, err error) {
+	if path, err = b.Path(name); err == nil && b.opt.ReadOnly {
 		err = fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
 	}
 	return path, err
 }
 
-// conflict is the answer to a mutation of what is not there any more.
+// conflict is the error for a log that is not what the caller saw.
 func conflict(name string) error { return fmt.Errorf("%s: %w", name, backend.ErrConflict) }
 
-// Close implements backend.Backend: at level Flush it waits until all is lasting. Readers that Open gave stay open. It
-// does what it can and returns the first error.
+// Close implements backend.Backend. With DurabilityFlush it syncs what was written. Readers from Open stay open. After an
+// error it goes on, and returns the first one.
 func (b *Backend) Close() error {
 	if b.closed.Swap(true) {
 		return nil
 	}
 	b.mu.Lock()
 	writers := b.writers
-	b.writers, b.recent = map[string]*writer{}, nil
+	b.writers = map[string]*writer{}
 	first, watches := b.late, b.watches
 	b.mu.Unlock()
 	for _, w := range watches {
@@ -236,11 +233,11 @@ func (b *Backend) Close() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(writers)) {
 		w := writers[name]
-		_ = w.turn.take(context.Background()) // whoever is at work finishes
+		w.turn <- struct{}{} // a running mutation finishes
 		if err := w.retire(); first == nil {
 			first = err
 		}
-		w.turn.give()
+		<-w.turn
 	}
 	return first
 }

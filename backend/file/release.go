@@ -4,14 +4,11 @@ package file
 func (b *Backend) Release(name string) error {
 	b.mu.Lock()
 	w := b.writers[name]
-	if w == nil || w.users.Load() != 0 {
+	if w == nil || w.users != 0 {
 		b.mu.Unlock()
 		return nil
 	}
 	delete(b.writers, name)
-	if b.recent == w {
-		b.recent = nil
-	}
 	b.mu.Unlock()
 	return w.retire()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// New files are for their owner alone: sessions hold secrets.
+// New files are private to their owner: sessions hold secrets.
 const (
 	fileMode   = 0o600
 	folderMode = 0o700
@@ -24,19 +24,20 @@ const (
 
 func taken(err error) bool { return errors.Is(err, fs.ErrExist) }
 
-// tailOf returns the last bytes of a content.
+// tailOf returns the tail of a content.
 func tailOf(content []byte) []byte { return content[max(0, len(content)-tailSize):] }
 
-// Create implements backend.Backend. Folders are made where they are missing.
+// Create implements backend.Backend. It makes missing folders.
 func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
-	if _, err := b.beginWrite(ctx, name); err != nil {
+	path, err := b.beginWrite(ctx, name)
+	if err != nil {
 		return backend.Log{}, err
 	}
 	content, err := backend.Encode(nil, name, b.Lines(name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.Restore(ctx, name, content)
+	return b.create(name, path, content)
 }
 
 // Restore implements backend.Restorer.
@@ -45,7 +46,19 @@ func (b *Backend) Restore(ctx context.Context, name string, content []byte) (bac
 	if err != nil {
 		return backend.Log{}, err
 	}
-	// Looked at first only to save the work; what decides is the link.
+	return b.create(name, path, content)
+}
+
+// beginWrite makes the checks of Create.
+func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err error) {
+	if err := b.ready(ctx); err != nil {
+		return "", err
+	}
+	return b.writePath(name)
+}
+
+func (b *Backend) create(name, path string, content []byte) (backend.Log, error) {
+	// This check only saves work. The link decides.
 	if _, err := b.fs.Stat(path); err == nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
@@ -72,8 +85,8 @@ func (b *Backend) Restore(ctx context.Context, name string, content []byte) (bac
 	return fullLogOf(name, info, tailOf(content)), nil
 }
 
-// Replace implements backend.Backend: durable.Replace, under the lock of the file that is replaced. Those who wait for
-// that lock will find that the path leads elsewhere.
+// Replace implements backend.Backend: it calls durable.Replace under the lock of the old file. A writer that waits for that
+// lock then finds that the path leads to another file.
 func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
@@ -87,8 +100,8 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	if err := w.hold(ctx, at); err != nil {
 		return backend.Log{}, err
 	}
-	defer w.drop() // the open file is the old one, and its lock protects nothing any more
-	// A name that is a symbolic link stays one: what it leads to is replaced.
+	defer w.drop() // the open file is the old one
+	// A symbolic link stays one: its target is replaced.
 	path := w.path
 	if r, ok := b.fs.(durable.Resolver); ok {
 		if path, err = r.EvalSymlinks(path); err != nil {
@@ -103,8 +116,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 		return backend.Log{}, failed(at.Name, err)
 	}
 	w.dirty = false
-	// The Log is that of the file as it got its name. Another writer may have appended by now; the caller did not
-	// see that, and will hear of it.
+	// The Log is that of the file at the rename. If another writer has appended since, the next mutation conflicts.
 	return fullLogOf(at.Name, info, tailOf(content)), nil
 }
 
@@ -135,7 +147,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	if err := b.fs.Remove(w.path); err != nil {
 		return failed(at.Name, err)
 	}
-	w.dirty = false // what was written went with the file
+	w.dirty = false // nothing is left to sync
 	if b.opt.Durability == backend.DurabilityNone {
 		return nil
 	}
@@ -145,7 +157,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	return nil
 }
 
-// Sync implements backend.Syncer, at every level.
+// Sync implements backend.Syncer. It syncs at every level of durability.
 func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
@@ -155,9 +167,9 @@ func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
 	return b.syncLog(w)
 }
 
-// syncLog syncs the file that the log is now. It needs no lock: what others write meanwhile may be synced with it.
+// syncLog syncs the file that the log is now. It needs no lock: syncing the writes of others does no harm.
 func (b *Backend) syncLog(w *writer) error {
-	// The name may stand for another file by now; that one is what Sync is asked about.
+	// The file may have been replaced since it was opened.
 	if w.f != nil {
 		if info, err := b.fs.Stat(w.path); err != nil || !info.SameFile(w.id) {
 			w.drop()
@@ -196,7 +208,7 @@ func (b *Backend) Leftovers(ctx context.Context, before time.Time) (n int, err e
 	return n, err
 }
 
-// sweep does one folder and goes on with those in it. Folders behind symbolic links are not ours to tidy.
+// sweep visits a folder and those below it. It does not follow symbolic links.
 func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, removed *int, remove func(string) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

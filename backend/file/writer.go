@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -14,127 +13,111 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// maxWriters is how many logs are kept open for writing. An agent has one or two; a server may have thousands, and
-// descriptors are few.
+// maxWriters limits how many logs are kept open for writing. An agent has one or two, a server may have thousands.
 const maxWriters = 64
 
 // keepBuffer is the largest buffer that a writer keeps for its next append.
 const keepBuffer = 1 << 20
 
-// writer is what we keep of a log between two appends: the open file, and what it was when we left it.
+// writer is what is kept of a log between two mutations: the open file and its state at the end of the last one.
 type writer struct {
 	b          *Backend
 	name, path string
 
-	turn turn // who has it has everything below
+	turn chan struct{} // a lock that can be waited for with a context; it guards all fields up to lasting
 
 	f    durable.File
-	id   durable.Info // which file f is
-	left durable.Info // what the file was when we last looked, under its lock; zero: look again
-	last backend.Log  // the same as a Log
-	tail []byte       // its last bytes
+	id   durable.Info // of f when it was opened, to compare with the path
+	left durable.Info // of f at the last look under its lock; zero if unknown
+	last backend.Log  // the Log of left
+	tail []byte       // the last bytes of left
 	buf  []byte       // for the lines of an append
 
 	followed time.Time // when the path last led to f
-	precise  bool      // the file system tells apart changes that come right after each other
+	precise  bool      // the file system gives different times to changes in quick succession
+	dirty    bool      // written to since the last sync
+	lasting  bool      // the name of f is durable
 
-	dirty   bool // written to, and not synced since
-	lasting bool // the name of f is known to be lasting
-
-	users atomic.Int32 // who has or waits for the turn; counted up under Backend.mu only
-	used  int64        // when it was last taken; guarded by Backend.mu
+	users int   // mutations that hold or wait for the turn; guarded by Backend.mu
+	used  int64 // Backend.uses at the last take; guarded by Backend.mu
 }
 
-// take is what every mutation of a log that is there does first: it checks, and gets the writer of the log and its turn.
+// take starts a mutation of a log: it makes the checks and waits until no other mutation of the log is running.
 func (b *Backend) take(ctx context.Context, name string) (*writer, error) {
-	b.mu.Lock()
-	w := b.recent
-	if w == nil || w.name != name {
-		w = b.writers[name]
-		b.recent = w
-	}
-	if w != nil { // its name was checked when it was made
-		b.use(w)
-		b.mu.Unlock()
-	} else {
-		b.mu.Unlock()
-		path, err := b.beginWrite(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		w = b.newWriter(name, path)
-	}
-	if err := w.turn.take(ctx); err != nil {
-		w.users.Add(-1)
+	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
-	var err error
-	if b.closed.Load() {
-		err = backend.ErrClosed
-	} else if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	w, idle, err := b.writer(name)
 	if err != nil {
+		return nil, err
+	}
+	if idle != nil {
+		if err := idle.retire(); err != nil {
+			b.mu.Lock()
+			b.late = errors.Join(b.late, err) // for Close: no caller waits for this log
+			b.mu.Unlock()
+		}
+	}
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		b.leave(w)
+		return nil, context.Cause(ctx)
+	}
+	if err := b.ready(ctx); err != nil {
 		b.give(w)
 		return nil, err
 	}
 	return w, nil
 }
 
-// use notes that somebody wants the turn. The Backend is locked.
-func (b *Backend) use(w *writer) {
-	w.users.Add(1)
-	b.uses++
-	w.used = b.uses
-}
-
-// newWriter makes the writer of a log, unless somebody else just has. Where too many files are open the one that was used
-// longest ago is closed.
-func (b *Backend) newWriter(name, path string) *writer {
+// writer returns the writer of a log. If it is a new one and too many files are open, idle is the writer that was not used
+// for the longest time and must be retired.
+func (b *Backend) writer(name string) (w, idle *writer, err error) {
 	b.mu.Lock()
-	w := b.writers[name]
-	if w == nil {
-		w = &writer{b: b, name: name, path: path, turn: newTurn()}
+	defer b.mu.Unlock()
+	if w = b.writers[name]; w == nil {
+		path, err := b.writePath(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		w = &writer{b: b, name: name, path: path, turn: make(chan struct{}, 1)}
+		if len(b.writers) >= maxWriters {
+			for _, other := range b.writers {
+				if other.users == 0 && (idle == nil || other.used < idle.used) {
+					idle = other
+				}
+			}
+			if idle != nil {
+				delete(b.writers, idle.name)
+			}
+		}
 		b.writers[name] = w
 	}
-	b.use(w)
-	var idle *writer
-	if len(b.writers) > maxWriters {
-		for _, other := range b.writers {
-			if other.users.Load() == 0 && (idle == nil || other.used < idle.used) {
-				idle = other
-			}
-		}
-		if idle != nil {
-			delete(b.writers, idle.name)
-			if b.recent == idle {
-				b.recent = nil
-			}
-		}
-	}
-	b.mu.Unlock()
-	if idle != nil {
-		if err := idle.retire(); err != nil {
-			b.mu.Lock()
-			b.late = errors.Join(b.late, err) // for Close to tell: nobody waits for this log now
-			b.mu.Unlock()
-		}
-	}
-	return w
+	b.uses++
+	w.users++
+	w.used = b.uses
+	return w, idle, nil
 }
 
-// give gives the turn back.
+// give ends a mutation.
 func (b *Backend) give(w *writer) {
 	if cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
-	w.turn.give()
-	w.users.Add(-1)
+	<-w.turn
+	b.leave(w)
 }
 
-// lock opens the log if need be, takes the lock of its file and returns what the file is. ErrConflict where there is none.
+func (b *Backend) leave(w *writer) {
+	b.mu.Lock()
+	w.users--
+	b.mu.Unlock()
+}
+
+// lock opens the log if necessary, takes the lock of its file and returns its state. ErrConflict if there is no log.
 func (w *writer) lock(ctx context.Context) (durable.Info, error) {
-	// Each round ends in success, in an error, or with a file that was replaced between open and lock.
+	// A round fails only if the file was replaced between open and lock.
 	for range patience {
 		if w.f == nil {
 			if err := w.open(); err != nil {
@@ -144,10 +127,10 @@ func (w *writer) lock(ctx context.Context) (durable.Info, error) {
 		if err := w.waitLock(ctx); err != nil {
 			return durable.Info{}, err
 		}
-		if info, ok := w.glance(); ok {
+		if info, ok := w.unchanged(); ok {
 			return info, nil
 		}
-		// Who waited for the lock, or kept the file open, may hold a file that is not the log any more.
+		// The file may have been replaced since it was opened.
 		began := w.b.opt.Clock()
 		info, err := w.b.fs.Stat(w.path)
 		if err == nil && info.SameFile(w.id) {
@@ -165,27 +148,26 @@ func (w *writer) lock(ctx context.Context) (durable.Info, error) {
 	return durable.Info{}, fmt.Errorf("%s: %w: it is replaced all the time", w.name, backend.ErrConflict)
 }
 
-// glanceFor is for how long an unchanged file need not be looked for under its path again.
-const glanceFor = time.Millisecond
+// followEvery is how long an unchanged file is used without following its path again. To follow it for each append makes a
+// burst of appends slower by a quarter.
+const followEvery = time.Millisecond
 
-// glance asks the open file alone whether it is what we left, for half of what it costs to follow the path: its names are
-// part of what counts as a change, so a file that was replaced, renamed or removed is not what we left. That holds where
-// the file system notes the moment of a change so precisely that no two are the same. What happens to the path further
-// up, to a folder or a symbolic link, it cannot tell, so it is trusted for a moment only: it makes a burst of appends
-// cheap, and whoever appends now and then follows the path each time.
-func (w *writer) glance() (durable.Info, bool) {
+// unchanged asks only the open file whether it is as this writer left it. A rename or a removal changes the time of change,
+// so it is noticed, if the times are precise. A change further up the path, of a folder or a symbolic link, is not; so the
+// answer is used for followEvery only.
+func (w *writer) unchanged() (durable.Info, bool) {
 	if !w.precise || w.left.Changed == 0 {
 		return durable.Info{}, false
 	}
-	if age := w.b.opt.since(w.followed); age < 0 || age >= glanceFor {
+	if age := w.b.opt.Clock().Sub(w.followed); age < 0 || age >= followEvery {
 		return durable.Info{}, false
 	}
 	info, err := w.f.Stat()
 	return info, err == nil && info == w.left
 }
 
-// gauge compares the moments of two changes, the second of which was ours, made after the first was looked at. A clock
-// that moves in steps gives the same moment twice, or moments a step apart; no step is shorter than a millisecond.
+// gauge learns from the times of two successive changes whether times are precise. A coarse clock gives equal times, or
+// times at least a millisecond apart.
 func (w *writer) gauge(before, after int64) {
 	switch apart := after - before; {
 	case before == 0 || after == 0 || apart <= 0:
@@ -195,7 +177,7 @@ func (w *writer) gauge(before, after int64) {
 	}
 }
 
-// open opens the file and asks which one it is: only then can it be compared with the path. A new file is never made here.
+// open opens the file. It never creates one.
 func (w *writer) open() error {
 	f, err := w.b.fs.Open(w.path, os.O_RDWR|os.O_APPEND, 0)
 	if gone(err) || errors.Is(err, syscall.EISDIR) {
@@ -217,8 +199,8 @@ func (w *writer) open() error {
 	return nil
 }
 
-// waitLock takes the lock of the file. The system could wait for us, but not with a context and not for a limited time;
-// so we ask again and again. A lock is held for microseconds, or a sync, so the first questions come soon.
+// waitLock takes the lock of the file. It polls with backoff, because the system cannot wait with a context or a timeout.
+// A lock is held for microseconds, or for a sync, so the first pauses are short.
 func (w *writer) waitLock(ctx context.Context) error {
 	var since time.Time
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 2*time.Millisecond) {
@@ -243,26 +225,24 @@ func (w *writer) waitLock(ctx context.Context) error {
 	}
 }
 
-// unlock gives the lock of the file up. Closing the file does so, too.
+// unlock releases the lock of the file.
 func (w *writer) unlock() {
 	if w.f != nil && w.f.Unlock() != nil {
 		w.drop()
 	}
 }
 
-// drop closes the file, which gives up the lock, and forgets what was known of it.
+// drop closes the file, which releases its lock, and forgets its state.
 func (w *writer) drop() {
 	if w.f != nil {
-		_ = w.f.Close() // nothing can be lost: what had to be lasting was synced
+		_ = w.f.Close() // loses nothing: what had to be durable was synced
 	}
 	w.f, w.left, w.lasting = nil, durable.Info{}, false
 }
 
-// verify compares the locked file with what the caller saw. While the file is what we left there is nothing to read.
+// verify compares the locked file with what the caller saw. It reads the tail only if the file changed since the last look.
 func (w *writer) verify(at backend.Log, info durable.Info) error {
 	if info != w.left || w.left == (durable.Info{}) {
-		// Others have been at it, or it is our first time. What changed does not matter here: the token tells whether
-		// the caller knows of it.
 		info, tail, err := look(w.f, w.name, -1)
 		if err != nil {
 			w.left = durable.Info{}
@@ -276,14 +256,14 @@ func (w *writer) verify(at backend.Log, info durable.Info) error {
 	return nil
 }
 
-// note remembers what the file is now.
+// note remembers the state of the file.
 func (w *writer) note(info durable.Info, tail []byte) {
 	w.left = info
 	w.tail = append(w.tail[:0], tail...)
 	w.last = fullLogOf(w.name, info, w.tail)
 }
 
-// sync makes lasting what was written, and the name under which it can be found.
+// sync makes durable what was written, and the name of the file.
 func (w *writer) sync() error {
 	if err := w.f.Sync(durable.Data); err != nil {
 		return err
@@ -292,7 +272,7 @@ func (w *writer) sync() error {
 	if w.lasting {
 		return nil
 	}
-	// The file may have been made by a program that synced nothing.
+	// Another program may have created the file without a sync.
 	dir := filepath.Dir(w.path)
 	if err := w.b.fs.SyncDir(dir); err != nil {
 		return err
@@ -304,7 +284,7 @@ func (w *writer) sync() error {
 	return nil
 }
 
-// syncAbove makes the names of the folder, and of those above it up to the root, lasting; once for each folder.
+// syncAbove makes the names of the folder, and of those above it up to the root, durable; once per folder.
 func (b *Backend) syncAbove(dir string) error {
 	b.mu.Lock()
 	_, known := b.lasting[dir]
@@ -327,9 +307,8 @@ func (b *Backend) syncAbove(dir string) error {
 	return nil
 }
 
-// retire ends the work on a log: it does what Close promises.
+// retire closes the file of a log. With DurabilityFlush it syncs first.
 func (w *writer) retire() (err error) {
-	// At level Always nothing is left to do, and level None promised nothing.
 	if w.dirty && w.b.opt.Durability == backend.DurabilityFlush {
 		err = w.b.syncLog(w)
 	}

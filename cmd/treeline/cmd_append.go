@@ -12,16 +12,17 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// appendFlags say what is appended: one of them.
+// appendFlags say what is appended.
 type appendFlags struct {
 	role, text, message, entry string
 	stdin                      bool
 }
 
-// appendCommand lets a script, or an agent in any language, write a session that its own program then reads. An id
-// is printed only when the entry is as durable as --sync promises, so a line on stdout can be taken for a receipt.
+// appendCommand lets scripts and agents in any language write a session. An id is printed only when the entry is as
+// durable as --sync asks, so that a line on stdout is a receipt.
 func (a *app) appendCommand() *cobra.Command {
 	var (
 		f writeFlags
@@ -29,11 +30,11 @@ func (a *app) appendCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "append <session>",
-		Short: "Add to a session",
-		Long: "Add a message, or an entry of any kind, behind the leaf, and print its id when it is as durable as --sync says.\n\n" +
-			"--message and --entry take the agent's own JSON; of an entry the id, the parent and the time are made anew. With --stdin\n" +
-			"each line is one of them: an object with a type is an entry, one with a role a message. Each is acknowledged by a line,\n" +
-			"in order. At a line that is neither the command ends; what came before it is kept." + sessionHelp,
+		Short: "Append to a session",
+		Long: "Append a message, or an entry of any kind, after the leaf, and print its id once it is as durable as --sync asks.\n\n" +
+			"--message and --entry take the agent's own JSON; an entry gets a new id, parent and time. With --stdin each line is one\n" +
+			"of them: an object with a type is an entry, one with a role a message. Each is acknowledged by a line, in order. The\n" +
+			"command ends at a line that is neither; what came before it is kept." + sessionHelp,
 		Example: "  treeline append @last --role user --text 'Go on.'\n" +
 			"  treeline append 01a1dcc8 --message '{\"role\":\"user\",\"content\":\"Go on.\"}'\n" +
 			"  my-agent | treeline append session.jsonl --stdin --sync always",
@@ -57,17 +58,18 @@ func (a *app) appendCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.addReplace(cmd)
-	cmd.Flags().StringVar(&w.role, "role", "user", "who says --text: `ROLE` user or assistant")
-	cmd.Flags().StringVar(&w.text, "text", "", "add a message that says `TEXT`")
-	cmd.Flags().StringVar(&w.message, "message", "", "add the message `JSON`")
-	cmd.Flags().StringVar(&w.entry, "entry", "", "add the entry `JSON`")
-	cmd.Flags().BoolVar(&w.stdin, "stdin", false, "add messages and entries from standard input, one on each line")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"user", "assistant"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&w.role, "role", "user", "the speaker of --text: `ROLE` user or assistant")
+	cmd.Flags().StringVar(&w.text, "text", "", "append a message with this `TEXT`")
+	cmd.Flags().StringVar(&w.message, "message", "", "append the message `JSON`")
+	cmd.Flags().StringVar(&w.entry, "entry", "", "append the entry `JSON`")
+	cmd.Flags().BoolVar(&w.stdin, "stdin", false, "append messages and entries from standard input, one per line")
+	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roles, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// check wants one thing to append.
-// Given counts, not what is in it: --text ” is an empty message, which is legal.
+var roles = []string{"user", "assistant"}
+
+// check wants exactly one source. An empty --text is a legal message.
 func (w *appendFlags) check(cmd *cobra.Command) error {
 	n := 0
 	for _, name := range []string{"text", "message", "entry", "stdin"} {
@@ -77,16 +79,16 @@ func (w *appendFlags) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case n != 1:
-		return errNothing(cmd, "one of --text, --message, --entry and --stdin is needed")
+		return misused(cmd, "exactly one of --text, --message, --entry and --stdin is needed")
 	case cmd.Flags().Changed("role") && !cmd.Flags().Changed("text"):
-		return errNothing(cmd, "--role is for --text")
-	case w.role != "user" && w.role != "assistant":
-		return errNothing(cmd, fmt.Sprintf("--role %q: it is user or assistant", w.role))
+		return misused(cmd, "--role needs --text")
+	}
+	if err := oneOf("role", w.role, roles); err != nil {
+		return usageError{err, cmd}
 	}
 	return nil
 }
 
-// The order does not matter: check has made sure that there is only one.
 func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appended, error) {
 	switch {
 	case w.message != "":
@@ -99,35 +101,34 @@ func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appen
 	return s.AppendText(ctx, session.RoleUser, w.text)
 }
 
-// appendEntry looks only whether it can be an entry at all. Kinds that nobody knows are taken: an extension may
-// have its own.
+// appendEntry accepts unknown types: an extension may have its own.
 func appendEntry(ctx context.Context, s *store.Session, record []byte) (store.Appended, error) {
 	if !rawjson.IsObject(record) || !rawjson.Valid(record) || rawjson.Str(record, "type") == "" {
-		return store.Appended{}, errors.New("an entry is a JSON object with a type")
+		return store.Appended{}, errors.New("not an entry: it must be a JSON object with a type")
 	}
 	return s.AppendRecord(ctx, record)
 }
 
-// appendLine takes an entry or a message, whatever it is.
+// appendLine appends an entry or a message.
 func appendLine(ctx context.Context, s *store.Session, line []byte) (store.Appended, error) {
 	switch {
 	case !rawjson.IsObject(line) || !rawjson.Valid(line):
-		return store.Appended{}, errors.New("it is not a JSON object")
+		return store.Appended{}, errors.New("not a JSON object")
 	case rawjson.Get(line, "type") != nil:
 		return appendEntry(ctx, s, line)
 	case rawjson.Get(line, "role") != nil:
 		return s.AppendMessage(ctx, line)
 	}
-	return store.Appended{}, errors.New("it has neither a type nor a role: it is no entry and no message")
+	return store.Appended{}, errors.New("neither an entry nor a message: it has no type and no role")
 }
 
-// appendLines appends what comes from standard input until it ends.
-// The first bad line ends it. Going on would acknowledge lines whose parents are not what the writer meant.
+// appendLines appends lines from standard input until it ends. The first bad line ends it: later lines would get other
+// parents than the writer meant.
 func (a *app) appendLines(ctx context.Context, s *store.Session, asJSON bool) error {
 	kept := 0
 	bad := func(number int, err error) error {
 		if kept > 0 {
-			return fmt.Errorf("line %d: %w; what came before it is kept (%s)", number, err, counted(kept, "entry", "entries"))
+			return fmt.Errorf("line %d: %w; what came before it is kept (%s)", number, err, wire.Count(kept, "entry", "entries"))
 		}
 		return fmt.Errorf("line %d: %w", number, err)
 	}
@@ -147,23 +148,21 @@ func (a *app) appendLines(ctx context.Context, s *store.Session, asJSON bool) er
 			return err
 		}
 	}
-	// input that was cut off by Ctrl-C has no error of its own
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// inputLine is a line of input, or why there are no more.
+// inputLine is a line of input, or the error that ended it.
 type inputLine struct {
 	number int
 	text   []byte
 	err    error
 }
 
-// inputLines gives the lines of a stream until it ends or nobody wants more. Whoever waits for a line can be interrupted.
-// A read from a terminal or pipe cannot be interrupted, so it has a goroutine, which may stay behind in a read
-// until the process ends.
+// inputLines gives the lines of a stream until it ends or ctx does. A read from a pipe cannot be interrupted, so it has
+// a goroutine, which may stay blocked in the read until the process ends.
 func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) bool) {
 	return func(yield func(inputLine) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -174,7 +173,7 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 			in := bufio.NewReaderSize(r, 64<<10)
 			for number := 1; ; number++ {
 				text, err := readLine(in)
-				// A last line without a newline counts; what ends with one has no empty line behind it.
+				// A last line without a newline counts.
 				if len(text) == 0 && errors.Is(err, io.EOF) {
 					return
 				}
@@ -205,8 +204,7 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 	}
 }
 
-// readLine reads a line of any length that an entry can have.
-// The limit is that of a record that can be read again: a line that we take and cannot give back would be lost.
+// readLine reads a line of at most the length that a record can have.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -214,7 +212,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		text = append(text, part...)
 		switch {
 		case len(text) > store.MaxRecord:
-			return nil, fmt.Errorf("it is longer than the %s that an entry can have", byteSize(store.MaxRecord))
+			return nil, fmt.Errorf("longer than the %s that an entry can have", wire.Size(store.MaxRecord))
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		}

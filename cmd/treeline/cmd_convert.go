@@ -12,11 +12,11 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// convertCommand makes a new session and leaves the old one alone. Converting is never silent about loss: one line
-// on stderr sums it up, --report (or --json) has every single one. The exit code is 0 also with losses, since they
-// are known and, where there was room, carried along.
+// convertCommand makes a new session. A line on stderr sums up what was lost, --report and --json list it. The exit
+// code is 0 even with losses.
 func (a *app) convertCommand() *cobra.Command {
 	var (
 		f                             sessionFlags
@@ -24,19 +24,17 @@ func (a *app) convertCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "convert <session> --to DIALECT",
-		Short: "Make a session of one agent into one of another",
-		Long: "Make a session of another agent from a session, where that agent keeps its own, and print its file. What the other\n" +
-			"agent can express is written as it would; what it cannot is carried along where there is room, so that converting back\n" +
-			"restores it. --report lists what became of everything. The new file is read back and compared before the command is\n" +
-			"done; the old one is not touched.\n\n" +
-			"An agent without branches gets the way to the leaf, and the other branches are carried along." + sessionHelp,
+		Short: "Convert a session to the format of another agent",
+		Long: "Create a session of another agent from a session, where that agent keeps its own, and print its file. What the other\n" +
+			"format cannot express is carried along where possible, so that converting back restores it. --report lists what became\n" +
+			"of everything. The new file is read back and compared before the command ends. The old session is not changed.\n\n" +
+			"A format without branches gets the path to the leaf; the other branches are carried along." + sessionHelp,
 		Example: "  treeline convert @last --to operator\n  treeline convert 01a1dcc8 --to pi --out /tmp --report loss.json\n  treeline convert @last --to wave --leaf 5a60be28",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if toName == "" {
-				return errNothing(cmd, "--to is missing")
+				return misused(cmd, "--to is missing")
 			}
-			// opened first: see reportFile
 			report, err := openReport(reportPath)
 			if err != nil {
 				return err
@@ -49,7 +47,7 @@ func (a *app) convertCommand() *cobra.Command {
 				return err
 			}
 			if f.json {
-				return writeJSON(a.stdout, r)
+				return wire.Write(a.stdout, r)
 			}
 			if why := outcome(r); why != "" {
 				fmt.Fprintf(a.stderr, "treeline: %s\n", why)
@@ -59,17 +57,16 @@ func (a *app) convertCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().StringVar(&toName, "to", "", "make it a session of `DIALECT`: omp, pi, operator, wave, codelia, "+screen.Ellipsis)
-	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the way to the entry `ID`")
-	cmd.Flags().StringVar(&out, "out", "", "write it into the folder `DIR` instead of the agent's own")
+	cmd.Flags().StringVar(&toName, "to", "", "the target `DIALECT`: omp, pi, operator, wave, codelia, "+screen.Ellipsis)
+	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the path to the entry `ID`")
+	cmd.Flags().StringVar(&out, "out", "", "write to the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")
 	f.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targetNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// It goes through Open and not through OpenWrite: the source is read only, so an old version is migrated in
-// memory.
+// convert only reads the source: an old version is migrated in memory.
 func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf, out string, f sessionFlags) (store.ConvertReport, error) {
 	var none store.ConvertReport
 	s, err := a.writeStore()
@@ -94,7 +91,6 @@ func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf
 	}
 	defer src.Close()
 	a.problems(src.Tree().Problems())
-	// Changed and not a comparison with "": --leaf '' is an error that entryOf explains.
 	if cmd.Flags().Changed("leaf") {
 		id, err := entryOf(src, leaf)
 		if err != nil {
@@ -104,18 +100,15 @@ func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf
 	}
 	sess, r, err := s.ConvertSession(ctx, src, opt)
 	switch {
-	// it was converted before, and nothing is ever written over a file that is there
 	case errors.Is(err, backend.ErrExist):
-		return none, fmt.Errorf("%w; --out names another folder", err)
+		return none, fmt.Errorf("%w; use --out for another folder", err)
 	case err != nil:
 		return none, err
 	}
 	return r, sess.Close()
 }
 
-// outcome says in one line what was not converted.
-// The parts are in the order of how much they matter to the one who reads it: what is in the new file in another
-// form, and what is not.
+// outcome sums up in one line what was not converted.
 func outcome(r store.ConvertReport) string {
 	var lines, header int
 	for _, l := range r.Losses {
@@ -130,13 +123,13 @@ func outcome(r store.ConvertReport) string {
 	}
 	var parts []string
 	if r.Carried > 0 {
-		parts = append(parts, counted(r.Carried, "entry", "entries")+" carried along in part or whole")
+		parts = append(parts, wire.Count(r.Carried, "entry", "entries")+" carried along in part or whole")
 	}
 	if r.Dropped > 0 {
-		parts = append(parts, counted(r.Dropped, "entry", "entries")+" left out")
+		parts = append(parts, wire.Count(r.Dropped, "entry", "entries")+" left out")
 	}
 	if lines > 0 {
-		parts = append(parts, counted(lines, "line", "lines")+" that could not be read left out")
+		parts = append(parts, wire.Count(lines, "line", "lines")+" that could not be read left out")
 	}
 	if header > 0 {
 		parts = append(parts, "the header left out")
@@ -147,14 +140,13 @@ func outcome(r store.ConvertReport) string {
 	return strings.Join(parts, ", ") + "; --report lists them"
 }
 
-// reportFile is where a report goes. It is opened before anything is converted: a session whose report cannot be written is
-// not made.
+// reportFile is the file of --report. It is opened first: if it cannot be written, nothing is converted.
 type reportFile struct {
 	*os.File
 	fresh bool
 }
 
-// It is not truncated yet: a report of an earlier conversion must survive one that fails.
+// openReport does not truncate the file yet: an earlier report survives a failed conversion.
 func openReport(path string) (reportFile, error) {
 	if path == "" {
 		return reportFile{}, nil
@@ -168,7 +160,7 @@ func openReport(path string) (reportFile, error) {
 	return reportFile{file, fresh}, nil
 }
 
-// drop takes away what was only opened.
+// drop removes a file that openReport created.
 func (f reportFile) drop() error {
 	switch {
 	case f.File == nil:
@@ -183,7 +175,6 @@ func (f reportFile) save(r store.ConvertReport) error {
 	if f.File == nil {
 		return nil
 	}
-	// What is no file, like a pipe, has nothing to be cut off.
-	_ = f.Truncate(0)
-	return errors.Join(writeJSON(f, r), f.Close())
+	_ = f.Truncate(0) // fails for a pipe
+	return errors.Join(wire.Write(f, r), f.Close())
 }

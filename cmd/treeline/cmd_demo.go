@@ -20,26 +20,26 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// demoCommand is for the first minute. It runs the real code on real files, kill -9 included, and not a film of
-// it: where something does not work, the demo fails.
+// demoCommand runs the real code on real files, kill -9 included. If something does not work, the demo fails.
 func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "See in a minute what treeline does",
-		Long: "Make a session in a temporary folder, talk, let a second program write to it, compact it and kill who writes, and show\n" +
-			"what treeline makes of it. The folder is removed at the end; no sessions of yours are read.",
+		Short: "See what treeline does, in a minute",
+		Long: "Create a session in a temporary folder, append to it from two programs, compact it, kill a writer, convert and search\n" +
+			"it, and show the result of each step. The folder is removed at the end. Your own sessions are not read.",
 		Example: "  treeline demo",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			width, _ := terminalWidth(a.stdout)
-			return a.print(cmd.Context(), a.stdout, width, a.demo) // without a pager: it is to end by itself
+			return a.print(cmd.Context(), a.stdout, width, a.demo)
 		},
 	}
 }
 
-// What is said in the demo, as an agent would append it.
+// The entries of the demo, as an agent would append them.
 const (
 	demoTalk = `{"type":"model_change","model":"anthropic/claude-sonnet-4"}
 {"type":"message","message":{"role":"user","content":"Some prices are off by one cent. Find out why."}}
@@ -61,26 +61,24 @@ const (
 	demoTorn = `{"type":"message","id":"aa07c5d2","parentId":"14de83b9","timestamp":"2026-03-02T14:21:30.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I conv`
 )
 
-// demoIDs are the ids of the entries: of those of the first program, and of the second.
-// They are fixed because the texts name some of them (the label, the compaction), and so that each demo shows the
-// same.
+// demoIDs are the entry ids of the first program and of the second. They are fixed because the label and the compaction
+// name some of them.
 var demoIDs = [2]string{"7be0c1a42f81d9e0c40b6a1291d3e7f55a60be28e83a1c970d94f7b3", "b7125ec838c9d0ea66f0a2d1fa52187c"}
 
-// demoPlay is the stage: a store in a folder of its own.
+// demoPlay is the state of the demo: a store in a folder of its own.
 type demoPlay struct {
 	out   *output
 	store *store.Store
 	dir   string
 	path  string
-	first *store.Session // what the first program has open
+	first *store.Session // opened by the first program
 	self  string         // the file of this program
 	step  int
 }
 
 const demoName = "demo.jsonl"
 
-// demo plays the demo. It ends by itself.
-// Home and environment are the demo's own, so it can neither see nor change what the user has.
+// demo plays the demo. Its home and environment are its own, so that it cannot see or change the user's sessions.
 func (a *app) demo(ctx context.Context, out *output) (err error) {
 	dir, err := os.MkdirTemp("", "treeline-demo-")
 	if err != nil {
@@ -100,27 +98,27 @@ func (a *app) demo(ctx context.Context, out *output) (err error) {
 		}
 	}()
 	st := out.style
-	fmt.Fprintf(out, "%s keeps what you and a coding agent said and did as a tree of entries.\n", st.bold("treeline"))
-	fmt.Fprintln(out, st.dim("The session of this demo is "+d.path+", which is removed at the end."))
+	fmt.Fprintf(out, "%s keeps a conversation with a coding agent as a tree of entries.\n", st.bold("treeline"))
+	fmt.Fprintln(out, st.dim("The session of this demo is "+d.path+". It is removed at the end."))
 	for _, scene := range []func(context.Context) error{d.begin, d.talk, d.second, d.compact, d.kill, d.torn, d.convert, d.find} {
 		if err := scene(ctx); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\n%s\n", st.bold("Now yours:"))
+	fmt.Fprintf(out, "\n%s\n", st.bold("Next steps:"))
 	for _, next := range [][2]string{
 		{"treeline ls --all", "the sessions on this machine"},
-		{"treeline show @last", "read the newest one of this directory"},
-		{"treeline search WORDS", "find what was said, in any of them"},
-		{"treeline new --cwd .", "begin one: append, branch and label go on from there"},
-		{"treeline check --all", "is anything damaged? repair mends it"},
+		{"treeline show @last", "read the newest session of this directory"},
+		{"treeline search WORDS", "search all of them"},
+		{"treeline new --cwd .", "start one; then append, branch and label"},
+		{"treeline check --all", "find damaged files; repair repairs them"},
 	} {
 		fmt.Fprintf(out, "  %s  %s\n", st.cyan(screen.Pad("$ "+next[0], 29, false)), st.dim(next[1]))
 	}
 	return nil
 }
 
-// say opens a scene: what happens, and the command that shows the same for a file.
+// say opens a scene: what happens, and the command that shows it.
 func (d *demoPlay) say(what, command string) {
 	d.step++
 	st := d.out.style
@@ -138,15 +136,14 @@ func (d *demoPlay) say(what, command string) {
 	fmt.Fprintln(d.out)
 }
 
-// note says something beside the scene.
+// note adds a remark.
 func (d *demoPlay) note(text string) {
 	for _, line := range screen.Wrap(text, max(d.out.width-3, 0)) {
 		fmt.Fprintln(d.out, "   "+d.out.style.dim(line))
 	}
 }
 
-// options are those of one of the two programs. Its times and ids are the same in every demo.
-// The random source gives the ids in their order, which is why each program has its own.
+// options are those of one of the two programs, with its ids and a fixed clock.
 func (d *demoPlay) options(program int) store.WriteOptions {
 	ids, _ := hex.DecodeString(demoIDs[program])
 	now := time.Date(2026, 3, 2, 14, 2+program*5, 11, 0, time.UTC)
@@ -186,25 +183,21 @@ func (d *demoPlay) begin(ctx context.Context) (err error) {
 }
 
 func (d *demoPlay) talk(ctx context.Context) error {
-	d.say("For people it is a conversation.", "treeline show "+demoName)
+	d.say("It reads as a conversation.", "treeline show "+demoName)
 	return d.open(ctx, func(s *store.Session) error {
 		path, err := s.Tree().Path(s.Tree().LeafID())
 		if err != nil {
 			return err
 		}
-		t := &transcript{out: d.out.indented(), label: s.Tree().Label, blobSize: func(string) int64 { return -1 }}
-		for _, e := range path.Entries() {
-			v, err := look(s.Dialect().Codec(), e)
-			if err != nil {
-				return err
-			}
-			t.entry(v)
+		t := &wire.Transcript{Page: d.out.indented().page(), Label: s.Tree().Label}
+		if err := t.Path(wire.NewReader(ctx, s), path); err != nil {
+			return err
 		}
-		return t.out.Flush()
+		return t.Flush()
 	})
 }
 
-// second lets two programs go on from the same entry, neither of which knows of the other.
+// second lets two programs continue from the same entry without knowing of each other.
 func (d *demoPlay) second(ctx context.Context) error {
 	other, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: d.options(1)})
 	if err != nil {
@@ -218,17 +211,17 @@ func (d *demoPlay) second(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("A second program goes on from the same entry, and does not know of the first. It is told, and becomes a branch: nobody's words are lost.",
+	d.say("A second program continues from the same entry. Its entries become a branch, and it is told: nothing is lost.",
 		"treeline tree "+demoName)
-	d.note(fmt.Sprintf("the second program was told: others wrote %s meanwhile; what it wrote is a %s of its own",
-		counted(done.Foreign, "entry", "entries"), done.Outcome))
+	d.note(fmt.Sprintf("the second program is told: others wrote %s meanwhile; its entries are a %s of their own",
+		wire.Count(done.Foreign, "entry", "entries"), done.Outcome))
 	fmt.Fprintln(d.out)
 	return d.open(ctx, func(s *store.Session) error {
-		out := d.out.indented()
-		if err := drawTree(ctx, out, s, atLeaf(s.Tree())); err != nil {
+		page := d.out.indented().page()
+		if err := wire.NewTree(s.Tree(), s.Dialect().Codec(), s.Header().CWD).Draw(ctx, &page, -1); err != nil {
 			return err
 		}
-		return out.Flush()
+		return page.Flush()
 	})
 }
 
@@ -241,47 +234,45 @@ func (d *demoPlay) compact(ctx context.Context) error {
 	if err = errors.Join(err, other.Close()); err != nil {
 		return err
 	}
-	d.say("When the context is full, a summary takes the place of what was said. This is what the model sees now:", "treeline context "+demoName)
+	d.say("When the context is full, a summary replaces the older messages. The model now sees:", "treeline context "+demoName)
 	return d.open(ctx, func(s *store.Session) error {
 		c, err := s.Context(ctx, s.Tree().LeafID(), store.ContextOptions{})
 		if err != nil {
 			return err
 		}
-		out := d.out.indented()
-		if err := printContext(ctx, out, s, c, newBlobSizes(ctx, s)); err != nil {
+		t := &wire.Transcript{Page: d.out.indented().page(), Dir: s.Header().CWD}
+		if err := t.Context(ctx, wire.NewReader(ctx, s), c); err != nil {
 			return err
 		}
-		if err := out.Flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
-		d.note("Nothing is lost: --leaf 0d94f7b3 gives the context of the branch that was left.")
+		d.note("Nothing is lost: --leaf 0d94f7b3 gives the context of the abandoned branch.")
 		return nil
 	})
 }
 
-// rest are the options of a program that takes up the ids that the second one left.
+// rest are the options of a third program: the ids of the second, without the three that it used (four bytes each).
 func (d *demoPlay) rest() store.WriteOptions {
 	opt := d.options(1)
-	// The compaction comes from a third opening of the file: the bytes that the second program took for its three
-	// entries, four each, are skipped.
 	_, _ = io.CopyN(io.Discard, opt.Random, 12)
 	return opt
 }
 
-// kill ends a program in the hardest way, right after its append was acknowledged.
+// kill kills a program right after its append was acknowledged.
 func (d *demoPlay) kill(ctx context.Context) error {
-	d.say("What was acknowledged is on disk. A program appends, gets its answer and is killed in that moment (kill -9):",
+	d.say("Once an append returns, it is never lost. A program appends, gets its receipt and is killed at once (kill -9):",
 		"treeline append "+demoName+" --stdin --sync always")
 	if err := d.killed(ctx); err != nil {
 		return err
 	}
 	return d.open(ctx, func(s *store.Session) error {
 		leaf, _ := s.Tree().Leaf()
-		v, err := look(s.Dialect().Codec(), leaf)
+		v, err := wire.Look(s.Dialect().Codec(), leaf)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(d.out, "   killed; the last entry of the file is: %s\n", v.line(60))
+		fmt.Fprintf(d.out, "   killed; the last entry of the file is: %s\n", v.Line(60))
 		return nil
 	})
 }
@@ -292,7 +283,6 @@ func (d *demoPlay) killed(ctx context.Context) error {
 		return nil
 	}
 	child := exec.CommandContext(ctx, d.self, "append", d.path, "--stdin", "--sync", "always")
-	// The child must not see the user's own config, cache or sessions either.
 	child.Env = append(os.Environ(), "HOME="+d.dir, "USERPROFILE="+d.dir, "XDG_STATE_HOME=")
 	in, err := child.StdinPipe()
 	if err != nil {
@@ -308,16 +298,15 @@ func (d *demoPlay) killed(ctx context.Context) error {
 	if _, err := io.WriteString(in, demoLast+"\n"); err != nil {
 		return err
 	}
-	// The acknowledgement is read before the kill: what is promised is promised from that line on.
 	_, err = bufio.NewReader(out).ReadString('\n')
 	if killErr := child.Process.Kill(); err == nil {
 		err = killErr
 	}
-	_ = child.Wait() // it was killed: that is no news
+	_ = child.Wait() // killed, as intended
 	return err
 }
 
-// torn leaves half a record in the file, as the end of a machine does.
+// torn leaves a torn record in the file, as a power failure does.
 func (d *demoPlay) torn(ctx context.Context) error {
 	f, err := os.OpenFile(d.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -327,28 +316,26 @@ func (d *demoPlay) torn(ctx context.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	// Half a record counts as torn when it stood still for a while: its writer might just be slow.
+	// An unterminated line counts as torn only after a while: its writer may be slow.
 	long := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(d.path, long, long); err != nil {
 		return err
 	}
-	d.say("The power fails in the middle of a line. All before it is still there, and you are told where it broke:", "treeline check "+demoName)
+	d.say("The power fails in the middle of a line. Everything before it is intact, and check shows where it broke:", "treeline check "+demoName)
 	err = d.open(ctx, func(s *store.Session) error {
-		out := d.out.indented()
+		page := d.out.indented().page()
 		for _, p := range s.Tree().Problems() {
 			p.File = demoName
-			if err := printProblem(out, nil, p, false); err != nil {
-				return err
-			}
+			page.Problem(p)
 		}
-		return out.Flush()
+		return page.Flush()
 	})
 	if err != nil {
 		return err
 	}
 	opt := store.WriteOptions{Observer: func(e store.Event) {
 		if e.Kind == store.EventRepaired {
-			d.note("The next append goes on behind what is whole. Nothing is thrown away: the half record is in " + demoName + ".torn-<time>.")
+			d.note("The next append continues after the last whole record. The torn one is kept in " + demoName + ".torn-<time>.")
 		}
 	}}
 	s, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: opt})
@@ -359,7 +346,7 @@ func (d *demoPlay) torn(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// add appends entries, as an agent does, and gives what became of the first.
+// add appends entries and returns the receipt of the first.
 func (d *demoPlay) add(ctx context.Context, s *store.Session, lines string) (first store.Appended, err error) {
 	for i, line := range strings.Split(lines, "\n") {
 		done, err := s.AppendRecord(ctx, []byte(line))

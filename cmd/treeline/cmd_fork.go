@@ -9,8 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// forkCommand copies and never moves: the source may be open in an agent, and is only read. The new file is printed
-// alone on stdout, for $(…).
+// forkCommand only reads the source, which may be open in an agent.
 func (a *app) forkCommand() *cobra.Command {
 	var (
 		f       writeFlags
@@ -18,14 +17,14 @@ func (a *app) forkCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "fork <session>",
-		Short: "Copy a session and go on in the copy",
-		Long: "Copy a session, with all its branches, into a new one that names the old one as its parent; with --at only the way to\n" +
-			"that entry. The session that is copied is not touched. The file of the copy is printed." + sessionHelp + entryHelp,
+		Short: "Copy a session and continue in the copy",
+		Long: "Copy a session with all its branches, or with --at only the path to an entry, into a new session that names the old one\n" +
+			"as its parent. The old session is not changed. The file of the copy is printed." + sessionHelp + entryHelp,
 		Example: "  treeline fork @last\n  treeline fork 01a1dcc8 --cwd ~/src/other\n  treeline fork @last --at 5a60be28",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("at") && at == "" {
-				return errNothing(cmd, "--at is empty")
+				return misused(cmd, "--at is empty")
 			}
 			ref, at, err := oneLeaf(cmd, args[0], "at", at)
 			if err != nil {
@@ -45,13 +44,12 @@ func (a *app) forkCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&cwd, "cwd", "", "the copy is about the directory `DIR`")
-	cmd.Flags().StringVar(&at, "at", "", "copy only the way to the entry `ID`")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "the project directory `DIR` of the copy")
+	cmd.Flags().StringVar(&at, "at", "", "copy only the path to the entry `ID`")
 	return cmd
 }
 
-// The source is opened once more by the library, which reads it under its own rules; here it is needed for the
-// entry's id and for its directory.
+// fork opens the source for the entry's id and the directory; the library opens it again.
 func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOptions) (*store.Session, error) {
 	s, err := a.writeStore()
 	if err != nil {
@@ -67,11 +65,10 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 	}
 	defer old.Close()
 	opt := store.CreateOptions{CWD: cwd, Write: w}
-	// Without --cwd the copy stays with the project that it is about.
 	if cwd == "" {
 		opt.CWD = old.CWD()
 	}
-	// One that lies in none of the agents' folders is somebody's own: so is its copy.
+	// A copy of a session outside the agents' folders stays beside it.
 	if cwd == "" || !inSources(s, path) {
 		opt.Dir = filepath.Dir(path)
 	}
@@ -85,9 +82,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 	return s.BranchFrom(ctx, path, leaf, opt)
 }
 
-// inSources says whether a file lies in one of the agents' folders.
-// Rel and IsLocal compare names, not files: a link into an agent's folder counts as outside, which only means that
-// the copy lies beside it.
+// inSources reports whether a file is in one of the agents' folders, by its name: a symbolic link counts as outside.
 func inSources(s *store.Store, path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ var shells embed.FS
 
 var shellNames = []string{"bash", "zsh", "fish"}
 
-// historyFlags are those of the history itself.
+// historyFlags are the flags of history.
 type historyFlags struct {
 	cwd, db, shell                     string
 	limit                              int
@@ -29,19 +30,19 @@ type historyFlags struct {
 	anywhere                           bool
 }
 
-// historyCommand is the prompt history of all agents in one. Its database has the form of oh-my-pi's, so --db
-// works on that one as well; there nothing is changed by looking, also not the files that SQLite puts beside.
+// historyCommand searches the prompts of all agents. The database has the form of oh-my-pi's, so that --db can read that
+// one, too, without changing a file.
 func (a *app) historyCommand() *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
 		Use:   "history [word…]",
-		Short: "Find what you typed",
-		Long: "Find prompts, newest first: every word must be the beginning of a word of the prompt. Without words the newest are listed.\n\n" +
-			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history add'.\n" +
-			"--db looks into that of an agent, without leaving a trace. Where it is damaged, end the agent before you --rebuild it.\n\n" +
-			"To look for the words add or import, write -- before them. The exit code is 1 where the words are not found.\n\n" +
-			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf where there\n" +
-			"is one, and a numbered list (--pick) otherwise.",
+		Short: "Search your prompts",
+		Long: "Search prompts, newest first: each word must be the beginning of a word in the prompt. Without words, list the newest.\n\n" +
+			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history\n" +
+			"add'. --db reads the history of an agent without changing it. Close the agent before you --rebuild a damaged one.\n\n" +
+			"To search for the words add or import, put -- before them. The exit code is 1 if the words are not found.\n\n" +
+			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf if it\n" +
+			"is installed, otherwise a numbered list (--pick).",
 		Example: "  treeline history parser test\n  treeline history --cwd . --where\n  treeline history --db ~/.omp/agent/history.db --json\n" +
 			"  eval \"$(treeline history --shell-init bash)\"",
 		Args: cobra.ArbitraryArgs,
@@ -64,14 +65,14 @@ func (a *app) historyCommand() *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "the words may stand inside of words too: for languages without spaces")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only what was typed in the directory `DIR`")
-	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "no more than `N` prompts; 1,000 is the most")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&f.where, "where", false, "show in which sessions each prompt was used")
-	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts as they are, each with a NUL behind it")
-	cmd.Flags().BoolVar(&f.pick, "pick", false, "ask for one of them, by its number, and print it as it is")
-	cmd.Flags().BoolVar(&f.rebuild, "rebuild", false, "move the history aside, and make a new one of what can be read of it and of the sessions")
+	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "match inside words, too: for languages without spaces")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from the directory `DIR`")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most `N` prompts, up to 1,000")
+	addJSON(cmd, &f.json)
+	cmd.Flags().BoolVar(&f.where, "where", false, "show the sessions in which each prompt was used")
+	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts unchanged, each followed by a NUL")
+	cmd.Flags().BoolVar(&f.pick, "pick", false, "ask for one by its number and print it unchanged")
+	cmd.Flags().BoolVar(&f.rebuild, "rebuild", false, "rename the history and make a new one from what can be read of it and from the sessions")
 	cmd.Flags().StringVar(&f.shell, "shell-init", "", "print a key binding for `SHELL`: "+anyOf(shellNames))
 	addHistoryDB(cmd, &f.db)
 	_ = cmd.RegisterFlagCompletionFunc("shell-init", cobra.FixedCompletions(shellNames, cobra.ShellCompDirectiveNoFileComp))
@@ -80,11 +81,10 @@ func (a *app) historyCommand() *cobra.Command {
 }
 
 func addHistoryDB(cmd *cobra.Command, db *string) {
-	cmd.Flags().StringVar(db, "db", "", "use the history.db of an agent, the file `PATH`, instead of treeline's own")
+	cmd.Flags().StringVar(db, "db", "", "use the history.db of an agent at `PATH` instead of treeline's own")
 }
 
-// check refuses what makes no sense together.
-// The ways to print exclude each other; which one was meant cannot be told.
+// check refuses flags that contradict each other.
 func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 	changed := cmd.Flags().Changed
 	var ways []string
@@ -95,13 +95,13 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 	}
 	switch {
 	case len(ways) > 1:
-		return usageError{fmt.Errorf("--%s and --%s contradict each other", ways[0], ways[1]), cmd}
+		return usageError{fmt.Errorf("--%s and --%s cannot be combined", ways[0], ways[1]), cmd}
 	case changed("shell-init") && !slices.Contains(shellNames, f.shell):
-		return usageError{fmt.Errorf("--shell-init %q: it is %s", f.shell, anyOf(shellNames)), cmd}
+		return usageError{invalid("shell-init", f.shell, anyOf(shellNames)), cmd}
 	case (f.rebuild || f.shell != "") && len(words) > 0:
 		return usageError{fmt.Errorf("--%s takes no words", ways[0]), cmd}
 	case f.limit < 1:
-		return usageError{fmt.Errorf("--limit %d: it is from 1 to 1000", f.limit), cmd}
+		return usageError{invalid("limit", strconv.Itoa(f.limit), "a number from 1 to 1000"), cmd}
 	}
 	if err := noneEmpty(cmd); err != nil {
 		return usageError{err, cmd}
@@ -109,8 +109,7 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// historyOptions say which history is meant.
-// The store is for reading, also for import: sessions are never changed for a history.
+// historyOptions choose the history. The store is read-only: sessions are never changed for a history.
 func (a *app) historyOptions(db string) (treeline.HistoryOptions, error) {
 	s, err := a.store()
 	return treeline.HistoryOptions{
@@ -119,7 +118,8 @@ func (a *app) historyOptions(db string) (treeline.HistoryOptions, error) {
 	}, err
 }
 
-// history finds prompts and shows them.
+// history searches prompts and prints them. Where they were used may take reading all sessions, so that only the flags
+// that need it ask.
 func (a *app) history(ctx context.Context, f historyFlags, words []string) error {
 	opt, err := a.historyOptions(f.db)
 	if err != nil {
@@ -128,9 +128,7 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	progress := a.newProgress("reading", 0)
 	opt.Progress = progress.of
 	var places *treeline.HistoryPlaces
-	// Where each prompt was used is in a file of the cache, which may have to be made by reading all sessions. A
-	// plain list must not wait for that.
-	if f.cwd != "" || f.where || f.json { // nobody else waits for them where they have to be collected
+	if f.cwd != "" || f.where || f.json {
 		places, err = treeline.OpenHistoryPlaces(ctx, opt)
 		progress.clear()
 		if err != nil {
@@ -166,15 +164,14 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	return a.noPrompts(f, strings.TrimSpace(q.Text) != "", missing)
 }
 
-// noPrompts explains why there is nothing to show: the history is missing, it is empty, or words were asked for that
-// it does not have. Only the last is a problem, as it is for search: an empty history is where everyone begins.
+// noPrompts says why there is nothing to show. Only words that are not found are an error, as in search.
 func (a *app) noPrompts(f historyFlags, asked, missing bool) error {
 	switch {
 	case missing:
-		a.notice("there is no history yet; 'treeline history import' makes one of the sessions")
+		a.notice("there is no history yet; 'treeline history import' makes one from the sessions")
 	case asked:
 	case f.cwd != "":
-		a.notice("the history has nothing that was typed in this directory")
+		a.notice("the history has no prompts from this directory")
 	case f.db != "":
 		a.notice("the history is empty")
 	default:
@@ -183,43 +180,39 @@ func (a *app) noPrompts(f historyFlags, asked, missing bool) error {
 	switch {
 	case asked:
 		return errors.New("nothing found")
-	case f.pick: // a key binding must see that there is nothing, and puts no error into the prompt
+	case f.pick: // a key binding needs the exit code and no text
 		return quietError{errors.New("nothing to pick from")}
 	}
 	return nil
 }
 
-// usedIn says which prompts were used in a directory, under whichever of its names.
-// Agents resolve links in a directory's name or do not, each in its own way, so both names count.
+// usedIn says which prompts were used in a directory. Some agents resolve symbolic links, so that both names count.
 func usedIn(ctx context.Context, places *treeline.HistoryPlaces, dir string) (func(treeline.Prompt) bool, error) {
 	here, err := places.In(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	real, err := filepath.EvalSymlinks(dir)
-	if err != nil || real == dir { // it need not exist any more
+	if err != nil || real == dir { // the directory need not exist
 		return here, nil
 	}
 	there, err := places.In(ctx, real)
 	return func(p treeline.Prompt) bool { return p.CWD == real || here(p) || there(p) }, err
 }
 
-// historyError says what is wrong with a history, and for an agent's what can be done about it.
-// A damaged history of our own is rebuilt without asking, since all of it can be made again; an agent's is the
-// agent's.
+// historyError adds what to do about the damaged history of an agent. treeline's own is rebuilt without asking.
 func historyError(db string, err error) error {
 	switch {
 	case db == "":
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such file", db)
 	case errors.Is(err, treeline.ErrHistoryDamaged):
-		return fmt.Errorf("%w; nothing was changed: 'treeline history --rebuild --db %s' moves it aside and makes a new one", err, db)
+		return fmt.Errorf("%w; nothing was changed. 'treeline history --rebuild --db %s' renames it and makes a new one", err, db)
 	}
 	return err
 }
 
-// rebuildHistory keeps the old file: what can be read of it goes into the new one, and the file itself is moved
-// aside.
+// rebuildHistory renames the old file and copies what can be read of it into a new one.
 func (a *app) rebuildHistory(ctx context.Context, f historyFlags) error {
 	opt, err := a.historyOptions(f.db)
 	if err != nil {

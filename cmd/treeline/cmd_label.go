@@ -7,20 +7,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// labelCommand writes and reads labels. Without a label it only reads, with the store that cannot write: asking
-// for a label must not touch the file's time.
+// labelCommand writes and reads labels. Reading uses the store that cannot write.
 func (a *app) labelCommand() *cobra.Command {
 	var (
 		f     writeFlags
 		clear bool
 	)
 	cmd := &cobra.Command{
-		Use:   "label <session> <entry> [LABEL]",
-		Short: "Name an entry",
-		Long: "Give an entry a label, by which people find it again, or take it away with --clear. Without either the label that it has\n" +
-			"is printed, and nothing is written." + sessionHelp + pairHelp,
+		Use:     "label <session> <entry> [LABEL]",
+		Short:   "Label an entry",
+		Long:    "Set the label of an entry, or remove it with --clear. Without either, print the label and write nothing." + sessionHelp + pairHelp,
 		Example: "  treeline label @last 5a60be28 decision\n  treeline label @last 5a60be28 --clear",
 		Args: func(cmd *cobra.Command, given []string) error {
 			given = entryArgs(given)
@@ -33,11 +32,9 @@ func (a *app) labelCommand() *cobra.Command {
 			args = entryArgs(args)
 			switch {
 			case clear && len(args) == 3:
-				return errNothing(cmd, "a label and --clear contradict each other")
-			// An empty label would take the label away, which a script with an unset variable must not do by
-			// accident.
+				return misused(cmd, "a label cannot be combined with --clear")
 			case len(args) == 3 && args[2] == "":
-				return errNothing(cmd, "the label is empty; --clear takes one away")
+				return misused(cmd, "the label is empty; use --clear to remove it")
 			case len(args) == 2 && !clear:
 				return a.printLabel(cmd, args[0], args[1], f.json)
 			}
@@ -60,15 +57,8 @@ func (a *app) labelCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&clear, "clear", false, "take the label away")
+	cmd.Flags().BoolVar(&clear, "clear", false, "remove the label")
 	return cmd
-}
-
-// labelJSON is the label of an entry, for programs.
-// label is null where the entry has none; the text output is then empty, and the exit code 0 in both.
-type labelJSON struct {
-	ID    string  `json:"id"`
-	Label *string `json:"label"`
 }
 
 func (a *app) printLabel(cmd *cobra.Command, ref, entry string, asJSON bool) error {
@@ -83,11 +73,7 @@ func (a *app) printLabel(cmd *cobra.Command, ref, entry string, asJSON bool) err
 	}
 	label := s.Tree().Label(id)
 	if asJSON {
-		j := labelJSON{ID: string(id)}
-		if label != "" {
-			j.Label = &label
-		}
-		return writeJSON(a.stdout, j)
+		return wire.Write(a.stdout, wire.NewLabel(id, label))
 	}
 	if label != "" {
 		_, err = fmt.Fprintln(a.stdout, screen.Clean(label))

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,59 +12,52 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// lsFlags are the flags of ls.
-// Each filter is empty by default, and an empty one chooses everything.
+// lsFlags are the flags of ls. An empty filter matches everything.
 type lsFlags struct {
 	sessionFlags
-	cwd, root    string
-	all, tree    bool
-	source       string
-	since, until string
-	model, title string
-	has          []string
-	sort         string
-	limit        int
+	scopeFlags
+	spanFlags
+	source, model, title string
+	has                  []string
+	sort                 string
+	limit                int
+	tree                 bool
 }
 
-// lsCommand is what most people type first, so it must be quick: a list comes from the catalogue, and only logs
-// that changed are read. The exit code is 0 also for an empty list, which stderr explains; stdout has nothing but
-// the list.
+// lsCommand lists sessions. An empty list has exit code 0; stderr says why it is empty.
 func (a *app) lsCommand() *cobra.Command {
 	var f lsFlags
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List sessions",
-		Long: "List the sessions of this directory, or of all with --all, newest first. What is shown comes from a catalogue that is\n" +
-			"brought up to date first: only what changed is read. It has the places that 'treeline sources' lists. Of other folders,\n" +
-			"named with --root, only the two ends of each file are read, unless a filter asks for more: the number of messages is\n" +
-			"? where that is not enough.",
+		Long: "List the sessions of this directory, or all with --all, newest first. The list comes from a catalogue of the places that\n" +
+			"'treeline sources' shows. It is brought up to date first; only files that changed are read. In other folders, named\n" +
+			"with --root, only the two ends of each file are read, unless a filter needs more: the number of messages is ? where\n" +
+			"that is not enough.",
 		Example: "  treeline ls\n  treeline ls --all --since 7d --model opus\n  treeline ls --all --has problem --sort size --limit 10\n" +
 			"  treeline ls --cwd ~/src/app --title '*login*'\n  treeline ls --all --json | jq -r '.[].path'\n  treeline ls --all --root /backup/.omp/agent",
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ls(cmd, &f) },
 	}
-	f.add(cmd)
+	f.sessionFlags.add(cmd)
+	f.scopeFlags.add(cmd, "list")
 	flags := cmd.Flags()
-	flags.StringVar(&f.cwd, "cwd", "", "list the sessions of the directory `DIR` instead of this one")
-	flags.StringVar(&f.root, "root", "", "look in the folder `DIR` instead of the agents' own")
-	flags.BoolVarP(&f.all, "all", "a", false, "list the sessions of all directories")
-	flags.StringVar(&f.source, "source", "", "only those of the dialect or folder `NAME`; see 'treeline sources'")
-	flags.StringVar(&f.since, "since", "", "only those used since `WHEN`: "+whenHelp)
-	flags.StringVar(&f.until, "until", "", "only those last used up to `WHEN`; a date is included")
-	flags.StringVar(&f.model, "model", "", "only those that `MODEL` answered in: a part of its name, or a pattern with * and ?")
-	flags.StringVar(&f.title, "title", "", "only those whose title, or else first prompt, fits `GLOB`: * is anything, ? any character")
-	flags.StringSliceVar(&f.has, "has", nil, "only those with all of `WHAT`: "+strings.Join(hasWords, ", "))
+	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
+	f.spanFlags.add(cmd, "only sessions used", "only sessions last used")
+	flags.StringVar(&f.model, "model", "", "only sessions in which `MODEL` answered: a part of its name, or a pattern with * and ?")
+	flags.StringVar(&f.title, "title", "", "only sessions whose title, or else first prompt, matches `GLOB`: * is anything, ? any character")
+	flags.StringSliceVar(&f.has, "has", nil, "only sessions with all of `WHAT`: "+strings.Join(hasWords, ", "))
 	flags.StringVar(&f.sort, "sort", string(store.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
-	flags.IntVarP(&f.limit, "limit", "n", 0, "list no more than `N`")
-	flags.BoolVar(&f.tree, "tree", false, "show forks under the session that they come from")
+	flags.IntVarP(&f.limit, "limit", "n", 0, "list at most `N` sessions")
+	flags.BoolVar(&f.tree, "tree", false, "show forks below the session they come from")
 	return cmd
 }
 
-// hasWords are what --has takes.
-// The words but "run" are those of index.ParseHas: "run" is found out by looking at run logs, not at the session.
+// hasWords are the values of --has: those of index.ParseHas, and "run", which is not a property of the session itself.
 var hasWords = []string{"label", "branch", "compaction", "problem", "blob", "run"}
 
 func orderWords() []string {
@@ -77,74 +68,47 @@ func orderWords() []string {
 	return words
 }
 
-// filter makes of the flags what the store understands.
-// Contradictions are refused rather than decided: whoever says --all and --cwd has two lists in mind.
-func (f *lsFlags) filter(a *app, now time.Time) (filter store.Filter, err error) {
-	if f.all && f.cwd != "" {
-		return filter, errors.New("--all and --cwd contradict each other")
+// filter checks the flags and turns them into a filter of the store.
+func (f *lsFlags) filter(now time.Time) (filter store.Filter, err error) {
+	if err := f.scopeFlags.check(); err != nil {
+		return filter, err
 	}
 	if f.limit < 0 {
-		return filter, errors.New("--limit is less than nothing")
+		return filter, errNegativeLimit
 	}
-	if !slices.Contains(store.Orders, store.Order(f.sort)) {
-		return filter, fmt.Errorf("--sort takes one of %s, not %q", strings.Join(orderWords(), ", "), f.sort)
+	if err := oneOf("sort", f.sort, orderWords()); err != nil {
+		return filter, err
 	}
 	filter = store.Filter{Source: f.source, Model: f.model, Title: f.title}
-	// several words mean all of them
 	for _, word := range f.has {
 		h, ok := index.ParseHas(word)
 		switch {
 		case word == "run":
 			filter.Run = true
 		case !ok:
-			return filter, fmt.Errorf("--has takes some of %s, not %q", strings.Join(hasWords, ", "), word)
+			return filter, invalid("has", word, anyOf(hasWords))
 		}
 		filter.Has |= h
 	}
-	filter.Since, filter.Until, err = parseSpan(f.since, f.until, now)
+	filter.Since, filter.Until, err = f.parse(now)
 	return filter, err
 }
 
-// listDir is the directory whose sessions are wanted, "" for all. It need not exist any more.
-// Abs and no EvalSymlinks: agents write the name under which they were started, and the store knows how to compare
-// the two.
-func (a *app) listDir(cwd string, all bool) (string, error) {
-	if all {
-		return "", nil
-	}
-	if cwd == "" {
-		env, err := a.env()
-		return env.WorkDir, err
-	}
-	return filepath.Abs(cwd)
-}
+var errNegativeLimit = errors.New("--limit must not be negative")
 
-// mustBeDir answers for --root. A folder that is misspelled would otherwise be an empty list.
-func mustBeDir(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return atPath(path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s: not a folder", path)
-	}
-	return nil
-}
-
-// ls goes by these steps: all rows, then filters, then files that are no sessions, then order and limit. The limit
-// comes last, so that it counts what is shown.
+// ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
+// is shown. There is no pager: people look at the newest rows and type on.
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
-	filter, err := f.filter(a, time.Now())
+	filter, err := f.filter(time.Now())
 	if err == nil {
 		err = noneEmpty(cmd)
 	}
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	if filter.CWD, err = a.listDir(f.cwd, f.all); err != nil {
+	if filter.CWD, err = f.dir(a); err != nil {
 		return err
 	}
-	// from here on very many small things are made: see there
 	easeCollection()
 	ctx := cmd.Context()
 	rows, s, err := a.lsRows(ctx, cmd, f, &filter)
@@ -156,15 +120,12 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return err
 	}
 	var bad []string
-	for i := range rows {
-		if rows[i].Err != nil {
-			bad = append(bad, rows[i].Path)
+	rows = slices.DeleteFunc(rows, func(r store.Row) bool {
+		if r.Err != nil {
+			bad = append(bad, r.Path)
 		}
-	}
-	// They are named on stderr instead: a list of sessions holds sessions.
-	if len(bad) > 0 {
-		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.Err != nil })
-	}
+		return r.Err != nil
+	})
 	rows = store.Sort(rows, store.Order(f.sort))
 	var depth []int
 	if f.tree {
@@ -173,11 +134,10 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if f.limit > 0 && len(rows) > f.limit {
 		rows = rows[:f.limit]
 	}
-	// Without a pager: people look at the newest rows and type on.
 	width, _ := terminalWidth(a.stdout)
 	err = a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
 		if f.json {
-			return listJSON(out.Writer, rows, depth)
+			return listJSON(out, rows, depth)
 		}
 		a.listTable(out, rows, depth, store.Order(f.sort))
 		return nil
@@ -187,28 +147,18 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	} else {
 		a.notListed(filter, len(rows), total, bad)
 	}
-	// The logs of runs look like sessions to whoever made a backup of an agent's folder, and an empty list would
-	// be no answer.
+	// A backup of an agent's folder may hold run logs, which look like sessions.
 	if len(rows) == 0 && f.root != "" && s.HoldsRuns(ctx, f.root) {
-		fmt.Fprintf(a.stderr, "treeline: %s holds logs of runs, which are no sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one\n",
-			screen.Clean(f.root))
+		a.notice(f.root + " holds run logs, not sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one")
 	}
 	return err
 }
 
-// lsRows gives the rows that filters choose from: those of the catalogue or, of a folder that is no source of this machine
-// or is to be read as something else than it is, those of a list that is made for the occasion.
-// --dialect asks to read files as something that the catalogue does not take them for, so it cannot be used then.
+// lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which
+// reads only the two ends of each file: that is not enough for filters that count.
 func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *store.Filter) ([]store.Row, *store.Store, error) {
 	problem := func(err error) { a.notice(err.Error()) }
-	var roots []string
-	if f.root != "" {
-		if err := mustBeDir(f.root); err != nil {
-			return nil, nil, err
-		}
-		roots = append(roots, f.root)
-	}
-	s, err := a.store(roots...)
+	s, err := f.store(a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +169,6 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	if err != nil {
 		return nil, nil, err
 	}
-	// A filter that needs counts (--model, --has) cannot do with the two ends of each file that List reads.
 	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
 		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: show.read})
@@ -230,31 +179,136 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	return rows, s, err
 }
 
-// notListed tells of files that are no sessions, and why a list is empty that was chosen from so many.
+// notListed reports files that are not sessions, and why a list is empty.
 func (a *app) notListed(filter store.Filter, listed, total int, bad []string) {
-	if len(bad) > 0 {
-		more := ""
-		if len(bad) > 1 {
-			more = ", " + screen.Ellipsis
-		}
-		fmt.Fprintf(a.stderr, "treeline: no session in %s, which 'treeline check' explains: %s%s\n",
-			counted(len(bad), "file", "files"), screen.Clean(bad[0]), more)
-	}
-	// The directory alone is no filter that someone typed: it is where he stands.
+	a.notSessions(bad)
 	narrowed := filter
-	narrowed.CWD = ""
+	narrowed.CWD = "" // the default
 	switch {
 	case listed > 0:
 	case total <= len(bad):
-		fmt.Fprintf(a.stderr, "treeline: no sessions found\n")
+		a.notice("no sessions found")
 	case narrowed != store.Filter{}:
-		fmt.Fprintf(a.stderr, "treeline: no sessions fit, of %s\n", grouped(int64(total-len(bad))))
+		a.notice("no matching sessions among " + wire.Number(int64(total-len(bad))))
 	default:
-		fmt.Fprintf(a.stderr, "treeline: no sessions for %s; --all lists every directory\n", screen.Clean(filter.CWD))
+		a.notice("no sessions for " + filter.CWD + "; --all lists every directory")
 	}
 }
 
-// nothingHere tells those who look at treeline for the first time what there is to do.
+// notSessions reports files that are in the place of sessions.
+func (a *app) notSessions(files []string) {
+	if len(files) == 0 {
+		return
+	}
+	more := ""
+	if len(files) > 1 {
+		more = ", " + screen.Ellipsis
+	}
+	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; 'treeline check' says why: " + files[0] + more)
+}
+
+// nothingHere says what to do on a machine without sessions.
 func (a *app) nothingHere() {
-	a.notice("no agent has sessions here: 'treeline sources --all' shows where they would be, 'treeline demo' what it is all about")
+	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
+}
+
+func listJSON(out *output, rows []store.Row, depth []int) error {
+	list := wire.Array{W: out}
+	for i := range rows {
+		j := wire.NewRow(&rows[i])
+		if depth != nil {
+			j.Depth = &depth[i]
+		}
+		if err := list.Add(j); err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
+// extraColumn gives the column that a list is sorted by, if the others do not show it.
+func extraColumn(by store.Order) (name string, text func(*store.Row) string) {
+	switch by {
+	case store.OrderCreated:
+		return "CREATED", func(r *store.Row) string {
+			if at, ok := r.Created.Time(); ok {
+				return at.Local().Format("2006-01-02 15:04")
+			}
+			return "-"
+		}
+	case store.OrderTokens:
+		return "TOKENS", func(r *store.Row) string {
+			if r.Known == nil {
+				return "?"
+			}
+			return wire.Number(r.Known.Tokens.Total)
+		}
+	case store.OrderCost:
+		return "COST", func(r *store.Row) string {
+			if r.Known == nil {
+				return "?"
+			}
+			return "$" + strconv.FormatFloat(r.Known.Cost, 'f', 2, 64)
+		}
+	}
+	return "", nil
+}
+
+// listTable prints the rows as a table. The title takes the rest of the line.
+func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Order) {
+	if len(rows) == 0 {
+		return
+	}
+	st := out.style
+	home := a.home()
+	t := table{
+		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 4},
+		{name: "TITLE", mark: same, least: leastTitle}, {name: "MSGS", right: true, mark: same, drop: 3},
+		{name: "SIZE", right: true, mark: same, drop: 2}, {name: "DIALECT", mark: st.dim, drop: 1}, {name: "ID", mark: st.yellow},
+	}
+	const last = 6 // the column that the list is sorted by is dropped last
+	if i, ok := map[store.Order]int{store.OrderProject: 1, store.OrderMessages: 3, store.OrderSize: 4}[by]; ok {
+		t[i].drop = last
+	}
+	const before = 3 // the extra column comes after so many
+	name, extra := extraColumn(by)
+	if extra != nil {
+		t = slices.Insert(t, before, column{name: name, right: true, mark: same, drop: last})
+	}
+	t.grow(len(rows))
+	row := make([]string, 0, len(t)) // reused: a list may have ten thousand rows
+	for i := range rows {
+		r := &rows[i]
+		messages := "?"
+		if r.Messages >= 0 {
+			messages = strconv.Itoa(r.Messages)
+		}
+		title := rowTitle(r)
+		if depth != nil && depth[i] > 0 {
+			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title // at most eight levels, to leave room for the title
+		}
+		cells := append(row[:0], out.when(r.When()), dash(wire.Tilde(screen.OneLine(r.CWD, 0), home)), title, messages, wire.Size(r.Log.Size), r.Dialect.Name(),
+			dash(screen.OneLine(r.Short, 40)))
+		if extra != nil {
+			cells = slices.Insert(cells, before, extra(r))
+		}
+		t.add(cells...)
+	}
+	t.write(out)
+}
+
+// titleColumns limits a title: a first prompt may be a whole file.
+const titleColumns = 120
+
+// rowTitle is the title of a session, or why it has none.
+func rowTitle(r *store.Row) string {
+	switch {
+	case r.Heading() != "":
+		return screen.OneLine(r.Heading(), titleColumns)
+	case r.Log.Size == 0:
+		return "(empty file)"
+	case r.Messages == 0:
+		return "(no messages)"
+	}
+	return "(no title)"
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// renameCommand prints nothing where it succeeds, like mv. Whether the name goes into the header (oh-my-pi) or
-// into an entry (pi) is the agent's habit; for the former the file is rewritten.
+// renameCommand prints nothing if it succeeds, like mv. Some agents keep the title in the header, which rewrites the
+// file, others in an entry.
 func (a *app) renameCommand() *cobra.Command {
 	f := writeFlags{rewrites: true}
 	cmd := &cobra.Command{
 		Use:   "rename <session> TITLE",
-		Short: "Give a session another title",
-		Long: "Change what a session is called, where its agent keeps that: in the header or in an entry. An empty title takes it away." +
+		Short: "Change the title of a session",
+		Long: "Change the title of a session, in the header or in an entry as its agent does. An empty title removes it." +
 			sessionHelp,
 		Example: "  treeline rename @last 'Prices are off by a cent'",
 		Args:    args("<session>", "TITLE"),

@@ -2,23 +2,23 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 	"golang.org/x/term"
 )
 
-// rmCommand moves to treeline's own trash and not to the desktop's: it must work over ssh, and an undo must put a
-// file back byte for byte. Deleting for good is a step of its own.
+// rmCommand has a trash of its own, not the desktop's: it works over ssh, and an undo restores a file byte for byte.
 func (a *app) rmCommand() *cobra.Command {
 	var (
 		asJSON, yes, list, empty bool
@@ -27,10 +27,10 @@ func (a *app) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm <session>…",
 		Short: "Move sessions to the trash",
-		Long: "Move sessions to treeline's own trash. --list shows what is in it, --undo puts a session back where it was: byte for byte,\n" +
-			"and never over another file. On a terminal it asks first. Pictures, backups and other files beside a session stay.\n\n" +
-			"--empty-trash removes for good what is in the trash, with --older-than only what has been there for so long (36h, 30d).\n" +
-			"It says what will go and asks; where there is nobody to ask it wants --yes." + sessionHelp,
+		Long: "Move sessions to treeline's own trash. --list shows what is in it. --undo puts a session back, byte for byte, and never\n" +
+			"overwrites another file. On a terminal it asks first. Images, backups and other files beside a session stay.\n\n" +
+			"--empty-trash deletes what is in the trash, with --older-than only what has been there that long (36h, 30d). It shows\n" +
+			"what will be deleted and asks first; without a terminal it needs --yes." + sessionHelp,
 		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8\n  treeline rm --empty-trash --older-than 30d",
 		Args: func(cmd *cobra.Command, given []string) error {
 			var ways []string
@@ -41,13 +41,13 @@ func (a *app) rmCommand() *cobra.Command {
 			}
 			switch {
 			case len(ways) > 1:
-				return errNothing(cmd, ways[0]+" and "+ways[1]+" contradict each other")
+				return misused(cmd, ways[0]+" and "+ways[1]+" cannot be combined")
 			case len(ways) == 1 && len(given) > 0:
-				return errNothing(cmd, fmt.Sprintf("unexpected argument %q", given[0]))
+				return misused(cmd, fmt.Sprintf("unexpected argument %q", given[0]))
 			case len(ways) == 0 && len(given) == 0:
-				return errNothing(cmd, "<session> is missing")
+				return misused(cmd, "<session> is missing")
 			case cmd.Flags().Changed("older-than") && !empty:
-				return errNothing(cmd, "--older-than goes with --empty-trash")
+				return misused(cmd, "--older-than needs --empty-trash")
 			}
 			return nil
 		},
@@ -58,14 +58,13 @@ func (a *app) rmCommand() *cobra.Command {
 			}
 			switch {
 			case empty:
-				age, err := ageOf(older)
+				age, err := parseAge(older)
 				if err != nil {
-					return usageError{err, cmd}
+					return usageError{invalid("older-than", older, "a time like 45m, 36h or 30d"), cmd}
 				}
 				return a.emptyTrash(cmd.Context(), s, age, yes, asJSON)
 			case list:
 				return a.listTrash(cmd.Context(), s, asJSON)
-			// Changed: --undo '' must not fall through to removing
 			case cmd.Flags().Changed("undo"):
 				return a.undo(cmd.Context(), s, undo, asJSON)
 			}
@@ -73,46 +72,24 @@ func (a *app) rmCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&list, "list", false, "list the trash")
-	cmd.Flags().BoolVar(&empty, "empty-trash", false, "remove for good what is in the trash")
+	cmd.Flags().BoolVar(&empty, "empty-trash", false, "delete what is in the trash")
 	cmd.Flags().StringVar(&older, "older-than", "0", "with --empty-trash: only what has been there for `TIME` (45m, 36h, 30d)")
-	cmd.Flags().StringVar(&undo, "undo", "", "put the session `ID` of the trash back")
+	cmd.Flags().StringVar(&undo, "undo", "", "put the session `ID` back")
 	return cmd
 }
 
-// trashedJSON is a session in the trash, for programs.
-// It is a stable format: ID is the name in the trash, which --undo takes, and Session the session's own id; a
-// session can be in the trash twice. Title is the first prompt where there is no title.
-type trashedJSON struct {
-	ID      string `json:"id"`
-	Session string `json:"session"`
-	File    string `json:"file"`
-	Dialect string `json:"dialect"`
-	CWD     string `json:"cwd"`
-	Title   string `json:"title"`
-	Size    int64  `json:"size"`
-	Removed string `json:"removed"`
-}
-
-func newTrashedJSON(t store.Trashed) trashedJSON {
-	return trashedJSON{
-		ID: t.ID, Session: string(t.Session), File: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: orElse(t.Title, t.Prompt),
-		Size: t.Size, Removed: t.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
-	}
-}
-
-// Several may be named, and one that is misspelled must not leave half of them removed.
+// rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
+// to check that it is a session: rm does not delete arbitrary files.
 func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON bool) error {
-	// All are found before the first is gone.
 	var paths []string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
 		if err != nil {
 			return err
 		}
-		// Opened only to see that it is a session: rm is no way to delete any file.
 		sess, err := s.Open(ctx, path, store.OpenOptions{})
 		if err != nil {
 			return openError(path, err)
@@ -126,13 +103,12 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 		return errors.New("nothing was removed")
 	}
 	for _, path := range paths {
-		// Each is told as soon as it is done: if a later one fails, it is known what is in the trash.
 		t, err := s.Trash(ctx, path, store.WriteOptions{})
 		if err != nil {
 			return openError(path, err)
 		}
 		if asJSON {
-			err = writeJSON(a.stdout, newTrashedJSON(t))
+			err = wire.Write(a.stdout, wire.NewTrashed(t))
 		} else {
 			_, err = fmt.Fprintf(a.stdout, "%s is in the trash; 'treeline rm --undo %s' puts it back\n", screen.Clean(path), screen.Clean(t.ID))
 		}
@@ -143,26 +119,24 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 	return nil
 }
 
-// confirm asks whether sessions may go, where there is somebody to ask.
-// Without a terminal it goes ahead: the trash can be undone. emptyTrash, which cannot, decides otherwise.
+// confirm asks on a terminal. Elsewhere it agrees, since rm can be undone.
 func (a *app) confirm(paths []string) bool {
-	if !a.somebody() {
+	if !a.interactive() {
 		return true
 	}
 	for _, path := range paths {
 		fmt.Fprintf(a.stderr, "%s\n", screen.Clean(path))
 	}
-	return a.ask(fmt.Sprintf("Move %s to the trash?", counted(len(paths), "session", "sessions")))
+	return a.ask(fmt.Sprintf("Move %s to the trash?", wire.Count(len(paths), "session", "sessions")))
 }
 
-// somebody says whether there is one to ask.
-func (a *app) somebody() bool {
+// interactive reports whether stdin is a terminal.
+func (a *app) interactive() bool {
 	f, ok := a.stdin.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ask wants a yes: all else is a no.
-// The end of the input, Ctrl-D, is no yes either.
+// ask takes anything but y and yes for a no.
 func (a *app) ask(question string) bool {
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
@@ -173,37 +147,21 @@ func (a *app) ask(question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// undo prints where the session is again.
+// undo restores a session and prints its file.
 func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) error {
 	t, err := s.Restore(ctx, id, store.WriteOptions{})
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return writeJSON(a.stdout, newTrashedJSON(t))
+		return wire.Write(a.stdout, wire.NewTrashed(t))
 	}
 	_, err = fmt.Fprintln(a.stdout, screen.Clean(t.From))
 	return err
 }
 
-// ageOf reads how long ago something must have been: a duration, or a number of days.
-// Days are what people think in here, and time.ParseDuration has none. At most 65535 of them.
-func ageOf(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("--older-than %q: it is a time like 45m, 36h or 30d", text)
-	}
-	return d, nil
-}
-
-// emptyTrash removes for good what has been in the trash for that long, after it said what that is.
-// before is fixed once: what comes into the trash while somebody thinks about the question is not removed.
+// emptyTrash deletes what has been in the trash that long. The limit is fixed before the question, so that it spares
+// what is moved to the trash meanwhile.
 func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration, yes, asJSON bool) error {
 	before := time.Now().Add(-age)
 	items, err := s.Trashed(ctx)
@@ -212,9 +170,9 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 	}
 	items = slices.DeleteFunc(items, func(t store.Trashed) bool { return !t.Time.Before(before) })
 	if len(items) == 0 {
-		fmt.Fprintln(a.stderr, "treeline: nothing in the trash is that old")
+		a.notice("nothing in the trash is that old")
 		if asJSON {
-			return writeJSON(a.stdout, []trashedJSON{})
+			return wire.Write(a.stdout, []wire.Trashed{})
 		}
 		return nil
 	}
@@ -222,25 +180,24 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 	for _, t := range items {
 		size += t.Size
 		if !yes {
-			fmt.Fprintf(a.stderr, "%s  %s  %s\n", t.Time.Local().Format("2006-01-02 15:04"), screen.Clean(t.ID), screen.OneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns))
+			fmt.Fprintf(a.stderr, "%s  %s  %s\n", t.Time.Local().Format("2006-01-02 15:04"), screen.Clean(t.ID), screen.OneLine(cmp.Or(t.Title, t.Prompt, "(no title)"), titleColumns))
 		}
 	}
-	what := fmt.Sprintf("%s, %s", counted(len(items), "session", "sessions"), byteSize(size))
+	what := fmt.Sprintf("%s, %s", wire.Count(len(items), "session", "sessions"), wire.Size(size))
 	switch {
 	case yes:
-	case !a.somebody():
-		return fmt.Errorf("%s would go for good; --yes removes them", what)
-	case !a.ask("Remove " + what + ", for good?"):
+	case !a.interactive():
+		return fmt.Errorf("%s would be deleted; use --yes to delete them", what)
+	case !a.ask("Delete " + what + "?"):
 		return errors.New("nothing was removed")
 	}
-	// What it removed before an error is still told.
 	gone, err := s.EmptyTrash(ctx, before)
 	if asJSON {
-		list := make([]trashedJSON, 0, len(gone))
+		list := make([]wire.Trashed, 0, len(gone))
 		for _, t := range gone {
-			list = append(list, newTrashedJSON(t))
+			list = append(list, wire.NewTrashed(t))
 		}
-		return errors.Join(err, writeJSON(a.stdout, list))
+		return errors.Join(err, wire.Write(a.stdout, list))
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(a.stdout, "%s removed from the trash\n", what)
@@ -248,7 +205,7 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 	return err
 }
 
-// listTrash shows the newest first, as the store gives them; the id is what --undo takes.
+// listTrash prints the trash, newest first. --undo takes the id.
 func (a *app) listTrash(ctx context.Context, s *store.Store, asJSON bool) error {
 	items, err := s.Trashed(ctx)
 	if err != nil {
@@ -257,30 +214,27 @@ func (a *app) listTrash(ctx context.Context, s *store.Store, asJSON bool) error 
 	width, _ := terminalWidth(a.stdout)
 	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
 		if asJSON {
-			list := arrayWriter{w: out}
+			list := wire.Array{W: out}
 			for _, t := range items {
-				if err := list.add(newTrashedJSON(t)); err != nil {
+				if err := list.Add(wire.NewTrashed(t)); err != nil {
 					return err
 				}
 			}
-			return list.end()
+			return list.End()
 		}
 		if len(items) == 0 {
-			fmt.Fprintln(a.stderr, "treeline: the trash is empty")
+			a.notice("the trash is empty")
 			return nil
 		}
 		st, home := out.style, a.home()
 		rows := table{
 			{name: "REMOVED", mark: st.cyan, drop: 3}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 2},
 			{name: "TITLE", mark: same, least: leastTitle, drop: 4}, {name: "SIZE", right: true, mark: same, drop: 1},
-			{name: "ID", mark: st.yellow}, // in full, and all that is needed to bring it back
+			{name: "ID", mark: st.yellow},
 		}
 		for _, t := range items {
-			rows.add(t.Time.Local().Format("2006-01-02 15:04"), tilde(screen.OneLine(t.CWD, 0), home),
-				screen.OneLine(orElse(orElse(t.Title, t.Prompt), "(no title)"), titleColumns), byteSize(t.Size), screen.OneLine(t.ID, 60))
-		}
-		if out.width > 0 {
-			rows = rows.fit(out.width)
+			rows.add(t.Time.Local().Format("2006-01-02 15:04"), wire.Tilde(screen.OneLine(t.CWD, 0), home),
+				screen.OneLine(cmp.Or(t.Title, t.Prompt, "(no title)"), titleColumns), wire.Size(t.Size), screen.OneLine(t.ID, 60))
 		}
 		rows.write(out)
 		return nil

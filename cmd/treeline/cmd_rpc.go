@@ -1,55 +1,44 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/rpc"
-	"github.com/treeline-dev/treeline/store"
 )
 
-// rpcCommand is how agents in other languages use the store. stdout belongs to the protocol alone; what there is
-// to tell besides goes to stderr as a log. Unlike other commands that write it keeps track of which terminal uses
-// which session, because here it stands in for the agent.
+// rpcCommand serves agents in other languages. stdout belongs to the protocol; logs go to stderr. Unlike other commands
+// it records which terminal uses which session, since it stands in for the agent.
 func (a *app) rpcCommand() *cobra.Command {
-	var sync, onConflict string
+	var f durableFlags
 	cmd := &cobra.Command{
 		Use:   "rpc",
 		Short: "Serve the store to a program in any language",
-		Long: "Serve the store as JSON-RPC 2.0: one request per line on standard input, one answer per line on standard output.\n" +
-			"The methods are in docs/rpc.md. When the input ends, all sessions are flushed and closed.",
+		Long: "Serve the store as JSON-RPC 2.0: one request per line on standard input, one response per line on standard output.\n" +
+			"docs/rpc.md lists the methods. When the input ends, all sessions are flushed and closed.",
 		Example: `  echo '{"jsonrpc":"2.0","id":1,"method":"listAll"}' | treeline rpc`,
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt := rpc.Options{Write: store.WriteOptions{
-				Durability: store.Durability(sync), Policy: store.Policy(onConflict),
-				Log: slog.New(slog.NewTextHandler(a.stderr, nil)),
-			}}
-			if !slices.Contains(levels, sync) {
-				return usageError{fmt.Errorf("--sync %q: it is %s", sync, anyOf(levels)), cmd}
+			write, err := f.options(cmd)
+			if err != nil {
+				return err
 			}
-			if !slices.Contains(policies, onConflict) {
-				return usageError{fmt.Errorf("--on-conflict %q: it is %s", onConflict, anyOf(policies)), cmd}
-			}
-			// without NoBreadcrumbs: see above
+			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
 			if err != nil {
 				return err
 			}
-			// A client that goes away must not kill us before the sessions are closed: writing to it then fails instead.
+			// A client that goes away must not kill the process before the sessions are closed.
 			pipe := make(chan os.Signal, 1)
 			signal.Notify(pipe, syscall.SIGPIPE)
 			defer signal.Stop(pipe)
-			return rpc.Serve(cmd.Context(), s, opt, a.stdin, a.stdout)
+			return rpc.Serve(cmd.Context(), s, rpc.Options{Write: write}, a.stdin, a.stdout)
 		},
 	}
-	cmd.Flags().StringVar(&sync, "sync", "flush", "what an append survives: none, flush or always")
-	cmd.Flags().StringVar(&onConflict, "on-conflict", "branch", "when another program wrote first: branch, follow or refuse")
+	f.add(cmd)
 	return cmd
 }

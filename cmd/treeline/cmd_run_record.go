@@ -1,20 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // recordFlags say what is recorded.
@@ -23,51 +22,48 @@ type recordFlags struct {
 	session, run, dialect, sync string
 }
 
-// runRecordCommand writes run logs for agents that have none of their own. It is a filter: one line in, one line
-// out, in order, so that an agent can wait for the receipt of what it did. Refused records are told and do not end
-// it, because a run goes on whether or not its log is perfect.
+// runRecordCommand writes run logs for agents that have none. It prints one line for each line of input, in order, so
+// that an agent can wait for a receipt. A refused record does not end it.
 func (a *app) runRecordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
 		Use:   "record --stdin",
 		Short: "Record a run of any agent",
-		Long: "Take records from standard input, one JSON object on each line, and append each to the log of a new run, in order. Each is\n" +
-			"acknowledged by a line when it is as durable as --sync says. A first record of type header is the run's; otherwise one\n" +
-			"is made. The id of the run, the time, and the number of a request or response are filled in where they are missing.\n\n" +
-			"A record that does not fit is refused, which ends nothing; the exit code is then 1. Behind run.end nothing is taken.",
+		Long: "Read records from standard input, one JSON object per line, and append each to the log of a new run, in order. Each is\n" +
+			"acknowledged by a line once it is as durable as --sync asks. If the first record is not a header, one is made. A missing\n" +
+			"run id, time, or number of a request or response is filled in.\n\n" +
+			"An invalid record is refused and the command goes on; the exit code is then 1. Nothing is accepted after run.end.",
 		Example: "  my-agent --trace | treeline run record --stdin --session @last\n" +
 			"  echo '{\"type\":\"run.end\",\"outcome\":\"cancelled\"}' | treeline run record --stdin --run 8f1d7b7a",
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case !f.stdin:
-				// The flag is there so that a command that was typed without a pipe does not sit and wait.
-				return errNothing(cmd, "--stdin is missing: records come on standard input")
+				// The flag keeps a command that was typed without a pipe from waiting for input.
+				return misused(cmd, "--stdin is missing: records come from standard input")
 			case f.run != "" && (f.session != "" || f.dialect != ""):
-				return usageError{errors.New("--run goes on with a run, --session and --dialect are for a new one"), cmd}
+				return misused(cmd, "--run continues a run; --session and --dialect are for a new one")
 			}
-			if !slices.Contains(levels, f.sync) {
-				return usageError{fmt.Errorf("--sync %q: it is %s", f.sync, anyOf(levels)), cmd}
+			if err := oneOf("sync", f.sync, levels); err != nil {
+				return usageError{err, cmd}
 			}
 			return a.record(cmd, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.stdin, "stdin", false, "take records from standard input")
+	cmd.Flags().BoolVar(&f.stdin, "stdin", false, "read records from standard input")
 	cmd.Flags().StringVar(&f.session, "session", "", "the run belongs to the session `ID`")
-	cmd.Flags().StringVar(&f.run, "run", "", "go on with the run `ID`, or that in a file")
+	cmd.Flags().StringVar(&f.run, "run", "", "continue the run `ID`, or the one in a file")
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "keep the log where the agent `NAME` keeps its own (codelia, codelia-doc)")
-	cmd.Flags().StringVar(&f.sync, "sync", "flush", "what is written survives: `LEVEL` none, flush or always")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	_ = cmd.RegisterFlagCompletionFunc("sync", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
+	addSync(cmd, &f.sync)
+	addJSON(cmd, &f.json)
 	_ = cmd.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return a.completeRun(cmd, nil, word)
 	})
 	return cmd
 }
 
-// record reads records until the input ends.
-// The log is not ended when the input is: only run.end in the input says how a run ended, and a pipe that breaks
-// is what a crash looks like.
+// record reads records until the input ends. The end of the input does not end the run: a broken pipe looks the same as
+// a crash of the agent, so that only run.end does.
 func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 	ctx := cmd.Context()
 	s, err := a.writeStore()
@@ -82,72 +78,38 @@ func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 	}
 	defer func() {
 		if rec.r != nil {
-			// Close reports what a lazy --sync left to be written, so its error counts where nothing else went
-			// wrong.
 			if closeErr := rec.r.Close(); err == nil {
-				err = closeErr
+				err = closeErr // with --sync flush, Close syncs
 			}
 		}
 	}()
-	// Reading has a goroutine, since a read cannot be interrupted; see inputLines.
-	lines := make(chan []byte)
-	ended := make(chan error, 1)
-	done := make(chan struct{})
-	defer close(done)
-	go func() { ended <- readRecords(a.stdin, lines, done) }()
-	for {
-		select {
-		case line := <-lines:
-			if err := rec.line(ctx, line); err != nil {
-				return err
-			}
-		case err := <-ended:
-			if err != nil {
-				return fmt.Errorf("standard input: %w", err)
-			}
-			return rec.finish(ctx)
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	for in := range inputLines(ctx, a.stdin) {
+		if in.err != nil {
+			return fmt.Errorf("standard input: %w", in.err)
 		}
-	}
-}
-
-// readRecords hands on the lines of the input, however long they are, blank ones too.
-// Blank lines are handed on so that the numbers of lines in messages are those of the input.
-func readRecords(in io.Reader, lines chan<- []byte, done <-chan struct{}) error {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := r.ReadBytes('\n')
-		if len(line) > 0 {
-			select {
-			case lines <- line:
-			case <-done:
-				return nil
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+		if err := rec.line(ctx, in.text); err != nil {
 			return err
 		}
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return rec.finish()
 }
 
-// recording is a run that is being recorded from lines.
+// recording is a run that is being recorded.
 type recording struct {
 	a       *app
 	s       *store.Store
 	f       recordFlags
 	opt     store.RunOptions
 	write   store.WriteOptions
-	r       *store.Recording // nil until the first record: it may be the header
-	n       int              // lines
+	r       *store.Recording // nil until the first record, which may be the header
+	n       int              // lines read
 	refused int
 }
 
-// prepare finds what the flags name. A run that goes on is opened now.
-// Whatever can fail without any input fails before the first line is read.
+// prepare looks up what the flags name, and opens a run to continue, before the first line is read.
 func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 	if c.f.run != "" {
 		path, err := c.a.locateRun(ctx, c.s, c.f.run)
@@ -160,12 +122,9 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return c.begun()
 	}
 	c.opt.Write = c.write
-	if c.f.dialect != "" {
-		d, err := c.s.Dialect(c.f.dialect)
-		if err != nil {
-			return usageError{err, cmd}
-		}
-		c.opt.Dialect = d
+	var err error
+	if c.opt.Dialect, err = namedDialect(c.s, cmd, c.f.dialect); err != nil {
+		return err
 	}
 	if c.f.session == "" {
 		return nil
@@ -173,9 +132,9 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 	id, err := c.a.sessionOfRuns(ctx, c.s, c.f.session)
 	switch {
 	case errors.Is(err, store.ErrNoSession) && c.f.session != "@last":
-		// Any agent may have runs, also one whose sessions nobody here knows.
-		fmt.Fprintf(c.a.stderr, "treeline: no session %q is known here; the run is linked to it all the same\n", c.f.session)
-		c.opt.Session = sessionID(c.f.session)
+		// The session may be of an agent that the store does not know.
+		c.a.notice(fmt.Sprintf("no session %q is known here; the run is linked to it anyway", c.f.session))
+		c.opt.Session = session.ID(c.f.session)
 	case err != nil:
 		return err
 	default:
@@ -184,22 +143,17 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 	return nil
 }
 
-// begun tells which run it is.
-// It is the first line of the output, before any receipt.
+// begun prints the run, before the first receipt.
 func (c *recording) begun() error {
 	if !c.f.json {
 		_, err := fmt.Fprintln(c.a.stdout, screen.Clean(c.r.Path()))
 		return err
 	}
-	return writeJSON(c.a.stdout, struct {
-		Run     string `json:"run"`
-		Session string `json:"session,omitempty"`
-		Path    string `json:"path"`
-	}{c.r.Header().RunID, c.r.Header().SessionID, c.r.Path()})
+	h := c.r.Header()
+	return wire.Write(c.a.stdout, wire.Recording{Run: h.RunID, Session: h.SessionID, Path: c.r.Path()})
 }
 
-// start begins the run, with the header that the input brought or one of our own.
-// A header of the input is taken as it is, with the id and time filled in where it has none.
+// start begins the run with the header of the input, nil for a new one. A missing id and time are filled in.
 func (c *recording) start(ctx context.Context, header []byte) error {
 	if c.opt.Header = header; header == nil {
 		env, err := c.a.env()
@@ -217,13 +171,13 @@ func (c *recording) start(ctx context.Context, header []byte) error {
 	return c.begun()
 }
 
-// line takes one line of the input. It fails where nothing more can be written.
+// line takes one line of the input. It fails if nothing more can be written.
 func (c *recording) line(ctx context.Context, line []byte) error {
 	c.n++
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil
 	}
-	// The run begins with the first record and not before: an empty input leaves no file.
+	// The run begins with the first record: an empty input leaves no file.
 	if c.r == nil {
 		isHeader := rawjson.Valid(line) && rawjson.Str(line, "type") == string(runlog.TypeHeader)
 		if !isHeader {
@@ -247,23 +201,10 @@ func (c *recording) line(ctx context.Context, line []byte) error {
 	return c.acknowledge(w)
 }
 
-// ackJSON is a stable format, one for each record: ok false comes with error, and type and seq are those that were
-// written.
-type ackJSON struct {
-	Line  int    `json:"line"`
-	OK    bool   `json:"ok"`
-	Type  string `json:"type,omitempty"`
-	Seq   *int64 `json:"seq,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
 func (c *recording) acknowledge(w runlog.Written) error {
-	j := ackJSON{Line: c.n, OK: true, Type: string(w.Type)}
-	if w.HasSeq {
-		j.Seq = &w.Seq
-	}
+	j := wire.NewReceipt(c.n, w)
 	if c.f.json {
-		return writeJSON(c.a.stdout, j)
+		return wire.Write(c.a.stdout, j)
 	}
 	text := fmt.Sprintf("%d %s", j.Line, screen.Clean(j.Type))
 	if j.Seq != nil {
@@ -273,21 +214,21 @@ func (c *recording) acknowledge(w runlog.Written) error {
 	return err
 }
 
-// With --json refusals go to stdout, in the place of the receipt, so that a program need not read two streams.
+// refuse reports a refused record, with --json in place of the receipt.
 func (c *recording) refuse(err error) error {
 	c.refused++
 	if c.f.json {
-		return writeJSON(c.a.stdout, ackJSON{Line: c.n, Error: err.Error()})
+		return wire.Write(c.a.stdout, wire.Receipt{Line: c.n, Error: err.Error()})
 	}
-	fmt.Fprintf(c.a.stderr, "treeline: line %d: %s\n", c.n, screen.Clean(err.Error()))
+	c.a.notice(fmt.Sprintf("line %d: %v", c.n, err))
 	return nil
 }
 
-// finish tells what came of it when the input has ended.
-func (c *recording) finish(context.Context) error {
+// finish reports how it went after the end of the input.
+func (c *recording) finish() error {
 	switch {
 	case c.r == nil:
-		return errors.New("standard input had no record; no run was begun")
+		return errors.New("standard input has no record; no run was created")
 	case c.refused > 0:
 		return quietError{errors.New("records were refused")}
 	}

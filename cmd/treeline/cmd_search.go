@@ -7,52 +7,52 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // searchFlags are the flags of search.
 type searchFlags struct {
-	in            []string
+	in []string
+	spanFlags
 	source, cwd   string
-	since, until  string
 	label         string
 	regexp, exact bool
 	rank, json    bool
 	limit         int
 }
 
-// anyLabel is what --label takes for all labels.
+// anyLabel is the value of --label for any label.
 const anyLabel = "*"
 
-// searchCommand looks through everything there is, so that nobody needs to know where he said something. Like grep
-// it exits with 1 where nothing was found. What is printed first on each line can be given to 'show' as it stands.
+// searchCommand searches all sessions and runs. Like grep it exits with 1 if nothing was found.
 func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Find entries in all sessions",
-		Long: "Find what was said, thought, called and answered in the sessions of all agents, newest first: also labels, titles,\n" +
-			"summaries, and the logs of runs. All words must occur in one entry, in any order and any case.\n\n" +
-			"  word          as a word: header finds parse_header, parseHeader and HTTPHeader, and not headers\n" +
-			"  \"a phrase\"    these words one behind the other, with any white space between them\n" +
-			"  head*         words that begin so;  *head*  anywhere, inside of words too\n" +
-			"  -word         entries without it;  -\"a phrase\" likewise\n\n" +
-			"Words may hold anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) are found\n" +
-			"anywhere. Where nothing is found, the words are looked for inside of others, and that is said.\n" +
-			"Put the query into quotes, or behind --, where the shell or a minus is in the way.\n\n" +
-			"A hit is printed as session#entry, which 'show', 'tree', 'context', 'fork', 'branch' and 'label' take. The exit code is\n" +
-			"0 where something was found, 1 where nothing was, 2 for a query that is none.",
+		Long: "Search the messages, thinking, tool calls and results of all agents, newest first, with labels, titles, summaries and\n" +
+			"run logs. All words must occur in one entry, in any order and any case.\n\n" +
+			"  word          a whole word: header finds parse_header, parseHeader and HTTPHeader, but not headers\n" +
+			"  \"a phrase\"    these words in this order, with any white space between them\n" +
+			"  head*         words that begin with head;  *head*  anywhere, even inside words\n" +
+			"  -word         entries without the word;  -\"a phrase\" without the phrase\n\n" +
+			"A word may contain anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) match anywhere.\n" +
+			"If no entry has the whole words, they are searched inside other words, and a message says so.\n" +
+			"Quote the query for the shell. Put -- before a query that begins with a minus.\n\n" +
+			"A hit is printed as session#entry, which show, tree, context, fork, branch and label accept. The exit code is 0 if\n" +
+			"something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
-		// Words need no quotes: all arguments together are the query.
+		// All arguments together are the query.
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return usageError{errors.New("QUERY is missing"), cmd}
+				return misused(cmd, "QUERY is missing")
 			}
 			return nil
 		},
@@ -62,41 +62,39 @@ func (a *app) searchCommand() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.in, "in", nil, "look only at what these `PARTS` of entries say: "+strings.Join(partWords, ", "))
+	flags.StringSliceVar(&f.in, "in", nil, "search only these `PARTS` of entries: "+strings.Join(partWords, ", "))
 	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
 	flags.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
-	flags.StringVar(&f.since, "since", "", "only entries since `WHEN`: "+whenHelp)
-	flags.StringVar(&f.until, "until", "", "only entries up to `WHEN`; a date is included")
-	flags.StringVar(&f.label, "label", "", "only entries with the label `NAME`, whatever its case; '*' for any label")
+	f.spanFlags.add(cmd, "only entries", "only entries")
+	flags.StringVar(&f.label, "label", "", "only entries with the label `NAME`, in any case; '*' for any label")
 	flags.BoolVarP(&f.regexp, "regexp", "E", false, "the query is a regular expression (RE2)")
-	flags.BoolVar(&f.exact, "case", false, "upper and lower case are different")
-	flags.BoolVar(&f.rank, "rank", false, "best first, not newest: where the words are rare, and frequent in a short entry (BM25)")
-	flags.IntVarP(&f.limit, "limit", "n", 20, "print no more than `N` hits; 0 for all")
-	flags.BoolVar(&f.json, "json", false, "print JSON")
-	// A query like -retry is taken for flags by the parser, and its complaint would not help.
+	flags.BoolVar(&f.exact, "case", false, "distinguish upper and lower case")
+	flags.BoolVar(&f.rank, "rank", false, "best match first (BM25) instead of newest first")
+	flags.IntVarP(&f.limit, "limit", "n", 20, "print at most `N` hits; 0 for all")
+	addJSON(cmd, &f.json)
+	// The parser takes a query like -retry for flags.
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; a query that begins with a minus goes behind --", flagError(err)), cmd}
+		return usageError{fmt.Errorf("%w; put -- before a query that begins with a minus", flagError(err)), cmd}
 	})
 	return cmd
 }
 
-// partWords are what --in takes.
-// Their order is that of the bits of index.Field; see partField.
+// partWords are the values of --in, in the order of the bits of index.Field.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
-// partField gives the field that a word of --in stands for.
+// partField gives the field of a value of --in.
 func partField(word string) (index.Field, error) {
 	i := slices.Index(partWords, word)
 	switch {
 	case i < 0:
-		return 0, fmt.Errorf("--in takes some of %s, not %q", strings.Join(partWords, ", "), word)
+		return 0, invalid("in", word, anyOf(partWords))
 	case word == "all":
 		return index.FieldAll, nil
 	}
 	return 1 << i, nil
 }
 
-// options makes of the flags what the store understands.
+// options checks the flags and turns them into options of the store.
 func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error) {
 	opt = store.SearchOptions{
 		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
@@ -113,16 +111,16 @@ func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error
 		opt.Fields |= field
 	}
 	if f.limit < 0 {
-		return opt, errors.New("--limit is less than nothing")
+		return opt, errNegativeLimit
 	}
-	opt.Since, opt.Until, err = parseSpan(f.since, f.until, now)
+	opt.Since, opt.Until, err = f.parse(now)
 	return opt, err
 }
 
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	opt, err := f.options(time.Now())
 	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
-		err = errors.New("--label is empty; '*' is any label")
+		err = errors.New("--label is empty; use '*' for any label")
 	}
 	if err == nil {
 		err = noneEmpty(cmd)
@@ -130,9 +128,8 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	// Without --cwd all directories are searched, unlike in ls: one searches because one does not know where.
 	if f.cwd != "" {
-		if opt.CWD, err = a.listDir(f.cwd, false); err != nil {
+		if opt.CWD, err = a.listDir(f.cwd); err != nil {
 			return err
 		}
 	}
@@ -141,7 +138,6 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	// Bringing the index up to date may take long the first time; after that only what changed is read.
 	show := a.newProgress("reading sessions", 0)
 	opt.Progress = show.read
 	easeCollection()
@@ -155,19 +151,17 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 		return err
 	}
 	if res.Substring {
-		fmt.Fprintln(a.stderr, "treeline: no such words; these are parts of others")
+		a.notice("no whole-word matches; showing substring matches")
 	}
-	// A pager is used because hits are read from the top; --json goes the same way and gets none where stdout is
-	// no terminal.
 	err = a.page(cmd.Context(), func(ctx context.Context, out *output) error {
 		if f.json {
-			return searchJSON(out, res, f.regexp)
+			return wire.Write(out, wire.NewSearchResult(res, f.regexp))
 		}
 		printHits(out, res.Hits, a.home())
 		return nil
 	})
 	if res.More && !f.json {
-		fmt.Fprintf(a.stderr, "treeline: there are more; --limit shows them\n")
+		a.notice("there are more hits; --limit shows them")
 	}
 	if res.Nothing {
 		a.nothingHere()
@@ -178,82 +172,114 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	return err
 }
 
-// searchResultJSON is the answer for programs.
-// It and hitJSON are stable formats. Lists are never null.
-type searchResultJSON struct {
-	// Matched says how: "words", "substring" where they were found inside of words only, or "regexp".
-	Matched string    `json:"matched"`
-	More    bool      `json:"more"`
-	Hits    []hitJSON `json:"hits"`
+// printHits prints hits as text: a line with the place, then the snippet. The reference is never cut.
+func printHits(out *output, hits []store.SearchHit, home string) {
+	st := out.style
+	for i := range hits {
+		h := &hits[i]
+		who := hitWho(h)
+		if h.Run != nil {
+			who = "run · " + who
+		}
+		label, branch := "", ""
+		if h.Label != "" {
+			label = "[" + screen.OneLine(h.Label, 40) + "]"
+		}
+		if !h.OnPath {
+			branch = "abandoned branch"
+		}
+		writeWords(out, "", []word{
+			{text: wire.HitRef(h, true), mark: st.yellow},
+			{text: who, mark: st.cyan, drop: 5},
+			{text: hitWhen(out, h), mark: same, drop: 4},
+			{text: label, mark: same, least: leastProject, drop: 2},
+			{text: branch, mark: st.red, drop: 3},
+			{text: hitPlace(h, home), mark: st.dim, least: leastTitle, drop: 1},
+		})
+		for _, line := range marked(st, h.Snippet, h.Marks, out.width-len(snippetIndent)) {
+			fmt.Fprintln(out, snippetIndent+line)
+		}
+	}
 }
 
-// hitJSON is a hit for programs.
-// session is null for a run, entry null for a session's title or header. active is false on an abandoned branch;
-// label, line, dialect and score are absent where they have nothing to say.
-type hitJSON struct {
-	Ref     string           `json:"ref"`
-	Session *session.ID      `json:"session"`
-	Entry   *session.EntryID `json:"entry"`
-	Run     string           `json:"run,omitempty"`
-	Line    int              `json:"line,omitempty"`
-	Path    string           `json:"path"`
-	Dialect string           `json:"dialect,omitempty"`
-	CWD     string           `json:"cwd"`
-	Title   string           `json:"title"`
-	Kind    string           `json:"kind"`
-	Type    string           `json:"type"`
-	Role    *string          `json:"role"`
-	Time    *string          `json:"time"`
-	Label   string           `json:"label,omitempty"`
-	Active  bool             `json:"active"`
-	// Field says whose words the snippet shows.
-	Field   string `json:"field"`
-	Snippet string `json:"snippet"`
-	// Marks are the places in Snippet that match, [from, to), counted in characters (Unicode code points).
-	Marks [][2]int `json:"marks"`
-	Score *float64 `json:"score,omitempty"`
-}
+const snippetIndent = "    "
 
-func searchJSON(out *output, res *store.SearchResult, regexp bool) error {
-	j := searchResultJSON{Matched: "words", More: res.More, Hits: make([]hitJSON, 0, len(res.Hits))}
+// hitWho is whose words a hit shows.
+func hitWho(h *store.SearchHit) string {
 	switch {
-	case res.Substring:
-		j.Matched = "substring"
-	case regexp:
-		j.Matched = "regexp"
+	case h.Field == index.FieldThinking:
+		return "thinking"
+	case h.Field == index.FieldTool && h.Role == session.RoleAssistant:
+		return "tool call"
+	case h.Role != session.RoleNone:
+		return h.Role.String()
 	}
-	for i := range res.Hits {
-		j.Hits = append(j.Hits, newHitJSON(&res.Hits[i]))
-	}
-	return writeJSON(out, j)
+	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
 }
 
-func newHitJSON(h *store.SearchHit) hitJSON {
-	j := hitJSON{
-		Ref: hitRef(h, false), Kind: h.Kind.String(), Type: h.Type, Time: utc(h.Time), Label: h.Label, Active: h.OnPath,
-		Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
+func hitWhen(out *output, h *store.SearchHit) string {
+	if at, ok := h.Time.Time(); ok {
+		return out.when(at)
 	}
-	// Offsets in Go are bytes; programs in most other languages count characters.
-	for _, m := range h.Marks {
-		from := utf8.RuneCountInString(h.Snippet[:m[0]])
-		j.Marks = append(j.Marks, [2]int{from, from + utf8.RuneCountInString(h.Snippet[m[0]:m[1]])})
+	return ""
+}
+
+// hitPlace is the directory and title of a session, or the directory of a run.
+func hitPlace(h *store.SearchHit, home string) string {
+	if h.Run != nil {
+		return wire.Tilde(screen.OneLine(h.Run.CWD(), 60), home)
 	}
-	if role := h.Role.String(); role != "" {
-		j.Role = &role
+	words := []string{wire.Tilde(screen.OneLine(h.Session.CWD, 60), home), screen.OneLine(h.Session.Heading(), 60)}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
+}
+
+// marked marks what matched, in colour or with « and », and wraps the text to a width, if there is one. Marks are byte
+// offsets in the snippet. Each piece is cleaned by itself, since cleaning changes lengths.
+func marked(st style, text string, marks [][2]int, width int) []string {
+	var b strings.Builder
+	var at int
+	var cleaned [][2]int // the marks in the cleaned text
+	for _, m := range marks {
+		b.WriteString(screen.Clean(text[at:m[0]]))
+		from, word := b.Len(), screen.Clean(text[m[0]:m[1]])
+		if st.on {
+			b.WriteString(word)
+			cleaned = append(cleaned, [2]int{from, b.Len()})
+		} else {
+			b.WriteString("«" + word + "»")
+		}
+		at = m[1]
 	}
-	if h.Score != 0 {
-		j.Score = &h.Score
+	b.WriteString(screen.Clean(text[at:]))
+	all := b.String()
+	if width > 0 {
+		width = max(width, leastTitle)
 	}
-	if r := h.Run; r != nil {
-		j.Run, j.Line, j.Path, j.CWD, j.Title, j.Kind = r.Header.RunID, h.Line, r.Path, r.CWD(), r.Prompt, "run"
-		return j
+	var lines []string
+	at = 0
+	for _, line := range screen.Wrap(all, width) {
+		i := strings.Index(all[at:], line) // after the space at which the line was broken
+		if i < 0 {                         // indented; snippets are not
+			return []string{markLine(st, all, 0, len(all), cleaned)}
+		}
+		at += i
+		lines = append(lines, markLine(st, all, at, at+len(line), cleaned))
+		at += len(line)
 	}
-	r := h.Session
-	j.Session, j.Path, j.Dialect, j.CWD, j.Title = &r.ID, r.Path, r.Dialect.Name(), r.CWD, r.Heading()
-	if h.Entry == "" {
-		j.Kind = "session"
-	} else {
-		j.Entry = &h.Entry
+	return lines
+}
+
+// markLine colours one line of a text. A mark may span lines.
+func markLine(st style, text string, from, to int, marks [][2]int) string {
+	var b strings.Builder
+	for _, m := range marks {
+		first, last := max(m[0], from), min(m[1], to)
+		if first >= last {
+			continue
+		}
+		b.WriteString(text[from:first])
+		b.WriteString(st.mark("1;31", text[first:last]))
+		from = last
 	}
-	return j
+	return b.String() + text[from:to]
 }

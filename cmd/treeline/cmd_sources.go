@@ -1,33 +1,32 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// sourcesCommand answers why a session is not found: it shows every place that is looked at, with what is in it
-// and why it is known. Places that cannot be read are told on stderr; the exit code stays 0.
+// sourcesCommand shows why a session is or is not found. Places that cannot be read are reported on stderr; the exit
+// code stays 0.
 func (a *app) sourcesCommand() *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "sources",
 		Short: "Show where sessions are looked for",
-		Long: "Show the places where sessions are looked for, and what is in them: the agents' own folders, where they are by default\n" +
-			"or where the environment puts them, and those that the settings add:\n\n" +
+		Long: "Show the places where sessions are looked for, and what is in them: the agents' own folders, at their default place or\n" +
+			"where the environment puts them, and those that the settings add:\n\n" +
 			"  # ~/.config/treeline/config.toml\n  [[root]]\n  path = \"~/backup/omp\"\n  dialect = \"omp\"   # optional\n\n" +
-			"What the sessions in a place are is found out from them; the settings need to say it only for those that do not say it\n" +
-			"themselves. A name that ends in -doc is the format as the agent's document has it, where the program writes another.\n" +
-			"Places that do not exist, and values of an agent's format that have no sessions beside others in the same\n" +
-			"folder, are shown with --all.",
+			"The format is detected from the sessions; the settings need to name it only where detection is not possible. A name\n" +
+			"that ends in -doc is the format of the agent's document, where the program writes another. --all also shows places that\n" +
+			"do not exist, and formats without sessions that share a folder with others.",
 		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].root'",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,25 +41,30 @@ func (a *app) sourcesCommand() *cobra.Command {
 			return a.sources(cmd.Context(), list, all, asJSON)
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "show places that do not exist, too")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, of all places")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also show places that do not exist")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all places")
 	return cmd
 }
 
-// sources prints JSON of all places, also of those that the table hides: programs can filter for themselves.
+// sources prints the places. The JSON has those that the table hides, too.
 func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON bool) error {
 	width, _ := terminalWidth(a.stdout)
 	hidden := 0
 	err := a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
 		if asJSON {
-			return sourcesJSON(out, list)
+			array := wire.Array{W: out}
+			for _, s := range list {
+				if err := array.Add(wire.NewSource(s)); err != nil {
+					return err
+				}
+			}
+			return array.End()
 		}
 		hidden = a.sourcesTable(out, list, all)
 		return nil
 	})
 	if hidden == len(list) && !asJSON {
-		fmt.Fprintf(a.stderr, "treeline: no agent has sessions here; --all shows where they would be, %s can name other places\n",
-			screen.Clean(treeline.ConfigPath(a.home(), a.getenv)))
+		a.notice("no agent has sessions here; --all shows where they would be, and " + treeline.ConfigPath(a.home(), a.getenv) + " can add other places")
 	}
 	for _, s := range list {
 		if s.Err != nil {
@@ -70,16 +74,16 @@ func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON 
 	return err
 }
 
-// sourcesTable prints the sources for people and says how many it left out.
+// sourcesTable prints the places as a table and returns how many it left out.
 func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidden int) {
-	st, home, now := out.style, a.home(), time.Now()
+	st, home := out.style, a.home()
 	t := table{
 		{name: "DIALECT", mark: st.cyan, least: fewest}, {name: "FOLDER", path: true, mark: same, least: leastTitle},
 		{name: "SESSIONS", right: true, mark: same, drop: 4}, {name: "SIZE", right: true, mark: same, drop: 2},
 		{name: "NEWEST", mark: same, drop: 3}, {name: "KNOWN BY", mark: st.dim, drop: 1},
 	}
 	for i, s := range list {
-		// Several values of a family may share a folder; those without sessions there would only repeat the line.
+		// Several dialects of a family may share a folder; those without sessions would repeat the line.
 		beside := s.Sessions == 0 && slices.ContainsFunc(list[:i], func(o store.SourceInfo) bool { return o.Root.Sessions == s.Root.Sessions })
 		if (!s.Exists || beside) && !all {
 			hidden++
@@ -87,18 +91,12 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 		}
 		sessions, size, newest := "-", "-", "-"
 		if s.Exists {
-			sessions, size = strconv.Itoa(s.Sessions), byteSize(s.Bytes)
+			sessions, size = strconv.Itoa(s.Sessions), wire.Size(s.Bytes)
 		}
 		if !s.Newest.IsZero() {
-			newest = s.Newest.Local().Format("2006-01-02 15:04")
-			if out.width > 0 {
-				newest = ago(s.Newest.Local(), now)
-			}
+			newest = out.when(s.Newest)
 		}
-		t.add(orElse(strings.Join(dialectsAt(s), ", "), "?"), tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
-	}
-	if out.width > 0 {
-		t = t.fit(out.width)
+		t.add(cmp.Or(strings.Join(dialectsAt(s), ", "), "?"), wire.Tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
 	}
 	if hidden < len(list) {
 		t.write(out)
@@ -106,8 +104,7 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 	return hidden
 }
 
-// dialectsAt names what the sessions of a source are or, where there are none, what they would be; nothing where nobody
-// knows.
+// dialectsAt names the dialects of the sessions in a place or, if it has none, the one that its agent would write.
 func dialectsAt(s store.SourceInfo) []string {
 	var names []string
 	for _, d := range s.Dialects {
@@ -117,44 +114,4 @@ func dialectsAt(s store.SourceInfo) []string {
 		names = append(names, s.Dialect.Name())
 	}
 	return names
-}
-
-// sourceJSON is a source for programs.
-// It is a stable format: newest is null where there are no sessions.
-type sourceJSON struct {
-	// Dialect is the agent's or, in a place that is nobody's, that of most of its sessions; null where there are none.
-	// Dialects are those of the sessions that are there.
-	Dialect  *string  `json:"dialect"`
-	Dialects []string `json:"dialects"`
-	Root     string   `json:"root"`
-	Why      string   `json:"why"`
-	Exists   bool     `json:"exists"`
-	Sessions int      `json:"sessions"`
-	Size     int64    `json:"size"`
-	Newest   *string  `json:"newest"`
-}
-
-func sourcesJSON(out *output, list []store.SourceInfo) error {
-	array := arrayWriter{w: out.Writer}
-	for _, s := range list {
-		j := sourceJSON{
-			Dialects: []string{}, Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
-		}
-		if len(s.Dialects) > 0 {
-			j.Dialects = dialectsAt(s)
-		}
-		if name := s.Dialect.Name(); !s.Assumed {
-			j.Dialect = &name
-		} else if len(j.Dialects) > 0 {
-			j.Dialect = &j.Dialects[0]
-		}
-		if !s.Newest.IsZero() {
-			newest := s.Newest.UTC().Format("2006-01-02T15:04:05.000Z")
-			j.Newest = &newest
-		}
-		if err := array.add(j); err != nil {
-			return err
-		}
-	}
-	return array.end()
 }

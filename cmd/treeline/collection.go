@@ -7,28 +7,25 @@ import (
 	"runtime/metrics"
 )
 
-// The growth, in percent, after which garbage is collected, while so much memory is in use.
-// Up to 8 MB in use, memory is cheaper than the time that a collection takes; from 24 MB on it is the other way
-// round.
+// GOGC by the live heap: 600 below 8 MB, where memory is cheaper than time, 50 above 24 MB, and 100 in between.
 const (
 	rarely, little = 600, 8 << 20
 	usual, some    = 100, 24 << 20
 	often          = 50
 )
 
-// easeCollection makes the collector work less while there is little for it to find. A list is made of very many small
-// pieces that nearly all stay, and an index while it is read of very many that go at once: looking through them again and
-// again is a quarter of the time. Where much memory is in use, it is the memory that counts.
+// easeCollection makes garbage collection rare while the heap is small. A list allocates many small objects that nearly
+// all stay, and scanning them again and again takes a quarter of the time.
 func easeCollection() {
 	if os.Getenv("GOGC") != "" {
-		return // somebody knows better
+		return // the user decides
 	}
 	debug.SetGCPercent(rarely)
-	// A piece of memory that nobody has is found by each collection, which is where we look how much is in use.
-	type found struct{ _ [16]byte }
+	// A finalizer runs after each collection and looks at the heap.
+	type sentinel struct{ _ [16]byte }
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	var look func(*found)
-	look = func(*found) {
+	var look func(*sentinel)
+	look = func(*sentinel) {
 		metrics.Read(live)
 		percent := usual
 		if live[0].Value.Kind() == metrics.KindUint64 {
@@ -40,8 +37,7 @@ func easeCollection() {
 			}
 		}
 		debug.SetGCPercent(percent)
-		// the one that was found is gone, so there must be another for the next collection
-		runtime.SetFinalizer(new(found), look)
+		runtime.SetFinalizer(new(sentinel), look)
 	}
-	runtime.SetFinalizer(new(found), look)
+	runtime.SetFinalizer(new(sentinel), look)
 }

@@ -6,27 +6,26 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
 
-// app is what the commands share: the streams, and what is known of the machine.
-// Commands take nothing from the process but through it, so that tests can give them another world. Exceptions are
-// the working directory and the files themselves.
+// app is what the commands share: the streams, the environment and the progress line. Apart from the working directory
+// and files, commands take nothing from the process directly, so that tests can replace it.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	self           string // the program's own file; "" where it must not be started
+	self           string // the program's own file; "" if it must not be started
 
-	// How long work goes on before it is told how far it is, and how often that is told.
-	// They are fields because tests make them zero: a test cannot wait for something to take long.
+	// Progress is shown after progressAfter and then every progressEvery. Tests set both to zero.
 	progressAfter, progressEvery time.Duration
-	showing                      *progress // what stands on the terminal's last line, if anything does
+	showing                      *progress // on the terminal's last line, nil for none
 }
 
 func newApp() *app {
@@ -36,8 +35,7 @@ func newApp() *app {
 	}
 }
 
-// usageError is a command used wrongly: exit code 2.
-// The line behind the error names the command whose help explains it, if it is known.
+// usageError is a mistake in the command line: exit code 2. If the command is known, its help is named as well.
 type usageError struct {
 	error
 	command *cobra.Command
@@ -45,12 +43,13 @@ type usageError struct {
 
 func (e usageError) Unwrap() error { return e.error }
 
-// quietError ends a command with exit code 1 when all was said already.
-// The error inside is for those who call the command from Go, such as tests: nobody prints it.
+// misused is a usageError with a text.
+func misused(cmd *cobra.Command, what string) error { return usageError{errors.New(what), cmd} }
+
+// quietError ends a command with exit code 1 and prints nothing: the output has said it all.
 type quietError struct{ error }
 
-// args says how many arguments a command takes, with an error that names them.
-// The names are those of Use, so that the message says what the help says.
+// args wants exactly these arguments. The names are those of Use.
 func args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		switch {
@@ -63,51 +62,52 @@ func args(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// noneEmpty refuses flags that were given and say nothing: mostly a variable of the shell that is not set, and the answer
-// would be one to another question.
-func noneEmpty(cmd *cobra.Command) error {
-	var err error
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		// a list of words without any is spelled [] by pflag
-		if value := f.Value.String(); err == nil && (value == "" || value == "[]") {
-			err = fmt.Errorf("--%s is empty", f.Name)
-		}
-	})
-	return err
-}
-
-// flagError says what is wrong with a flag in words that do not come from the parser's depths.
-func flagError(err error) error {
-	var wrong *pflag.InvalidValueError
-	if !errors.As(err, &wrong) {
+// hint adds to an error of the library the command that helps. The library knows no commands.
+func hint(err error) error {
+	more := ""
+	switch {
+	case err == nil || strings.Contains(err.Error(), "'treeline "):
+		return err
+	case errors.Is(err, store.ErrNoSession) && strings.HasPrefix(err.Error(), "@last"):
+		more = "'treeline ls --all' lists those of other directories"
+	case errors.Is(err, store.ErrNoSession):
+		more = "'treeline ls --all' lists them"
+	case errors.Is(err, store.ErrNoRun):
+		more = "'treeline run ls --all' lists them"
+	case errors.Is(err, store.ErrUnknownSource):
+		more = "'treeline sources' lists them"
+	case errors.Is(err, store.ErrUnsupported):
+		more = "'treeline convert' makes a session of it that can be written"
+	default:
 		return err
 	}
-	// A value that names no type that we know keeps pflag's own words.
-	takes := map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a time like 90s or 1h30m"}[wrong.GetFlag().Value.Type()]
-	if takes == "" {
-		return err
-	}
-	return fmt.Errorf("--%s takes %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
+	return fmt.Errorf("%w; %s", err, more)
 }
 
-// mostProblems is how many problems a reading command tells of before it points to 'treeline check'.
+// notice prints something that does not fail the command.
+func (a *app) notice(text string) {
+	if a.showing != nil {
+		a.showing.clear() // it comes back with the next step
+	}
+	fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text))
+}
+
+// mostProblems is how many problems a reading command prints before it refers to check.
 const mostProblems = 10
 
-// problems tells of what is wrong with a session that a command reads. They do not fail the command.
-// They go to stderr, and the exit code stays 0: the session could be read, and what could be read is on stdout.
-// Only 'check' makes them its business.
+// problems prints the problems of a session that a command reads, on stderr. They do not change the exit code: what
+// could be read is on stdout.
 func (a *app) problems(list []session.Problem) {
 	for i, p := range list {
 		if i == mostProblems {
-			fmt.Fprintf(a.stderr, "treeline: and %d more problems; 'treeline check %s' lists them\n", len(list)-i, screen.Clean(p.File))
+			a.notice(fmt.Sprintf("and %d more problems; 'treeline check %s' lists them", len(list)-i, p.File))
 			return
 		}
-		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(p.String()))
+		a.notice(p.String())
 	}
 }
 
-// atPath says what is wrong with a path without the name of the system call.
-// Whoever gave the path knows what was to be done with it: "open", "stat" or "lstat" before it tell him nothing.
+// atPath leaves the name of the system call out of an error.
 func atPath(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,14 +13,14 @@ import (
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// completion offers words to the shell.
+// completion offers words to the shell. It never fails: without an answer it offers nothing.
 type completion = func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective)
 
-// complete lets the shell complete what commands and flags take, where the command does not say it itself: a flag of one
-// name takes the same everywhere.
-// It runs for every command line, so it only registers functions: nothing is read before the shell asks.
+// complete registers completions for the flags of all commands. Flags of the same name take the same values. A command's
+// own completion takes precedence.
 func (a *app) complete(root *cobra.Command) {
 	byFlag := map[string]completion{
 		"cwd": completeFolder, "root": completeFolder,
@@ -33,16 +34,13 @@ func (a *app) complete(root *cobra.Command) {
 	}
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			// A flag of type bool takes nothing.
 			if offer, ok := byFlag[f.Name]; ok && f.Value.Type() != "bool" {
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // the command's own stays
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails if the command has its own
 			}
 		})
-		// Use without a space: the name alone.
 		if cmd.ValidArgsFunction == nil && !strings.ContainsAny(cmd.Use, " ") {
-			cmd.ValidArgsFunction = cobra.NoFileCompletions // it takes nothing
+			cmd.ValidArgsFunction = cobra.NoFileCompletions // it takes no arguments
 		}
-		// for 'history add', 'run ls' and the like
 		a.complete(cmd)
 	}
 }
@@ -51,14 +49,14 @@ func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeWhen offers moments that are asked for often.
+// completeWhen offers common times.
 func completeWhen(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"1h\tan hour ago", "1d\ta day ago", "7d\ta week ago", "30d\ta month ago", time.Now().Format("2006-01-02") + "\ttoday"},
 		cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSome offers words of which a flag takes several, with commas between them.
-// The shell replaces the whole word, so what stands before the last comma is given back with each offer.
+// completeSome offers values for a list with commas. The shell replaces the whole word, so that each offer repeats what
+// precedes the last comma.
 func completeSome(words []string) completion {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]
@@ -72,9 +70,7 @@ func completeSome(words []string) completion {
 	}
 }
 
-// completeSource offers what there are sessions of here, and the folders that the settings name.
-// Errors are not told anywhere in completions: the shell shows them nowhere, and offering nothing, or what is
-// always right, is the best answer.
+// completeSource offers the dialects of the sessions here, and the folders of the settings.
 func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.store()
 	if err != nil {
@@ -92,7 +88,7 @@ func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string
 			}
 		}
 		if info.Why == store.WhyConfig && info.Sessions > 0 {
-			folders = append(folders, info.Root.Sessions+"\t"+counted(info.Sessions, "session", "sessions"))
+			folders = append(folders, info.Root.Sessions+"\t"+wire.Count(info.Sessions, "session", "sessions"))
 		}
 	}
 	if len(names) == 0 {
@@ -101,9 +97,7 @@ func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string
 	return append(names, folders...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeModel offers the models that the catalogue knows.
-// It asks the index as it is, without bringing it up to date: whoever presses Tab does not wait for files to be
-// read.
+// completeModel offers the models in the catalogue as it is: bringing it up to date would take too long.
 func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.store()
 	if err != nil {
@@ -112,11 +106,10 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 	return s.Models(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSession offers the sessions of this directory beside files, those of others where the beginning of an id leaves no
-// choice, the entries of one behind session#, and as a second argument the entries of the first.
-// Ids and titles come from files and go to the shell, so they are cleaned like all output.
+// completeSession offers sessions of this directory and files. If none fits, it offers those of other directories. After
+// session# and as a second argument it offers entries.
 func (a *app) completeSession(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
-	// Use that ends in … takes any number of sessions; others take one.
+	// A command whose Use ends in … takes any number of sessions.
 	if len(given) > 0 && !strings.HasSuffix(cmd.Use, "…") {
 		if len(given) == 1 && strings.Contains(cmd.Use, "<entry>") {
 			return a.completeEntry(cmd, given, word)
@@ -139,8 +132,6 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var list []string
-	// First those of this directory; all others only where these offer nothing and something was typed, because
-	// there may be thousands.
 	for _, cwd := range []string{env.WorkDir, ""} {
 		rows, err := s.List(cmd.Context(), store.ListOptions{CWD: cwd})
 		if err != nil {
@@ -151,21 +142,20 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 		}
 		for _, r := range rows {
 			if len(list) <= mostOffered && r.OK && strings.HasPrefix(string(r.ID), word) {
-				list = append(list, screen.OneLine(string(r.ID), 0)+"\t"+screen.OneLine(orElse(r.Title, r.Prompt), 60))
+				list = append(list, screen.OneLine(string(r.ID), 0)+"\t"+screen.OneLine(cmp.Or(r.Title, r.Prompt), 60))
 			}
 		}
 		if len(list) > 0 || word == "" {
 			break
 		}
 	}
-	// Default lets the shell offer files, too: a session may be named by its file.
-	return list, cobra.ShellCompDirectiveDefault
+	return list, cobra.ShellCompDirectiveDefault // and files
 }
 
-// mostOffered is how many sessions or entries are offered: nobody looks through more.
+// mostOffered limits the sessions, runs and entries that are offered.
 const mostOffered = 50
 
-// completeEntry offers the entries of the session that was named before.
+// completeEntry offers the entries of the session in the first argument.
 func (a *app) completeEntry(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(given) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -173,7 +163,7 @@ func (a *app) completeEntry(cmd *cobra.Command, given []string, word string) ([]
 	return a.entriesOf(cmd, given[0], word), cobra.ShellCompDirectiveNoFileComp
 }
 
-// entriesOf gives the newest entries of a session whose ids begin so.
+// entriesOf gives the newest entries of a session whose ids have a prefix.
 func (a *app) entriesOf(cmd *cobra.Command, ref, begin string) []string {
 	s, err := a.open(cmd.Context(), cmd, ref, sessionFlags{})
 	if err != nil {
@@ -188,8 +178,8 @@ func (a *app) entriesOf(cmd *cobra.Command, ref, begin string) []string {
 			continue
 		}
 		about := strconv.Itoa(e.Line)
-		if v, err := look(s.Dialect().Codec(), e); err == nil {
-			about = v.word() + ": " + v.line(60)
+		if v, err := wire.Look(s.Dialect().Codec(), e); err == nil {
+			about = v.Word() + ": " + v.Line(60)
 		}
 		list = append(list, screen.OneLine(string(e.ID), 0)+"\t"+screen.OneLine(about, 70))
 	}

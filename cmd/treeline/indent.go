@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// indented gives an output that writes three columns further in.
-// The caller flushes it before it writes to the outer one again.
+// indented gives an output that writes three columns further in. The caller flushes it before it writes to the outer
+// one again.
 func (o *output) indented() *output {
 	width := o.width
 	if width > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // On a terminal the name of the session and who speaks are marked, what does not fit the line is cut, and nothing that a
@@ -29,12 +30,12 @@ func TestLiveOnTerminal(t *testing.T) {
 	}
 	var text bytes.Buffer
 	out := &output{Writer: bufio.NewWriter(&text), style: style{on: true}, width: 40}
-	l := newLive(a, out)
+	l := wire.NewLive(out.page(), home)
 	for c, err := range s.Watch(t.Context(), store.WatchOptions{Path: path, Last: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.tell(t.Context(), c); err != nil {
+		if err := l.Tell(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		if c.Kind == store.ChangeEntry {

@@ -1,4 +1,5 @@
-// Command treeline reads, checks and keeps the sessions of coding agents. Run "treeline help" for what it can do.
+// Command treeline lists, reads, searches, writes and repairs the sessions of coding agents. Run "treeline help" for the
+// commands.
 package main
 
 import (
@@ -11,37 +12,31 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-// Exit codes: 0 fine, 1 a problem, 2 the command was used wrongly.
-// Scripts rely on them. That a search finds nothing, a check finds something or two runs differ is a problem, too:
-// one can say "if treeline check …".
+// Exit codes, on which scripts rely. A search that finds nothing, a check that finds something and runs that differ
+// are problems, too.
 const (
-	exitFine = iota
-	exitProblem
-	exitUsage
+	exitFine    = iota
+	exitProblem // it did not work, or the answer is no
+	exitUsage   // a mistake in the command line
 )
 
-// main only gives the process's streams to an app: the tests of commands run the same code with streams of their
-// own.
+// main is kept small: tests call run with streams of their own.
 func main() { os.Exit(command(newApp())) }
 
 // command executes the command line of the process.
 func command(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// NotifyContext keeps swallowing signals while it is not stopped, so it is stopped by the first one.
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that does not listen
-	a.self, _ = os.Executable()  // nothing but the demo starts it
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that ignores the first
+	a.self, _ = os.Executable()  // only the demo needs it
 	return run(ctx, a, os.Args[1:])
 }
 
-// run executes one command line and gives its exit code.
-// Everything that a command has to say about failing is said here: commands return errors and print none of their
-// own, unless they wrap it in quietError.
+// run executes one command line and returns its exit code. Commands return errors; only run prints them.
 func run(ctx context.Context, a *app, args []string) int {
-	cobra.EnableCommandSorting = false // ours is the order in which one needs them
+	cobra.EnableCommandSorting = false
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -53,32 +48,28 @@ func run(ctx context.Context, a *app, args []string) int {
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted")
 		}
-		// Error texts may hold paths and ids out of files, so they are cleaned like everything that reaches a
-		// terminal.
-		fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(err.Error()))
+		a.notice(hint(err).Error())
 	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		if usage.command != nil {
-			fmt.Fprintf(a.stderr, "Run '%s --help' for how it is used.\n", usage.command.CommandPath())
+			fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", usage.command.CommandPath())
 		}
 		return exitUsage
 	}
 	return exitProblem
 }
 
-// root is the command that all others hang on: one line each.
-// root makes a fresh tree of commands for each call: cobra keeps flags in its commands, and tests run many command
-// lines in one process.
+// root makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "treeline",
 		Short: "The session store for coding agents",
-		Long: "treeline reads the sessions of coding agents exactly as the agents do: every branch, label and compaction,\n" +
-			"and shows what the model would see at any entry. It never changes a file that it only reads.",
+		Long: "treeline reads and writes the sessions of coding agents in the agents' own formats: every branch, label and\n" +
+			"compaction. It shows what the model would see at any entry. Reading never changes a file.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// Without it cobra would answer a word that is no command with an error of its own, and exit code 1.
+		// Without it cobra reports an unknown command itself, with exit code 1.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -92,12 +83,11 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{flagError(err), cmd} })
-	// The groups are the order of 'treeline help': reading first, because it can do no harm.
 	root.AddGroup(
 		&cobra.Group{ID: "read", Title: "Reading sessions:"},
 		&cobra.Group{ID: "write", Title: "Writing sessions:"},
-		&cobra.Group{ID: "care", Title: "Taking care of them:"},
-		&cobra.Group{ID: "runs", Title: "What happened in runs:"},
+		&cobra.Group{ID: "care", Title: "Maintenance:"},
+		&cobra.Group{ID: "runs", Title: "Runs:"},
 		&cobra.Group{ID: "more", Title: "More:"},
 	)
 	add(root, "read",
@@ -134,8 +124,7 @@ func (a *app) root() *cobra.Command {
 		a.helpCommand(root),
 	)
 	root.SetCompletionCommandGroupID("more")
-	// behind all AddCommand: it goes through what is there
-	a.complete(root)
+	a.complete(root) // last, since it visits all commands
 	return root
 }
 
@@ -147,7 +136,7 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// helpCommand explains the other commands. Cobra's own takes a word that is none for a question.
+// helpCommand replaces cobra's own, which accepts unknown commands.
 func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "help [command]",
@@ -176,7 +165,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// suggestion is for slips of the fingers: cobra compares by Levenshtein distance and by prefix.
+// suggestion offers a command for a misspelled one.
 func suggestion(cmd *cobra.Command, word string) string {
 	if list := cmd.SuggestionsFor(word); len(list) > 0 {
 		return fmt.Sprintf("; did you mean %q?", list[0])

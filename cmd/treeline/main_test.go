@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 func testApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
@@ -130,7 +131,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			t.Errorf("%s: no long help, or a full stop in the short one", c.Name())
 		}
 		for _, line := range strings.Split(c.UsageString(), "\n") {
-			if displayWidth(line) > 150 {
+			if wire.Width(line) > 150 {
 				t.Errorf("%s: too long a line of help: %s", c.Name(), line)
 			}
 		}

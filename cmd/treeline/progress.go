@@ -6,24 +6,24 @@ import (
 
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
-// progress tells on a terminal how far a long run is, on one line that it wipes at the end. It is not for several goroutines
-// at once.
-// It goes to stderr: stdout may be a pipe, and belongs to the answer.
+// progress shows on one line of stderr how far a long operation is, and erases the line at the end. It is not safe for
+// concurrent use.
 type progress struct {
 	a     *app
 	what  string
 	total int
 	width int
-	// bytes were read of ofBytes; 0 where only files are counted.
+	// bytes were read of ofBytes; 0 if only files are counted.
 	bytes, ofBytes int64
 	on             bool
 	next           time.Time
 }
 
-// newProgress begins to watch a run over so many files. Nothing is shown of one that is soon done, nor where there is no
-// terminal, or one that cannot wipe a line.
+// newProgress starts an operation over so many files. Nothing is shown if it ends soon, or if stderr is not a terminal
+// that can erase a line.
 func (a *app) newProgress(what string, total int) *progress {
 	width, isTerminal := terminalWidth(a.stderr)
 	return &progress{
@@ -32,35 +32,35 @@ func (a *app) newProgress(what string, total int) *progress {
 	}
 }
 
-// at says that n files are done.
+// at reports that n files are done.
 func (p *progress) at(n int) {
 	if !p.on {
 		return
 	}
 	if now := time.Now(); now.After(p.next) {
 		p.next, p.a.showing = now.Add(p.a.progressEvery), p
-		line := fmt.Sprintf("%s %s of %s", p.what, grouped(int64(n)), counted(p.total, "file", "files"))
+		line := fmt.Sprintf("%s %s of %s", p.what, wire.Number(int64(n)), wire.Count(p.total, "file", "files"))
 		if p.ofBytes > 0 {
 			line += fmt.Sprintf(", %d %%", p.bytes*100/p.ofBytes)
 		}
-		// A line that goes on in the next one could not be wiped, and the last column may begin the next one.
+		// A wrapped line could not be erased, and some terminals wrap after the last column.
 		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", screen.Cut(line, max(1, p.width-1)))
 	}
 }
 
-// of is at for a run that learns only later how long it is.
+// of is at for an operation that learns its length on the way.
 func (p *progress) of(n, total int) {
 	p.total = total
 	p.at(n)
 }
 
-// read is of for logs: one may be larger than all others together, so that its bytes count too.
+// read counts bytes as well, since one log may be larger than all others together.
 func (p *progress) read(r store.Progress) {
 	p.bytes, p.ofBytes = r.Bytes, r.OfBytes
 	p.of(r.Logs, r.OfLogs)
 }
 
-// clear wipes the line.
+// clear erases the line.
 func (p *progress) clear() {
 	if p.a.showing == p {
 		fmt.Fprint(p.a.stderr, "\r\x1b[K")

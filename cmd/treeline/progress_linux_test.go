@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/treeline-dev/treeline/wire"
 	"io"
 	"os"
 	"os/exec"
@@ -261,7 +262,7 @@ func inCatalogue(_ *testing.T, home string) (n int) {
 func imported(t *testing.T, home string) int {
 	t.Helper()
 	out, err := eagerly(home, nil, "history", "import", "--json").Output()
-	var report importJSON
+	var report wire.Import
 	if err == nil {
 		err = json.Unmarshal(out, &report)
 	}

@@ -8,30 +8,26 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-// What stands beside each other on a line gives way where the terminal is narrow, so that lines stay lines: first the least
-// important are left out, then texts are cut. What must be whole to be of use (an id) is never cut: where nothing else is
-// left, the line is too long.
+// On a narrow terminal the least important boxes of a line are left out first, then texts are cut. An id is never cut:
+// if nothing else is left, the line is too long.
 
 // box is something on a line.
 type box struct {
-	// width is what it would take and, behind squeeze, what it gets: 0 where it is left out.
-	width int
-	// least is what it can be cut to, 0 for what cannot be cut.
-	least int
-	// drop says when it is left out: 1 is the first to go. 0 stays.
-	drop int
+	width int // what it would take and, after squeeze, what it gets: 0 if it is left out
+	least int // what it can be cut to, 0 if it cannot be cut
+	drop  int // when it is left out: 1 goes first, 0 stays
 }
 
 const (
 	gap = "  "
-	// leastProject and leastTitle are what is still worth a column, fewest is what can still be read.
+	// leastProject and leastTitle are the least widths that are worth a column, fewest is what can still be read.
 	leastProject = 12
 	leastTitle   = 16
 	fewest       = 8
 )
 
-// squeeze makes boxes fit into so many columns. Those that can be cut share what the others leave: the last one takes most of
-// it, since titles say more than projects.
+// squeeze makes boxes fit into so many columns. Those that can be cut share what the others leave. The last of them
+// gets the most, since titles say more than projects.
 func squeeze(list []box, columns int) {
 	for need(list, false) > columns {
 		drop := -1
@@ -49,7 +45,7 @@ func squeeze(list []box, columns int) {
 	if over <= 0 {
 		return
 	}
-	room, after, last := -over, 0, 0 // after is what those behind need at the least
+	room, after, last := -over, 0, 0 // after: the least that later boxes need
 	for i, b := range list {
 		if b.width > 0 && b.least > 0 {
 			room, after, last = room+b.width, after+min(b.width, b.least), i
@@ -70,7 +66,7 @@ func squeeze(list []box, columns int) {
 	}
 }
 
-// need is how many columns boxes take, whole or cut as far as they can be.
+// need is the width of boxes with their gaps, whole or cut as far as possible.
 func need(list []box, whole bool) (n int) {
 	for _, b := range list {
 		switch {
@@ -86,11 +82,11 @@ func need(list []box, whole bool) (n int) {
 	return max(0, n-len(gap))
 }
 
-// word is a text on a line that is no table's.
+// word is a text on a line outside a table.
 type word struct {
-	text        string // clean, and one line; what is empty is left out
+	text        string // clean, and one line; "" is left out
 	mark        func(string) string
-	path        bool // its end matters
+	path        bool // cut at the front
 	least, drop int  // see box
 }
 

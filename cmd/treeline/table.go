@@ -1,31 +1,34 @@
 package main
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/clipperhouse/displaywidth"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // column is one column of a table.
-// mark is applied after cutting and filling, so that escape sequences are never cut and never counted.
 type column struct {
 	name  string
-	right bool // aligned to the right: numbers
-	path  bool // of a path the end matters
-	mark  func(string) string
-	// least is what its texts can be cut to, drop when it is left out of a line that is too short; see box.
+	right bool                // aligned to the right: numbers
+	path  bool                // cut at the front: the end of a path matters
+	mark  func(string) string // applied after cutting and filling, so that escape sequences are never cut or counted
+	// least is the width that texts can be cut to, drop when the column is left out of a narrow line; see box.
 	least, drop int
 
 	cells []cell
 	width int
 }
 
-// cell is a text and the columns that it takes on a terminal.
+// cell is a text and its width on a terminal.
 type cell struct {
 	text  string
 	width int
 }
 
-// table is text in columns, aligned by what the text takes on a terminal.
+// table is text in aligned columns.
 type table []column
 
 // grow makes room for n rows.
@@ -35,7 +38,7 @@ func (t table) grow(n int) {
 	}
 }
 
-// add takes a cell for each column. Widths are measured once, here.
+// add takes one cell for each column and measures it.
 func (t table) add(texts ...string) {
 	for i := range t {
 		c := &t[i]
@@ -45,8 +48,7 @@ func (t table) add(texts ...string) {
 	}
 }
 
-// fit gives the table that is as wide as the terminal: columns are left out, and texts cut, where they say that they can.
-// Columns of numbers and ids are never cut: half an id is no id.
+// fit leaves out columns and cuts texts until the table has the width of the terminal. Numbers and ids are never cut.
 func (t table) fit(columns int) table {
 	list := make([]box, len(t))
 	for i := range t {
@@ -54,7 +56,7 @@ func (t table) fit(columns int) table {
 	}
 	squeeze(list, columns)
 	var kept table
-	spare := 0 // what a path does not need because it is cut between two names
+	spare := 0 // gained where a path was cut between two names
 	for i, c := range t {
 		if list[i].width == 0 {
 			continue
@@ -76,21 +78,20 @@ func (c *column) shorten(width int) {
 	}
 	c.width = len(c.name)
 	for i := range c.cells {
-		c.cells[i].shorten(width, cut)
-		c.width = max(c.width, c.cells[i].width)
+		cell := &c.cells[i]
+		if cell.width > width {
+			cell.text = cut(cell.text, width)
+			cell.width = displaywidth.String(cell.text)
+		}
+		c.width = max(c.width, cell.width)
 	}
 }
 
-func (c *cell) shorten(width int, cut func(string, int) string) {
-	if c.width > width {
-		c.text = cut(c.text, width)
-		c.width = displaywidth.String(c.text)
-	}
-}
-
-// write prints the names of columns and the rows. Nothing is put behind the last column, so lines do not end in
-// blanks.
+// write prints the names of the columns and the rows, as wide as the terminal. Lines do not end in blanks.
 func (t table) write(out *output) {
+	if out.width > 0 {
+		t = t.fit(out.width)
+	}
 	for i := range t {
 		t.cell(out, i, cell{t[i].name, len(t[i].name)}, out.style.dim)
 	}
@@ -101,7 +102,7 @@ func (t table) write(out *output) {
 	}
 }
 
-// cell writes one cell and what stands behind it.
+// cell prints one cell and the gap or newline after it.
 func (t table) cell(out *output, i int, c cell, mark func(string) string) {
 	last := i == len(t)-1
 	fill := t[i].width - c.width
@@ -119,10 +120,21 @@ func (t table) cell(out *output, i int, c cell, mark func(string) string) {
 	}
 }
 
-// spaces writes from a constant: a table of ten thousand rows would otherwise make as many strings.
+// spaces writes from a constant, so that a long table allocates no strings.
 func spaces(out *output, n int) {
 	const some = "                                                                "
 	for ; n > 0; n -= len(some) {
 		out.WriteString(some[:min(n, len(some))])
 	}
+}
+
+// dash stands for an empty cell.
+func dash(s string) string { return cmp.Or(s, "-") }
+
+// when is a time as people say it on a terminal. In a pipe it is absolute and sorts.
+func (o *output) when(t time.Time) string {
+	if o.width > 0 {
+		return wire.Ago(t.Local(), time.Now())
+	}
+	return t.Local().Format("2006-01-02 15:04")
 }

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/treeline-dev/treeline/wire"
 	"golang.org/x/term"
 )
 
-// terminalWidth gives the columns of the terminal that w is; ok is false where it is none.
+// terminalWidth gives the columns of a terminal; ok is false if w is not one.
 func terminalWidth(w io.Writer) (columns int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
@@ -30,7 +31,7 @@ func terminalWidth(w io.Writer) (columns int, ok bool) {
 // style marks text on a terminal. The zero value marks nothing.
 type style struct{ on bool }
 
-// style gives the marks for stdout: none where it is no terminal, or where someone wants none.
+// style gives the marks for stdout: none if it is not a terminal, or NO_COLOR is set.
 func (a *app) style() style {
 	_, isTerminal := terminalWidth(a.stdout)
 	return style{on: isTerminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"}
@@ -43,23 +44,37 @@ func (s style) mark(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (s style) bold(t string) string    { return s.mark("1", t) }
-func (s style) dim(t string) string     { return s.mark("2", t) }
-func (s style) thought(t string) string { return s.mark("2;3", t) }
-func (s style) red(t string) string     { return s.mark("31", t) }
-func (s style) yellow(t string) string  { return s.mark("33", t) }
-func (s style) cyan(t string) string    { return s.mark("36", t) }
+// codes are the SGR parameters of styles.
+var codes = map[wire.Style]string{
+	wire.StyleStrong: "1", wire.StyleFaint: "2", wire.StyleThinking: "2;3", wire.StyleError: "31", wire.StyleLabel: "33",
+	wire.StyleTool: "36", wire.StyleUser: "1;36", wire.StyleAssistant: "1;32", wire.StyleSummary: "1;35", wire.StyleAlert: "1;31",
+}
+
+func (s style) paint(style wire.Style, text string) string { return s.mark(codes[style], text) }
+
+func (s style) bold(t string) string   { return s.mark("1", t) }
+func (s style) dim(t string) string    { return s.mark("2", t) }
+func (s style) red(t string) string    { return s.mark("31", t) }
+func (s style) yellow(t string) string { return s.mark("33", t) }
+func (s style) cyan(t string) string   { return s.mark("36", t) }
 
 // output is where a command writes: stdout or, on a terminal, a pager.
 type output struct {
 	*bufio.Writer
 	style style
-	// width is the columns of the terminal, 0 where the output is for a program.
+	// width is the columns of the terminal, 0 if the output is not one.
 	width int
 }
 
-// page runs write with stdout, on a terminal through the user's pager. A reader that goes away ends the writing and is no
-// error: 'treeline show | head' is a usual thing to do.
+// page gives the output to the text forms of package wire.
+func (o *output) page() wire.Page {
+	return wire.Page{Writer: o.Writer, Paint: o.style.paint, Width: o.width}
+}
+
+func same(s string) string { return s }
+
+// page runs write with stdout, on a terminal through the user's pager. A closed pipe is not an error: it is what
+// 'treeline show | head' does.
 func (a *app) page(ctx context.Context, write func(ctx context.Context, out *output) error) error {
 	width, isTerminal := terminalWidth(a.stdout)
 	if !isTerminal {
@@ -73,20 +88,19 @@ func (a *app) page(ctx context.Context, write func(ctx context.Context, out *out
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil { // a pager that does not start must not hide the text
+	if err != nil { // without a pager, the text itself
 		return a.print(ctx, a.stdout, width, write)
 	}
 	err = a.print(ctx, pipe, width, write)
 	_ = pipe.Close()
-	// A pager that was left with an error or by a signal has shown what its user wanted to see.
-	_ = cmd.Wait()
+	_ = cmd.Wait() // leaving a pager early is not an error
 	if ctx.Err() != nil {
 		return nil // Ctrl-C was meant for the pager
 	}
 	return err
 }
 
-// print runs write with a buffer around w, which it flushes. A closed pipe is no error here either.
+// print runs write with a buffer around w and flushes it. A closed pipe is not an error.
 func (a *app) print(ctx context.Context, w io.Writer, width int, write func(context.Context, *output) error) error {
 	out := &output{Writer: bufio.NewWriterSize(w, 64<<10), style: a.style(), width: width}
 	err := write(ctx, out)
@@ -99,7 +113,7 @@ func (a *app) print(ctx context.Context, w io.Writer, width int, write func(cont
 	return err
 }
 
-// pager gives the command that shows long output page by page, nil for none.
+// pager gives the pager, nil for none.
 func (a *app) pager() *exec.Cmd {
 	var cmd *exec.Cmd
 	name, set := os.LookupEnv("PAGER")
@@ -126,8 +140,8 @@ func (a *app) pager() *exec.Cmd {
 	return cmd
 }
 
-// closedPipe says that nobody reads our output any more. On Unix the signal that comes with it ends the program before
-// anyone asks, unless the output is a pager's.
+// closedPipe reports whether the reader of the output has gone away. On Unix, SIGPIPE ends the program first unless the
+// output is a pager.
 func closedPipe(err error) bool {
 	const errorBrokenPipe, errorNoData = syscall.Errno(109), syscall.Errno(232) // of Windows
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {

@@ -128,8 +128,8 @@ func TestAppendWhileOthersWrite(t *testing.T) {
 		policy, parent, stderr string
 		code                   int
 	}{
-		{"branch", "null", "others wrote 1 entry meanwhile; what you wrote goes on beside it, as a branch of its own", 0},
-		{"follow", `"theirs"`, "others wrote 1 entry meanwhile; what you wrote goes on from there", 0},
+		{"branch", "null", "other programs wrote 1 entry meanwhile; your entries form a branch of their own", 0},
+		{"follow", `"theirs"`, "other programs wrote 1 entry meanwhile; your entries continue from there", 0},
 		{"refuse", "", "line 2: ", 1},
 	} {
 		t.Run(c.policy, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package codelia
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,7 +84,7 @@ func answer(parts []session.Part) ([][]byte, error) {
 		m = message("assistant", content(said))
 	}
 	if calls != nil {
-		m = rawjson.Set(m, "tool_calls", array(calls))
+		m = rawjson.Set(m, "tool_calls", dialect.Array(calls))
 	}
 	return append(list, m), nil
 }
@@ -140,7 +139,7 @@ func content(parts []session.Part) []byte {
 			list = append(list, picture(p))
 		}
 	}
-	return array(list)
+	return dialect.Array(list)
 }
 
 // mediaTypes are those that the program names beside the address.
@@ -159,10 +158,6 @@ func picture(i session.Image) []byte {
 	return rawjson.Set([]byte(`{"type":"image_url"}`), "image_url", o)
 }
 
-func array(items [][]byte) []byte {
-	return slices.Concat([]byte{'['}, bytes.Join(items, []byte{','}), []byte{']'})
-}
-
 // Content gives text and images as they stand in a message. There are no custom messages: it stands in none.
 func (d *StateDialect) Content(parts []session.Part) []byte { return content(dialect.Prose(parts)) }
 
@@ -171,13 +166,13 @@ func (d *StateDialect) Content(parts []session.Part) []byte { return content(dia
 // The meta is written with every save and never sent to a model.
 func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
-		return escapeBreaks(dialect.SetOrigin(record, origin))
+		return dialect.EscapeBreaks(dialect.SetOrigin(record, origin))
 	}
 	meta := rawjson.Get(record, "meta")
 	if !rawjson.IsObject(meta) {
 		meta = []byte("{}")
 	}
-	return rawjson.Set(record, "meta", escapeBreaks(dialect.SetOrigin(meta, origin)))
+	return rawjson.Set(record, "meta", dialect.EscapeBreaks(dialect.SetOrigin(meta, origin)))
 }
 
 // Origin takes it out again. Of a state only what stays the same from save to save is left, and the folder: that is how it
@@ -200,15 +195,4 @@ func (d *StateDialect) Origin(record []byte) (origin, bare []byte) {
 		bare = rawjson.Set(bare, ownMember, own)
 	}
 	return origin, bare
-}
-
-// escapeBreaks spells the characters that some programs take for ends of lines such that none does. They occur in strings
-// only.
-func escapeBreaks(record []byte) []byte {
-	for _, c := range []string{"\u0085", "\u2028", "\u2029"} {
-		if bytes.Contains(record, []byte(c)) {
-			record = bytes.ReplaceAll(record, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))
-		}
-	}
-	return record
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -17,8 +16,8 @@ import (
 //
 //	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?}
 //
-// then a message on each line. No file of the agent's looks so: whoever keeps the states puts row and messages, or the
-// members of one document, together. Messages have no ids and no times; each is below the one before.
+// then a message on each line. No file of the agent looks like this: backend/rows/codelia makes the log of a row
+// and its messages, or of a document. Messages have no ids and no times; each is below the one before.
 // The two values differ in where they lie; what stands in them is the same.
 type StateDialect struct {
 	name   string
@@ -54,6 +53,9 @@ func (d *StateDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() 
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
+// driver names the backend.Driver that shows states as logs.
+const driver = "codelia"
+
 // stateLayout has one folder for all sessions.
 // The embedded layout gives the agent's folders; states are one level below.
 type stateLayout struct {
@@ -65,14 +67,14 @@ type stateLayout struct {
 func (l stateLayout) Roots(env dialect.Env) []dialect.Root {
 	roots := l.layout.Roots(env)
 	for i := range roots {
-		roots[i].Sessions = filepath.Join(roots[i].Sessions, l.folder)
+		roots[i].Sessions, roots[i].Driver = filepath.Join(roots[i].Sessions, l.folder), driver
 	}
 	return roots
 }
 
 // RootAt gives the place below codelia's folder.
 func (l stateLayout) RootAt(dir string) dialect.Root {
-	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder)}
+	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder), Driver: driver}
 }
 
 // Place: states lie in a folder of codelia's, and the database beside it. In a folder that is none of them they are put as
@@ -139,9 +141,6 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return MessageParts(raw), nil
 }
 
-// resumed begins the message that tells where a session went on. It is said anew each time.
-const resumed = `<system-reminder type="session.resume.diff">`
-
 // Messages gives the message, unless it is what was said at an earlier resume.
 // The reminder of an earlier resume would tell the model about a change that is long past.
 func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
@@ -155,32 +154,17 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 // isState tells a header from all other objects.
 // A header has an id and a time of saving, and neither "type" nor "messages": no message looks so.
 func isState(object []byte) bool {
-	t := texts.Get().(*rawjson.Text)
+	t := dialect.GetText()
+	defer dialect.PutText(t)
 	t.Reset(object)
-	defer func() {
-		t.Reset(nil) // it must not keep the record
-		texts.Put(t)
-	}()
 	var f stateFields
 	_, err := f.scan(t, 0)
 	return err == nil && f.isState()
 }
 
-// texts are for looking at one record.
-var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
 // Detect claims a log that begins with the header of a state.
 func (d *StateDialect) Detect(first []dialect.Record) bool {
-	for _, r := range first {
-		data := dialect.TrimBOM(r.Data)
-		if !rawjson.IsObject(data) {
-			continue
-		}
-		if end, err := rawjson.Skip(data, 0); err == nil {
-			return isState(data[:end])
-		}
-	}
-	return false
+	return isState(dialect.FirstObject(first))
 }
 
 // stateDecoder is the state of reading one log.

@@ -18,8 +18,6 @@ var (
 
 // Habits says how things are done: one line of messages, no branches, no labels, no names; a session is kept with its first
 // message.
-// SavedWhole makes the store write through the companion instead of appending: the program replaces a state with
-// every save.
 func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
@@ -106,7 +104,7 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if rawjson.Get(m, "type") != nil || isState(m) {
 		return nil, errors.New("a message of codelia has no type")
 	}
-	return escapeBreaks(m), nil
+	return dialect.EscapeBreaks(m), nil
 }
 
 // Persist changes nothing: pictures stay where they are.

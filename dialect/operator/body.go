@@ -3,14 +3,10 @@ package operator
 import (
 	"strconv"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
-
-// Time finds when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
 
 // Body decodes what an entry says. What does not fit its kind is Opaque.
 // Members are looked up one by one: bodies are decoded on demand, a few at a time.
@@ -133,31 +129,10 @@ func modelChange(raw []byte) session.ModelChange {
 	if m.Provider != "" && m.ModelID != "" {
 		m.Model = m.Provider + "/" + m.ModelID
 	}
-	var w writer = []byte("{")
-	w.optional("model_id", id)
-	w.optional("provider_id", provider)
-	if len(w) > 1 {
-		m.JSON = session.Raw(append(w, '}'))
+	var w dialect.Object
+	copyValues(&w, raw, "model_id", "provider_id")
+	if w != nil {
+		m.JSON = w.End()
 	}
 	return m
-}
-
-// writer builds an object member by member; values are copied as they stand.
-type writer []byte
-
-func (w *writer) add(key string, value []byte) {
-	if len(*w) > 1 {
-		*w = append(*w, ',')
-	}
-	*w = append(rawjson.AppendString(*w, key), ':')
-	*w = append(*w, value...)
-}
-
-func (w *writer) str(key, value string) { w.add(key, rawjson.Quote(value)) }
-
-// optional leaves out what has no value, as the program does.
-func (w *writer) optional(key string, value []byte) {
-	if !rawjson.IsNull(value) {
-		w.add(key, value)
-	}
 }

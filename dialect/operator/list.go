@@ -48,22 +48,18 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 			l.Modified = at
 		}
 	}
-	w := writer("{")
-	w.str("path", path)
-	w.str("id", string(h.ID))
-	w.str("cwd", h.CWD)
-	if p.s.Title != "" {
-		w.str("name", p.s.Title)
-	}
-	if h.Parent != "" {
-		w.str("parent_session", h.Parent)
-	}
+	var w dialect.Object
+	w.Str("path", path)
+	w.Str("id", string(h.ID))
+	w.Str("cwd", h.CWD)
+	w.Optional("name", p.s.Title)
+	w.Optional("parent_session", h.Parent)
 	if at, ok := h.Timestamp.Time(); ok {
-		w.add("created", seconds(at))
+		w.Add("created", seconds(at))
 	}
-	w.add("modified", seconds(l.Modified))
-	w.add("message_count", strconv.AppendInt(nil, int64(p.s.Messages), 10))
-	l.JSON = append(w, '}')
+	w.Add("modified", seconds(l.Modified))
+	w.Add("message_count", strconv.AppendInt(nil, int64(p.s.Messages), 10))
+	l.JSON = w.End()
 	return l, nil
 }
 

@@ -3,6 +3,7 @@ package operator
 import (
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -10,7 +11,7 @@ import (
 // Messages gives what an entry contributes to a context, as the program makes it.
 // Messages of the log go out as they stand, members that we do not know included.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
-	var w writer
+	var w dialect.Object
 	switch e.Kind {
 	case session.KindMessage:
 		m := rawjson.Get(raw, "message")
@@ -19,30 +20,36 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 		}
 		return [][]byte{m}, nil
 	case session.KindCustomMessage:
-		w = writer(`{"role":"custom"`)
-		w.optional("custom_type", rawjson.Get(raw, "custom_type"))
-		w.optional("timestamp", rawjson.Get(raw, "timestamp"))
-		w.add("contents", blocks(rawjson.Get(raw, "content")))
-		w.optional("details", rawjson.Get(raw, "details"))
+		w = dialect.Object(`{"role":"custom"`)
+		copyValues(&w, raw, "custom_type", "timestamp")
+		w.Add("contents", blocks(rawjson.Get(raw, "content")))
+		copyValues(&w, raw, "details")
 	case session.KindBranchSummary:
-		w = writer(`{"role":"branch_summary"`)
-		w.optional("summary", rawjson.Get(raw, "summary"))
-		w.optional("from_id", rawjson.Get(raw, "from_id"))
-		w.optional("timestamp", rawjson.Get(raw, "timestamp"))
+		w = dialect.Object(`{"role":"branch_summary"`)
+		copyValues(&w, raw, "summary", "from_id", "timestamp")
 	case session.KindCompaction:
-		w = writer(`{"role":"compaction_summary"`)
-		w.optional("summary", rawjson.Get(raw, "summary"))
+		w = dialect.Object(`{"role":"compaction_summary"`)
+		copyValues(&w, raw, "summary")
 		// The program would not have loaded a compaction without it; the document's have none.
 		tokens := value(raw, "tokens_before")
 		if tokens == nil {
 			tokens = noTokens
 		}
-		w.add("tokens_before", tokens)
-		w.optional("timestamp", rawjson.Get(raw, "timestamp"))
+		w.Add("tokens_before", tokens)
+		copyValues(&w, raw, "timestamp")
 	default:
 		return nil, nil
 	}
-	return [][]byte{append(w, '}')}, nil
+	return [][]byte{w.End()}, nil
+}
+
+// copyValues adds those of the members that raw has. The program leaves out what has no value.
+func copyValues(w *dialect.Object, raw []byte, keys ...string) {
+	for _, key := range keys {
+		if v := value(raw, key); v != nil {
+			w.Add(key, v)
+		}
+	}
 }
 
 // noTokens is what a compaction says that nobody counted for.
@@ -90,11 +97,11 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 
 // asUser is a message of the program in the user's name.
 func asUser(m, contents []byte) []byte {
-	w := writer(`{"contents":`)
+	w := dialect.Object(`{"contents":`)
 	w = append(w, contents...)
-	w.optional("timestamp", rawjson.Get(m, "timestamp"))
-	w.str("role", "user")
-	return append(w, '}')
+	copyValues(&w, m, "timestamp")
+	w.Str("role", "user")
+	return w.End()
 }
 
 // ResolveBlobs has nothing to do: pictures stand in the log.

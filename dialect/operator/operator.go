@@ -26,6 +26,7 @@ package operator
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -83,43 +84,27 @@ func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, Me
 // Rules: the program knows one model, set by its own entries alone, and keeps system messages behind a compaction.
 func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }
 
-// kinds maps the type names of program and document. A "channel" says over which service people talk: it is kept and
-// shown as it is.
-var kinds = map[string]session.Kind{
-	"message":               session.KindMessage,
-	"thinking_level_change": session.KindThinkingLevelChange,
-	"model_change":          session.KindModelChange,
-	"compaction":            session.KindCompaction,
-	"branch_summary":        session.KindBranchSummary,
-	"branch":                session.KindBranchSummary,
-	"custom":                session.KindCustom,
-	"custom_info":           session.KindCustom,
-	"custom_message":        session.KindCustomMessage,
-	"label":                 session.KindLabel,
-	"session_info":          session.KindSessionInfo,
-	"leaf":                  session.KindLeaf,
+// Time finds when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }
 
-// kindOf is kinds without its hash for the kind that nearly all entries are of.
+// kindOf reads a type of the program or the document.
 func kindOf(name []byte) session.Kind {
-	if string(name) == "message" {
-		return session.KindMessage
+	switch k := session.KindNamed(name); k {
+	case session.KindOpaque:
+		switch string(name) {
+		case OperatorDoc.branch:
+			return session.KindBranchSummary
+		case OperatorDoc.custom:
+			return session.KindCustom
+		}
+		return k
+	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit:
+		return session.KindOpaque // not types of this family
+	default:
+		return k
 	}
-	return kinds[string(name)]
 }
 
-func roleOf(name []byte) session.Role {
-	switch string(name) {
-	case "assistant":
-		return session.RoleAssistant
-	case "tool":
-		return session.RoleTool
-	case "user":
-		return session.RoleUser
-	case "system":
-		return session.RoleSystem
-	case "":
-		return session.RoleNone
-	}
-	return session.RoleOther
-}
+func roleOf(name []byte) session.Role { return dialect.RoleOf(name, "tool") }

@@ -3,38 +3,27 @@ package operator
 import (
 	"bytes"
 	"strconv"
-	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// texts are kept for the next Peek: a list looks at thousands of logs.
-var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
-// Peek makes a list's row from the two ends of a log.
-// What a list shows of a large log is what its two ends show: the header and first prompt, and the time of the
-// last message.
+// Peek makes a list row from the two ends of a log: the header and the first prompt, and the time of the last message.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.Summary{Messages: -1}, text: texts.Get().(*rawjson.Text)}
-	defer texts.Put(p.text)
-	if whole {
-		p.s.Messages = 0
-	}
+	p := peek{s: dialect.NewSummary(whole), text: dialect.GetText()}
+	defer dialect.PutText(p.text)
 	p.lines(dialect.TrimBOM(head), true, whole)
 	inTail := false
 	if p.s.OK && !whole {
-		// The head's last message is not the log's: only the tail can say, and if it does not, a longer one may
-		// (TailShort).
+		// Only the tail shows the last message of the log; if it does not, a longer tail may (TailShort).
 		p.used, p.active = nil, nil
 		p.lines(tail, false, true)
 		inTail = p.used != nil
 	}
-	p.text.Reset(nil)
-	// Lines that share records or are torn are counted wrongly by lines, so a small log is read properly.
+	// Glued and torn records are counted wrongly by lines.
 	if whole && p.damaged {
-		p.count(d, head)
+		p.s.Recount(d, head)
 	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
@@ -44,7 +33,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	}
 	switch {
 	case !whole && !inTail:
-		p.s.Active, p.s.TailShort = session.Time{}, true // the last message lies between the ends
+		p.s.Active, p.s.TailShort = session.Time{}, true // the last message is between the ends
 	case p.used != nil:
 		p.s.Active = session.Time{Text: string(p.used)}
 	default:
@@ -53,53 +42,25 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	return p.s
 }
 
-// The slices point into the bytes at hand and are made into text at the end.
+// peek is the state of one Peek. The slices point into the bytes at hand.
 type peek struct {
 	s       dialect.Summary
 	text    *rawjson.Text
 	active  []byte // the last entry's time
 	used    []byte // the last message's
-	refused bool   // the first record is no header
-	damaged bool   // a line is not simply a record
+	refused bool   // the first record is not a header
+	damaged bool   // a line is not exactly one record
 }
 
-// count reads a damaged log as a decoder does, which knows what is still good in it.
-func (p *peek) count(d *Dialect, log []byte) {
-	b := session.NewBuilder("", nil)
-	if dialect.DecodeLog(d.NewDecoder(b), log) != nil {
-		return
-	}
-	tree := b.Finish()
-	if h := tree.Header(); !p.s.OK && h.Raw != nil {
-		p.s.OK, p.s.ID, p.s.CWD, p.s.Parent = true, h.ID, h.CWD, h.Parent
-		p.s.Version, p.s.Created = h.Version, h.Timestamp
-	}
-	p.s.Messages = 0
-	for e := range tree.Entries() {
-		if e.Kind == session.KindMessage {
-			p.s.Messages++
-		}
-	}
-}
-
-// lines looks at each line that is there whole.
+// lines looks at the whole lines of one end of the log.
 func (p *peek) lines(b []byte, fromStart, toEnd bool) {
-	if !fromStart {
-		i := bytes.IndexByte(b, '\n')
-		if i < 0 {
-			return
-		}
-		b = b[i+1:]
-	}
-	for len(b) > 0 && !p.refused {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
-		if !found && !toEnd {
-			p.cut(line)
-			return
-		}
+	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		var m members
 		switch {
-		// blank lines are no damage
+		case p.refused:
+			return
+		case end == dialect.LineCut:
+			p.cut(line)
 		case !m.scan(p.text, line):
 			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
 		case p.s.OK:
@@ -107,18 +68,16 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		default:
 			p.front(&m)
 		}
-		b = rest
 	}
 }
 
-// members are what a list may want to know of a record, as they stand in it.
+// members are the raw members of a record that a list needs.
 type members struct {
 	typ, timestamp, name, id, cwd, parent, version []byte
 	role, contents, said                           []byte // of the message
 }
 
-// scan goes once through a record. It says false for what is no whole object.
-// Objects are walked member by member, since only a few of them are wanted and the text of a message is skipped.
+// scan reads a record once. It gives false for a line that is not one whole object.
 func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	if !rawjson.IsObject(line) {
 		return false
@@ -164,23 +123,23 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	return err == nil && rawjson.SkipSpace(line, end) >= len(line)
 }
 
-// front looks at the header.
+// front takes the header.
 func (p *peek) front(m *members) {
 	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
-	f := fields{typ: text(m.typ)}
-	if p.refused = !f.isHeader() || !rawjson.IsString(m.id); p.refused {
+	typ := text(m.typ)
+	if p.refused = !isHeader(typ) || !rawjson.IsString(m.id); p.refused {
 		return
 	}
 	p.s.OK = true
 	p.s.ID = session.ID(str(m.id))
 	p.s.CWD, p.s.Parent = str(m.cwd), str(m.parent)
-	p.s.Version = versionOf(f.typ, m.version)
+	p.s.Version = versionOf(typ, m.version)
 	p.s.Created = session.Time{Text: string(m.timestamp)}
 }
 
-// entry looks at an entry.
+// entry takes an entry.
 func (p *peek) entry(m *members) {
-	if isNumber(m.timestamp) {
+	if dialect.IsNumber(m.timestamp) {
 		p.active = m.timestamp
 	}
 	switch string(text(m.typ)) {
@@ -194,8 +153,8 @@ func (p *peek) entry(m *members) {
 	}
 }
 
-// message looks at a message. One of the user or the model with a text or a picture shows that the session was used.
-// Whether something was said is the program's test: tool calls alone do not move a session up in its list.
+// message takes a message. A message of the user or the model with a text or a picture counts as use of the session; to
+// the program tool calls alone do not.
 func (p *peek) message(m *members) {
 	role := string(text(m.role))
 	if role != "user" && role != "assistant" {
@@ -223,16 +182,16 @@ func (p *peek) message(m *members) {
 		return
 	}
 	at := m.said
-	if !isNumber(at) {
+	if !dialect.IsNumber(at) {
 		at = m.timestamp
 	}
-	// Times may go back: the latest counts, as in the program.
-	if isNumber(at) && !later(p.used, at) {
+	// Times may go back: as in the program, the latest counts.
+	if dialect.IsNumber(at) && !later(p.used, at) {
 		p.used = at
 	}
 }
 
-// later says whether a is after b; both are numbers, and a may be none.
+// later reports whether the number a is greater than b; a may be nil.
 func later(a, b []byte) bool {
 	if a == nil {
 		return false
@@ -242,31 +201,14 @@ func later(a, b []byte) bool {
 	return x > y
 }
 
-// cut looks at a line that goes on behind the bytes at hand: the beginning of a long first prompt is enough for a list.
-// Whose words they are stands behind them; the first message of a session is the user's.
+// cut takes a line that goes on after the bytes at hand: the beginning of a long first prompt is enough for a list. The
+// program writes the role after the contents, so it is not known here; the first message of a session is the user's.
 func (p *peek) cut(line []byte) {
 	if !p.s.OK || p.s.Prompt != "" || !bytes.Contains(line, []byte(`"type":"message"`)) {
 		return
 	}
-	// The program writes contents before the role, so the beginning of the line shows the text but not whose it
-	// is.
 	const key = `"message":{"contents":[{"type":"text","content":`
-	i := bytes.Index(line, []byte(key))
-	if i < 0 {
-		return
-	}
-	s := line[i+len(key):]
-	s = s[:min(len(s), 600)]
-	// The text may end here, or in the middle of an escape.
-	if end, err := rawjson.Skip(s, 0); err == nil {
-		s = s[:end-1]
-	}
-	// An escape is at most twelve bytes long (a surrogate pair), so some shorter beginning is whole.
-	for k := 0; k < 12 && len(s) > 0; k++ {
-		if t, ok := rawjson.Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
-			p.s.Prompt = t
-			return
-		}
-		s = s[:len(s)-1]
+	if i := bytes.Index(line, []byte(key)); i >= 0 {
+		p.s.Prompt = dialect.Beginning(line[i+len(key):])
 	}
 }

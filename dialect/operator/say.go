@@ -33,5 +33,5 @@ func (d *Dialect) Say(role session.Role, text string, at time.Time, _ session.Mo
 
 // SetID changes the id of a record.
 func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
-	return escape(rawjson.Set(record, "id", rawjson.Quote(string(id)))), nil
+	return dialect.EscapeBreaks(rawjson.Set(record, "id", rawjson.Quote(string(id)))), nil
 }

@@ -37,35 +37,23 @@ func seconds(t time.Time) []byte {
 	return out
 }
 
-// breaks are the line breaks of Unicode at which the program splits its files. Raw, they can only stand in strings.
-var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)
-
-// escape makes a record safe for the program to read back.
-// The check for the first two bytes is cheap; nearly all records pass it and are not copied.
-func escape(record []byte) []byte {
-	if !bytes.Contains(record, []byte("\xc2\x85")) && !bytes.Contains(record, []byte("\xe2\x80")) {
-		return record
-	}
-	return []byte(breaks.Replace(string(record)))
-}
-
 // Header gives the first record of a session.
 // The document's header has no version; see versionOf.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
 	}
-	w := writer(`{"type":` + string(rawjson.Quote(d.header)))
+	w := dialect.Object(`{"type":` + string(rawjson.Quote(d.header)))
 	if d.header == typeHeader {
-		w.add("version", strconv.AppendInt(nil, version, 10))
+		w.Add("version", strconv.AppendInt(nil, version, 10))
 	}
-	w.str("id", string(n.ID))
-	w.add("timestamp", seconds(n.Time))
-	w.str("cwd", n.CWD)
+	w.Str("id", string(n.ID))
+	w.Add("timestamp", seconds(n.Time))
+	w.Str("cwd", n.CWD)
 	if n.Parent != "" {
-		w.str("parent_session", n.Parent)
+		w.Str("parent_session", n.Parent)
 	}
-	return escape(append(w, '}')), nil
+	return dialect.EscapeBreaks(w.End()), nil
 }
 
 // EditHeader changes a header. The document's becomes the program's where the program is to read it; the program's
@@ -77,7 +65,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 		raw = rawjson.Set(raw, "type", rawjson.Quote(d.header))
 		if d.header == typeHeader {
 			raw = rawjson.Set(raw, "version", strconv.AppendInt(nil, version, 10))
-			if !isNumber(rawjson.Get(raw, "timestamp")) { // the program would take the file for none
+			if !dialect.IsNumber(rawjson.Get(raw, "timestamp")) { // the program would take the file for none
 				at, _ := h.Timestamp.Time()
 				raw = rawjson.Set(raw, "timestamp", seconds(at))
 			}
@@ -95,13 +83,13 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 		raw = rawjson.Set(raw, "timestamp", seconds(*edit.Time))
 	}
 	if edit.CWD != nil {
-		raw = rawjson.Set(raw, "cwd", escape(rawjson.Quote(*edit.CWD)))
+		raw = rawjson.Set(raw, "cwd", dialect.EscapeBreaks(rawjson.Quote(*edit.CWD)))
 	}
 	if edit.Parent != nil {
 		if *edit.Parent == "" {
 			raw = rawjson.Delete(raw, "parent_session")
 		} else {
-			raw = rawjson.Set(raw, "parent_session", escape(rawjson.Quote(*edit.Parent)))
+			raw = rawjson.Set(raw, "parent_session", dialect.EscapeBreaks(rawjson.Quote(*edit.Parent)))
 		}
 	}
 	return raw, nil, nil
@@ -113,12 +101,12 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	w := writer(`{"id":` + string(rawjson.Quote(string(n.ID))))
-	w.add("timestamp", seconds(n.Time))
+	w := dialect.Object(`{"id":` + string(rawjson.Quote(string(n.ID))))
+	w.Add("timestamp", seconds(n.Time))
 	if n.Parent != "" {
-		w.str("parent_id", string(n.Parent))
+		w.Str("parent_id", string(n.Parent))
 	}
-	w.str("type", kind)
+	w.Str("type", kind)
 	if m, ok := n.Body.(session.Message); ok && d.strict && rawjson.IsObject(m.JSON) {
 		m.JSON = complete(m.JSON, n)
 		n.Body = m
@@ -126,7 +114,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
-	return escape(append(w, '}')), nil
+	return dialect.EscapeBreaks(w.End()), nil
 }
 
 // complete gives a message what each of the program's has: without an id it would have another one whenever it is loaded,
@@ -142,38 +130,23 @@ func complete(m []byte, n dialect.NewEntry) []byte {
 	return m
 }
 
-// typeOf is the value's name for a body.
-// An Opaque body keeps its type, but must not become a header.
-func (d *Dialect) typeOf(b session.Body) (string, bool) {
-	switch b := b.(type) {
-	case session.Message:
-		return "message", true
-	case session.ThinkingLevelChange:
-		return "thinking_level_change", true
-	case session.ModelChange:
-		return "model_change", true
-	case session.Compaction:
-		return "compaction", true
-	case session.BranchSummary:
+// typeOf gives the type of a body; ok is false where the value has none. An Opaque body must not become a header.
+func (d *Dialect) typeOf(b session.Body) (typ string, ok bool) {
+	switch k := session.KindOf(b); k {
+	case session.KindBranchSummary:
 		return d.branch, true
-	case session.Custom:
+	case session.KindCustom:
 		return d.custom, true
-	case session.CustomMessage:
-		return "custom_message", true
-	case session.Label:
-		return "label", true
-	case session.SessionInfo:
-		return "session_info", true
-	case session.Leaf:
-		return "leaf", true
-	case session.Opaque:
-		return b.Type, b.Type != "" && b.Type != typeHeader && b.Type != typeDocHeader
+	case session.KindOpaque:
+		o, _ := b.(session.Opaque)
+		return o.Type, o.Type != "" && !isHeader([]byte(o.Type))
+	default:
+		return k.String(), kindOf([]byte(k.String())) != session.KindOpaque
 	}
-	return "", false
 }
 
 // members adds what a body says.
-func (d *Dialect) members(w *writer, body session.Body) error {
+func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	var errs []error
 	raw := func(key string, value session.Raw) {
 		if rawjson.IsNull(value) {
@@ -183,7 +156,7 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 			errs = append(errs, fmt.Errorf("%s is not JSON", key))
 			return
 		}
-		w.add(key, rawjson.Compact(value))
+		w.Add(key, rawjson.Compact(value))
 	}
 	switch b := body.(type) {
 	case session.Message:
@@ -196,54 +169,54 @@ func (d *Dialect) members(w *writer, body session.Body) error {
 		if d.strict && !slices.Contains(levels, b.Level) {
 			return fmt.Errorf("thinking level %q: Operator knows %s", b.Level, strings.Join(levels, ", "))
 		}
-		w.str("thinking_level", b.Level)
+		w.Str("thinking_level", b.Level)
 	case session.ModelChange:
 		provider, id := b.Provider, b.ModelID
 		if provider == "" && id == "" {
 			provider, id, _ = strings.Cut(b.Model, "/")
 		}
-		w.str("model_id", id)
-		w.str("provider_id", provider)
+		w.Str("model_id", id)
+		w.Str("provider_id", provider)
 	case session.Compaction:
-		w.str("summary", b.Summary)
-		w.str("first_kept_entry_id", string(b.FirstKept))
+		w.Str("summary", b.Summary)
+		w.Str("first_kept_entry_id", string(b.FirstKept))
 		tokens := b.TokensBefore
 		if rawjson.IsNull(tokens) {
 			tokens = noTokens
 		}
 		raw("tokens_before", tokens)
 		raw("details", b.Details)
-		w.add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
 	case session.BranchSummary:
-		w.str("from_id", string(b.From))
-		w.str("summary", b.Summary)
+		w.Str("from_id", string(b.From))
+		w.Str("summary", b.Summary)
 		raw("details", b.Details)
-		w.add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
 	case session.Custom:
-		w.str("custom_type", b.Type)
+		w.Str("custom_type", b.Type)
 		raw("data", b.Data)
 	case session.CustomMessage:
-		w.str("custom_type", b.Type)
+		w.Str("custom_type", b.Type)
 		raw("content", blocks(b.Content))
-		w.add("display", strconv.AppendBool(nil, b.Display))
+		w.Add("display", strconv.AppendBool(nil, b.Display))
 		raw("details", b.Details)
 	case session.Label:
 		if b.Label != "" {
-			w.str("label", b.Label)
+			w.Str("label", b.Label)
 		}
-		w.str("target_id", string(b.Target))
+		w.Str("target_id", string(b.Target))
 	case session.SessionInfo:
-		w.str("name", b.Name)
+		w.Str("name", b.Name)
 	case session.Leaf:
 		if b.Target != "" {
-			w.str("target_id", string(b.Target))
+			w.Str("target_id", string(b.Target))
 		}
 	case session.Opaque:
 		for key, value := range rawjson.Fields(b.JSON) {
 			switch key {
 			case "type", "id", "parent_id", "timestamp":
 			default:
-				w.add(key, rawjson.Compact(value))
+				w.Add(key, rawjson.Compact(value))
 			}
 		}
 	}

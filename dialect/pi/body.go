@@ -5,14 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
-
-// Time finds when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
 
 // Body decodes what an entry says. What does not fit its kind is Opaque.
 // Both programs' members are read by every value: a file may have been written by both.
@@ -102,14 +98,14 @@ func (d *Dialect) answered(provider, model []byte) session.Raw {
 
 // splitModel is the model of pi's contexts: what the record says of provider and model, whatever its type.
 func splitModel(provider, model []byte) session.Raw {
-	var w writer = []byte("{")
+	var w dialect.Object = []byte("{")
 	if provider != nil {
-		w.add("provider", provider)
+		w.Add("provider", provider)
 	}
 	if model != nil {
-		w.add("modelId", model)
+		w.Add("modelId", model)
 	}
-	return session.Raw(append(w, '}'))
+	return session.Raw(w.End())
 }
 
 func usage(value []byte) *session.Usage {
@@ -316,4 +312,9 @@ var (
 func str(value []byte) string {
 	s, _ := rawjson.Unquote(value)
 	return s
+}
+
+// Time finds when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }

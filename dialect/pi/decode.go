@@ -10,18 +10,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var bom = []byte("\xef\xbb\xbf")
+var _ dialect.Continuer = (*Dialect)(nil)
 
-// Detect claims a log whose first object is a header of the family, or a title slot before one. Operator writes a header
-// of the same type; its times are numbers.
-// Text.Object and not Get: of a header of megabytes only a few members are read, and the Text is reused from log
-// to log.
+// Detect claims a log whose first object is a header of the family, or a title slot before one. Operator's header has the
+// same type, but its time is a number. Of a header of megabytes only a few members are read, with a Text that is reused.
 func (d *Dialect) Detect(first []dialect.Record) bool {
-	t := texts.Get().(*rawjson.Text)
-	defer texts.Put(t)
+	t := dialect.GetText()
+	defer dialect.PutText(t)
 	for _, r := range first {
-		data := bytes.TrimPrefix(r.Data, bom)
-		t.Reset(data)
+		t.Reset(dialect.TrimBOM(r.Data))
 		o, ok := t.Object(0)
 		if !ok {
 			continue
@@ -44,26 +41,27 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 		case "session":
 			return rawjson.IsString(id) && (at == nil || rawjson.IsString(at) || rawjson.IsNull(at))
 		case "title":
-			// a title slot says nothing yet: the header behind it decides
-			continue
+			continue // the header after the slot decides
 		}
 		return false
 	}
 	return false
 }
 
+// names is how the family spells an envelope.
+var names = dialect.Names{}
+
+// text reads a type, an id or a role.
+func text(value []byte) []byte { return names.Word(value) }
+
 // decoder is the state of reading one log.
-// It is used for one log. env is used again for each entry, so the builder must copy what it keeps.
 type decoder struct {
-	d      *Dialect
-	b      *session.Builder
-	lines  dialect.Lines
-	env    session.Envelope
-	header bool
-	// slot is the title of a title slot; it counts over the header's, also when it is empty.
+	dialect.Headed
+	b   *session.Builder
+	env session.Envelope // reused: the builder copies what it keeps
+	// slot is the title in a title slot. It counts over that of the header, also when it is empty.
 	slot    string
 	hasSlot bool
-	refused *session.Problem // why there is no header
 	// ordinals has, for version 1 only, the entry index of each record, -1 for headers.
 	ordinals []int
 	// v is the header's version, which decides how entries are read; before the header it is today's.
@@ -73,29 +71,30 @@ type decoder struct {
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	b.SetCodec(d.Codec())
-	return &decoder{
-		d: d, b: b, v: version,
-		lines: dialect.Lines{Builder: b, Starts: []string{`{"type":`}},
+	return &decoder{b: b, v: version, Headed: dialect.Headed{
+		Lines: dialect.Lines{Builder: b, Starts: []string{`{"type":`}}, What: "session header", Log: "session",
+	}}
+}
+
+// Continue implements dialect.Continuer. Logs of version 1 are excluded, because their entries have neither ids nor parents
+// and count those before them; old versions are rewritten by the first program that appends to them anyway.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	if b.Header().Version != version {
+		return nil, false
 	}
+	dec := d.NewDecoder(b).(*decoder)
+	dec.Behind()
+	return dec, true
 }
 
 // Decode takes the next record: usually one entry.
-func (dec *decoder) Decode(r dialect.Record) {
-	if dec.refused != nil {
-		return
-	}
-	// Half a header is nothing that could be opened; the programs would begin a new session in its place.
-	if cut := dec.lines.Decode(r, dec); cut >= 0 && !dec.header && dec.refused == nil {
-		dec.refuse(r, cut, "the only record is cut off")
-	}
-}
+func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
-// Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where Record put it.
-// What was written a moment ago is not parsed again: an append would cost twice. Where anything is not as Record
-// writes it, the usual way is taken.
+// Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where AppendRecord put it.
+// Parsing the record again would double the cost of an append. A record in any other form is decoded as usual.
 func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	role, _, ok := messageOf(n.Body)
-	if !ok || !dec.header || dec.v < version {
+	if !ok || !dec.Begun || dec.v < version {
 		return false
 	}
 	const start, middle = `{"type":"message","id":"`, `","parentId":"`
@@ -117,28 +116,26 @@ func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	return true
 }
 
-// Other notes a value that is no object: version 1 counts arrays.
+// Other notes arrays: in version 1 the program counts every line that parses to something of typeof "object".
 func (dec *decoder) Other(value []byte) {
-	// The program counts lines that parsed, and typeof an array is "object"; numbers and texts are left out by it.
 	if dec.v < 2 && value[0] == '[' {
 		dec.ordinals = append(dec.ordinals, dec.b.Len())
 	}
 }
 
-// Object decodes the object at pos and gives the offset behind it.
+// Object decodes the object at pos and gives the offset of its end.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
-	var f fields
-	// An error leaves the fields half filled; they are not looked at then.
-	end, err := f.scan(&dec.lines.Text, pos)
+	var f dialect.Fields
+	end, err := f.Scan(&dec.Lines.Text, pos, names)
 	if err != nil {
 		return 0, err
 	}
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	switch {
-	case !dec.header:
+	case !dec.Begun:
 		dec.first(r, data[pos:end], span, &f)
-	case string(f.typ) == "session":
-		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
+	case string(f.Type) == "session":
+		dec.Again(r, span)
 		if dec.v < 2 {
 			dec.ordinals = append(dec.ordinals, -1)
 		}
@@ -148,83 +145,22 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// fields are the members of an envelope, as they stand.
-type fields struct {
-	typ, id, parent, target, label, keepIndex, role []byte
-}
-
-// roleInitial is that of all that an envelope needs of a message.
-var roleInitial = rawjson.InitialsOf("role")
-
-// scan goes once through the record at pos. Nothing is decoded but what has escapes.
-func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
-	members, end, err := t.Outline(pos, roleInitial)
-	if err != nil {
-		return 0, err
-	}
-	inMessage := false
-	for k := range members {
-		m := &members[k]
-		key := t.Key(m)
-		if m.Inner {
-			if inMessage && string(key) == "role" {
-				f.role = text(t.Value(m))
-			}
-			continue
-		}
-		inMessage = false
-		switch string(key) {
-		case "type":
-			f.typ = text(t.Value(m))
-		case "id":
-			f.id = text(t.Value(m))
-		case "parentId":
-			f.parent = text(t.Value(m))
-		case "message":
-			f.role, inMessage = nil, true
-		case "targetId":
-			f.target = text(t.Value(m))
-		case "label":
-			f.label = text(t.Value(m))
-		case "firstKeptEntryIndex":
-			f.keepIndex = t.Value(m)
-		}
-	}
-	return end, nil
-}
-
-// text gives what is between the quotes of a string, a number as it is spelled (an id may be one), nil for all else. It is
-// rawjson.Inside written out: a second call for each member would be a thirtieth of the time that opening a log takes.
-func text(value []byte) []byte {
-	if len(value) < 2 || value[0] != '"' {
-		// 0 is no id to the programs: it is false to JavaScript.
-		if len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && string(value) != "0" {
-			return value
-		}
-		return nil
-	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') >= 0 {
-		s, _ := rawjson.Unquote(value)
-		return []byte(s)
-	}
-	return inside
-}
-
-// first takes the record that must be the header, or the title slot before it.
-func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
-	// There may be several slots only in a damaged file; the last one before the header counts.
-	if string(f.typ) == "title" {
+// first takes the record that must be the header, or the title slot before it. A damaged file may have several slots: the
+// last one before the header counts. The programs, too, refuse a header whose id is not a string.
+func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
+	switch header := string(f.Type) == "session"; {
+	case string(f.Type) == "title":
 		dec.hasSlot, dec.slot = true, rawjson.Str(record, "title")
 		return
-	}
-	// The programs test the same: an id that is no string is no header.
-	if string(f.typ) != "session" || !rawjson.IsString(rawjson.Get(record, "id")) {
-		dec.refuse(r, span.Offset, "the first record is "+describe(f, record))
+	case !header:
+		dec.RefuseFirst(r, span, record, f.Type, "")
+		return
+	case !rawjson.IsString(rawjson.Get(record, "id")):
+		dec.RefuseFirst(r, span, record, f.Type, "an id")
 		return
 	}
 	h := session.Header{
-		ID: session.ID(rawjson.Str(record, "id")), Version: headerVersion(record),
+		ID: session.ID(rawjson.Str(record, "id")), Version: versionOf(rawjson.Get(record, "version")),
 		Timestamp: session.Time{Text: string(rawjson.Get(record, "timestamp"))},
 		CWD:       rawjson.Str(record, "cwd"), Title: rawjson.Str(record, "title"),
 		Parent: rawjson.Str(record, "parentSession"),
@@ -235,38 +171,16 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 	}
 	if h.Version > version {
 		h.Newer = true
-		dec.b.Problem(session.Problem{Line: r.Line, Offset: span.Offset, Kind: session.ProblemNewer,
-			Message: fmt.Sprintf("the log is of version %d, newer than %d", h.Version, version),
-			Advice:  "it is read as well as we can and never written"})
+		dec.Newer(r, span, fmt.Sprintf("the log is of version %d, newer than %d", h.Version, version))
 	}
-	dec.header, dec.v = true, h.Version
+	dec.Begun, dec.v = true, h.Version
 	// In version 1 compactions count lines, and the header is number 0.
 	dec.ordinals = append(dec.ordinals, -1)
 	dec.b.SetHeader(h)
 }
 
-func describe(f *fields, record []byte) string {
-	if f.typ != nil && string(f.typ) != "session" {
-		return fmt.Sprintf("of type %q", dialect.Shorten(f.typ))
-	}
-	if f.typ != nil {
-		return "a header without an id"
-	}
-	return dialect.Shorten(record)
-}
-
-func (dec *decoder) refuse(r dialect.Record, offset int64, found string) {
-	dec.refused = &session.Problem{Line: r.Line, Offset: offset, Kind: session.ProblemNoHeader,
-		Message: "no session header: " + found,
-		Advice:  "the file was not changed; if it is a session, its header line was damaged or lost"}
-}
-
-// headerVersion reads the version: absent means 1. The programs compare it as JavaScript compares, so it may be a text,
-// and what is no number at all is no old version.
-func headerVersion(record []byte) int { return versionOf(rawjson.Get(record, "version")) }
-
-// JavaScript's comparison turns texts and booleans into numbers; what is none compares as false with everything,
-// so it is no old version.
+// versionOf reads the version of a header: 1 where it is absent. The programs compare it as JavaScript does, which turns
+// strings and booleans into numbers. What is not a number compares as false with everything, so it is not an old version.
 func versionOf(value []byte) int {
 	if rawjson.IsNull(value) {
 		return 1
@@ -292,41 +206,37 @@ func versionOf(value []byte) int {
 	return int(v)
 }
 
-// entry hands an envelope to the builder.
-// An empty id or parent is as good as none, as it is to the programs.
-func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
+// entry passes an envelope to the builder. To the programs an empty id or parent is none.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
 	env := &dec.env
 	*env = session.Envelope{
-		ID: f.id, Parent: f.parent, Kind: kindOf(f.typ), Role: roleOf(f.role), Type: f.typ,
+		ID: f.ID, Parent: f.Parent, Kind: kindOf(f.Type), Role: roleOf(f.Role), Type: f.Type,
 		Span: span, Line: r.Line, Record: record, Migrated: dec.v < version,
 	}
-	if len(f.id) == 0 {
+	if len(f.ID) == 0 {
 		env.ID = nil
 	}
-	if len(f.parent) == 0 {
+	if len(f.Parent) == 0 {
 		env.Parent = nil
 	}
 	if env.Kind == session.KindLabel {
-		env.Target, env.Label = f.target, f.label
+		env.Target, env.Label = f.Target, f.Label
 	}
 	if dec.v < 2 {
-		// ids in a file of version 1 are ignored by the migration, and every entry follows the one before
+		// the migration ignores ids in a file of version 1; every entry follows the one before
 		env.ID, env.InOrder = nil, true
-		if env.Kind == session.KindCompaction && f.keepIndex != nil {
-			env.HasKeepIndex, env.KeepIndex = dec.keepIndex(f.keepIndex)
+		if env.Kind == session.KindCompaction && f.KeepIndex != nil {
+			env.HasKeepIndex, env.KeepIndex = dec.keepIndex(f.KeepIndex)
 		}
 		dec.ordinals = append(dec.ordinals, dec.b.Len())
 	} else if env.ID == nil {
-		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemNoID, "an entry without an id",
-			"it gets an id that is the same whenever the file is read")
+		dec.Lines.ProblemAt(r, span, session.ProblemNoID, "an entry without an id", "it gets an id that is the same whenever the file is read")
 	}
 	dec.b.Add(env)
 }
 
 // keepIndex finds the entry that a compaction of version 1 keeps from. A number that is not the position of an earlier
-// entry keeps nothing; what is no number is left alone.
-// The ordinals have an element for each line that the program counts, so an index can be looked up without reading
-// again.
+// entry keeps nothing; what is not a number is left alone. ordinals has an element for each line that the program counts.
 func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	k, err := strconv.ParseFloat(string(value), 64)
 	if err != nil {
@@ -341,40 +251,29 @@ func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	return true, -1
 }
 
-// IsRecord tells a record from the other objects with a type that a torn record has inside: blocks of its content, or
-// items of a provider's history, which have an id as well.
-// Blocks of a content have a type, too, but no parent; version 1 has no parents, so there the kind and a time must
-// do.
+// IsRecord tells a record from the other typed objects inside a torn record: content blocks, and items of a provider's
+// history. These have no parent. Records of version 1 have no parent either: there a known kind and a time must do.
 func (dec *decoder) IsRecord(object []byte) bool {
 	var t rawjson.Text
 	t.Reset(object)
-	var f fields
-	if _, err := f.scan(&t, 0); err != nil || f.typ == nil {
+	var f dialect.Fields
+	if _, err := f.Scan(&t, 0, names); err != nil || f.Type == nil {
 		return false
 	}
-	switch kind := kindOf(f.typ); {
-	case string(f.typ) == "session":
-		return f.id != nil
+	switch kind := kindOf(f.Type); {
+	case string(f.Type) == "session":
+		return f.ID != nil
 	case dec.v >= 2:
-		return f.id != nil && rawjson.Get(object, "parentId") != nil
-	default: // no ids, and few kinds
-		return kind != session.KindOpaque && (kind != session.KindMessage || f.role != nil) &&
-			rawjson.IsString(rawjson.Get(object, "timestamp"))
+		return f.ID != nil && f.HasParent
+	default:
+		return kind != session.KindOpaque && (kind != session.KindMessage || f.Role != nil) && rawjson.IsString(f.Timestamp)
 	}
 }
 
-// Finish says whether it was a session.
+// Finish implements dialect.Decoder.
 func (dec *decoder) Finish() error {
-	if dec.refused != nil {
-		return dec.refused
+	if dec.hasSlot && !dec.Begun && !dec.Refused() {
+		dec.Refuse(dialect.Record{Line: 1}, 0, "there is a title and nothing after it")
 	}
-	if !dec.header && dec.lines.Started() {
-		found := "no line of it is a record"
-		if dec.hasSlot {
-			found = "there is a title and nothing behind it"
-		}
-		dec.refuse(dialect.Record{Line: 1}, 0, found)
-		return dec.refused
-	}
-	return nil
+	return dec.Headed.Finish()
 }

@@ -1,8 +1,6 @@
 package pi
 
 import (
-	"errors"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -20,8 +18,8 @@ func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
 	return rawjson.Set(record, "id", rawjson.Quote(string(id))), nil
 }
 
-// Rechain changes the parent of a record, and what a compaction keeps.
-// A root has null and not nothing, as the programs write it. Everything else in the record keeps its spelling.
+// Rechain changes the parent of a record, and what a compaction keeps. The parent of a root is null, as the programs write
+// it.
 func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
 	value := []byte("null")
 	if parent != "" {
@@ -36,23 +34,7 @@ func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, 
 
 // SetArguments changes the arguments of one tool call.
 func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
-	if !rawjson.Valid(arguments) {
-		return nil, false, errors.New("the arguments are not JSON")
-	}
-	message := rawjson.Get(record, "message")
-	found := false
-	content := rawjson.MapElements(rawjson.Get(message, "content"), func(block []byte) []byte {
-		if rawjson.Str(block, "type") == "toolCall" && rawjson.Str(block, "id") == callID {
-			block = rawjson.Set(block, "arguments", rawjson.Compact(arguments))
-			found = true
-		}
-		return block
-	})
-	if !found {
-		return record, false, nil
-	}
-	message = rawjson.Set(message, "content", content)
-	return rawjson.Set(record, "message", message), true, nil
+	return dialect.SetArguments(record, callID, arguments, "content", "toolCall", "arguments")
 }
 
 // Adopt keeps members that another version knows.

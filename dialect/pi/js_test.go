@@ -3,6 +3,8 @@ package pi
 import (
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
 )
 
 func TestJSString(t *testing.T) {
@@ -89,16 +91,16 @@ func TestByteSize(t *testing.T) {
 func TestBeginning(t *testing.T) {
 	whole := `"tab\t quote\" back\\ slash \u00e4 pair \ud83d\ude00 ä end"`
 	text := "tab\t quote\" back\\ slash ä pair 😀 ä end"
-	if got := beginning([]byte(whole + `}],"more`)); got != text {
+	if got := dialect.Beginning([]byte(whole + `}],"more`)); got != text {
 		t.Errorf("whole: %q", got)
 	}
 	for n := 1; n < len(whole); n++ {
-		got := strings.TrimRight(beginning([]byte(whole[:n])), "\ufffd")
+		got := strings.TrimRight(dialect.Beginning([]byte(whole[:n])), "\ufffd")
 		if !strings.HasPrefix(text, got) || len(got) < min(n-14, len(text)-6) && n < 30 {
 			t.Errorf("cut at %d: %q", n, got)
 		}
 	}
-	if got := beginning([]byte(`"` + strings.Repeat("ä", 1000))); len(got) > 700 || len(got) < 500 {
+	if got := dialect.Beginning([]byte(`"` + strings.Repeat("ä", 1000))); len(got) > 700 || len(got) < 500 {
 		t.Errorf("a long text gives %d bytes", len(got))
 	}
 }

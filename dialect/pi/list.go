@@ -65,30 +65,30 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	if !d.omp {
 		modified, known = l.modified(h, changed.UTC().Round(time.Millisecond))
 	}
-	w := writer(`{"path":`)
+	w := dialect.Object(`{"path":`)
 	w = append(w, rawjson.Quote(path)...)
-	w.add("id", rawjson.Quote(string(h.ID)))
-	w.add("cwd", rawjson.Quote(h.CWD))
+	w.Add("id", rawjson.Quote(string(h.ID)))
+	w.Add("cwd", rawjson.Quote(h.CWD))
 	if d.omp {
 		if title := l.title(h); title != nil {
-			w.add("title", title)
+			w.Add("title", title)
 		}
 	} else if l.name != "" {
-		w.add("name", rawjson.Quote(l.name))
+		w.Add("name", rawjson.Quote(l.name))
 	}
 	if parent := rawjson.Get(h.Raw, "parentSession"); parent != nil {
-		w.add("parentSessionPath", parent)
+		w.Add("parentSessionPath", parent)
 	}
 	created, ok := jsMillis(rawjson.Get(h.Raw, "timestamp"))
-	w.add("created", isoOrNull(time.UnixMilli(created), ok))
-	w.add("modified", isoOrNull(modified, known))
-	w.add("messageCount", strconv.AppendInt(nil, int64(l.messages), 10))
+	w.Add("created", isoOrNull(time.UnixMilli(created), ok))
+	w.Add("modified", isoOrNull(modified, known))
+	w.Add("messageCount", strconv.AppendInt(nil, int64(l.messages), 10))
 	if l.first == "" {
 		l.first = "(no messages)"
 	}
-	w.add("firstMessage", rawjson.Quote(l.first))
-	w.add("allMessagesText", rawjson.Quote(strings.Join(l.texts, " ")))
-	return dialect.Listing{JSON: append(w, '}'), CWD: h.CWD, Modified: modified}, nil
+	w.Add("firstMessage", rawjson.Quote(l.first))
+	w.Add("allMessagesText", rawjson.Quote(strings.Join(l.texts, " ")))
+	return dialect.Listing{JSON: w.End(), CWD: h.CWD, Modified: modified}, nil
 }
 
 func isoOrNull(t time.Time, ok bool) []byte {
@@ -188,7 +188,7 @@ func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool
 // 4096 bytes.
 // Of head only what the program would have read counts, so that both show the same name.
 func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
-	head = bytes.TrimPrefix(head[:min(len(head), dialect.RecentHead)], bom)
+	head = dialect.TrimBOM(head[:min(len(head), dialect.RecentHead)])
 	var header []byte
 	var title, prompt string
 	slot, prompted := false, false

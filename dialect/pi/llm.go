@@ -42,13 +42,13 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 			content = block(content)
 		}
 		if content != nil {
-			w.add("content", content)
+			w.Add("content", content)
 		}
 		if d.omp {
-			w.copy(m, "attribution")
+			w.Copy(m, "attribution")
 		}
-		w.copy(m, "timestamp")
-		return append(w, '}'), nil
+		w.Copy(m, "timestamp")
+		return w.End(), nil
 	case "branchSummary":
 		return d.summary(m, branchText, "</summary>"), nil
 	case "compactionSummary":
@@ -106,13 +106,13 @@ func block(quoted []byte) []byte {
 // more names members that omp passes on besides.
 func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []byte {
 	w := object(`"role":"user"`)
-	w.add("content", block(rawjson.Quote(text)))
+	w.Add("content", block(rawjson.Quote(text)))
 	if d.omp {
-		w.add("attribution", rawjson.Quote(attribution))
-		w.copy(m, more...)
+		w.Add("attribution", rawjson.Quote(attribution))
+		w.Copy(m, more...)
 	}
-	w.copy(m, "timestamp")
-	return append(w, '}')
+	w.Copy(m, "timestamp")
+	return w.End()
 }
 
 // summary wraps a summary. pi puts the closing text right behind it; omp renders a template, in which a missing
@@ -184,8 +184,8 @@ func (d *Dialect) files(m []byte) []byte {
 	w := object(`"role":"user"`)
 	content := block(rawjson.Quote(text))
 	content = append(append(content[:len(content)-1], images...), ']')
-	w.add("content", content)
-	w.add("attribution", []byte(`"user"`))
-	w.copy(m, "timestamp")
-	return append(w, '}')
+	w.Add("content", content)
+	w.Add("attribution", []byte(`"user"`))
+	w.Copy(m, "timestamp")
+	return w.End()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -26,8 +27,8 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 			return nil, nil
 		}
 		m := object(`"role":"branchSummary"`)
-		m.copy(raw, "summary", "fromId")
-		return [][]byte{m.end(raw)}, nil
+		m.Copy(raw, "summary", "fromId")
+		return [][]byte{ended(m, raw)}, nil
 	case session.KindCompaction:
 		return d.compactionMessages(raw), nil
 	}
@@ -94,69 +95,49 @@ func withoutHistory(m []byte) []byte {
 
 func (d *Dialect) customMessage(raw []byte) []byte {
 	m := object(`"role":"custom"`)
-	m.copy(raw, "customType")
+	m.Copy(raw, "customType")
 	if content := rawjson.Get(raw, "content"); !d.omp && rawjson.IsNull(content) {
-		m.add("content", []byte("[]"))
+		m.Add("content", []byte("[]"))
 	} else if content != nil {
-		m.add("content", content)
+		m.Add("content", content)
 	}
-	m.copy(raw, "display", "details")
+	m.Copy(raw, "display", "details")
 	if d.omp {
-		m.copy(raw, "attribution")
+		m.Copy(raw, "attribution")
 	}
-	return m.end(raw)
+	return ended(m, raw)
 }
 
 // pi puts a system message before the summary where the entry has one.
 func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 	var list [][]byte
 	m := object(`"role":"compactionSummary"`)
-	m.copy(raw, "summary")
+	m.Copy(raw, "summary")
 	if d.omp {
-		m.copy(raw, "shortSummary")
+		m.Copy(raw, "shortSummary")
 	} else if system := rawjson.Get(raw, "systemMessage"); rawjson.Truthy(system) {
 		list = append(list, system)
 	}
-	m.copy(raw, "tokensBefore")
+	m.Copy(raw, "tokensBefore")
 	if d.omp {
 		if payload := remoteHistory(rawjson.Get(raw, "preserveData")); payload != nil {
-			m.add("providerPayload", payload)
+			m.Add("providerPayload", payload)
 		}
 	}
-	return append(list, m.end(raw))
+	return append(list, ended(m, raw))
 }
 
-// writer builds a message member by member; values are copied as they stand.
-type writer []byte
+// object begins an object with its first member.
+func object(first string) dialect.Object { return dialect.Object("{" + first) }
 
-func object(first string) writer { return append(writer("{"), first...) }
-
-func (w *writer) add(key string, value []byte) {
-	if len(*w) > 1 {
-		*w = append(*w, ',')
-	}
-	*w = append(rawjson.AppendString(*w, key), ':')
-	*w = append(*w, value...)
-}
-
-// copy takes over the members that the entry has.
-func (w *writer) copy(raw []byte, keys ...string) {
-	for _, key := range keys {
-		if value := rawjson.Get(raw, key); value != nil {
-			w.add(key, value)
-		}
-	}
-}
-
-// end adds the entry's time in milliseconds, as the programs do.
-func (w writer) end(raw []byte) []byte {
-	ms, ok := jsMillis(rawjson.Get(raw, "timestamp"))
+// ended ends a message with the time of its entry in milliseconds, as the programs do.
+func ended(w dialect.Object, raw []byte) []byte {
 	value := []byte("null")
-	if ok {
+	if ms, ok := jsMillis(rawjson.Get(raw, "timestamp")); ok {
 		value = strconv.AppendInt(nil, ms, 10)
 	}
-	w.add("timestamp", value)
-	return append(w, '}')
+	w.Add("timestamp", value)
+	return w.End()
 }
 
 // Edit applies pi's context edit to one message.

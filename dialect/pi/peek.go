@@ -2,33 +2,23 @@ package pi
 
 import (
 	"bytes"
-	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// texts are kept for the next Peek: a list looks at thousands of logs.
-var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
-
-// Peek makes a list's row from the two ends of a log.
+// Peek makes a list row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.Summary{Messages: -1}, text: texts.Get().(*rawjson.Text)}
-	defer texts.Put(p.text)
-	if whole {
-		p.s.Messages = 0
-	}
-	p.lines(bytes.TrimPrefix(head, bom), true, whole)
+	p := peek{s: dialect.NewSummary(whole), text: dialect.GetText()}
+	defer dialect.PutText(p.text)
+	p.lines(dialect.TrimBOM(head), true, whole)
 	if p.s.OK && len(tail) > 0 {
-		p.active = nil // that of the head is not the last
+		p.active = nil // only the tail has the last
 		p.lines(tail, false, true)
 	}
-	p.text.Reset(nil)
 	if whole && p.damaged {
-		p.count(d, head)
+		p.s.Recount(d, head)
 	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
@@ -50,47 +40,20 @@ type peek struct {
 	name     string // the last session_info
 	short    string // the last compaction's short summary
 	active   []byte // the last entry's time
-	refused  bool   // the first record is no header
-	damaged  bool   // a line is not simply a record
+	refused  bool   // the first record is not a header
+	damaged  bool   // a line is not exactly one record
 }
 
-// count reads a damaged log as a decoder does, which knows what is still good in it.
-func (p *peek) count(d *Dialect, log []byte) {
-	b := session.NewBuilder("", nil)
-	if dialect.DecodeLog(d.NewDecoder(b), log) != nil {
-		return
-	}
-	tree := b.Finish()
-	if h := tree.Header(); !p.s.OK && h.Raw != nil {
-		p.s.OK, p.s.ID, p.s.CWD, p.s.Parent = true, h.ID, h.CWD, h.Parent
-		p.s.Version, p.s.Created, p.s.Title = h.Version, h.Timestamp, h.Title
-	}
-	p.s.Messages = 0
-	for e := range tree.Entries() {
-		if e.Kind == session.KindMessage {
-			p.s.Messages++
-		}
-	}
-}
-
-// lines looks at each line that is there whole.
+// lines looks at the whole lines of one end of the log.
 func (p *peek) lines(b []byte, fromStart, toEnd bool) {
-	if !fromStart {
-		i := bytes.IndexByte(b, '\n')
-		if i < 0 {
-			return
-		}
-		b = b[i+1:]
-	}
-	for len(b) > 0 && !p.refused {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
-		if !found && !toEnd {
-			p.cut(line)
-			return
-		}
+	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		var m members
 		switch {
-		case p.glance(line, len(rest) == 0):
+		case p.refused:
+			return
+		case end == dialect.LineCut:
+			p.cut(line)
+		case p.glance(line, end == dialect.LineLast):
 		case !m.scan(p.text, line):
 			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
 		case p.s.OK:
@@ -98,11 +61,10 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		default:
 			p.front(&m)
 		}
-		b = rest
 	}
 }
 
-// The way the programs spell a message, up to its text.
+// How the programs write a message, up to its text.
 var (
 	messageStart = []byte(`{"type":"message",`)
 	timeStart    = []byte(`"timestamp":"`)
@@ -111,14 +73,14 @@ var (
 	textStart    = []byte(`[{"type":"text","text":`)
 )
 
-// glance looks at the beginning of a line only, and says false where that is not enough. It is enough for messages as the
-// programs write them where messages are not counted: most bytes of most logs.
+// glance looks only at the beginning of a line and gives false where that is not enough. It is enough for messages as the
+// programs write them, which are most bytes of most logs, unless messages are counted.
 func (p *peek) glance(line []byte, last bool) bool {
 	if !p.s.OK || p.s.Messages >= 0 || !bytes.HasPrefix(line, messageStart) {
 		return false
 	}
 	if !last && p.s.Prompt != "" {
-		return true // only the last time is of interest
+		return true // only the last time matters
 	}
 	const front = 256
 	begin := line[:min(len(line), front)]
@@ -144,63 +106,34 @@ func (p *peek) glance(line []byte, last bool) bool {
 	return true
 }
 
-// leadingText gives the text that content begins with, where that is all there is, or long.
+// leadingText gives the text that content begins with, if it is the whole content or a long text.
 func leadingText(content []byte) (string, bool) {
 	first, isBlock := bytes.CutPrefix(content, textStart)
 	if len(first) == 0 || first[0] != '"' {
 		return "", false
 	}
-	end, err := rawjson.Skip(first[:min(len(first), promptMost)], 0)
+	end, err := rawjson.Skip(first[:min(len(first), dialect.PromptMost)], 0)
 	switch {
 	case err != nil:
-		return beginning(first), true
+		return dialect.Beginning(first), true
 	case isBlock && !bytes.HasPrefix(first[end:], []byte("}]")):
 		return "", false
 	}
-	return unquote(first[:end])
+	return dialect.Unquote(first[:end])
 }
 
-// unquote is rawjson.Unquote for texts of a usual kind, whose only escapes are newlines, tabs, quotes and backslashes: a
-// list has thousands of them.
-func unquote(value []byte) (string, bool) {
-	if bytes.IndexByte(value, '\\') < 0 || !utf8.Valid(value) {
-		return rawjson.Unquote(value)
-	}
-	var out strings.Builder
-	out.Grow(len(value))
-	for rest := value[1 : len(value)-1]; ; {
-		i := bytes.IndexByte(rest, '\\')
-		if i < 0 || i+1 == len(rest) {
-			out.Write(rest)
-			return out.String(), i < 0
-		}
-		out.Write(rest[:i])
-		switch c := rest[i+1]; c {
-		case 'n':
-			out.WriteByte('\n')
-		case 't':
-			out.WriteByte('\t')
-		case '"', '\\', '/':
-			out.WriteByte(c)
-		default:
-			return rawjson.Unquote(value)
-		}
-		rest = rest[i+2:]
-	}
-}
-
-// members are what a list may want to know of a record, as they stand in it.
+// members are the raw members of a record that a list needs.
 type members struct {
 	typ, timestamp, title, name, short []byte
 	id, cwd, parent, version           []byte // of the header
 	role                               []byte // of the message
-	content                            []byte // from there to the end of the line
+	content                            []byte // and everything after it
 }
 
-// promptInitials are those of what is looked at in a message.
+// promptInitials are the initials of the members that are read from a message.
 var promptInitials = rawjson.InitialsOf("role", "content")
 
-// scan goes once through a record. It says false for what is no whole object.
+// scan reads a record once. It gives false for a line that is not one whole object.
 func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	if !rawjson.IsObject(line) {
 		return false
@@ -252,7 +185,7 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	return rawjson.SkipSpace(line, end) >= len(line)
 }
 
-// front looks at a record before the entries.
+// front takes a record before the entries.
 func (p *peek) front(m *members) {
 	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
 	switch string(text(m.typ)) {
@@ -276,7 +209,7 @@ func (p *peek) front(m *members) {
 	}
 }
 
-// entry looks at an entry.
+// entry takes an entry.
 func (p *peek) entry(m *members) {
 	if rawjson.IsString(m.timestamp) {
 		p.active = m.timestamp
@@ -299,7 +232,7 @@ func (p *peek) entry(m *members) {
 	}
 }
 
-// cut looks at a line that goes on behind the bytes at hand: the beginning of a long first prompt is enough for a list.
+// cut takes a line that goes on after the bytes at hand: the beginning of a long first prompt is enough for a list.
 func (p *peek) cut(line []byte) {
 	if !p.s.OK || p.s.Prompt != "" {
 		return
@@ -311,51 +244,13 @@ func (p *peek) cut(line []byte) {
 	rest := line[m:]
 	for _, key := range []string{`"text":"`, `"content":"`} {
 		if i := bytes.Index(rest, []byte(key)); i >= 0 {
-			p.s.Prompt = beginning(rest[i+len(key)-1:])
+			p.s.Prompt = dialect.Beginning(rest[i+len(key)-1:])
 			return
 		}
 	}
 }
 
-// promptMost is how many bytes of the first prompt are read.
-const promptMost = 600
-
-// beginning gives the text of a JSON string of which only the first bytes may be there.
-func beginning(s []byte) string {
-	if end, err := rawjson.Skip(s[:min(len(s), promptMost)], 0); err == nil {
-		s = s[:end-1]
-	}
-	s = s[:min(len(s), promptMost)]
-	if bytes.IndexByte(s, '\\') < 0 && len(s) > 0 {
-		return wholeRunes(s[1:])
-	}
-	// An escape of up to twelve bytes (a surrogate pair) may be cut off.
-	for k := 0; k < 12 && len(s) > 0; k++ {
-		if text, ok := unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
-			return text
-		}
-		s = s[:len(s)-1]
-	}
-	return ""
-}
-
-// wholeRunes gives a text without the character that its end may cut in two.
-func wholeRunes(s []byte) string {
-	for k := 1; k <= utf8.UTFMax && k <= len(s); k++ {
-		if utf8.RuneStart(s[len(s)-k]) {
-			if !utf8.FullRune(s[len(s)-k:]) {
-				s = s[:len(s)-k]
-			}
-			break
-		}
-	}
-	if utf8.Valid(s) {
-		return string(s)
-	}
-	return strings.ToValidUTF8(string(s), "")
-}
-
-// plainText joins the text blocks of a message's content. Of a long one it is the beginning: lists show no more.
+// plainText joins the text blocks of a content. Of a long text it gives only the beginning: lists show no more.
 func plainText(content []byte) string {
 	if s, ok := leadingText(content); ok {
 		return s

@@ -80,44 +80,12 @@ func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, Me
 // Rules says in which points the value's contexts differ.
 func (d *Dialect) Rules() session.Rules { return d.rules }
 
-// kinds maps the family's type names.
-var kinds = map[string]session.Kind{
-	"message":               session.KindMessage,
-	"thinking_level_change": session.KindThinkingLevelChange,
-	"model_change":          session.KindModelChange,
-	"compaction":            session.KindCompaction,
-	"branch_summary":        session.KindBranchSummary,
-	"custom":                session.KindCustom,
-	"custom_message":        session.KindCustomMessage,
-	"label":                 session.KindLabel,
-	"ttsr_injection":        session.KindTTSRInjection,
-	"session_init":          session.KindSessionInit,
-	"mode_change":           session.KindModeChange,
-	"session_info":          session.KindSessionInfo,
-	"context_edit":          session.KindContextEdit,
-}
-
-// kindOf is kinds without its hash for the kind that nearly all entries are of. A "leaf" is nothing to these programs:
-// they walk through it as through every type that they do not know.
+// kindOf reads a type. A "leaf" means nothing to these programs: they walk through it as through every unknown type.
 func kindOf(name []byte) session.Kind {
-	if string(name) == "message" {
-		return session.KindMessage
+	if k := session.KindNamed(name); k != session.KindLeaf {
+		return k
 	}
-	return kinds[string(name)]
+	return session.KindOpaque
 }
 
-func roleOf(name []byte) session.Role {
-	switch string(name) {
-	case "assistant":
-		return session.RoleAssistant
-	case "toolResult":
-		return session.RoleTool
-	case "user":
-		return session.RoleUser
-	case "system":
-		return session.RoleSystem
-	case "":
-		return session.RoleNone
-	}
-	return session.RoleOther
-}
+func roleOf(name []byte) session.Role { return dialect.RoleOf(name, "toolResult") }

@@ -25,20 +25,20 @@ func (d *Dialect) Say(role session.Role, text string, at time.Time, model sessio
 		return nil, fmt.Errorf("plain text of the role %q is nothing that %s knows", role, d.name)
 	}
 	w := object(`"role":"` + name + `"`)
-	w.add("content", append(append([]byte(`[{"type":"text","text":`), rawjson.Quote(text)...), "}]"...))
+	w.Add("content", append(append([]byte(`[{"type":"text","text":`), rawjson.Quote(text)...), "}]"...))
 	if role == session.RoleAssistant {
 		// An answer must name a model. Where none is known it is one that nobody takes for real.
 		provider, id := model.Provider, model.Model
 		if provider == "" || id == "" {
 			provider, id = "treeline", "none"
 		}
-		w.add("api", []byte(`"treeline"`))
-		w.add("provider", rawjson.Quote(provider))
-		w.add("model", rawjson.Quote(id))
-		w.add("usage", []byte(`{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,`+
+		w.Add("api", []byte(`"treeline"`))
+		w.Add("provider", rawjson.Quote(provider))
+		w.Add("model", rawjson.Quote(id))
+		w.Add("usage", []byte(`{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,`+
 			`"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}`))
-		w.add("stopReason", []byte(`"stop"`))
+		w.Add("stopReason", []byte(`"stop"`))
 	}
-	w.add("timestamp", strconv.AppendInt(nil, at.UnixMilli(), 10))
-	return append(w, '}'), nil
+	w.Add("timestamp", strconv.AppendInt(nil, at.UnixMilli(), 10))
+	return w.End(), nil
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -41,17 +40,17 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 		return nil, err
 	}
 	w := object(`"type":"session"`)
-	w.add("version", strconv.AppendInt(nil, version, 10))
-	w.add("id", rawjson.Quote(string(n.ID)))
-	w.add("timestamp", iso(n.Time))
-	w.add("cwd", rawjson.Quote(n.CWD))
+	w.Add("version", strconv.AppendInt(nil, version, 10))
+	w.Add("id", rawjson.Quote(string(n.ID)))
+	w.Add("timestamp", iso(n.Time))
+	w.Add("cwd", rawjson.Quote(n.CWD))
 	if n.Title != "" && d.omp {
-		w.add("title", rawjson.Quote(n.Title))
+		w.Add("title", rawjson.Quote(n.Title))
 	}
 	if n.Parent != "" {
-		w.add("parentSession", rawjson.Quote(n.Parent))
+		w.Add("parentSession", rawjson.Quote(n.Parent))
 	}
-	return append(w, '}'), nil
+	return w.End(), nil
 }
 
 // EditHeader changes a header, and the title slot where there is one.
@@ -132,13 +131,13 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) { return d.AppendRe
 // Messages are written without going through members: they are nearly all there is, and an append must cost
 // little.
 func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
+	_, message, isMessage := messageOf(n.Body)
 	kind, ok := typeOf(n.Body)
-	if !ok {
+	if !ok && !isMessage {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	_, message, isMessage := messageOf(n.Body)
 	const envelope = 160 // bytes, with ids as the programs make them: the record is made in one piece
-	w := writer(slices.Grow(dst, envelope+len(message)))
+	w := dialect.Object(slices.Grow(dst, envelope+len(message)))
 	if isMessage {
 		w = append(w, `{"type":"message"`...)
 	} else {
@@ -162,12 +161,12 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 			message = rawjson.Compact(message)
 		}
 		w = append(append(w, `,"message":`...), message...)
-		return append(w, '}'), nil
+		return w.End(), nil
 	}
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
-	return append(w, '}'), nil
+	return w.End(), nil
 }
 
 // messageOf gives what a message says, and who says it; ok is false for all other bodies.
@@ -182,52 +181,23 @@ func messageOf(b session.Body) (by session.Role, message []byte, ok bool) {
 	return 0, nil, false
 }
 
-// typeOf is the family's name for a body.
-// A body of another family (a Leaf) has no name here.
-func typeOf(b session.Body) (string, bool) {
-	switch b := b.(type) {
-	case session.Message, *session.Message:
-		return "message", true
-	case session.ThinkingLevelChange:
-		return "thinking_level_change", true
-	case session.ModelChange:
-		return "model_change", true
-	case session.Compaction:
-		return "compaction", true
-	case session.BranchSummary:
-		return "branch_summary", true
-	case session.Custom:
-		return "custom", true
-	case session.CustomMessage:
-		return "custom_message", true
-	case session.Label:
-		return "label", true
-	case session.TTSRInjection:
-		return "ttsr_injection", true
-	case session.SessionInit:
-		return "session_init", true
-	case session.ModeChange:
-		return "mode_change", true
-	case session.SessionInfo:
-		return "session_info", true
-	case session.ContextEdit:
-		return "context_edit", true
-	case session.Opaque:
-		return b.Type, b.Type != "" && b.Type != "session" && b.Type != "title"
+// typeOf gives the type of a body; ok is false where the family has none.
+func typeOf(b session.Body) (typ string, ok bool) {
+	switch k := session.KindOf(b); k {
+	case session.KindOpaque:
+		o, _ := b.(session.Opaque)
+		return o.Type, o.Type != "" && o.Type != "session" && o.Type != "title"
+	case session.KindLeaf:
+		return "", false
+	default:
+		return k.String(), true
 	}
-	return "", false
 }
-
-// scanners are kept for the next message.
-var scanners = sync.Pool{New: func() any { return new(rawjson.Text) }}
 
 // valid is rawjson.Valid, faster. tight says that there is certainly nothing to compact.
 func valid(b []byte) (ok, tight bool) {
-	t := scanners.Get().(*rawjson.Text)
-	defer func() {
-		t.Reset(nil) // let go of the message
-		scanners.Put(t)
-	}()
+	t := dialect.GetText()
+	defer dialect.PutText(t)
 	t.Reset(b)
 	end, tight, err := t.Tight(0)
 	return err == nil && rawjson.SkipSpace(b, end) == len(b), tight && end == len(b)

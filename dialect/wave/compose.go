@@ -17,35 +17,23 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	if m.Role != session.RoleUser && m.Role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", m.Role)
 	}
-	var o object
-	o.add("role", rawjson.Quote(m.Role.String()))
+	var o dialect.Object
+	o.Add("role", rawjson.Quote(m.Role.String()))
 	blocks := d.blocks(m)
 	if m.Error != "" {
-		var b object
-		b.add("type", []byte(`"error"`))
-		b.add("content", rawjson.Quote(m.Error))
-		blocks = append(blocks, b.end())
+		var b dialect.Object
+		b.Add("type", []byte(`"error"`))
+		b.Add("content", rawjson.Quote(m.Error))
+		blocks = append(blocks, b.End())
 	}
-	o.add("blocks", array(blocks))
+	o.Add("blocks", dialect.Array(blocks))
 	if m.Role == session.RoleAssistant && m.Usage != nil {
-		o.add("usage", usageJSON(m.Usage, m.Model))
+		o.Add("usage", usageJSON(m.Usage, m.Model))
 	}
 	if m.Meta {
-		o.add("isMeta", []byte("true"))
+		o.Add("isMeta", []byte("true"))
 	}
-	return [][]byte{o.end()}, nil
-}
-
-// array joins values that are JSON already.
-func array(items [][]byte) []byte {
-	out := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
-	}
-	return append(out, ']')
+	return [][]byte{o.End()}, nil
 }
 
 // blocks makes the blocks of a message; what there is no block for is left out.
@@ -57,19 +45,19 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 	}
 	var list [][]byte
 	for _, p := range parts {
-		var b object
+		var b dialect.Object
 		switch p := p.(type) {
 		case session.Text:
-			b.add("type", []byte(`"text"`))
-			b.add("content", rawjson.Quote(p.Text))
-			b.add("stage", []byte(`"end"`))
+			b.Add("type", []byte(`"text"`))
+			b.Add("content", rawjson.Quote(p.Text))
+			b.Add("stage", []byte(`"end"`))
 		case session.Thinking:
-			b.add("type", []byte(`"reasoning"`))
-			b.add("content", rawjson.Quote(p.Text))
-			b.add("stage", []byte(`"end"`))
+			b.Add("type", []byte(`"reasoning"`))
+			b.Add("content", rawjson.Quote(p.Text))
+			b.Add("stage", []byte(`"end"`))
 		case session.Image:
-			b.add("type", []byte(`"image"`))
-			b.add("imageUrls", array([][]byte{rawjson.Quote(imageURL(p))}))
+			b.Add("type", []byte(`"image"`))
+			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(imageURL(p))}))
 		case session.ToolCall:
 			var result *session.ToolResult
 			// of several answers to one call the last counts
@@ -82,43 +70,43 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 		default:
 			continue
 		}
-		list = append(list, b.end())
+		list = append(list, b.End())
 	}
 	return list
 }
 
 // call is a tool's block. One that nothing has answered is still running.
 // Members stand in the order in which the program writes them.
-func call(c session.ToolCall, r *session.ToolResult) object {
-	var b object
-	b.add("type", []byte(`"tool"`))
+func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
+	var b dialect.Object
+	b.Add("type", []byte(`"tool"`))
 	arguments := string(c.Arguments)
 	if s, ok := rawjson.Unquote(c.Arguments); ok {
 		arguments = s // what was no JSON when it was written
 	}
-	b.add("parameters", rawjson.Quote(arguments))
+	b.Add("parameters", rawjson.Quote(arguments))
 	if r != nil {
-		b.add("result", rawjson.Quote(dialect.TextOf(r.Parts)))
+		b.Add("result", rawjson.Quote(dialect.TextOf(r.Parts)))
 	}
-	b.add("id", rawjson.Quote(c.ID))
-	b.add("name", rawjson.Quote(c.Name))
+	b.Add("id", rawjson.Quote(c.ID))
+	b.Add("name", rawjson.Quote(c.Name))
 	if r == nil {
-		b.add("stage", []byte(`"running"`))
+		b.Add("stage", []byte(`"running"`))
 		return b
 	}
-	b.add("success", strconv.AppendBool(nil, !r.IsError))
-	b.add("stage", []byte(`"end"`))
+	b.Add("success", strconv.AppendBool(nil, !r.IsError))
+	b.Add("stage", []byte(`"end"`))
 	var images [][]byte
 	for _, p := range r.Parts {
 		if i, ok := p.(session.Image); ok {
-			var o object
-			o.add("data", rawjson.Quote(i.Data))
-			o.add("mediaType", rawjson.Quote(i.MIME))
-			images = append(images, o.end())
+			var o dialect.Object
+			o.Add("data", rawjson.Quote(i.Data))
+			o.Add("mediaType", rawjson.Quote(i.MIME))
+			images = append(images, o.End())
 		}
 	}
 	if images != nil {
-		b.add("images", array(images))
+		b.Add("images", dialect.Array(images))
 	}
 	return b
 }
@@ -133,13 +121,13 @@ func imageURL(i session.Image) string {
 
 // The cache is named only where it was used.
 func usageJSON(u *session.Usage, model string) []byte {
-	var o object
-	count := func(key string, n int64) { o.add(key, strconv.AppendInt(nil, n, 10)) }
+	var o dialect.Object
+	count := func(key string, n int64) { o.Add(key, strconv.AppendInt(nil, n, 10)) }
 	count("prompt_tokens", u.Input)
 	count("completion_tokens", u.Output)
 	count("total_tokens", u.Total)
 	if model != "" {
-		o.add("model", rawjson.Quote(model))
+		o.Add("model", rawjson.Quote(model))
 	}
 	if u.CacheRead != 0 {
 		count("cache_read_input_tokens", u.CacheRead)
@@ -147,19 +135,19 @@ func usageJSON(u *session.Usage, model string) []byte {
 	if u.CacheWrite != 0 {
 		count("cache_creation_input_tokens", u.CacheWrite)
 	}
-	return o.end()
+	return o.End()
 }
 
 // Content gives text and images as blocks. Wave has no custom messages, so it stands in none.
 func (d *Dialect) Content(parts []session.Part) []byte {
-	return array(d.blocks(dialect.NewMessage{Role: session.RoleUser, Parts: parts}))
+	return dialect.Array(d.blocks(dialect.NewMessage{Role: session.RoleUser, Parts: parts}))
 }
 
 // SetOrigin puts it beside what else of ours stands in a record: in the metadata of a message, where the document leaves
 // room, or in the metadata line.
 // The metadata line has room for members of any name; a message's own is the document's "metadata".
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
-	origin = escape(origin)
+	origin = dialect.EscapeBreaks(origin)
 	if rawjson.Str(record, "type") == "metadata" {
 		return dialect.SetOrigin(record, origin)
 	}

@@ -9,26 +9,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Detect claims a log whose first object is a metadata line or a message with blocks. No other family writes either.
-// The answer depends on the first object alone, so it stays the same while the log grows.
-func (d *Dialect) Detect(first []dialect.Record) bool {
-	for _, r := range first {
-		data := dialect.TrimBOM(r.Data)
-		if !rawjson.IsObject(data) {
-			continue
-		}
-		end, err := rawjson.Skip(data, 0)
-		if err != nil {
-			continue
-		}
-		return isRecord(data[:end])
-	}
-	return false
-}
+var _ dialect.Continuer = (*Dialect)(nil)
 
-// isRecord tells a record of the family from every other object.
-// Both members of a metadata line are optional to us, since others may write one without; but with neither it
-// could be anybody's.
+// Detect claims a log whose first object is a metadata line or a message with blocks. No other family writes either.
+func (d *Dialect) Detect(first []dialect.Record) bool { return isRecord(dialect.FirstObject(first)) }
+
+// isRecord tells a record of the family from every other object. Of the two members of a metadata line one is enough.
 func isRecord(object []byte) bool {
 	var f fields
 	var t rawjson.Text
@@ -42,12 +28,10 @@ func isRecord(object []byte) bool {
 	return f.typ == nil && f.role != nil && rawjson.IsArray(f.blocks)
 }
 
-// starts are the beginnings of a record, as the program and the document's example write them.
-// They must be the beginnings of records only; blocks begin with their type.
+// starts are the beginnings of a record, as the program and the document's example write them. Blocks begin with their type.
 var starts = []string{`{"timestamp":`, `{"role":`, `{"type":"metadata"`}
 
 // decoder is the state of reading one log.
-// There is no version and no second value of a header, so little state is needed.
 type decoder struct {
 	b      *session.Builder
 	lines  dialect.Lines
@@ -61,17 +45,24 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	return &decoder{b: b, lines: dialect.Lines{Builder: b, Starts: starts}}
 }
 
+// Continue implements dialect.Continuer: messages follow each other, and each is complete in itself.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*decoder)
+	dec.header = true
+	dec.lines.Behind()
+	return dec, true
+}
+
 // Decode takes the next record: usually one message.
 func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
 
-// Other is told of a value that is no object: there is nothing to count.
+// Other ignores a value that is not an object.
 func (dec *decoder) Other([]byte) {}
 
-// IsRecord tells a record from the blocks and parameters that a torn one has inside.
+// IsRecord tells a record from the blocks and parameters inside a torn one.
 func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
 
-// Finish says whether it was a session: whether any record of it could be read.
-// There is no header that could be missing: one message that can be read makes it a session.
+// Finish refuses a log without a readable record. A header cannot be missing: one message makes a session.
 func (dec *decoder) Finish() error {
 	if dec.header || !dec.lines.Started() {
 		return nil
@@ -81,23 +72,21 @@ func (dec *decoder) Finish() error {
 		Advice:  "the file was not changed; if it is a session, all its lines were damaged or lost"}
 }
 
-// fields are the members of an envelope, as they stand.
+// fields are the raw members of an envelope.
 type fields struct {
 	typ, id, role []byte // what is between the quotes
-	// From the list to the end of the line: where it ends is not worth finding out, and whether it is empty can be
-	// seen at its beginning.
-	blocks             []byte // and all behind it, where it is a list
+	// A list has everything after it, too: its end is not worth finding, and its beginning shows whether it is empty.
+	blocks             []byte
 	timestamp          []byte
 	workdir, createdAt []byte // of the metadata line
-	// "may": an inner object of a block could have such a type as well; hasCompact looks closely where it is set.
-	compact bool // one of the blocks may be a compaction
+	// compact: one of the blocks may be a compaction. An object inside a block could have that type, too: see hasCompact.
+	compact bool
 }
 
-// typeInitial is that of all that an envelope needs of a block.
+// typeInitial is the initial of all that an envelope needs of a block.
 var typeInitial = rawjson.InitialsOf("type")
 
-// scan goes once through the record at pos.
-// Members inside of blocks are outlined, too (OutlineLists), but only those whose names begin as "type" does.
+// scan reads the record at pos once. OutlineLists gives members inside blocks, too, if they begin like "type".
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 	members, end, err := t.OutlineLists(pos, typeInitial)
 	if err != nil {
@@ -157,20 +146,20 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 }
 
 func (dec *decoder) problem(r dialect.Record, span session.Span, kind session.ProblemKind, message, advice string) {
-	dec.b.Problem(session.Problem{Line: r.Line, Offset: span.Offset, Kind: kind, Message: message, Advice: advice})
+	dec.lines.ProblemAt(r, span, kind, message, advice)
 }
 
-// metadata takes the line that today's program writes first. The id is not in it: it stays what the log's name says.
-// The first one counts, as with the headers of the other families.
+// metadata takes the line that today's program writes first. The id is not in it: it comes from the name of the log. A
+// second metadata line does not count.
 func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span, f *fields) {
 	if dec.header {
-		dec.problem(r, span, session.ProblemHeaderAgain, "a metadata line behind the first one", "it stays in the file and is no entry")
+		dec.problem(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is no entry")
 		return
 	}
 	dec.header = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line = version, bytes.Clone(record), span, r.Line
-	// The name of the folder is a guess at most, so what the line says counts.
+	// The name of the folder is only a guess.
 	h.CWD = string(rawjson.Inside(f.workdir))
 	h.Timestamp = session.Time{Text: string(f.createdAt)}
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
@@ -183,8 +172,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	}
 }
 
-// first makes a header of the first message of a log that has none.
-// InEntry: the header is an entry as well and must not be counted or copied as something beside it.
+// first makes a header from the first message of a log that has none. InEntry says that the header is an entry as well.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
 	dec.header = true
 	h := dec.b.Header()
@@ -202,23 +190,22 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.SetHeader(h)
 }
 
-// ours is the member, of the metadata line or of the first message's metadata, that holds what the format has no place
-// for.
+// ours is the member of the metadata line, or of the first message's metadata, for what the format has no place for.
 const ours = "treeline"
 
-// version is what we call the format: it carries none.
+// version is our number for the format, which has none.
 const version = 1
 
-// entry hands an envelope to the builder.
+// entry passes an envelope to the builder.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
-	// Either is enough: a message without blocks, or without a role, is damaged but still somebody's words.
+	// Either is enough: a message without blocks, or without a role, is damaged but still a message.
 	isMessage := f.role != nil || f.blocks != nil
 	if !dec.header && isMessage {
 		dec.first(r, record, span, f)
 	}
 	env := &dec.env
 	*env = session.Envelope{
-		// Repeats: the program writes messages again behind a compaction, ids included, and that is no damage.
+		// Repeats: after a compaction the program writes messages again, with their ids.
 		ID: f.id, InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(f.role), Type: messageType,
 		Span: span, Line: r.Line, Record: record,
 	}
@@ -244,7 +231,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 
 var messageType = []byte("message")
 
-// hasCompact says whether one of the blocks of a message is a compaction.
+// hasCompact reports whether one of the blocks of a message is a compaction.
 func hasCompact(record []byte) bool {
 	for b := range rawjson.Elements(rawjson.Get(record, "blocks")) {
 		if rawjson.IsObject(b) && rawjson.Str(b, "type") == "compact" {

@@ -1,7 +1,6 @@
 package wave
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,53 +28,32 @@ func (d *Dialect) Habits() dialect.Habits {
 // iso is the program's spelling of a time.
 func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
 
-// object builds a JSON object member by member.
-// The zero value is an empty object.
-type object []byte
-
-func (o *object) add(key string, value []byte) {
-	if len(*o) == 0 {
-		*o = append(*o, '{')
-	} else {
-		*o = append(*o, ',')
-	}
-	*o = append(rawjson.AppendString(*o, key), ':')
-	*o = append(*o, value...)
-}
-
-func (o object) end() []byte {
-	if len(o) == 0 {
-		return []byte("{}")
-	}
-	return append(o, '}')
-}
-
 // Header gives the metadata line; nil where the first message takes its place.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if !d.metadata {
 		return nil, nil
 	}
-	var o object
-	o.add("type", []byte(`"metadata"`))
-	o.add("workdir", rawjson.Quote(n.CWD))
-	o.add("createdAt", iso(n.Time))
+	var o dialect.Object
+	o.Add("type", []byte(`"metadata"`))
+	o.Add("workdir", rawjson.Quote(n.CWD))
+	o.Add("createdAt", iso(n.Time))
 	if n.Parent != "" {
-		o.add(ours, own("", n.Parent))
+		o.Add(ours, own("", n.Parent))
 	}
-	return escape(o.end()), nil
+	return dialect.EscapeBreaks(o.End()), nil
 }
 
 // own is what the format has no place for.
 // Only what the session has: an empty member would mean something when it is read back.
 func own(workdir, parent string) []byte {
-	var o object
+	var o dialect.Object
 	if workdir != "" {
-		o.add("workdir", rawjson.Quote(workdir))
+		o.Add("workdir", rawjson.Quote(workdir))
 	}
 	if parent != "" {
-		o.add("parent", rawjson.Quote(parent))
+		o.Add("parent", rawjson.Quote(parent))
 	}
-	return o.end()
+	return o.End()
 }
 
 // EditHeader changes the metadata line, or what the first message says in its place. The id is the file's name and a title
@@ -154,13 +132,13 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if b.FirstKept != "" {
 			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again behind it")
 		}
-		var block object
-		block.add("type", []byte(`"compact"`))
-		block.add("content", rawjson.Quote(b.Summary))
-		var o object
-		o.add("role", []byte(`"assistant"`))
-		o.add("blocks", append(append([]byte("["), block.end()...), ']'))
-		m = o.end()
+		var block dialect.Object
+		block.Add("type", []byte(`"compact"`))
+		block.Add("content", rawjson.Quote(b.Summary))
+		var o dialect.Object
+		o.Add("role", []byte(`"assistant"`))
+		o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
+		m = o.End()
 	default:
 		return nil, fmt.Errorf("a session of %s holds messages and compactions, no %T", d.name, n.Body)
 	}
@@ -181,16 +159,16 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 
 // line puts a message and what belongs to its place together.
 func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
-	var o object
+	var o dialect.Object
 	if d.ids { // the program's order: the time first
-		o.add("timestamp", at)
-		o.add("id", rawjson.Quote(string(n.ID)))
+		o.Add("timestamp", at)
+		o.Add("id", rawjson.Quote(string(n.ID)))
 	}
 	for _, key := range []string{"role", "blocks"} {
-		o.add(key, rawjson.Get(m, key))
+		o.Add(key, rawjson.Get(m, key))
 	}
 	if !d.ids {
-		o.add("timestamp", at)
+		o.Add("timestamp", at)
 	}
 	metadata := rawjson.Get(m, "metadata")
 	// In the document's form the first message has to say what the metadata line says elsewhere.
@@ -207,28 +185,13 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		switch key {
 		case "timestamp", "id", "role", "blocks", "metadata":
 		default:
-			o.add(key, value)
+			o.Add(key, value)
 		}
 	}
 	if metadata != nil {
-		o.add("metadata", metadata)
+		o.Add("metadata", metadata)
 	}
-	return escape(o.end()), nil
-}
-
-// breaks are the characters that some programs take for ends of lines. They occur in strings only.
-var breaks = []struct{ char, escaped []byte }{
-	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
-}
-
-// JSON has no such characters outside of strings, so they may be replaced wherever they stand.
-func escape(record []byte) []byte {
-	for _, b := range breaks {
-		if bytes.Contains(record, b.char) {
-			record = bytes.ReplaceAll(record, b.char, b.escaped)
-		}
-	}
-	return record
+	return dialect.EscapeBreaks(o.End()), nil
 }
 
 // Persist changes nothing: Wave keeps images where they are.
@@ -297,12 +260,12 @@ func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.Mod
 	if role != session.RoleUser && role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
 	}
-	var block, o object
-	block.add("type", []byte(`"text"`))
-	block.add("content", rawjson.Quote(said))
-	o.add("role", rawjson.Quote(role.String()))
-	o.add("blocks", append(append([]byte("["), block.end()...), ']'))
-	return o.end(), nil
+	var block, o dialect.Object
+	block.Add("type", []byte(`"text"`))
+	block.Add("content", rawjson.Quote(said))
+	o.Add("role", rawjson.Quote(role.String()))
+	o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
+	return o.End(), nil
 }
 
 // Adopt keeps the members that a compaction does not know. A record without an id is all message: it lacks nothing.

@@ -1,4 +1,4 @@
-// Package indextest is what every index must do, wherever it is kept.
+// Package indextest is the suite that every index must pass, on disk and in memory.
 package indextest
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Maker gives a function that opens one index. Opened again, it has what was committed if it is one that keeps; kept says
-// whether it is.
+// Maker returns a function that opens one index. If kept is set, an index that is opened again has what was committed.
 type Maker func(t *testing.T) (open func() *index.Index, kept bool)
 
 // Run runs the suite.
@@ -60,7 +59,7 @@ func Log(name string, n int) index.Log {
 	return l
 }
 
-// resume is nothing for some logs.
+// resume is the zero value for some logs.
 func resume(n int) index.Resume {
 	if n%4 == 0 {
 		return index.Resume{}
@@ -85,7 +84,7 @@ func chunks(seed, n int) []index.Chunk {
 	return list
 }
 
-// equal are the parts of logs that come back with a catalogue.
+// equal compares the parts of logs that a catalogue returns.
 var equal = cmp.Options{
 	cmpopts.IgnoreUnexported(index.Log{}, index.Catalogue{}), cmpopts.IgnoreFields(index.Log{}, "Chunks", "IDs"),
 	cmpopts.EquateEmpty(),
@@ -101,7 +100,7 @@ func same(t *testing.T, x *index.Index, want ...index.Source) {
 	}
 }
 
-// resumes gives what reading on needs, of all logs.
+// resumes returns the Resume of all logs.
 func resumes(sources []index.Source) (list []index.Resume) {
 	for _, s := range sources {
 		for i := range s.Logs {
@@ -111,7 +110,7 @@ func resumes(sources []index.Source) (list []index.Resume) {
 	return list
 }
 
-// chunksOf gives all chunks of a log, copied.
+// chunksOf returns copies of all chunks of a log.
 func chunksOf(t *testing.T, x *index.Index, key, name string) []index.Chunk {
 	t.Helper()
 	l, ok := x.Catalogue().Log(key, name)
@@ -131,7 +130,7 @@ func chunksOf(t *testing.T, x *index.Index, key, name string) []index.Chunk {
 	return list
 }
 
-// checked copies a chunk, and has all of it checked: EachChunk does not know the log of one that is damaged.
+// checked copies a chunk and checks all of it; EachChunk then reports a damaged log.
 func checked(c *index.Kept) index.Chunk {
 	c.Sound()
 	chunk := c.Chunk
@@ -139,7 +138,7 @@ func checked(c *index.Kept) index.Chunk {
 	return chunk
 }
 
-// different compares chunks; a diff of thousands of signatures would take longer than all the rest.
+// different compares chunks, without a diff of thousands of signatures.
 func different(want, got []index.Chunk) string {
 	same := func(a, b index.Chunk) bool {
 		return a.From == b.From && a.To == b.To && a.Flags == b.Flags && bytes.Equal(a.Sig, b.Sig)
@@ -173,7 +172,7 @@ func testEmpty(t *testing.T, make Maker) {
 	}
 }
 
-// testPut: what is put is known at once, in order, and the last word counts.
+// testPut: what is put is known at once, in order, and the last update wins.
 func testPut(t *testing.T, make Maker) {
 	open, _ := make(t)
 	x := open()
@@ -245,7 +244,7 @@ func testChunks(t *testing.T, make Maker) {
 	}
 }
 
-// testContinue: a log that grew keeps its first chunks and gets others behind them.
+// testContinue: a log that grew keeps its first chunks and gets others after them.
 func testContinue(t *testing.T, make Maker) {
 	open, kept := make(t)
 	x := open()
@@ -292,7 +291,7 @@ func testForget(t *testing.T, make Maker) {
 	same(t, x, index.Source{Key: "s", Logs: []index.Log{Log("c", 3)}})
 }
 
-// testSnapshots: a catalogue stays what it was, whatever comes.
+// testSnapshots: a catalogue never changes.
 func testSnapshots(t *testing.T, make Maker) {
 	open, _ := make(t)
 	x := open()
@@ -307,7 +306,7 @@ func testSnapshots(t *testing.T, make Maker) {
 	}
 }
 
-// testHistories: random updates, beside a plain map.
+// testHistories: random updates give the same as a plain map.
 func testHistories(t *testing.T, make Maker) {
 	open, kept := make(t)
 	r := rand.New(rand.NewPCG(1, 2))

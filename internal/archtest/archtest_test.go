@@ -112,11 +112,11 @@ func TestRules(t *testing.T) {
 		}, []string{"imports ."}},
 		{"suites and generators are not shipped", map[string]string{
 			"cmd/treeline/m.go":   "// Treeline is a fake.\npackage main\nimport (\"example.org/m/internal/gen\"; \"testing\")",
-			"companion/x/a.go":    src("x", `import "example.org/m/internal/bench"`),
+			"backend/x/a.go":      src("x", `import "example.org/m/internal/bench"`),
 			"internal/bench/a.go": src("bench", `import ("testing"; "example.org/m/internal/gen"; "example.org/m/store")`),
-		}, []string{"imports internal/gen", "imports testing", "imports internal/bench"}},
+		}, []string{"imports internal/bench", "imports internal/gen", "imports testing"}},
 		{"file systems that fail are not shipped", map[string]string{
-			"companion/x/a.go":              src("x", `import ("example.org/m/internal/durable"; "example.org/m/internal/durable/faultfs")`),
+			"backend/x/a.go":                src("x", `import ("example.org/m/internal/durable"; "example.org/m/internal/durable/faultfs")`),
 			"internal/durable/faultfs/a.go": src("faultfs", `import "example.org/m/internal/durable"`),
 		}, []string{"imports internal/durable/faultfs"}},
 		{"tests may import the suites", map[string]string{

@@ -130,33 +130,44 @@ var importTable = []row{
 
 	// Derived data.
 	{
+		packages: []string{"index/word"},
+		pure:     true,
+		why:      "what a word is; queries and signatures must agree on it and share nothing else",
+	},
+	{
+		packages: []string{"index/query"},
+		may:      []string{"index/word", "internal/rawjson"},
+		pure:     true,
+		why:      "a query decides about texts and bytes; it asks a signature by keys and knows neither files nor the index",
+	},
+	{
+		packages: []string{"index/query/querytest"},
+		may:      []string{"index/query"},
+		modules:  []string{"*"},
+		why:      "the oracle says what a query finds; it shares no code with what it checks",
+	},
+	{
 		packages: []string{"index"},
-		may:      []string{"session", "run", "internal/rawjson", "internal/durable"},
+		may:      []string{"session", "index/word", "internal/durable"},
 		why:      "an index is derived from the model and can be thrown away; what it knew of formats or places could not be rebuilt",
 	},
 	{
 		packages: []string{"index/indextest"},
-		may:      []string{"session", "run", "index", "internal/*"},
+		may:      []string{"session", "index", "internal/*"},
 		modules:  []string{"*"},
 		why:      "the suite tests any index through its interface",
-	},
-	{
-		packages: []string{"index/*"},
-		may:      []string{"session", "run", "index", "internal/rawjson", "internal/durable", "internal/litefile"},
-		modules:  []string{"*"},
-		why:      "an index is derived from the model and can be thrown away; what it knew of formats or places could not be rebuilt",
 	},
 
 	// Putting it together.
 	{
 		packages: []string{"store/storetest"},
-		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "store", "internal/*"},
+		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "index/query", "store", "internal/*"},
 		modules:  []string{"*"},
 		why:      "the suite tests what the store promises, on whatever it was assembled from",
 	},
 	{
 		packages: []string{"store"},
-		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "internal/rawjson"},
+		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "index/query", "internal/rawjson"},
 		modules:  []string{"*"},
 		why: "the store knows interfaces only: concrete dialects and backends are injected, or each new one would change it " +
 			"(the memory backend is part of it, for sessions that are never stored)",
@@ -168,10 +179,18 @@ var importTable = []row{
 		why:      "an agent's second place is an optional part of a store; it sees the store's contract and no dialect or backend",
 	},
 
+	// One capability each, on top of the store.
+	{
+		packages: []string{"history"},
+		may:      []string{"session", "run", "index", "store", "internal/*"},
+		modules:  []string{"modernc.org/sqlite"},
+		why:      "the prompt history reads sessions through the store and is known to the faces alone, so that an embedder of sessions links no SQLite",
+	},
+
 	// The faces.
 	{
 		packages: []string{"rpc", "rpc/*", "server", "server/*", "tui", "tui/*"},
-		may:      []string{"store", "session", "run", "index"},
+		may:      []string{"store", "session", "run", "index", "index/query"},
 		modules:  []string{"*"},
 		why:      "a face shows the store; what it needs of a format or a place it asks the store, so that all faces can do the same",
 	},
@@ -198,7 +217,7 @@ var importTable = []row{
 // testOnly are the packages (or patterns) for tests and tools. Nothing that is shipped may import them, whatever its row says, and
 // they alone may import "testing" and test libraries.
 var testOnly = []string{
-	"dialect/dialecttest", "backend/backendtest", "blob/blobtest", "index/indextest", "store/storetest",
+	"dialect/dialecttest", "backend/backendtest", "blob/blobtest", "index/indextest", "index/query/querytest", "store/storetest",
 	"internal/crashfs", "internal/durable/*",
 	"internal/archtest", "internal/gen", "internal/bench", "internal/interop", "internal/soak",
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/treeline-dev/treeline/index/history"
+	"github.com/treeline-dev/treeline/history"
 )
 
 // prompts searches a history of very many prompts for words of which some are rare and some are not, beside looking at
@@ -21,7 +20,7 @@ func prompts(b *bench) error {
 		count /= 10
 	}
 	ctx := context.Background()
-	h, err := history.Open(ctx, filepath.Join(b.dir, "history.db"), history.Options{})
+	h, err := history.Open(ctx, history.Options{State: b.dir})
 	if err != nil {
 		return err
 	}

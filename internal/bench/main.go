@@ -5,6 +5,7 @@
 //	go run ./internal/bench -quick     the same rows on a tenth of it: the ratios are rougher
 //	go run ./internal/bench -run open  the groups whose name fits
 //	go run ./internal/bench -run search -large  on 10,000 sessions, 1.4 GB
+//	go run ./internal/bench -against main       the working tree beside a revision, by turns
 //
 // What is measured is processor time, of the process and its children, the best of several runs: other work on the
 // machine makes single runs slower and never faster. Sessions are generated, with a fixed seed, in a temporary folder.
@@ -13,6 +14,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,18 +69,24 @@ type bench struct {
 func main() {
 	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
 	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes")
-	only := flag.String("run", "", "the groups whose name fits the `expression`")
-	data := flag.Bool("make", false, "make data and end, for ourselves: what, where, how many sessions, how many bytes")
-	walk := flag.String("walk", "", "walk over a `folder` and end, for ourselves")
+	only := flag.String("run", "", "only the groups whose name matches the `expression`")
+	rev := flag.String("against", "", "compare the working tree with the `revision`; exit 1 if a row is worse by more than 10 %")
+	rounds := flag.Int("rounds", 5, "rounds of -against, of which the best counts")
+	data := flag.Bool("make", false, "internal: make data and exit (what, where, how many sessions, how many bytes)")
+	walk := flag.String("walk", "", "internal: walk over a `folder` and exit")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	err := error(nil)
 	switch {
 	case *walk != "":
 		err = walkAll(*walk)
 	case *data:
 		err = makeData(flag.Args())
+	case *rev != "":
+		err = against(ctx, *rev, *rounds, []string{fmt.Sprint("-quick=", *quick), fmt.Sprint("-large=", *large), "-run=" + *only})
 	default:
-		err = run(*quick, *large, *only)
+		err = run(ctx, *quick, *large, *only)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -86,9 +94,9 @@ func main() {
 	}
 }
 
-// The folder is removed also when the run is interrupted: it may hold gigabytes.
-func run(quick, large bool, only string) error {
-	fits, err := regexp.Compile(only)
+// run removes its data also when it is interrupted: they can be gigabytes.
+func run(ctx context.Context, quick, large bool, only string) error {
+	matches, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
@@ -97,20 +105,17 @@ func run(quick, large bool, only string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-stop
+	defer context.AfterFunc(ctx, func() { // no group looks at ctx
 		os.RemoveAll(dir)
 		os.Exit(130)
-	}()
+	})()
 
 	b := &bench{dir: dir, quick: quick, large: large, rounds: 7}
 	if quick {
 		b.rounds = 3
 	}
 	for _, g := range groups {
-		if !fits.MatchString(g.name) {
+		if !matches.MatchString(g.name) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s…\n", g.name)

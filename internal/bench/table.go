@@ -62,12 +62,16 @@ func (r row) cells() []string {
 	return []string{r.what, r.figure, r.baseline, number(r.ratio), target, r.verdict()}
 }
 
-// Widths are counted in characters; what is printed here has no wide ones.
 func (t *table) print(w io.Writer) {
 	lines := [][]string{{"what", "figure", "baseline", "ratio", "target", ""}}
 	for _, r := range t.rows {
 		lines = append(lines, r.cells())
 	}
+	printColumns(w, lines)
+}
+
+// printColumns aligns columns by characters; no wide ones are printed here.
+func printColumns(w io.Writer, lines [][]string) {
 	widths := make([]int, len(lines[0]))
 	for _, cells := range lines {
 		for i, c := range cells {

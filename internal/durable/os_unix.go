@@ -15,7 +15,6 @@ import (
 type unixFile struct {
 	fd   int
 	name string
-	near bool // what it is, and its lock, can be had without waiting; see isNear
 }
 
 // Open implements FS.
@@ -37,11 +36,7 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 			return nil, &fs.PathError{Op: "chmod", Path: name, Err: err}
 		}
 	}
-	f := &unixFile{fd: fd, name: name}
-	if flag&os.O_APPEND != 0 {
-		f.near = isNear(fd) // it is locked and looked at for each append
-	}
-	return f, nil
+	return &unixFile{fd: fd, name: name}, nil
 }
 
 // Stat implements FS.
@@ -148,7 +143,7 @@ func (f *unixFile) Write(p []byte) (done int, err error) {
 // Stat implements File.
 func (f *unixFile) Stat() (Info, error) {
 	var st syscall.Stat_t
-	if err := f.fstat(&st); err != nil {
+	if err := syscall.Fstat(f.fd, &st); err != nil {
 		return Info{}, f.fail("stat", err)
 	}
 	return info(&st), nil
@@ -167,7 +162,7 @@ func (f *unixFile) Sync(what Scope) error {
 // TryLock implements File with flock(2), which belongs to the opened file. The other kind of lock, fcntl(2), belongs to
 // the process and is lost as soon as any other part of it closes the same file.
 func (f *unixFile) TryLock() (bool, error) {
-	err := retry(func() error { return f.flock(syscall.LOCK_EX | syscall.LOCK_NB) })
+	err := retry(func() error { return syscall.Flock(f.fd, syscall.LOCK_EX|syscall.LOCK_NB) })
 	if err == syscall.EWOULDBLOCK {
 		return false, nil
 	}
@@ -176,7 +171,7 @@ func (f *unixFile) TryLock() (bool, error) {
 
 // Unlock implements File.
 func (f *unixFile) Unlock() error {
-	return f.fail("unlock", retry(func() error { return f.flock(syscall.LOCK_UN) }))
+	return f.fail("unlock", retry(func() error { return syscall.Flock(f.fd, syscall.LOCK_UN) }))
 }
 
 // Close implements io.Closer. A second call fails and does no harm: the number may already be another file's.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 )
 
 // compareHistory makes the comparison "history".
@@ -27,8 +28,8 @@ func compareHistory(ctx context.Context, opt options) error {
 		if err != nil {
 			return err
 		}
-		h := &historian{peer: p, rnd: rand.New(rand.NewPCG(opt.seed, 2)), home: dir, opt: treeline.HistoryOptions{
-			Options: treeline.Options{Home: dir, WorkDir: dir, Getenv: func(string) string { return "" }}, DB: db,
+		h := &historian{peer: p, rnd: rand.New(rand.NewPCG(opt.seed, 2)), home: dir, opt: history.Options{
+			State: treeline.StateDir(dir, func(string) string { return "" }), DB: db,
 		}}
 		err = h.run(ctx, opt.queries, theirsFirst)
 		p.stop()
@@ -46,7 +47,7 @@ type historian struct {
 	peer    *peer
 	rnd     *rand.Rand
 	home    string
-	opt     treeline.HistoryOptions
+	opt     history.Options
 	prompts int // that are in the database
 	asked   int
 }
@@ -85,7 +86,7 @@ func (h *historian) run(ctx context.Context, queries int, theirsFirst bool) erro
 // ours adds prompts with this library.
 // Opened and closed: what the agent finds must be on disk by then.
 func (h *historian) ours(ctx context.Context, prompts []string) error {
-	db, err := treeline.OpenHistory(ctx, h.opt)
+	db, err := history.Open(ctx, h.opt)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 	var wg sync.WaitGroup
 	wrong := make(chan error, 2)
 	wg.Go(func() {
-		db, err := treeline.OpenHistory(ctx, h.opt)
+		db, err := history.Open(ctx, h.opt)
 		// errors are kept and not returned, since a goroutine has nobody to return to
 		for _, p := range kept {
 			if err == nil {
@@ -151,7 +152,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 	})
 	wg.Go(func() {
 		for _, p := range opened {
-			if err := treeline.AddHistory(ctx, h.opt, p, ""); err != nil {
+			if err := history.Add(ctx, h.opt, p, ""); err != nil {
 				wrong <- err
 				return
 			}
@@ -166,11 +167,11 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 	h.prompts += 2 * n
 	// Each prompt begins with a word of its own, by which it can be found among a thousand.
 	for _, p := range slices.Concat(theirs, kept, opened) {
-		found, err := treeline.SearchHistory(ctx, h.opt, treeline.HistoryQuery{Text: firstWord(p), Limit: 1000})
+		found, err := history.Search(ctx, h.opt, history.Query{Text: firstWord(p), Limit: 1000})
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(found, func(f treeline.Prompt) bool { return f.Text == p }) {
+		if !slices.ContainsFunc(found, func(f history.Prompt) bool { return f.Text == p }) {
 			return fmt.Errorf("%q is lost", p)
 		}
 	}
@@ -257,7 +258,7 @@ func (h *historian) compare(ctx context.Context, queries int) error {
 		if err := h.peer.ask(c, &theirs); err != nil {
 			return err
 		}
-		list, err := treeline.SearchHistory(ctx, h.opt, treeline.HistoryQuery{Text: c.Query, Limit: limit})
+		list, err := history.Search(ctx, h.opt, history.Query{Text: c.Query, Limit: limit})
 		if err != nil {
 			return fmt.Errorf("%q: %w", c.Query, err)
 		}

@@ -1,0 +1,182 @@
+// Package codelia keeps codelia's sessions in codelia's own database and files.
+//
+// # The format
+//
+// Codelia's folder of sessions holds, beside the logs of runs,
+//
+//	state.db               SQLite (WAL): the table session_state with a row for each session
+//	messages/<id>.jsonl    the session's conversation, a message on each line, replaced whole with each save
+//	state/<id>.json        the older form, which the format's document describes: row and messages in one object
+//
+// Each of the two folders is a place of its own: Database keeps the sessions of messages/, Document those of state/. The
+// program loads a session from its row, and from state/<id>.json only if there is no row. A row without a messages file is
+// a session without messages.
+//
+// The program does not find messages that have no row. It leaves such messages itself if it cannot write the row, because
+// it does not wait for locks. Database lists and loads them, and its next save makes the row.
+//
+// # The log
+//
+// The header of a log is the session without its messages, with its members in this order:
+//
+//	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?, other members}
+//
+// # Reading
+//
+// The database is read without a trace, either the file itself or a copy of it (see internal/litefile). Row and messages
+// are two files: if the database changed while they were read, they are read again.
+//
+// # Writing
+//
+// A crash may come between row and messages, in whatever order they are written. There must never be messages without a
+// row. Hence this order:
+//
+//  1. The messages go to a temporary file, which is synced. Nothing has changed yet, and the lock that follows is short:
+//     codelia does not wait for locks, so a long lock makes it fail.
+//  2. A session with neither a row nor a state/<id>.json gets a row, committed and synced. From here on the program finds
+//     the session, empty.
+//  3. In a transaction that excludes other writers from its beginning, the row is changed, then the messages get their
+//     name and the folder is synced, then the transaction is committed. A crash in between leaves the old row with the old
+//     or the new messages; both load. All writers of this package take turns here, so a row never meets the messages of
+//     another save.
+//
+// To remove a session, its row is deleted in a transaction that also removes the messages. A crash leaves at worst a row
+// without messages.
+package codelia
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Driver opens the folders in which codelia keeps the states of its sessions.
+func Driver() backend.Driver {
+	return backend.Driver{Name: "codelia", Claims: claims, Open: open}
+}
+
+// The names in a folder of sessions.
+const (
+	databaseName = "state.db"
+	messagesName = "messages"
+	stateName    = "state"
+)
+
+// claims reports whether a folder is called "messages" or "state" and lies beside a state.db, or in codelia's own folder of
+// sessions.
+func claims(dir string) bool {
+	dir = filepath.Clean(dir)
+	base, sessions := filepath.Base(dir), filepath.Dir(dir)
+	if base != messagesName && base != stateName || filepath.Base(sessions) != "sessions" {
+		return false
+	}
+	owner := filepath.Base(filepath.Dir(sessions))
+	_, err := os.Stat(filepath.Join(sessions, databaseName))
+	return err == nil || owner == ".codelia" || owner == "codelia"
+}
+
+func open(dir string, opt backend.OpenOptions) (backend.Backend, error) {
+	dir = filepath.Clean(dir)
+	db := NewDatabase(filepath.Dir(dir), Options{})
+	switch filepath.Base(dir) {
+	case messagesName:
+		return rows.New(db, ".jsonl", opt.ReadOnly), nil
+	case stateName:
+		doc := NewDocument(filepath.Dir(dir), Options{})
+		doc.newer = db
+		return rows.New(doc, ".json", opt.ReadOnly), nil
+	}
+	return nil, fmt.Errorf("%s: codelia keeps sessions in folders called %s and %s", dir, messagesName, stateName)
+}
+
+// Options change how a schema works.
+type Options struct {
+	// FS is the file system for everything but the database; nil is the machine's.
+	FS durable.FS
+	// Clock gives the time of saves; nil is the machine's.
+	Clock func() time.Time
+	// Busy is how long to wait for other writers; 0 is ten seconds.
+	Busy time.Duration
+}
+
+// place is what both schemas have in common.
+type place struct {
+	dir string
+	opt Options
+}
+
+func newPlace(dir string, opt Options) place {
+	if opt.FS == nil {
+		opt.FS = durable.OS{}
+	}
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.Busy == 0 {
+		opt.Busy = 10 * time.Second
+	}
+	return place{dir, opt}
+}
+
+// Touch implements rows.Schema.
+func (p place) Touch(header []byte) []byte {
+	return rawjson.Set(header, "updated_at", rawjson.Quote(p.now()))
+}
+
+func (p place) now() string { return p.opt.Clock().UTC().Format(timeForm) }
+
+// Parse implements rows.Schema.
+func (p place) Parse(id string, records [][]byte) (rows.Session, error) {
+	if len(records) == 0 {
+		return rows.Session{}, fmt.Errorf("%w: a session begins with a header", backend.ErrRecord)
+	}
+	s, err := parseState(rows.Session{ID: id, Header: records[0], Messages: records[1:]})
+	if err != nil {
+		return rows.Session{}, err
+	}
+	return s.session(), nil
+}
+
+// stateStore is a schema in terms of states.
+type stateStore interface {
+	load(ctx context.Context, id string) (state, error)
+	save(ctx context.Context, s state) error
+}
+
+func load(ctx context.Context, from stateStore, id string) (rows.Session, error) {
+	s, err := from.load(ctx, id)
+	if err != nil {
+		return rows.Session{}, err
+	}
+	return s.session(), nil
+}
+
+func save(ctx context.Context, to stateStore, session rows.Session) error {
+	s, err := parseState(session)
+	if err != nil {
+		return err
+	}
+	return to.save(ctx, s)
+}
+
+// An id neither begins nor ends with a dot: a name of dots alone is another folder, and one that begins with a dot is
+// hidden from lists.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// checkID refuses ids that cannot be file names. The program itself accepts "../x".
+func checkID(id string) error {
+	if !idPattern.MatchString(id) || len(id) > 128 {
+		return fmt.Errorf("session id %.80q: %w: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id, backend.ErrName)
+	}
+	return nil
+}
+
+func notExist(id string) error { return fmt.Errorf("%s: %w", id, backend.ErrNotExist) }

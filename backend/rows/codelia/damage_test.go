@@ -1,0 +1,137 @@
+package codelia
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// A bad line is an error that names file and line, and what cannot be read is not overwritten.
+func TestBadLines(t *testing.T) {
+	for content, line := range map[string]int{
+		"{\"role\":\"user\"}\n{\"role\":\n":      2,
+		"null\n":                                 1,
+		"{\"role\":\"user\"}\n\n[]\n":            3,
+		"{\"role\":\"user\"} {\"role\":\"u\"}\n": 1,
+	} {
+		dir := t.TempDir()
+		db := openDB(t, dir)
+		agentSaves(t, db, dir, one, content)
+		c := NewDatabase(dir, Options{})
+		_, err := c.load(t.Context(), one)
+		var p *backend.DamageError
+		if !errors.As(err, &p) || p.Line != line || p.File != filepath.Join(dir, "messages", one+".jsonl") {
+			t.Errorf("%q: %v", content, err)
+		}
+		if err := c.save(t.Context(), sample(one)); !errors.As(err, &p) {
+			t.Errorf("%q: overwritten: %v", content, err)
+		}
+		if now, _ := os.ReadFile(p.File); string(now) != content {
+			t.Errorf("%q became %q", content, now)
+		}
+	}
+	for _, content := range []string{"", "[]", `{"session_id":"x"`, `{"session_id":"other","updated_at":"2026"}`, `{"session_id":"` + one + `"}`,
+		`{"session_id":"` + one + `","updated_at":"2026","messages":[1]}`} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "state", one+".json")
+		write(t, path, content)
+		d := NewDocument(dir, Options{})
+		var p *backend.DamageError
+		if _, err := d.load(t.Context(), one); !errors.As(err, &p) || p.File != path {
+			t.Errorf("%q: %v", content, err)
+		}
+		if err := d.save(t.Context(), sample(one)); err == nil {
+			t.Errorf("%q: overwritten", content)
+		}
+		if list := mustList(t, d); len(list) != 1 {
+			t.Errorf("%q: %v", content, list)
+		}
+	}
+}
+
+// No id leads out of the folder.
+func TestIDs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sessions")
+	for _, name := range forms {
+		c := form(name, dir, Options{Clock: clock})
+		for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".x", "x.", "a\x00", "ü", strings.Repeat("a", 200)} {
+			_, loaded := c.Load(t.Context(), id)
+			for _, err := range []error{loaded, c.save(t.Context(), sample(id)), c.Remove(t.Context(), id, "")} {
+				if !errors.Is(err, backend.ErrName) {
+					t.Errorf("%s, %q: %v", name, id, err)
+				}
+			}
+		}
+		s := sample(one)
+		s.messages = append(s.messages, []byte("[]"))
+		if err := c.Save(t.Context(), s.session()); !errors.Is(err, backend.ErrRecord) {
+			t.Errorf("%s saves a message that is not an object: %v", name, err)
+		}
+	}
+	entries, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if len(entries) > 0 {
+		t.Errorf("made: %q", entries)
+	}
+}
+
+// A document keeps members that we do not know, and is not listed if the database has the session.
+func TestDocumentAndDatabase(t *testing.T) {
+	dir := t.TempDir()
+	doc, db := NewDocument(dir, Options{}), NewDatabase(dir, Options{})
+	doc.newer = db
+	path := filepath.Join(dir, "state", one+".json")
+	write(t, path, "{\n  \"schema_version\": 1,\n  \"session_id\": \""+one+"\",\n  \"updated_at\": \"2026-02-03T12:00:02.900Z\",\n"+
+		"  \"messages\": [\n    { \"role\": \"user\", \"content\": \"old\" }\n  ],\n  \"future\": {\"n\": 1.0}\n}\n")
+	s := mustLoad(t, doc, one)
+	if len(s.messages) != 1 || string(s.other) != `{"future":{"n":1.0}}` {
+		t.Errorf("%+v", s)
+	}
+	s.messages = append(s.messages, messages("new")...)
+	if err := doc.Save(t.Context(), s.session()); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(path)
+	if !strings.Contains(string(text), `"future": {"n": 1.0}`) || !strings.Contains(string(text), `"messages": [{"role":"user","content":"old"},`) {
+		t.Errorf("%s", text)
+	}
+	mustSave(t, doc, sample(two))
+	mustSave(t, db, sample(one))
+	if list := mustList(t, doc); !slices.Equal(list, []string{two}) {
+		t.Errorf("documents: %v", list)
+	}
+	if list := mustList(t, db); !slices.Equal(list, []string{one}) {
+		t.Errorf("rows: %v", list)
+	}
+	if got := mustLoad(t, doc, one); len(got.messages) != 2 {
+		t.Errorf("the document was changed: %+v", got)
+	}
+	const newer = `{"schema_version":2,"session_id":"` + one + `","updated_at":"2026"}`
+	write(t, path, newer)
+	if err := overwrite(t.Context(), doc, sample(one)); !errors.Is(err, backend.ErrReadOnly) {
+		t.Errorf("a newer version was written: %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != newer {
+		t.Errorf("it became %s", text)
+	}
+}
+
+// Messages that the agent left without a row are found, and have one after the next save.
+func TestOrphansAreFound(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "messages", one+".jsonl"), `{"role":"user","content":"lost"}`)
+	c := NewDatabase(dir, Options{})
+	if list := mustList(t, c); !slices.Equal(list, []string{one}) {
+		t.Fatal(list)
+	}
+	s := mustLoad(t, c, one)
+	mustSave(t, c, s)
+	var n int
+	if err := openDB(t, dir).QueryRow(`SELECT message_count FROM session_state`).Scan(&n); err != nil || n != 1 {
+		t.Error(n, err)
+	}
+}

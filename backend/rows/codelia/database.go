@@ -1,0 +1,141 @@
+package codelia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/litefile"
+)
+
+// Database keeps sessions as the program of today does: rows of state.db, and files of messages.
+type Database struct {
+	place
+
+	// mu is held while the database is read, so that concurrent lists read it once.
+	mu    sync.Mutex
+	known *snapshot // the last one, nil if a change after it might not show
+}
+
+var _ rows.Schema = (*Database)(nil)
+
+// NewDatabase gives the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
+func NewDatabase(dir string, opt Options) *Database { return &Database{place: newPlace(dir, opt)} }
+
+func (d *Database) path() string { return filepath.Join(d.dir, databaseName) }
+
+func (d *Database) messagesPath(id string) string {
+	return filepath.Join(d.dir, messagesName, id+".jsonl")
+}
+
+// List implements rows.Schema: the rows, then messages without a row.
+func (d *Database) List(ctx context.Context) ([]string, error) {
+	snap, err := d.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	seen := map[string]bool{}
+	for i := range snap.rows {
+		seen[snap.rows[i].id] = true
+		ids = append(ids, snap.rows[i].id)
+	}
+	files, err := d.files(messagesName, ".jsonl")
+	for _, id := range files {
+		if !seen[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// files gives the ids of the files in a folder. Temporary files begin with a dot, which no id does.
+func (p place) files(folder, ext string) (ids []string, err error) {
+	entries, err := p.opt.FS.ReadDir(filepath.Join(p.dir, folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ext); ok && checkID(id) == nil && !e.IsDir() {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// Load implements rows.Schema.
+func (d *Database) Load(ctx context.Context, id string) (rows.Session, error) {
+	return load(ctx, d, id)
+}
+
+// A save changes the messages a moment before the row. A reader that sees messages newer than the row waits for the row a
+// little, then uses the messages as they are: after a crash they stay so.
+const (
+	settleTries = 50 // litefile.Pause waits longer after each
+	manyTries   = 1000
+)
+
+// load reads row and messages, again if another process wrote meanwhile.
+func (d *Database) load(ctx context.Context, id string) (state, error) {
+	if err := checkID(id); err != nil {
+		return state{}, err
+	}
+	for try := 0; ; try++ {
+		snap, err := d.snapshot(ctx)
+		if err != nil {
+			return state{}, err
+		}
+		r := snap.find(id)
+		s, err := d.join(r, id)
+		now, stampErr := d.stamp()
+		switch {
+		case stampErr != nil:
+			return s, stampErr
+		// The database did not change. Messages that do not match the row are waited for only during a save.
+		case now == snap.stamp && (err != nil || try >= settleTries || r.matches(&s) || !d.recent(id)):
+			return s, err
+		case try >= manyTries:
+			return s, fmt.Errorf("%s: %w", d.path(), litefile.ErrRestless)
+		}
+		if err := litefile.Pause(ctx, try); err != nil {
+			return s, err
+		}
+	}
+}
+
+// recent reports whether the messages were written within the last second. If the clock was set back they are recent for
+// longer, and a reader only waits settleTries for nothing.
+func (d *Database) recent(id string) bool {
+	info, err := d.opt.FS.Stat(d.messagesPath(id))
+	return err == nil && d.opt.Clock().UnixNano()-info.Nanos < int64(time.Second)
+}
+
+// join makes a state of a row, which may be nil, and the messages.
+func (d *Database) join(r *row, id string) (state, error) {
+	content, changed, err := readFile(d.opt.FS, d.messagesPath(id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if r == nil {
+			return state{}, notExist(id)
+		}
+	case err != nil:
+		return state{}, err
+	}
+	s := state{id: id}
+	if r == nil {
+		s.updated = changed.UTC().Format(timeForm) // the best guess
+	} else {
+		r.into(&s)
+	}
+	if s.messages, err = splitMessages(d.messagesPath(id), content); err != nil {
+		return state{}, err
+	}
+	s.stamp()
+	return s, nil
+}

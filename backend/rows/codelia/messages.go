@@ -1,0 +1,89 @@
+package codelia
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// readFile gives a file as it was when it was opened, and its modification time. It refuses devices and pipes, because
+// reading one might never end.
+func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
+	f, err := fsys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if !info.Mode.IsRegular() {
+		return nil, time.Time{}, fmt.Errorf("%s: not a regular file", path)
+	}
+	content, err := io.ReadAll(io.NewSectionReader(f, 0, info.Size))
+	return content, time.Unix(0, info.Nanos), err
+}
+
+// damage is the error for a file that neither we nor the program can load.
+func damage(path string, line, offset int, format string, args ...any) error {
+	return &backend.DamageError{File: path, Line: line, Offset: int64(offset), Message: fmt.Sprintf(format, args...),
+		Advice: "the file was not changed; codelia does not load the session either"}
+}
+
+// splitMessages splits a file of messages. A line that is not a message is an error, as it is for the program: the file is
+// only ever replaced whole, so it has no torn line.
+func splitMessages(path string, content []byte) ([][]byte, error) {
+	list := make([][]byte, 0, bytes.Count(content, []byte{'\n'})+1)
+	line, offset, next := 0, 0, 0
+	for text := range bytes.SplitSeq(content, []byte{'\n'}) {
+		line++
+		offset, next = next, next+len(text)+1
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		if !rawjson.IsObject(text) || !rawjson.Valid(text) {
+			return nil, damage(path, line, offset, "message %d is not a JSON object", len(list)+1)
+		}
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+// lastUser is what the user said last, as the program's list shows it.
+func lastUser(messages [][]byte) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if rawjson.Str(messages[i], "role") == "user" {
+			return display(rawjson.Get(messages[i], "content"))
+		}
+	}
+	return ""
+}
+
+// display follows the program's own rule, because its text is compared with the one in the row.
+func display(content []byte) string {
+	if s, ok := rawjson.Unquote(content); ok {
+		return s
+	}
+	var b strings.Builder
+	for part := range rawjson.Elements(content) {
+		switch kind := rawjson.Str(part, "type"); kind {
+		case "text":
+			b.WriteString(rawjson.Str(part, "text"))
+		case "image_url":
+			b.WriteString("[image]")
+		case "other":
+			b.WriteString("[other:" + rawjson.Str(part, "provider") + "/" + rawjson.Str(part, "kind") + "]")
+		default:
+			b.WriteString("[" + kind + "]")
+		}
+	}
+	return b.String()
+}

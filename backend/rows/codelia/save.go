@@ -1,0 +1,268 @@
+package codelia
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// schema is what the program creates, space for space.
+const schema = `CREATE TABLE IF NOT EXISTS session_state (
+				session_id TEXT PRIMARY KEY,
+				updated_at TEXT NOT NULL,
+				run_id TEXT,
+				invoke_seq INTEGER,
+				schema_version INTEGER NOT NULL,
+				meta_json TEXT,
+				message_count INTEGER,
+				last_user_message TEXT,
+				workspace_root TEXT
+			);
+CREATE INDEX IF NOT EXISTS idx_session_state_updated_at
+			ON session_state(updated_at DESC);`
+
+// An upsert instead of REPLACE, which would delete columns that a later program may have added to the row.
+const upsert = `INSERT INTO session_state
+	(session_id, updated_at, run_id, invoke_seq, schema_version, meta_json, message_count, last_user_message, workspace_root)
+	VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)
+	ON CONFLICT(session_id) DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id,
+	invoke_seq = excluded.invoke_seq, schema_version = excluded.schema_version, meta_json = excluded.meta_json,
+	message_count = excluded.message_count, last_user_message = excluded.last_user_message,
+	workspace_root = excluded.workspace_root`
+
+// Save implements rows.Schema.
+func (d *Database) Save(ctx context.Context, s rows.Session) error { return save(ctx, d, s) }
+
+// save does what the package comment says under Writing.
+func (d *Database) save(ctx context.Context, s state) error {
+	if err := checkID(s.id); err != nil {
+		return err
+	}
+	if s.updated == "" {
+		s.updated = d.now()
+	}
+	if err := durable.MkdirAll(d.opt.FS, filepath.Join(d.dir, messagesName), 0o700); err != nil {
+		return err
+	}
+	// Opened before anything is staged: if the database cannot be opened, no file is left over.
+	db, err := d.openWrite(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	staged, err := d.stage(s.messages)
+	if err != nil {
+		return err
+	}
+	if err = d.commit(ctx, db, &s, staged); err != nil {
+		_ = d.opt.FS.Remove(staged) // gone if it was renamed
+	}
+	d.forget() // also after an error: some of it may have been written
+	return d.explain(err)
+}
+
+// commit does steps 2 and 3.
+func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged string) error {
+	want, fresh := s.version, false // fresh: the row is new, and ours to delete after an error
+	err := db.Transact(ctx, func(tx *sql.Tx) error {
+		now, r, err := d.current(ctx, tx, s.id)
+		if err == nil {
+			err = compare(want, now)
+		}
+		if err != nil || r != nil || NewDocument(d.dir, d.opt).has(s.id) {
+			return err
+		}
+		fresh = true
+		// With the messages that are there, if any: row and messages match at every moment.
+		bare := *s
+		if bare.messages = nil; now != nil {
+			bare.messages = now.messages
+		}
+		if err := putRow(ctx, tx, &bare, nil); err != nil {
+			return err
+		}
+		// The row changed the version.
+		if now, _, err = d.current(ctx, tx, s.id); err == nil {
+			want = now.version
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = db.Transact(ctx, func(tx *sql.Tx) error {
+		now, r, err := d.current(ctx, tx, s.id)
+		if err == nil {
+			err = compare(want, now)
+		}
+		if err == nil {
+			err = putRow(ctx, tx, s, r)
+		}
+		if err == nil {
+			// The last change before the commit. If the commit fails, the old row has the new messages, as after a crash.
+			err = d.opt.FS.Rename(staged, d.messagesPath(s.id))
+		}
+		if err != nil {
+			return err
+		}
+		return d.opt.FS.SyncDir(filepath.Join(d.dir, messagesName))
+	})
+	if err != nil && fresh {
+		err = errors.Join(err, d.unmake(db, s))
+	}
+	return err
+}
+
+// current gives the state, nil if there is none, and its row. It reads in the transaction, so no other writer of this
+// package comes between this and what is written next.
+func (d *Database) current(ctx context.Context, tx *sql.Tx, id string) (*state, *row, error) {
+	r := new(row)
+	err := r.scan(tx.QueryRowContext(ctx, selectRows+` WHERE session_id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		r = nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	s, err := d.join(r, id)
+	if isNotExist(err) {
+		return nil, nil, nil
+	}
+	return &s, r, err
+}
+
+// unmake deletes the row of a session whose first save failed, unless another process saved it meanwhile.
+func (d *Database) unmake(db *litefile.DB, s *state) error {
+	// Not with the context of the save, which may be what failed it.
+	return db.Transact(context.Background(), func(tx *sql.Tx) error {
+		if _, err := d.opt.FS.Stat(d.messagesPath(s.id)); !errors.Is(err, fs.ErrNotExist) {
+			return err // messages must have a row
+		}
+		_, err := tx.Exec(`DELETE FROM session_state WHERE session_id = ? AND updated_at = ? AND message_count = 0`, s.id, s.updated)
+		return err
+	})
+}
+
+// putRow writes the row of a state. The row's meta stays as it is spelled if it says the same, and if it is not JSON and
+// the state has none: the caller never saw it.
+func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
+	text := func(v string) sql.NullString { return sql.NullString{String: v, Valid: v != ""} }
+	var seq sql.NullInt64
+	if s.seq != nil {
+		seq = sql.NullInt64{Int64: *s.seq, Valid: true}
+	}
+	meta := text(string(s.meta))
+	if before != nil {
+		old := []byte(before.meta.String)
+		switch valid := rawjson.Valid(old); {
+		case valid && bytes.Equal(rawjson.Compact(old), s.meta), !valid && !meta.Valid:
+			meta = before.meta
+		}
+	}
+	_, err := tx.ExecContext(ctx, upsert, s.id, s.updated, text(s.run), seq, meta, len(s.messages), text(lastUser(s.messages)), text(s.root))
+	return err
+}
+
+// stage writes the messages to a temporary file and syncs it. A crash leaves such a file, and one that exists may be
+// another process's, so the first free number is used.
+func (d *Database) stage(messages [][]byte) (string, error) {
+	content := bytes.Join(append(messages[:len(messages):len(messages)], nil), []byte{'\n'})
+	for n := range 10_000 {
+		path := filepath.Join(d.dir, messagesName, durable.TempPrefix+"state-"+strconv.Itoa(n))
+		_, err := durable.Create(d.opt.FS, path, 0o600, bytes.NewReader(content))
+		if !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+	return "", fmt.Errorf("%s: too many temporary files %s*", filepath.Join(d.dir, messagesName), durable.TempPrefix)
+}
+
+// openWrite opens the database for writing. It makes it, as the program would, if it is missing.
+func (d *Database) openWrite(ctx context.Context) (*litefile.DB, error) {
+	db, err := litefile.Write(d.opt.FS, d.path(), litefile.Writing{Busy: d.opt.Busy, Lasting: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.prepare(ctx, db); err != nil {
+		_ = db.Close() // the first error says more
+		return nil, d.explain(err)
+	}
+	return db, nil
+}
+
+// prepare switches to the journal that the program uses and makes what is missing. If nothing is, it writes nothing: the
+// program does not wait for locks and would fail meanwhile.
+func (d *Database) prepare(ctx context.Context, db *litefile.DB) error {
+	if err := db.UseWAL(ctx, d.opt.Busy); err != nil {
+		return err
+	}
+	var n int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name IN ('session_state', 'idx_session_state_updated_at')`).Scan(&n)
+	if err != nil || n == 2 {
+		return err
+	}
+	return db.Transact(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, schema)
+		return err
+	})
+}
+
+// Remove implements rows.Schema.
+func (d *Database) Remove(ctx context.Context, id, version string) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if _, err := d.opt.FS.Stat(d.path()); errors.Is(err, fs.ErrNotExist) {
+		// Messages without a row need no database to be removed.
+		s, err := d.join(nil, id)
+		if err == nil {
+			err = compare(version, &s)
+		}
+		if err == nil {
+			err = d.removeMessages(id)
+		}
+		return err
+	}
+	db, err := d.openWrite(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	defer d.forget()
+	return d.explain(db.Transact(ctx, func(tx *sql.Tx) error {
+		now, _, err := d.current(ctx, tx, id)
+		if err == nil && now == nil {
+			err = notExist(id)
+		}
+		if err == nil {
+			err = compare(version, now)
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM session_state WHERE session_id = ?`, id)
+		}
+		if err == nil {
+			err = d.removeMessages(id)
+		}
+		return err
+	}))
+}
+
+// removeMessages removes the messages of a session. A session may have none.
+func (d *Database) removeMessages(id string) error {
+	if err := d.opt.FS.Remove(d.messagesPath(id)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return d.opt.FS.SyncDir(filepath.Join(d.dir, messagesName))
+}

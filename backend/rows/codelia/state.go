@@ -1,0 +1,141 @@
+package codelia
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// state is a session with the columns of its row.
+type state struct {
+	id string
+	// updated is the time of the last save as it is spelled in the row or file; "" in a save is the current time.
+	updated string
+	// run is the session's last run, seq the number of its last request to the model, root its project folder. "" and nil
+	// are unknown.
+	run, root string
+	seq       *int64
+	// meta is the agent's own object, other an object with the members that we do not know; nil if there are none.
+	meta, other []byte
+	messages    [][]byte
+	// version is the compare-and-swap token of a loaded state. In a save it is what must be there; "" is nothing.
+	version string
+}
+
+// known are the members of a header and of a document that have a field in state, and those that a header must not have:
+// a header with messages or a type would be decoded as another kind of record.
+var known = []string{"schema_version", "session_id", "updated_at", "run_id", "invoke_seq", "workspace_root", "meta", "messages", "type"}
+
+// header is the first record of the log. The order of its members is fixed, so a save that changes only the time changes
+// no other byte.
+func (s *state) header() []byte {
+	o := []byte(`{"schema_version":1}`)
+	set := func(key string, value []byte, present bool) {
+		if present {
+			o = rawjson.Set(o, key, value)
+		}
+	}
+	set("session_id", rawjson.Quote(s.id), true)
+	set("updated_at", rawjson.Quote(usualTime(s.updated)), true)
+	set("run_id", rawjson.Quote(s.run), s.run != "")
+	set("invoke_seq", s.seqText(), s.seq != nil)
+	set("workspace_root", rawjson.Quote(s.root), s.root != "")
+	set("meta", rawjson.Compact(s.meta), s.meta != nil)
+	for key, value := range rawjson.Fields(s.other) {
+		set(key, rawjson.Compact(value), !slices.Contains(known, key))
+	}
+	return o
+}
+
+func (s *state) seqText() []byte {
+	if s.seq == nil {
+		return nil
+	}
+	return strconv.AppendInt(nil, *s.seq, 10)
+}
+
+func (s *state) session() rows.Session {
+	at, _ := time.Parse(time.RFC3339Nano, s.updated) // the zero time if it is not one
+	return rows.Session{ID: s.id, Header: s.header(), Messages: s.messages, Time: at, Version: s.version}
+}
+
+// parseState reads what session gives. It copies what it keeps.
+func parseState(from rows.Session) (state, error) {
+	h := from.Header
+	if !rawjson.IsObject(h) || !rawjson.Valid(h) || rawjson.Str(h, "session_id") == "" {
+		return state{}, fmt.Errorf("%w: the first is not the header of a session", backend.ErrRecord)
+	}
+	if id := rawjson.Str(h, "session_id"); id != from.ID {
+		return state{}, fmt.Errorf("%w: the header is that of session %s", backend.ErrName, id)
+	}
+	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version}
+	s.fill(h, known)
+	for i, m := range from.Messages {
+		if !rawjson.IsObject(m) || !rawjson.Valid(m) {
+			return state{}, fmt.Errorf("%w: message %d is not a JSON object", backend.ErrRecord, i+1)
+		}
+		s.messages = append(s.messages, bytes.Clone(m))
+	}
+	return s, nil
+}
+
+// fill takes over what a header and a document spell alike. A member of the wrong type is ignored, as the program does.
+func (s *state) fill(object []byte, known []string) {
+	s.updated, s.run = rawjson.Str(object, "updated_at"), rawjson.Str(object, "run_id")
+	if n, err := strconv.ParseInt(string(rawjson.Get(object, "invoke_seq")), 10, 64); err == nil {
+		s.seq = &n
+	}
+	if meta := rawjson.Get(object, "meta"); rawjson.IsObject(meta) {
+		s.meta = bytes.Clone(rawjson.Compact(meta))
+	}
+	other := []byte("{}")
+	for key, value := range rawjson.Fields(object) {
+		if !slices.Contains(known, key) {
+			other = rawjson.Set(other, key, rawjson.Compact(value))
+		}
+	}
+	if len(other) > len("{}") {
+		s.other = other
+	}
+}
+
+// timeForm is how the program spells times. All are of one length, so a save moves no message of the log.
+const timeForm = "2006-01-02T15:04:05.000Z"
+
+// usualTime spells a time in that form. Other texts stay as they are.
+func usualTime(text string) string {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t.UTC().Format(timeForm)
+	}
+	return text
+}
+
+// stamp sets the version, a hash of everything in the state. The files have no room for a counter, and the program would
+// not maintain it. Lengths before the parts keep different states from hashing the same bytes.
+func (s *state) stamp() {
+	h := sha256.New()
+	for _, part := range []string{s.id, s.updated, s.run, string(s.seqText()), s.root, string(s.meta), string(s.other)} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	for _, m := range s.messages {
+		h.Write(m)
+		h.Write([]byte{'\n'})
+	}
+	s.version = hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// compare fails if now, which is nil for nothing, is not the version that a writer last saw.
+func compare(want string, now *state) error {
+	if now == nil && want == "" || now != nil && want == now.version {
+		return nil
+	}
+	return backend.ErrConflict
+}

@@ -1,0 +1,64 @@
+// Package rows shows sessions that an agent keeps in a database as logs.
+//
+// Such an agent saves a session whole: a row, and its messages in other rows or in a file. A Schema knows one agent's
+// tables and files; Backend turns what it loads into a log, so that all code that reads and appends logs works on it.
+//
+// # The log of a session
+//
+//	header     what the agent keeps of the session besides its messages, if the schema has a header
+//	message    one record for each message
+//
+// Every log consists of lines, whatever its name. The name is the session's id and an ending that the Schema's place uses.
+//
+// # Appending
+//
+// An append saves the session with more messages. The header may hold the time of the last save, so an append may change
+// it; it never changes the header's length, because readers keep the offsets of messages. A log has grown if its header is
+// as long as before and the old messages are the first of the new ones, even if the agent changed other members of the
+// header. Mutations are stricter: they fail with ErrConflict after any save by another writer.
+//
+// # Adding an agent
+//
+// Make a folder below this one with a Schema and a backend.Driver, and add the driver to backend/all.
+package rows
+
+import (
+	"context"
+	"time"
+)
+
+// Session is one session as a Schema loads and saves it.
+type Session struct {
+	ID string
+	// Header is the first record of the log, nil if the schema's logs have none.
+	Header []byte
+	// Messages are the other records. None of them contains a newline.
+	Messages [][]byte
+	// Time is when the session was last saved. Save ignores it.
+	Time time.Time
+	// Version is the compare-and-swap token: it differs after every save that changed something. "" means that the session
+	// does not exist.
+	Version string
+}
+
+// Schema keeps the sessions of one agent in the agent's own tables and files.
+//
+// Reading leaves no trace: no file is made and no modification time changes. Every method may be called from several
+// goroutines and processes at once. An id that the schema cannot keep is refused with backend.ErrName, a session that does
+// not exist with backend.ErrNotExist.
+type Schema interface {
+	// List gives the ids of all sessions, in any order. It includes sessions that Load cannot read.
+	List(ctx context.Context) ([]string, error)
+	// Load gives a session. One that cannot be read whole is a *backend.DamageError.
+	Load(ctx context.Context, id string) (Session, error)
+	// Parse gives the session that the records of a log stand for, without a Version. It copies what it keeps.
+	// backend.ErrRecord if they are not a session, backend.ErrName if they are not the one with this id.
+	Parse(id string, records [][]byte) (Session, error)
+	// Touch gives the header of a session that is saved now.
+	Touch(header []byte) []byte
+	// Save replaces a session, all or nothing: a reader, and a crash, see the old state or the new one. It fails with
+	// backend.ErrConflict, and saves nothing, if the session's version is not s.Version.
+	Save(ctx context.Context, s Session) error
+	// Remove deletes a session; backend.ErrConflict if its version is another.
+	Remove(ctx context.Context, id, version string) error
+}

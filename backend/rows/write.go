@@ -1,0 +1,149 @@
+package rows
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// writable fails if the log cannot be written, or cannot hold these records.
+func (b *Backend) writable(ctx context.Context, name string, records [][]byte) error {
+	if err := b.check(ctx, name); err != nil {
+		return err
+	}
+	if b.readOnly {
+		return fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
+	}
+	for _, r := range records {
+		if bytes.IndexByte(r, '\n') >= 0 {
+			return fmt.Errorf("%s: %w: it contains a newline", name, backend.ErrRecord)
+		}
+	}
+	return nil
+}
+
+// current gives the log if it is the one that the caller saw.
+func (b *Backend) current(ctx context.Context, at backend.Log) (*log, error) {
+	l, err := b.load(ctx, at.Name)
+	if err != nil && !errors.Is(err, backend.ErrNotExist) {
+		return nil, err
+	}
+	if err != nil || l.at(at.Name).Generation != at.Generation {
+		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
+	}
+	return l, nil
+}
+
+// Create implements backend.Backend.
+func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
+	if err := b.writable(ctx, name, records); err != nil {
+		return backend.Log{}, err
+	}
+	id, ok := strings.CutSuffix(name, b.ext)
+	if !ok {
+		return backend.Log{}, fmt.Errorf("%s: %w: it does not end in %s", name, backend.ErrName, b.ext)
+	}
+	s, err := b.schema.Parse(id, records)
+	if err == nil {
+		err = b.schema.Save(ctx, s)
+	}
+	switch {
+	case errors.Is(err, backend.ErrConflict):
+		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
+	case err != nil:
+		return backend.Log{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return b.Stat(ctx, name)
+}
+
+// Restore implements backend.Restorer.
+func (b *Backend) Restore(ctx context.Context, name string, content []byte) (backend.Log, error) {
+	return b.Create(ctx, name, bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))...)
+}
+
+// Append implements backend.Backend.
+func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if err := b.writable(ctx, at.Name, records); err != nil {
+		return backend.Log{}, err
+	}
+	l, err := b.current(ctx, at)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	if len(records) == 0 {
+		return at, nil
+	}
+	s := l.Session
+	s.Header = b.schema.Touch(s.Header)
+	moves := len(s.Header) != len(l.Header)
+	// A header of another length would move the messages under readers. So it is saved alone first, and the caller looks
+	// again. This happens once, to sessions whose time is not spelled as the schema spells it.
+	if !moves {
+		s.Messages = slices.Concat(s.Messages, records)
+	}
+	if err := b.schema.Save(ctx, s); err != nil {
+		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, err)
+	}
+	if moves {
+		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
+	}
+	grown, err := b.load(ctx, at.Name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	// The agent's own program takes no lock and saves whole conversations. If the old messages are gone, it just did.
+	if !bytes.HasPrefix(grown.text[min(l.start, len(grown.text)):], l.text[l.start:]) {
+		err = fmt.Errorf("%s: %w", at.Name, backend.ErrInterleaved)
+	}
+	return grown.at(at.Name), err
+}
+
+// Replace implements backend.Backend.
+func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if err := b.writable(ctx, at.Name, records); err != nil {
+		return backend.Log{}, err
+	}
+	l, err := b.current(ctx, at)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	s, err := b.schema.Parse(l.ID, records)
+	if err == nil {
+		s.Version = l.Version
+		err = b.schema.Save(ctx, s)
+	}
+	if err != nil {
+		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, err)
+	}
+	return b.Stat(ctx, at.Name)
+}
+
+// Remove implements backend.Backend.
+func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
+	if err := b.writable(ctx, at.Name, nil); err != nil {
+		return err
+	}
+	l, err := b.current(ctx, at)
+	if err != nil {
+		return err
+	}
+	err = b.schema.Remove(ctx, l.ID, l.Version)
+	if errors.Is(err, backend.ErrNotExist) {
+		err = backend.ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", at.Name, err)
+	}
+	return nil
+}
+
+// Close implements backend.Backend.
+func (b *Backend) Close() error {
+	b.closed.Store(true)
+	return nil
+}

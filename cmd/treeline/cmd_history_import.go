@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// historyAddCommand is for hooks and for agents without a history. It prints nothing.
+func (a *app) historyAddCommand() *cobra.Command {
+	var (
+		db, cwd string
+		stdin   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "add <text>",
+		Short: "Add a prompt to the history",
+		Long: "Add a prompt with this directory, or that of --cwd, unless it is the same as the last one.\n\n" +
+			"With --db add it to the history of an agent, in the way the agent does.",
+		Example: "  treeline history add 'why is the sky blue?'\n  git log -1 --format=%B | treeline history add --stdin",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if stdin {
+				return args()(cmd, given)
+			}
+			return args("<text>, or --stdin,")(cmd, given)
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			text := strings.Join(given, "")
+			if stdin {
+				b, err := io.ReadAll(io.LimitReader(a.stdin, longestAdded+1))
+				if err != nil {
+					return err
+				}
+				text = string(b)
+			}
+			if len(text) > longestAdded {
+				return fmt.Errorf("the prompt is longer than %s", wire.Size(longestAdded))
+			}
+			if strings.TrimSpace(text) == "" {
+				return errors.New("the prompt is empty")
+			}
+			dir, err := filepath.Abs(cwd)
+			if err != nil {
+				return err
+			}
+			opt, err := a.historyOptions(db)
+			if err != nil {
+				return err
+			}
+			return historyError(db, treeline.AddHistory(cmd.Context(), opt, text, dir))
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().StringVar(&cwd, "cwd", "", "the directory `DIR` of the prompt instead of this one")
+	cmd.Flags().BoolVar(&stdin, "stdin", false, "read the prompt from standard input")
+	addHistoryDB(cmd, &db)
+	return cmd
+}
+
+// longestAdded is the length limit of a prompt, in bytes.
+const longestAdded = 1 << 20
+
+// historyImportCommand brings the history up to date. An interrupted import prints its report, too: what was read is
+// kept, and the next import continues from there.
+func (a *app) historyImportCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Fill the history from the sessions of all agents",
+		Long: "Add the prompts in the sessions of all agents, on all branches. A prompt that was used several times is there once, with\n" +
+			"the time of its last use; 'treeline history --where' shows every use.\n\n" +
+			"Sessions that did not change since the last import are not read again. An interrupted import keeps what it has read.",
+		Example: "  treeline history import",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt, err := a.historyOptions("")
+			if err != nil {
+				return err
+			}
+			progress := a.newProgress("reading", 0)
+			opt.Progress = progress.of
+			report, err := treeline.ImportHistory(cmd.Context(), opt)
+			progress.clear()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return errors.Join(a.printImport(cmd.Context(), report, asJSON), err)
+		},
+	}
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+// printImport prints the report of an import. Files that are not sessions do not fail it.
+func (a *app) printImport(ctx context.Context, r treeline.HistoryImport, asJSON bool) error {
+	j := wire.Import{
+		Sessions: r.Sessions, Unchanged: r.Unchanged, Failed: append([]string{}, r.Failed...), Prompts: r.Prompts, TooLong: r.TooLong,
+		Added: r.Added, Renewed: r.Renewed,
+	}
+	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {
+		if asJSON {
+			return wire.Write(out, j)
+		}
+		fmt.Fprintf(out, "%s in %s: %s new, %s used again; %s did not change\n",
+			wire.Count(r.Prompts, "prompt", "prompts"), wire.Count(r.Sessions, "session", "sessions"),
+			wire.Number(int64(r.Added)), wire.Number(int64(r.Renewed)), wire.Count(r.Unchanged, "session", "sessions"))
+		return nil
+	})
+	if r.TooLong > 0 {
+		a.notice(fmt.Sprintf("%s longer than %s left out", wire.Count(r.TooLong, "prompt", "prompts"), wire.Size(longestAdded)))
+	}
+	a.notSessions(r.Failed)
+	return err
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// runLsCommand lists runs by the directory where they were started, like ls.
+func (a *app) runLsCommand() *cobra.Command {
+	var (
+		ref         string
+		all, asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List runs",
+		Long: "List the runs of this directory, of a session, or all of them, newest first. A run without an outcome crashed or is\n" +
+			"still going on.",
+		Example: "  treeline run ls\n  treeline run ls --session 01a1dcc8\n  treeline run ls --all --json | jq -r '.[].path'",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all && ref != "" {
+				return misused(cmd, "--all and --session cannot be combined")
+			}
+			s, err := a.runStore()
+			if err != nil {
+				return err
+			}
+			var opt store.RunListOptions
+			switch {
+			case cmd.Flags().Changed("session"):
+				if opt.Session, err = a.sessionOfRuns(cmd.Context(), s, ref); err != nil {
+					return err
+				}
+			case !all:
+				env, err := a.env()
+				if err != nil {
+					return err
+				}
+				opt.CWD = env.WorkDir
+			}
+			return a.runLs(cmd.Context(), s, opt, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&ref, "session", "", "list the runs of the session `ID`")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "list the runs of all directories")
+	addJSON(cmd, &asJSON)
+	return cmd
+}
+
+// sessionOfRuns gives the id of a session that has runs, or that the store knows. Runs come first: their session may be
+// in no known format.
+func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (session.ID, error) {
+	if isPath(ref) {
+		sess, err := s.Open(ctx, ref, store.OpenOptions{})
+		if err != nil {
+			return "", openError(ref, err)
+		}
+		defer sess.Close()
+		return sess.ID(), nil
+	}
+	rows, err := s.Runs(ctx, store.RunListOptions{})
+	if err != nil {
+		return "", err
+	}
+	var begin []string
+	for _, r := range rows {
+		id := r.Header.SessionID
+		switch {
+		case id == ref && ref != "":
+			return session.ID(id), nil
+		case ref != "" && strings.HasPrefix(id, ref) && !slices.Contains(begin, id):
+			begin = append(begin, id)
+		}
+	}
+	row, err := s.Find(ctx, ref)
+	switch {
+	case err == nil:
+		return row.ID, nil
+	case len(begin) == 1:
+		return session.ID(begin[0]), nil
+	case len(begin) > 1:
+		return "", fmt.Errorf("%q fits %d sessions: %s", ref, len(begin), strings.Join(begin, ", "))
+	}
+	return "", ambiguous(err)
+}
+
+// runLs prints a list of runs. Logs that are not runs are reported on stderr.
+func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOptions, asJSON bool) error {
+	opt.Problem = func(err error) { a.notice(err.Error()) }
+	rows, err := s.Runs(ctx, opt)
+	if err != nil {
+		return err
+	}
+	good := slices.DeleteFunc(rows, func(r store.RunRow) bool {
+		if r.Err != nil {
+			a.notice(r.Path + ": " + r.Err.Error())
+		}
+		return r.Err != nil
+	})
+	width, _ := terminalWidth(a.stdout)
+	err = a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
+		if asJSON {
+			list := wire.Array{W: out}
+			for _, r := range good {
+				if err := list.Add(wire.NewRun(r)); err != nil {
+					return err
+				}
+			}
+			return list.End()
+		}
+		a.runTable(out, good)
+		return nil
+	})
+	if len(good) == 0 && err == nil {
+		what := "no runs found"
+		switch {
+		case opt.Session != "":
+			what = "no runs of session " + string(opt.Session)
+		case opt.CWD != "":
+			what = "no runs for " + opt.CWD + "; --all lists every directory"
+		}
+		a.notice(what)
+	}
+	return err
+}
+
+// runTable prints runs as a table.
+func (a *app) runTable(out *output, rows []store.RunRow) {
+	if len(rows) == 0 {
+		return
+	}
+	st := out.style
+	t := table{
+		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 3},
+		{name: "ASKED", mark: same, least: leastTitle}, {name: "OUTCOME", mark: same, drop: 4},
+		{name: "SIZE", right: true, mark: same, drop: 1}, {name: "SESSION", mark: st.dim, drop: 2}, {name: "ID", mark: st.yellow},
+	}
+	t.grow(len(rows))
+	for _, r := range rows {
+		when := "-"
+		if !r.Started.IsZero() {
+			when = out.when(r.Started)
+		}
+		id := r.Header.SessionID
+		t.add(when, dash(wire.Tilde(screen.OneLine(r.CWD(), 0), a.home())), dash(screen.OneLine(r.Prompt, titleColumns)),
+			cmp.Or(screen.OneLine(r.Outcome, 20), "(open)"), wire.Size(r.Log.Size), dash(screen.OneLine(id[:min(len(id), 8)], 0)), screen.OneLine(r.Short, 40))
+	}
+	t.write(out)
+}

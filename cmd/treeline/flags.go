@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// invalid is the error for a flag with a value that it does not take.
+func invalid(flag, value, use string) error {
+	return fmt.Errorf("invalid --%s %q: use %s", flag, value, use)
+}
+
+// oneOf refuses a value that is not one of the words of a flag.
+func oneOf(flag, value string, words []string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	return invalid(flag, value, anyOf(words))
+}
+
+func anyOf(words []string) string {
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// noneEmpty refuses flags with an empty value. It is mostly an unset shell variable, and ignoring it would answer
+// another question.
+func noneEmpty(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		// pflag spells an empty list []
+		if value := f.Value.String(); err == nil && (value == "" || value == "[]") {
+			err = fmt.Errorf("--%s is empty", f.Name)
+		}
+	})
+	return err
+}
+
+// flagError rewords pflag's error for a value of the wrong type.
+func flagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	use := map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a time like 90s or 1h30m"}[wrong.GetFlag().Value.Type()]
+	if use == "" {
+		return err
+	}
+	return invalid(wrong.GetFlag().Name, wrong.GetValue(), use)
+}
+
+func addJSON(cmd *cobra.Command, on *bool) { cmd.Flags().BoolVar(on, "json", false, "print JSON") }
+
+// sessionFlags are the flags of commands that read a session.
+type sessionFlags struct {
+	dialect string
+	json    bool
+}
+
+func (f *sessionFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
+	addJSON(cmd, &f.json)
+	_ = cmd.RegisterFlagCompletionFunc("dialect", completeDialect) // fails only for an unknown flag
+}
+
+// leafFlags are the flags of commands that look at a session from an entry.
+type leafFlags struct {
+	sessionFlags
+	leaf string
+}
+
+func (f *leafFlags) add(cmd *cobra.Command) {
+	f.sessionFlags.add(cmd)
+	cmd.Flags().StringVar(&f.leaf, "leaf", "", "the entry to look from: an `ID`, the beginning of one, or none for before the first entry")
+}
+
+// scopeFlags choose sessions by directory, and where to look for them.
+type scopeFlags struct {
+	cwd, root string
+	all       bool
+}
+
+func (f *scopeFlags) add(cmd *cobra.Command, verb string) {
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", verb+" the sessions of the directory `DIR` instead of this one")
+	cmd.Flags().StringVar(&f.root, "root", "", "look in the folder `DIR` instead of the agents' own")
+	cmd.Flags().BoolVarP(&f.all, "all", "a", false, verb+" the sessions of all directories")
+}
+
+func (f *scopeFlags) check() error {
+	if f.all && f.cwd != "" {
+		return errors.New("--all and --cwd cannot be combined")
+	}
+	return nil
+}
+
+// dir is the directory whose sessions are wanted, "" for all.
+func (f *scopeFlags) dir(a *app) (string, error) {
+	if f.all {
+		return "", nil
+	}
+	return a.listDir(f.cwd)
+}
+
+// store gives the store of --root, or of this machine. A misspelled folder is an error and not an empty list.
+func (f *scopeFlags) store(a *app) (*store.Store, error) {
+	if f.root == "" {
+		return a.store()
+	}
+	info, err := os.Stat(f.root)
+	switch {
+	case err != nil:
+		return nil, atPath(f.root, err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s: not a folder", f.root)
+	}
+	return a.store(f.root)
+}
+
+// listDir makes --cwd absolute; the default is the working directory. The directory need not exist any more. Symbolic
+// links stay: agents write the name under which they were started, and the store compares both.
+func (a *app) listDir(cwd string) (string, error) {
+	if cwd == "" {
+		env, err := a.env()
+		return env.WorkDir, err
+	}
+	return filepath.Abs(cwd)
+}
+
+// spanFlags are --since and --until.
+type spanFlags struct{ since, until string }
+
+// whenHelp says how times are spelled.
+const whenHelp = "2026-11-01, RFC 3339, or 7d/12h"
+
+// add describes the flags with what they choose, for example "entries".
+func (f *spanFlags) add(cmd *cobra.Command, since, until string) {
+	cmd.Flags().StringVar(&f.since, "since", "", since+" since `WHEN`: a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)")
+	cmd.Flags().StringVar(&f.until, "until", "", until+" up to `WHEN`; a date is included")
+}
+
+// parse reads both flags; a zero time is no limit. An empty span is refused: it would never match.
+func (f *spanFlags) parse(now time.Time) (since, until time.Time, err error) {
+	if f.since != "" {
+		if since, err = parseWhen(f.since, now, false); err != nil {
+			return since, until, invalid("since", f.since, whenHelp)
+		}
+	}
+	if f.until != "" {
+		if until, err = parseWhen(f.until, now, true); err != nil {
+			return since, until, invalid("until", f.until, whenHelp)
+		}
+	}
+	if f.since != "" && f.until != "" && !since.Before(until) {
+		return since, until, fmt.Errorf("--until %s is not after --since %s", f.until, f.since)
+	}
+	return since, until, nil
+}
+
+// parseWhen reads a time. A date is its first moment or, where it ends a span, its last. Times without a zone are
+// local.
+func parseWhen(text string, now time.Time, ends bool) (time.Time, error) {
+	if t, err := time.ParseInLocation("2006-01-02", text, now.Location()); err == nil {
+		if ends {
+			t = t.AddDate(0, 0, 1)
+		}
+		return t, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	d, err := parseAge(text)
+	return now.Add(-d), err
+}
+
+// parseAge reads a duration, which may be in days or weeks and have a fraction.
+func parseAge(text string) (time.Duration, error) {
+	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(text, suffix); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			if err != nil || !(n >= 0 && n < 100_000) {
+				return 0, errors.New("not a duration")
+			}
+			return time.Duration(n * float64(unit)), nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("not a duration")
+	}
+	return d, nil
+}

@@ -1,0 +1,346 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// returned is what a converted session says when it is converted back.
+type returned struct {
+	head    [][]byte
+	id      session.ID
+	records [][][]byte // by passage
+	// homeless are the records that the header carried.
+	homeless [][]byte
+	// strays are records that come from no passage.
+	strays int
+}
+
+// convertBack converts the new session back. Each record belongs to the passage of the record that it was made from; where
+// several became one, to that of the first.
+func (v *conversion) convertBack(sess side) (returned, error) {
+	r := returned{records: make([][][]byte, len(v.cross.passages))}
+	from, ok := dialect.AsComposer(v.src.dialect)
+	if !ok {
+		return r, v.originsBack(sess, &r)
+	}
+	c := v.crossing(sess, from)
+	err := c.run()
+	if err == nil {
+		r.head, err = c.headRecords()
+	}
+	if err != nil {
+		return r, err
+	}
+	r.id = c.newOf.ID
+	for _, p := range c.passages {
+		// It stood in the header: see crossing.run.
+		if p.restored && len(p.entries) == 0 {
+			r.homeless = append(r.homeless, p.records...)
+			continue
+		}
+		// Something that the way back made by itself, such as a title: nothing in the old session is like it.
+		if len(p.entries) == 0 || p.entries[0] >= len(v.owner) {
+			r.strays += len(p.records)
+			continue
+		}
+		k := v.owner[p.entries[0]]
+		r.records[k] = append(r.records[k], p.records...)
+	}
+	return r, nil
+}
+
+// originsBack is convertBack for a dialect that nothing can be converted to: only what is carried along comes back.
+func (v *conversion) originsBack(sess side, r *returned) error {
+	name := v.src.dialect.Name()
+	found, err := origins(sess.tree, v.to, name)
+	if err != nil {
+		return err
+	}
+	if o, ok := headerOrigin(sess.tree, v.to, name, found); ok {
+		r.id = o.Session
+		if !sess.tree.Header().InEntry {
+			r.homeless = o.passage().records
+		}
+		for _, h := range []*carried{o.Slot, o.Header} {
+			if b := h.bytes(); b != nil {
+				r.head = append(r.head, b)
+			}
+		}
+	}
+	for i, k := range v.owner {
+		if f := found[i]; f != nil && f.last == i {
+			for _, c := range f.Records {
+				r.records[k] = append(r.records[k], c.bytes())
+			}
+		}
+	}
+	return nil
+}
+
+// compare converts the new session back and tells what differs from the old one: by passage, -1 for what the session as a
+// whole says. What was carried must come back to the byte, all else in what it means. Passages that are restored need no
+// comparison: they are bytes of a session that this one was made from.
+func (v *conversion) compare(sess side, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
+	if sess.tree.Len() != len(v.owner) {
+		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
+	}
+	r, err := v.convertBack(sess)
+	if err != nil {
+		return false, err
+	}
+	homeless, err := v.encoded(v.cross.homeless)
+	if err != nil {
+		return false, err
+	}
+	if !v.equal(homeless, r.homeless, true) {
+		wrong = true
+		tell(-1, homeless, r.homeless)
+	}
+	for k, p := range v.cross.passages {
+		if p.restored {
+			continue
+		}
+		before, err := v.encoded(sources(p))
+		if err != nil {
+			return false, err
+		}
+		if !v.equal(before, r.records[k], v.carries(k)) {
+			wrong = true
+			tell(k, before, r.records[k])
+		}
+	}
+	// The header was carried, and is what it was.
+	if v.cross.back != nil {
+		return wrong, nil
+	}
+	header, err := v.sourceHeader()
+	if err != nil {
+		return false, err
+	}
+	before := present(v.slot, header)
+	// An id that cannot be a file name gets another one, and that is no loss: the old one comes back with the header.
+	id := v.src.tree.Header().ID
+	if !v.equal(before, r.head, v.header) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
+		wrong = true
+		tell(-1, before, r.head)
+	}
+	return wrong, nil
+}
+
+// encoded gives the records of entries of the old session.
+func (v *conversion) encoded(entries []int) ([][]byte, error) {
+	var list [][]byte
+	for _, i := range entries {
+		raw, err := v.src.dialect.Encode(v.src.tree.At(i))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, raw)
+	}
+	return list, nil
+}
+
+// equal says whether records came back as they were: to the byte where they were carried, otherwise in what they mean.
+func (v *conversion) equal(before, after [][]byte, carried bool) bool {
+	if len(before) != len(after) {
+		return false
+	}
+	for i := range before {
+		if bytes.Equal(before[i], after[i]) {
+			continue
+		}
+		same := !carried
+		// Diff passes over the order of members, white space and the spelling of strings and numbers.
+		rawjson.Diff(before[i], after[i], func(string) { same = false })
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// note takes down what is lost on the way, and has it carried along.
+func (v *conversion) note(k int, before, after [][]byte) {
+	if k < 0 {
+		v.noteHeader(before, after)
+		return
+	}
+	// It was carried and still differs: there is nothing more to be done for it, and without progress the conversion fails.
+	if v.carried[k] {
+		return
+	}
+	v.carried[k], v.progress = true, true
+	p := v.cross.passages[k]
+	var said [][]byte // without what has no record of its own
+	var entries []int
+	for j, i := range sources(p) {
+		if slices.Contains(p.entries, i) {
+			said, entries = append(said, before[j]), append(entries, i)
+		}
+	}
+	for j, paths := range differences(said, after) {
+		if len(paths) == 0 {
+			paths = []string{""}
+		}
+		for _, path := range paths {
+			v.ledger.entry(path, v.src.tree.At(entries[j]), Carried)
+		}
+	}
+}
+
+// noteHeader has what the session as a whole says carried along, and takes down in what it differs.
+func (v *conversion) noteHeader(before, after [][]byte) {
+	if v.header {
+		return
+	}
+	v.header, v.progress = true, true
+	if v.slot != nil {
+		v.ledger.note("", "slot", Carried)
+	}
+	var paths []string
+	if len(before) > 0 && len(after) > 0 {
+		rawjson.Diff(before[len(before)-1], after[len(after)-1], func(p string) { paths = append(paths, p) })
+	}
+	if paths == nil {
+		paths = []string{""}
+	}
+	for _, p := range paths {
+		v.ledger.note(p, "header", Carried)
+	}
+}
+
+// verify reads the new log back and compares. The same comparison as before, but with what the file holds: what the backend
+// did on the way is not taken on trust.
+func (v *conversion) verify(dst *store.Session) error {
+	again, err := v.store.Open(v.ctx, dst.Path(), store.OpenOptions{Dialect: v.to.Dialect})
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	return again.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
+		var first error
+		_, err := v.compare(side{l.Path, l.Dialect, l.Tree, blobs}, func(k int, before, after [][]byte) {
+			if first == nil {
+				first = fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after))
+			}
+		})
+		if err == nil {
+			err = first
+		}
+		return logtree.Named(l.Path, err)
+	})
+}
+
+// report says what became of everything. Entries are counted once each; losses are listed by kind and path.
+func (v *conversion) report(dst *store.Session) Report {
+	t := v.src.tree
+	r := Report{
+		Source: Converted{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
+		Target: Converted{v.to.Dialect.Name(), dst.Path(), dst.ID(), dst.Tree().Len()},
+		Mapped: t.Len() - len(v.cross.dropped), Dropped: len(v.cross.dropped),
+	}
+	for _, i := range v.cross.dropped {
+		v.ledger.entry("", t.At(i), Dropped)
+	}
+	for _, i := range v.cross.homeless {
+		v.ledger.entry("", t.At(i), Carried)
+		r.Mapped, r.Carried = r.Mapped-1, r.Carried+1
+	}
+	for _, n := range v.loose {
+		loss := v.ledger.note("", "line", Dropped)
+		loss.Lines = append(loss.Lines, n)
+	}
+	// eased passages do not count: they lose nothing, and carry only what the way back is glad of.
+	for k, p := range v.cross.passages {
+		carried := v.carried[k]
+		for _, i := range sources(p) {
+			switch {
+			case !carried:
+				v.ledger.entry("", t.At(i), Mapped)
+			case p.custom != nil || slices.Contains(p.extra, i):
+				v.ledger.entry("", t.At(i), Carried)
+			}
+			if carried {
+				r.Mapped, r.Carried = r.Mapped-1, r.Carried+1
+			}
+		}
+	}
+	// Migration is all or nothing: the first entry speaks for the log.
+	if t.Len() > 0 && t.At(0).Migrated {
+		v.ledger.note("/version", "header", Mapped) // an old version comes back as today's
+	}
+	if !v.header {
+		v.ledger.note("", "header", Mapped)
+	}
+	r.Losses = v.ledger.sorted()
+	r.Lossless = r.Dropped == 0 && len(v.loose) == 0
+	return r
+}
+
+// easeTheWayBack finds what says the same in both dialects and still could not be converted back without carrying something:
+// the agent would find that in a session that had nothing of the kind. Such passages carry their origin, too. It says
+// whether there are more of them than before.
+func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
+	from, ok := dialect.AsComposer(v.src.dialect)
+	switch {
+	case !ok || v.inner || v.all || v.eased != nil:
+		return false, nil
+	case from.Habits().SavedWhole:
+		// Its messages have neither ids nor times: without their origins they would come back with others.
+		v.all = true
+		return true, nil
+	}
+	v.eased = make([]bool, len(v.carried))
+	back := &conversion{store: v.store, ctx: v.ctx, src: sess, to: from, opt: v.opt, inner: true}
+	// The whole of it: what was left out is not there any more.
+	back.opt.Leaf = nil
+	if err := back.translate(); err != nil {
+		return false, err
+	}
+	// In memory: only what it had to carry is of interest.
+	if _, err := back.fill(nil, back.made("", back.cross.newOf, nil)); err != nil {
+		return false, v.ctx.Err() // converting it back will report the error
+	}
+	for k, p := range back.cross.passages {
+		if !p.restored && len(p.entries) > 0 && back.carried[k] {
+			owner := v.owner[p.entries[0]]
+			v.eased[owner] = !v.cross.passages[owner].restored && len(v.cross.passages[owner].entries) > 0
+			more = more || v.eased[owner] && !v.carried[owner]
+		}
+	}
+	return more, nil
+}
+
+// sourceHeader is the source's header as it would be written today, nil where it stands in an entry. Of a document that
+// holds the entries it is the rest.
+func (v *conversion) sourceHeader() ([]byte, error) {
+	h := v.src.tree.Header()
+	if h.InEntry || h.Raw == nil {
+		return nil, nil
+	}
+	w, ok := v.src.dialect.(dialect.Writer)
+	if !ok {
+		raw := h.Raw
+		for key, value := range rawjson.Fields(h.Raw) {
+			if v.src.tree.Len() > 0 && rawjson.IsArray(value) {
+				raw = rawjson.Delete(raw, key)
+			}
+		}
+		return raw, nil
+	}
+	raw, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{})
+	return raw, err
+}
+
+// present gives those of some records that exist.
+func present(records ...[]byte) [][]byte {
+	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
+}

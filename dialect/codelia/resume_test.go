@@ -1,0 +1,99 @@
+package codelia_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+func raws(lines string) []session.Raw {
+	var list []session.Raw
+	for line := range strings.Lines(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, session.Raw(line))
+		}
+	}
+	return list
+}
+
+func text(list []session.Raw) string {
+	var b strings.Builder
+	for _, m := range list {
+		b.Write(m)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Calls without a result and results without a call are left out, and nothing else.
+func TestHealed(t *testing.T) {
+	got := text(codelia.Healed(raws(`
+		{"role":"system","content":"You are."}
+		{"role":"user","content":"go"}
+		{"role":"tool","tool_call_id":"c1","content":"before its call"}
+		{"role":"assistant","content":"I look.","tool_calls":[{"id":"c1"},{"id":"c2"}]}
+		{"role":"tool","tool_call_id":"c1","content":"one"}
+		{"role":"tool","tool_call_id":"c9","content":"nobody asked"}
+		{"role":"system","content":"<system-reminder type=\"session.resume.diff\">\nold</system-reminder>"}
+		{"role":"system","content":"stays"}
+		{"role":"assistant","content":"says something","tool_calls":[{"id":"c3"}]}
+		{"role":"assistant","content":null,"tool_calls":[{"id":"c4"}]}
+		{"role":"assistant","content":null,"tool_calls":[{"id":"c5"}],"z":1.0}
+		{"role":"tool","tool_call_id":"c5","content":"five"}`)))
+	want := text(raws(`
+		{"role":"user","content":"go"}
+		{"role":"assistant","content":"I look.","tool_calls":[{"id":"c1"}]}
+		{"role":"tool","tool_call_id":"c1","content":"one"}
+		{"role":"system","content":"stays"}
+		{"role":"assistant","content":"says something"}
+		{"role":"assistant","content":null,"tool_calls":[{"id":"c5"}],"z":1.0}
+		{"role":"tool","tool_call_id":"c5","content":"five"}`))
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Some servers number the calls of each turn from zero: each result belongs to the last call with its id before it.
+func TestHealedRepeatedIDs(t *testing.T) {
+	const turns = `
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}
+		{"role":"tool","tool_call_id":"call_0","content":"first"}
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}
+		{"role":"tool","tool_call_id":"call_0","content":"second"}`
+	const interrupted = `
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}`
+	if got, want := text(codelia.Healed(raws(turns+interrupted))), text(raws(turns)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The model is told if a session resumes elsewhere, in the program's words, and only then.
+func TestResume(t *testing.T) {
+	header := session.Raw(`{"schema_version":1,"session_id":"one","updated_at":"2026","workspace_root":"/p","meta":{"codelia_resume_context":` +
+		`{"schema_version":1,"workspace_root":"/p","working_dir":"/p","sandbox_root":"/p","approval_mode":"trusted","model_provider":"a","model_name":"m"}}}`)
+	said := raws(`{"role":"user","content":"hi"}`)
+	now := dialect.Here{Root: "/p", WorkDir: "/q", Sandbox: "/p", Approval: "trusted", Provider: "a", Model: "m"}
+	list := codelia.State.Resume(header, said, now)
+	if len(list) != 2 {
+		t.Fatal(list)
+	}
+	want := "<system-reminder type=\"session.resume.diff\">\nSession resumed in current runtime context:\n- Current workspace root: /p\n" +
+		"- Current working directory: /q\n- Current sandbox root: /p\n- Current approval mode: trusted\n- Current model: a/m\n" +
+		"- Working directory changed: /p -> /q\nUse the current runtime/workspace context for subsequent actions.\n</system-reminder>"
+	if got := rawjson.Str(list[0], "content"); got != want || rawjson.Str(list[0], "role") != "system" {
+		t.Errorf("%s", got)
+	}
+	now.WorkDir = "/p"
+	for _, same := range []dialect.Here{now, {}} {
+		if list := codelia.StateDoc.Resume(header, said, same); len(list) != 1 {
+			t.Errorf("%+v: told %s", same, list[0])
+		}
+	}
+	if list := codelia.State.Resume(session.Raw(`{"workspace_root":"/p"}`), nil, dialect.Here{Root: "/r"}); len(list) != 1 {
+		t.Error("another root was not told of")
+	}
+}

@@ -1,0 +1,96 @@
+package dialect
+
+import (
+	"fmt"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Headed is what decoders of logs with a header have in common: a log without one is refused. A decoder embeds it.
+type Headed struct {
+	Lines Lines
+	// What names the header and Log the log in messages.
+	What, Log string
+	// Begun: the header was read.
+	Begun   bool
+	refused *session.Problem
+}
+
+// Read takes the next record and passes its objects on.
+func (h *Headed) Read(r Record, to Objects) {
+	if h.refused != nil {
+		return
+	}
+	// Half a header cannot be opened; the programs would begin a new session in its place.
+	if cut := h.Lines.Decode(r, to); cut >= 0 && !h.Begun && h.refused == nil {
+		h.Refuse(r, cut, "the only record is cut off")
+	}
+}
+
+// Behind says that the log is read from somewhere after its header.
+func (h *Headed) Behind() {
+	h.Begun = true
+	h.Lines.Behind()
+}
+
+// Other implements Objects for formats in which a value that is not an object means nothing.
+func (h *Headed) Other([]byte) {}
+
+// Refuse says that the log has no header; found is what is there instead.
+func (h *Headed) Refuse(r Record, offset int64, found string) {
+	h.refused = &session.Problem{Line: r.Line, Offset: offset, Kind: session.ProblemNoHeader,
+		Message: "no " + h.What + ": " + found,
+		Advice:  "the file was not changed; if it is a " + h.Log + ", its header line was damaged or lost"}
+}
+
+// RefuseFirst refuses a log that begins with record, which is of the type typ. missing is what a header lacks that is not
+// accepted, "" where record is not a header.
+func (h *Headed) RefuseFirst(r Record, span session.Span, record, typ []byte, missing string) {
+	found := Shorten(record)
+	switch {
+	case missing != "":
+		found = "a header without " + missing
+	case typ != nil:
+		found = fmt.Sprintf("of type %q", Shorten(typ))
+	}
+	h.Refuse(r, span.Offset, "the first record is "+found)
+}
+
+// Refused reports whether the log was refused.
+func (h *Headed) Refused() bool { return h.refused != nil }
+
+// Again reports a second header.
+func (h *Headed) Again(r Record, span session.Span) {
+	h.Lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
+}
+
+// Newer reports a log of a version that is not known.
+func (h *Headed) Newer(r Record, span session.Span, message string) {
+	h.Lines.ProblemAt(r, span, session.ProblemNewer, message, "it is read as well as we can and never written")
+}
+
+// Finish implements Decoder.
+func (h *Headed) Finish() error {
+	if h.refused == nil && !h.Begun && h.Lines.Started() {
+		h.Refuse(Record{Line: 1}, 0, "no line of it is a record")
+	}
+	if h.refused != nil {
+		return h.refused
+	}
+	return nil
+}
+
+// FirstObject gives the first whole JSON object that a log begins with, for Detect; nil where there is none.
+func FirstObject(first []Record) []byte {
+	for _, r := range first {
+		data := TrimBOM(r.Data)
+		if !rawjson.IsObject(data) {
+			continue
+		}
+		if end, err := rawjson.Skip(data, 0); err == nil {
+			return data[:end]
+		}
+	}
+	return nil
+}

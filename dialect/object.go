@@ -1,0 +1,83 @@
+package dialect
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Object is a JSON object that is being written. The zero value is an object without members.
+type Object []byte
+
+// Add adds a member. value is JSON.
+func (o *Object) Add(key string, value []byte) {
+	switch n := len(*o); {
+	case n == 0:
+		*o = append(*o, '{')
+	case (*o)[n-1] != '{':
+		*o = append(*o, ',')
+	}
+	*o = append(rawjson.AppendString(*o, key), ':')
+	*o = append(*o, value...)
+}
+
+// Str adds a string.
+func (o *Object) Str(key, value string) { o.Add(key, rawjson.Quote(value)) }
+
+// Optional adds a string that is not empty.
+func (o *Object) Optional(key, value string) {
+	if value != "" {
+		o.Str(key, value)
+	}
+}
+
+// Copy adds those of the members that the record raw has.
+func (o *Object) Copy(raw []byte, keys ...string) {
+	for _, key := range keys {
+		if value := rawjson.Get(raw, key); value != nil {
+			o.Add(key, value)
+		}
+	}
+}
+
+// Raw adds a value that comes from outside, on one line; nil adds nothing. It fails where the value is not JSON.
+func (o *Object) Raw(key string, value []byte) error {
+	if value == nil {
+		return nil
+	}
+	if !rawjson.Valid(value) {
+		return fmt.Errorf("%s is not JSON", key)
+	}
+	o.Add(key, rawjson.Compact(value))
+	return nil
+}
+
+// End gives the object.
+func (o Object) End() []byte {
+	if len(o) == 0 {
+		o = append(o, '{')
+	}
+	return append(o, '}')
+}
+
+// Array joins JSON values.
+func Array(items [][]byte) []byte {
+	out := append([]byte{'['}, bytes.Join(items, []byte{','})...)
+	return append(out, ']')
+}
+
+// lineBreaks are the line breaks of Unicode, which some programs treat as ends of lines.
+var lineBreaks = []struct{ char, escaped []byte }{
+	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
+}
+
+// EscapeBreaks escapes the line breaks of Unicode in a record. In JSON they occur only inside strings.
+func EscapeBreaks(record []byte) []byte {
+	for _, b := range lineBreaks {
+		if bytes.Contains(record, b.char) {
+			record = bytes.ReplaceAll(record, b.char, b.escaped)
+		}
+	}
+	return record
+}

@@ -1,0 +1,157 @@
+package dialect
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// NewSummary gives an empty Summary. Messages are counted where the whole log is at hand.
+func NewSummary(whole bool) Summary {
+	if whole {
+		return Summary{}
+	}
+	return Summary{Messages: -1}
+}
+
+// LineEnd says where a line of PeekLines ends.
+type LineEnd uint8
+
+// The ends of a line.
+const (
+	LineWhole LineEnd = iota
+	LineLast          // whole, and no other line follows
+	LineCut           // the line goes on after the bytes at hand
+)
+
+// PeekLines gives the lines of one end of a log. Where the bytes do not begin at the start of the log, the first line is
+// left out. The last one is cut, unless it ends with a newline or toEnd is set.
+func PeekLines(b []byte, fromStart, toEnd bool) iter.Seq2[[]byte, LineEnd] {
+	return func(yield func([]byte, LineEnd) bool) {
+		if !fromStart {
+			i := bytes.IndexByte(b, '\n')
+			if i < 0 {
+				return
+			}
+			b = b[i+1:]
+		}
+		for len(b) > 0 {
+			line, rest, found := bytes.Cut(b, []byte{'\n'})
+			end := LineWhole
+			switch {
+			case !found && !toEnd:
+				end = LineCut
+			case len(rest) == 0:
+				end = LineLast
+			}
+			if !yield(line, end) {
+				return
+			}
+			b = rest
+		}
+	}
+}
+
+// Recount counts the messages of a damaged log as its decoder does, which knows what is still readable. Where no header
+// was found before, it takes over that of the decoder.
+func (s *Summary) Recount(d Dialect, log []byte) {
+	b := session.NewBuilder("", nil)
+	if DecodeLog(d.NewDecoder(b), log) != nil {
+		return
+	}
+	tree := b.Finish()
+	if h := tree.Header(); !s.OK && h.Raw != nil {
+		s.OK, s.ID, s.CWD, s.Parent = true, h.ID, h.CWD, h.Parent
+		s.Version, s.Created, s.Title = h.Version, h.Timestamp, h.Title
+	}
+	s.Messages = 0
+	for e := range tree.Entries() {
+		if e.Kind == session.KindMessage {
+			s.Messages++
+		}
+	}
+}
+
+// PromptMost is how many bytes of the first prompt a list reads.
+const PromptMost = 600
+
+// Beginning gives the text of a JSON string that may be cut off: PromptMost bytes of it at the most.
+func Beginning(s []byte) string {
+	if end, err := rawjson.Skip(s[:min(len(s), PromptMost)], 0); err == nil {
+		s = s[:end-1]
+	}
+	s = s[:min(len(s), PromptMost)]
+	if bytes.IndexByte(s, '\\') < 0 && len(s) > 0 {
+		return wholeRunes(s[1:])
+	}
+	// An escape of up to twelve bytes (a surrogate pair) may be cut off.
+	for k := 0; k < 12 && len(s) > 0; k++ {
+		if text, ok := Unquote(append(bytes.ToValidUTF8(bytes.Clone(s), nil), '"')); ok {
+			return text
+		}
+		s = s[:len(s)-1]
+	}
+	return ""
+}
+
+// wholeRunes gives a text without the character that its end may cut in two.
+func wholeRunes(s []byte) string {
+	for k := 1; k <= utf8.UTFMax && k <= len(s); k++ {
+		if utf8.RuneStart(s[len(s)-k]) {
+			if !utf8.FullRune(s[len(s)-k:]) {
+				s = s[:len(s)-k]
+			}
+			break
+		}
+	}
+	if utf8.Valid(s) {
+		return string(s)
+	}
+	return strings.ToValidUTF8(string(s), "")
+}
+
+// Unquote is rawjson.Unquote, faster for texts whose only escapes are newlines, tabs, quotes and backslashes: a list has
+// thousands of them.
+func Unquote(value []byte) (string, bool) {
+	if bytes.IndexByte(value, '\\') < 0 || !utf8.Valid(value) {
+		return rawjson.Unquote(value)
+	}
+	var out strings.Builder
+	out.Grow(len(value))
+	for rest := value[1 : len(value)-1]; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || i+1 == len(rest) {
+			out.Write(rest)
+			return out.String(), i < 0
+		}
+		out.Write(rest[:i])
+		switch c := rest[i+1]; c {
+		case 'n':
+			out.WriteByte('\n')
+		case 't':
+			out.WriteByte('\t')
+		case '"', '\\', '/':
+			out.WriteByte(c)
+		default:
+			return rawjson.Unquote(value)
+		}
+		rest = rest[i+2:]
+	}
+}
+
+// texts are reused: a list looks at thousands of logs.
+var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
+
+// GetText gives a Text for a short use; PutText takes it back.
+func GetText() *rawjson.Text { return texts.Get().(*rawjson.Text) }
+
+// PutText takes back a Text of GetText. The Text lets go of its line.
+func PutText(t *rawjson.Text) {
+	t.Reset(nil)
+	texts.Put(t)
+}

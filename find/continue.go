@@ -1,0 +1,202 @@
+package find
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// A log that has grown is read from its last chunk on: that chunk grows, and what stands before it, its past, is known
+// from the index. The result is, field by field, what reading the whole log gives. The whole log is read
+//
+//   - if logtree.Tail does not report growth, or the header is another one: agents write a title there, in place;
+//   - if a new entry has an id that the past has or names: a repeated id changes what older entries mean;
+//   - if the past itself names entries after it, or has more branch tips, labels and missing parents than are worth
+//     keeping;
+//   - if the log has one chunk, so that it is short, or if its records depend on those before them (dialect.Continuer).
+//
+// A document (Wave's old sessions, codelia's states) is written as a whole and never grows.
+
+// beforeMost is how many bytes of ids the index keeps of a log's past, plus one for each KB of the log: a long log has
+// more labels and branches, and takes longer to read.
+const beforeMost = 4 << 10
+
+// continues reports whether reading can continue from the last chunk: the log has grown, or it is as it was and its stamp
+// is racy, so that something may have been written over its end.
+func continues(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
+	if known == nil || known.Resume().From == 0 {
+		return false, nil
+	}
+	s := &known.Stamp
+	tail := logtree.Tail{Backend: b, At: backend.Log{Name: at.Name, Generation: s.Generation, Size: s.Size, Time: time.Unix(0, s.Nanos)}}
+	change, err := tail.Compare(ctx, at)
+	// A log of the same size with another generation was touched, or edited in place: all of it is read.
+	return change == logtree.Grown || change == logtree.Same && at.Generation == s.Generation, err
+}
+
+// resume continues a log that was read before. It reports false if all of it must be read.
+func (r *reader) resume(ctx context.Context, j *job, row *place.Row, l *index.Log) (bool, error) {
+	known := j.known
+	ok, err := continues(ctx, j.b, row.Log, known)
+	if !ok || err != nil || !known.Summary.Session || row.Dialect.Name() != known.Summary.Dialect {
+		return false, err
+	}
+	t := r.tally(row, l)
+	if ok, err = t.readRest(ctx, j.b, row.Log, known); !ok || err != nil {
+		*l = index.Log{Name: l.Name, Stamp: l.Stamp}
+		return false, err
+	}
+	keep := known.ChunkCount() - 1
+	l.Chunks = r.signer.Finish()
+	l.IDs = r.idsOf(l.Chunks)
+	l.Continue(known, keep)
+	t.setResume(l, keep)
+	return true, nil
+}
+
+// readRest reads the header, and the log from its last known chunk on.
+func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
+	was := known.Resume()
+	h, err := t.header(ctx, b, at, was.From)
+	if err != nil || h.Raw == nil || headHash(h) != was.Head {
+		return false, err
+	}
+	p := past{before: &was.Before}
+	err = t.r.f.ix.IDs(known, known.ChunkCount()-1, func(_ int64, hash uint32) { p.hashes = append(p.hashes, hash) })
+	if err != nil || len(p.hashes) != was.Before.Entries {
+		return false, nil // the signatures are damaged: they are made again
+	}
+	builder, dec, ok := t.within(h, was.Before, p.has)
+	if !ok {
+		return false, nil
+	}
+	t.builder = builder
+	t.begin(known, was)
+	line := h.Line
+	for r, err := range b.Read(ctx, at, was.From) {
+		if err != nil {
+			return false, err
+		}
+		line++
+		t.record(dec, dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn})
+	}
+	if dec.Finish() != nil {
+		return false, nil
+	}
+	tree := t.builder.Finish()
+	// If a torn record has become another one, the chunk begins elsewhere. Without a time, an older entry may have to say
+	// when the session was last used.
+	if t.begun != was.From || t.sum.Active.Text == "" || p.repeated(t.r.ids, tree) {
+		return false, nil
+	}
+	t.finish(tree)
+	return true, nil
+}
+
+// header reads the header of a log, and no more than most bytes.
+func (t *tally) header(ctx context.Context, b backend.Backend, at backend.Log, most int64) (session.Header, error) {
+	builder := logtree.Seed(t.d, t.path, nil, session.Header{})
+	dec := t.d.NewDecoder(builder)
+	for r, err := range logtree.Records(ctx, b, at) {
+		if err != nil || r.Offset >= most {
+			return session.Header{}, err
+		}
+		if dec.Decode(r); builder.Header().Raw != nil {
+			break
+		}
+	}
+	return builder.Header(), nil
+}
+
+// headHash identifies a header.
+func headHash(h session.Header) uint64 {
+	f := fnv.New64a()
+	f.Write(h.Raw)
+	f.Write([]byte{0})
+	f.Write([]byte(h.Title))
+	return f.Sum64()
+}
+
+// within starts to decode the log in its middle; ok is false if the dialect cannot.
+func (t *tally) within(h session.Header, before session.Before, has func(session.EntryID) bool) (*session.Builder, dialect.Decoder, bool) {
+	d, ok := t.d.(dialect.Continuer)
+	if !ok {
+		return nil, nil, false
+	}
+	b := logtree.Seed(t.d, t.path, nil, session.Header{})
+	b.SetHeader(h)
+	b.Behind(before, has)
+	dec, ok := d.Continue(b)
+	return b, dec, ok
+}
+
+// begin takes over what was counted before the last chunk.
+func (t *tally) begin(known *index.Log, was index.Resume) {
+	t.base, t.chunk = was, was.From
+	s := t.sum
+	s.Messages, s.Entries, s.Tokens, s.Cost = was.Messages, was.Before.Entries, was.Tokens, was.Cost
+	s.Has, s.Models = was.Has, slices.Clone(known.Summary.Models[:was.Models])
+	t.name, t.short, t.first = was.Name, was.Short, was.Prompt
+}
+
+// setResume notes what is needed to continue the log later; nothing if all of it must be read then. earlier counts the
+// chunks before those in l.
+func (t *tally) setResume(l *index.Log, earlier int) {
+	n := len(l.Chunks)
+	h := t.builder.Header()
+	if n == 0 || n+earlier < 2 || l.Chunks[n-1].From != t.chunk || t.chunk <= h.Span.Offset {
+		return
+	}
+	if _, _, ok := t.within(h, session.Before{}, nil); !ok {
+		return
+	}
+	before, ok := t.builder.Before(t.chunk)
+	if !ok || idBytes(before) > beforeMost+int(l.Stamp.Size>>10) {
+		return
+	}
+	next := t.base
+	next.From, next.Head, next.Before = t.chunk, headHash(h), before
+	next.Name, next.Short = bounded(t.base.Name, titleMost), bounded(t.base.Short, titleMost)
+	next.Prompt = bounded(t.base.Prompt, promptMost)
+	l.SetResume(next)
+}
+
+func idBytes(p session.Before) (n int) {
+	for _, list := range slices.Concat(p.Ends, [][]session.EntryID{p.Labels, p.Missing}) {
+		for _, id := range list {
+			n += 8 + len(id)
+		}
+	}
+	return n
+}
+
+// past is the part of a log that is not read again: what its tree leaves open, and a hash of each entry's id.
+type past struct {
+	before *session.Before
+	hashes []uint32
+}
+
+// has reports whether the past has an entry with the id. Two ids may have one hash, about one in 40,000 in a log of
+// 100,000 entries: a missing parent is then not reported until all of the log is read.
+func (p *past) has(id session.EntryID) bool {
+	return slices.ContainsFunc(p.before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) ||
+		slices.Contains(p.hashes, hashID(id))
+}
+
+// repeated reports whether the past has or names an id of the entries that were read. Equal hashes are enough.
+func (p *past) repeated(ids []idAt, tree *session.Tree) bool {
+	mine := make(map[uint32]bool, len(ids))
+	for _, id := range ids {
+		mine[id.hash] = true
+	}
+	return slices.ContainsFunc(p.hashes, func(hash uint32) bool { return mine[hash] }) ||
+		slices.ContainsFunc(p.before.Missing, tree.Has)
+}

@@ -1,0 +1,153 @@
+package find
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// reader reads logs for the catalogue, one after the other. It never holds more of a log than a record. Each worker has
+// its own, whose buffers are used again.
+type reader struct {
+	f      *Finder
+	peek   *place.Peeker
+	signer index.Signer
+	skim   session.Skim
+	ids    []idAt
+
+	meter *meter
+	job   *job
+	tell  int64 // the byte of the log at which the meter is told next
+}
+
+// idAt is the hash of an entry's id, and where the entry begins.
+type idAt struct {
+	at   int64
+	hash uint32
+}
+
+// read reads a log for the catalogue. It fails if the log could not be read; a log that is not a session is known as
+// such. The chunks are valid until the next call.
+func (r *reader) read(ctx context.Context, j *job, path string) (index.Log, error) {
+	r.job, r.tell = j, r.meter.next(0)
+	for try := 0; ; try++ {
+		l, err := r.once(ctx, j, path)
+		if try == logtree.Retries || !errors.Is(err, backend.ErrChanged) {
+			return l, err
+		}
+	}
+}
+
+// once is read without a second try.
+func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, error) {
+	l, at, err := r.f.stamp(ctx, j.b, j.log.Name)
+	if err != nil {
+		return l, err
+	}
+	row := place.Row{Path: path, Log: at}
+	// Lists without a catalogue show what Peek sees; both must say the same.
+	r.peek.Peek(ctx, j.b, &row, place.ListOptions{})
+	switch {
+	case errors.Is(row.Err, logtree.ErrNotSession):
+		// Kept, so that it is not read again until it changes.
+		l.Summary.Dialect = row.Dialect.Name()
+		return l, nil
+	case row.Err != nil:
+		return l, row.Err
+	}
+	if ok, err := r.resume(ctx, j, &row, &l); ok || err != nil {
+		return l, err
+	}
+	t := r.tally(&row, &l)
+	if err := t.readAll(ctx, j.b, at); err != nil {
+		if errors.Is(err, logtree.ErrNotSession) {
+			l.Summary = index.Summary{Dialect: row.Dialect.Name()}
+			return l, nil
+		}
+		return l, err
+	}
+	l.Chunks = r.signer.Finish()
+	l.IDs = r.idsOf(l.Chunks)
+	t.setResume(&l, 0)
+	return l, nil
+}
+
+// stamp begins an index.Log. The stamp is taken before the reading: a write in between makes it out of date, so that the
+// log is read again.
+func (f *Finder) stamp(ctx context.Context, b backend.Backend, name string) (index.Log, backend.Log, error) {
+	at, err := b.Stat(ctx, name)
+	return index.Log{Name: name, Stamp: index.Stamp{
+		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Racy: racy(at.Time, f.clock()),
+	}}, at, err
+}
+
+// racy reports whether a log that was changed at that time may be changed again without getting another time. Clocks of
+// file systems move in steps: of some milliseconds if the time has a fraction, of up to two seconds otherwise. Such a
+// clock may be ahead of ours; a time far in the future was set by a program, and a change would give the log another one.
+func racy(changed, now time.Time) bool {
+	step := 50 * time.Millisecond
+	if changed.Nanosecond() == 0 {
+		step = 2 * time.Second
+	}
+	age := now.Sub(changed)
+	return age < step && age > -time.Hour
+}
+
+// idsOf assigns the hashes of ids to the chunks. An entry without text belongs to the chunk before it.
+func (r *reader) idsOf(chunks []index.Chunk) [][]uint32 {
+	list := make([][]uint32, len(chunks))
+	k := 0
+	for _, id := range r.ids {
+		for k+1 < len(chunks) && id.at >= chunks[k+1].From {
+			k++
+		}
+		if len(chunks) > 0 {
+			list[k] = append(list[k], id.hash)
+		}
+	}
+	return list
+}
+
+// hashID is a 32-bit FNV-1a hash.
+func hashID[T ~string | ~[]byte](id T) uint32 {
+	h := uint32(2166136261)
+	for i := range len(id) {
+		h = (h ^ uint32(id[i])) * 16777619
+	}
+	return h
+}
+
+// readAll reads the whole log.
+func (t *tally) readAll(ctx context.Context, b backend.Backend, at backend.Log) error {
+	t.builder.Expect(at.Size)
+	dec := t.d.NewDecoder(t.builder)
+	lines := backend.Lines(b, at.Name)
+	var last dialect.Record
+	for rec, err := range logtree.Records(ctx, b, at) {
+		if err != nil {
+			return err
+		}
+		t.record(dec, rec)
+		// An old document of Wave is one record with all messages in it.
+		if !lines {
+			last = dialect.Record{Data: bytes.Clone(rec.Data), Offset: rec.Offset, Torn: rec.Torn}
+		}
+	}
+	before := t.builder.Len()
+	if dec.Finish() != nil {
+		return logtree.ErrNotSession
+	}
+	if t.builder.Len() > before { // Finish takes a document apart
+		t.entries(before, last)
+	}
+	t.finish(t.builder.Finish())
+	return nil
+}

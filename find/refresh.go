@@ -1,0 +1,242 @@
+package find
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// source is a source with what is known of its logs.
+type source struct {
+	place.Source
+	key    string // in the catalogue
+	pathOf func(name string) string
+	// known is the catalogue that logs are from.
+	known *index.Catalogue
+	logs  []index.Log
+	// unread are logs that could not be read. They are not in the catalogue.
+	unread []place.Row
+	// here counts the logs that the catalogue must know.
+	here int
+}
+
+// refresh brings the catalogue up to date with the logs of all sources: it reads the logs that are new or changed, and
+// forgets those that are gone. If it is interrupted, it keeps what was read by then.
+//
+// A commit merges with the catalogue that other processes left. That one may know less than the one that refresh began
+// with, because another process deleted it or replaced it with another version. Then the missing logs are read again.
+func (f *Finder) refresh(ctx context.Context, opt RefreshOptions) ([]source, error) {
+	const tries = 3
+	for n := 1; ; n++ {
+		list, err := f.refreshOnce(ctx, opt)
+		all := !slices.ContainsFunc(list, func(s source) bool { return len(s.logs) < s.here })
+		if err != nil || all {
+			return list, err
+		}
+		if n == tries {
+			if opt.Problem != nil {
+				opt.Problem(errors.New("the list of sessions is incomplete: other processes keep changing the catalogue"))
+			}
+			return list, nil
+		}
+	}
+}
+
+func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source, error) {
+	var list []source
+	var todo []job
+	var keys []string
+	known := f.ix.Catalogue()
+	for _, src := range f.m.Sources() {
+		s := source{Source: src, key: src.Key(), pathOf: src.Paths()}
+		keys = append(keys, s.key)
+		if src.Needs != "" {
+			continue // a program with that driver may have listed its logs: they stay in the catalogue
+		}
+		b, err := f.m.Open(src.Root.Sessions)
+		if err != nil {
+			return nil, err
+		}
+		more, err := f.compare(ctx, b, &s, known.Logs(s.key), opt)
+		if err != nil {
+			return nil, err
+		}
+		for i := range more {
+			more[i].source = len(list)
+		}
+		list, todo = append(list, s), append(todo, more...)
+	}
+	for _, src := range f.m.RunSources() {
+		keys = append(keys, runsKey(&src)) // a search brings them up to date
+	}
+	// Before the reading: even if that is interrupted, the catalogue has no trace of texts that no file has.
+	f.prune(ctx, known, keys)
+	err := f.readAll(ctx, list, todo, opt)
+	// Also after a cancellation: reading was the expensive part.
+	if commitErr := f.ix.Commit(context.WithoutCancel(ctx)); err == nil {
+		err = commitErr
+	}
+	known = f.ix.Catalogue()
+	for i := range list {
+		list[i].known, list[i].logs = known, known.Logs(list[i].key)
+	}
+	return list, err
+}
+
+// prune looks at the places in the catalogue that are not sources now, for example because another shell has other
+// settings. It forgets what is gone or changed there; the next refresh with that source reads it again.
+func (f *Finder) prune(ctx context.Context, known *index.Catalogue, keys []string) {
+	for i := range known.Sources {
+		src := &known.Sources[i]
+		if slices.Contains(keys, src.Key) {
+			continue
+		}
+		dir, name, _ := strings.Cut(src.Key, "\x00")
+		d, err := f.m.Dialect(name)
+		if err != nil {
+			// A dialect that this program does not have: which logs are its own cannot be said.
+			f.ix.Put(index.Update{Source: src.Key, Forget: true})
+			continue
+		}
+		b, err := f.m.Open(dir)
+		if err != nil {
+			continue
+		}
+		// Without claims: a log that is listed for another source now stays known here as well, until it changes.
+		s := source{Source: place.Source{Dialect: d, Root: dialect.Root{Sessions: dir}}, key: src.Key}
+		changed, err := f.compare(ctx, b, &s, src.Logs, RefreshOptions{})
+		if err != nil {
+			return // interrupted
+		}
+		var stale []string
+		for k := range changed {
+			if changed[k].known != nil { // new logs stay unknown
+				stale = append(stale, changed[k].log.Name)
+			}
+		}
+		if len(stale) > 0 {
+			f.ix.Put(index.Update{Source: src.Key, Remove: stale})
+		}
+	}
+}
+
+// job is a log that is to be read.
+type job struct {
+	b      backend.Backend
+	source int // in the list of sources
+	log    backend.Log
+	known  *index.Log // what was known of it, or nil
+	told   int64      // see meter
+}
+
+// compare lists the logs of a source beside what is known of them, both in the order of names. No log is opened: names,
+// sizes, times and generations are compared. Logs that are gone are forgotten at once.
+func (f *Finder) compare(ctx context.Context, b backend.Backend, s *source, known []index.Log, opt RefreshOptions) ([]job, error) {
+	var todo []job
+	var gone []string
+	for log, err := range b.List(ctx, "") {
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			// The logs of a folder that cannot be read are forgotten, and read again when it can be.
+			if opt.Problem != nil {
+				opt.Problem(err)
+			}
+			continue
+		}
+		if !s.Owns(log.Name) {
+			continue
+		}
+		s.here++
+		for len(known) > 0 && known[0].Name < log.Name {
+			gone, known = append(gone, known[0].Name), known[1:]
+		}
+		j := job{b: b, log: log}
+		if len(known) > 0 && known[0].Name == log.Name {
+			j.known, known = &known[0], known[1:]
+			if j.known.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
+				continue
+			}
+		}
+		todo = append(todo, j)
+	}
+	for i := range known {
+		gone = append(gone, known[i].Name)
+	}
+	if len(gone) > 0 {
+		f.ix.Put(index.Update{Source: s.key, Remove: gone})
+	}
+	return todo, nil
+}
+
+// What was read is committed in between, so that an interrupted first run continues where it was.
+const (
+	commitEvery = 2 * time.Second
+	commitBytes = 8 << 20 // of signatures
+)
+
+// readAll reads logs, several at a time, and puts what they say into the index. A log that cannot be read becomes a row
+// with an error and does not stop the others.
+func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt RefreshOptions) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	g := meter{mu: &mu, p: Progress{OfLogs: len(todo)}, tell: opt.Progress}
+	for i := range todo {
+		g.p.OfBytes += todo[i].log.Size
+	}
+	var next atomic.Int64
+	last := f.clock()
+	done := func(j *job, l index.Log, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		s := &list[j.source]
+		switch {
+		case ctx.Err() != nil:
+			return // it may be half of the log
+		case errors.Is(err, backend.ErrNotExist):
+			s.here-- // removed between the list and the reading
+			f.ix.Put(index.Update{Source: s.key, Remove: []string{j.log.Name}})
+		case err != nil:
+			s.here--
+			s.unread = append(s.unread, place.Row{Source: s.Source, Path: s.pathOf(j.log.Name), Log: j.log, Err: err})
+			f.ix.Put(index.Update{Source: s.key, Remove: []string{j.log.Name}})
+		default:
+			f.ix.Put(index.Update{Source: s.key, Put: []index.Log{l}})
+		}
+		g.done(j)
+		if now := f.clock(); now.Sub(last) >= commitEvery || f.ix.Pending() >= commitBytes {
+			last = now
+			_ = f.ix.Commit(ctx) // if it is cancelled, so is the caller
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+		wg.Go(func() {
+			r := reader{f: f, meter: &g, peek: f.m.NewPeeker()}
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(todo) {
+					return
+				}
+				j := &todo[i]
+				l, err := r.read(ctx, j, list[j.source].pathOf(j.log.Name))
+				done(j, l, err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}

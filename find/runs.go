@@ -1,0 +1,289 @@
+package find
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Run logs are searched as sessions are. The index has their signatures and no summaries.
+
+// Run is a run that was found.
+type Run struct {
+	place.Location
+	Log backend.Log
+	run.Summary
+
+	source *place.Source
+}
+
+// runTexts gives the texts of a record of a run: what was asked, sent, answered and put out.
+func runTexts(record []byte, take func(query.Field, string)) {
+	body, err := run.Decode(record)
+	if err != nil {
+		return // a record that cannot be decoded has no texts
+	}
+	// Without keys: messages have the same ones in every record.
+	all := func(f query.Field, values ...[]byte) {
+		for _, v := range values {
+			if v != nil {
+				jsonTexts(v, false, 0, nil, func(s string) { take(f, s) })
+			}
+		}
+	}
+	some := func(f query.Field, texts ...string) {
+		for _, t := range texts {
+			if t != "" {
+				take(f, t)
+			}
+		}
+	}
+	switch b := body.(type) {
+	case *run.RunStart:
+		some(query.FieldUser, b.Input.Text)
+		all(query.FieldUser, b.Input.Parts)
+	// A request repeats all that was said so far; the roles of its messages are not looked at.
+	case *run.LLMRequest:
+		all(query.FieldOther, b.Input.Messages)
+	case *run.LLMResponse:
+		all(query.FieldAssistant, b.Output.Messages)
+	case *run.ToolOutput:
+		some(query.FieldTool, b.Result)
+	case *run.AgentEvent:
+		all(query.FieldOther, b.Event)
+	case *run.RunStatus:
+		some(query.FieldOther, b.Message)
+	case *run.RunError:
+		some(query.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
+	case *run.RunEnd:
+		some(query.FieldOther, b.Final)
+	}
+}
+
+// runsKey names a place of run logs in the catalogue. No source of sessions has such a name.
+func runsKey(src *place.Source) string { return "runs\x00" + place.Clean(src.Root.Sessions) }
+
+// listRuns finds the run logs and brings their signatures up to date. Only a search needs them, so refresh leaves them
+// out.
+func (s *search) listRuns(ctx context.Context) error {
+	if s.opt.Labelled {
+		return nil // runs have no labels
+	}
+	for _, p := range s.f.m.RunSources() {
+		if want := s.opt.Source; want != "" && want != p.Dialect.Name() && want != p.Dialect.Family() &&
+			place.Clean(want) != place.Clean(p.Root.Sessions) {
+			continue
+		}
+		if err := s.refreshRuns(ctx, &p); err != nil {
+			return err
+		}
+	}
+	if !s.changed {
+		return nil
+	}
+	return s.f.ix.Commit(context.WithoutCancel(ctx))
+}
+
+// refreshRuns compares the logs of one place with what is known of them, and reads those that changed.
+func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
+	b, err := s.f.m.Open(p.Root.Sessions)
+	if err != nil {
+		return err
+	}
+	known := s.f.ix.Catalogue()
+	u := index.Update{Source: runsKey(p)}
+	names := map[string]bool{}
+	var signer index.Signer
+	for log, err := range b.List(ctx, "") {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			s.problem(err)
+			continue
+		case !p.Dialect.Layout().Owns(log.Name) || !backend.Lines(b, log.Name):
+			continue
+		}
+		names[log.Name] = true
+		r := Run{Location: place.Location{Backend: b, Name: log.Name, Path: p.PathOf(log.Name)}, Log: log, source: p}
+		s.runs = append(s.runs, r)
+		l, ok := known.Log(u.Source, log.Name)
+		if ok && l.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
+			continue
+		}
+		signed, err := s.f.signRun(ctx, b, log.Name, l, &signer)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			s.problem(logtree.Named(r.Path, err)) // it is searched as a whole
+			continue
+		}
+		// At once: the next log uses the signer again.
+		s.f.ix.Put(index.Update{Source: u.Source, Put: []index.Log{signed}})
+		s.changed = true
+	}
+	// The logs of a folder that could not be read are forgotten, and signed again later.
+	for _, l := range known.Logs(u.Source) {
+		if !names[l.Name] {
+			u.Remove = append(u.Remove, l.Name)
+		}
+	}
+	if len(u.Remove) > 0 {
+		s.changed = true
+		s.f.ix.Put(u)
+	}
+	return nil
+}
+
+// signRun reads a run log, or only what was added to it since it was known. Its chunks are valid until the signer is
+// used again.
+func (f *Finder) signRun(ctx context.Context, b backend.Backend, name string, known *index.Log, s *index.Signer) (index.Log, error) {
+	l, at, err := f.stamp(ctx, b, name)
+	if err != nil {
+		return l, err
+	}
+	resume, err := continues(ctx, b, at, known)
+	if err != nil {
+		return l, err
+	}
+	if resume {
+		from := known.Resume().From
+		err = sign(ctx, b, at, from, s)
+		l.Chunks = s.Finish()
+		// If a torn record has become another one, the chunk begins elsewhere.
+		if resume = len(l.Chunks) > 0 && l.Chunks[0].From == from; resume {
+			l.Continue(known, known.ChunkCount()-1)
+		}
+	}
+	if !resume && err == nil {
+		err = sign(ctx, b, at, 0, s)
+		l.Chunks = s.Finish()
+	}
+	if n := len(l.Chunks); n > 0 {
+		l.SetResume(index.Resume{From: l.Chunks[n-1].From}) // no record depends on those before it
+	}
+	return l, err
+}
+
+// sign signs the texts of a run from an offset on.
+func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s *index.Signer) error {
+	s.Reset()
+	for r, err := range b.Read(ctx, at, from) {
+		if err != nil {
+			return err
+		}
+		runTexts(r.Data, func(_ query.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
+	}
+	return nil
+}
+
+// searchRun gives the hits in a run log, the last one first. A request repeats what those before it said: of all
+// requests that match, only the last is a hit.
+func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
+	r, err := backend.OpenLog(ctx, t.run.Backend, t.run.Log)
+	if err != nil {
+		if errors.Is(err, backend.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	defer r.Close()
+	spans := t.spans
+	if spans == nil {
+		spans = []span{{0, t.run.Log.Size, true}} // odd is not known
+	}
+	for _, s := range slices.Backward(spans) {
+		data, err := m.read(r, s.from, s.to)
+		if err != nil {
+			return nil, err
+		}
+		before := len(m.hits)
+		m.q.Scan(data, s.odd, func(from, to int) bool {
+			m.runRecord(t.run, data[from:to], s.from+int64(from))
+			return ctx.Err() == nil
+		})
+		slices.Reverse(m.hits[before:])
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	requested := false
+	m.hits = slices.DeleteFunc(m.hits, func(h Hit) bool {
+		if h.Type != string(run.TypeLLMRequest) {
+			return false
+		}
+		again := requested
+		requested = true
+		return again
+	})
+	if len(m.hits) == 0 {
+		return nil, nil
+	}
+	return m.describeRun(ctx, r, t.run)
+}
+
+// runRecord matches one record. The Line of its hit is the record's offset until describeRun counts the lines.
+func (m *matcher) runRecord(row *Run, record []byte, at int64) {
+	m.texts = m.texts[:0]
+	runTexts(record, m.take)
+	found, ok := m.q.Match(m.texts)
+	if !ok {
+		return
+	}
+	body, err := run.Decode(record)
+	if err != nil {
+		return
+	}
+	hit := Hit{
+		Run: row, Type: string(body.Type()), OnPath: true, Line: int(at), Time: session.Time{Text: string(rawjson.Get(record, "ts"))},
+	}
+	switch body.(type) {
+	case *run.RunStart:
+		hit.Role = session.RoleUser
+	case *run.LLMResponse:
+		hit.Role = session.RoleAssistant
+	case *run.ToolOutput:
+		hit.Role = session.RoleTool
+	}
+	m.add(hit, found)
+}
+
+// describeRun fills in the summary of the run and the lines of hits. It gives nothing for a run of another working
+// directory: that stands in the header, which is read only if something was found.
+func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) ([]Hit, error) {
+	peek := m.s.f.m.NewPeeker()
+	var err error
+	row.Summary, err = run.Peek(row.Log.Size, func(head, tail int64) ([]byte, []byte, error) {
+		return peek.Ends(ctx, row.Backend, row.Log, head, tail)
+	})
+	cwd := row.CWD()
+	if want := m.s.opt.CWD; err != nil || want != "" && (cwd == "" || !m.s.f.m.SameDir(cwd, want)) {
+		return nil, nil
+	}
+	lines, at := 1, int64(0)
+	for i := len(m.hits) - 1; i >= 0; i-- {
+		offset := int64(m.hits[i].Line)
+		// Hits are in order, so the lines are counted once for all of them.
+		for at < offset {
+			data, err := m.read(r, at, min(at+1<<20, offset))
+			if err != nil || len(data) == 0 {
+				return nil, errors.Join(err, backend.ErrChanged)
+			}
+			lines += bytes.Count(data, []byte{'\n'})
+			at += int64(len(data))
+		}
+		m.hits[i].Line = lines
+	}
+	return m.hits, nil
+}

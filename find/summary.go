@@ -1,0 +1,225 @@
+package find
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Bounds of what the catalogue keeps of a session: every command reads all of it.
+const (
+	promptMost = 600 // bytes; lists show no more
+	titleMost  = 1000
+	modelsMost = 32
+)
+
+// tally makes the summary of one log while its records pass by.
+type tally struct {
+	r       *reader
+	d       dialect.Dialect
+	path    string
+	codec   session.EntryCodec
+	builder *session.Builder
+	sum     *index.Summary
+
+	name, short string // the last name of the session and the short summary of the last compaction
+	first       string // what the user said first
+	untimed     bool   // the ends of the log do not show when it was last used: its last entry is too long
+	from, to    int64  // the record at hand
+	take        func(query.Field, string)
+
+	begun int64        // where the first chunk begins, or -1
+	chunk int64        // where the chunk of the last entry begins, or -1
+	base  index.Resume // what was counted before that chunk
+}
+
+// tally begins the summary of a log with what its ends show.
+func (r *reader) tally(row *place.Row, l *index.Log) *tally {
+	t := &tally{r: r, d: row.Dialect, path: row.Path, codec: row.Dialect.Codec().EntryCodec, sum: &l.Summary, begun: -1, chunk: -1}
+	t.builder = logtree.Seed(row.Dialect, row.Path, nil, session.Header{})
+	*t.sum = index.Summary{
+		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
+		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
+	}
+	t.untimed = row.Active.Text == ""
+	r.signer.Reset()
+	r.ids = r.ids[:0]
+	t.take = func(_ query.Field, text string) {
+		// The signer only reads the bytes, so the text need not be copied.
+		r.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), t.from, t.to)
+	}
+	return t
+}
+
+// record counts one record of the log.
+func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
+	const seen = index.HasBlob | index.HasCompaction // the rest follows from the whole tree
+	// As it stood before this record. If the record begins a chunk, reading continues here later.
+	base := index.Resume{
+		Messages: t.sum.Messages, Models: len(t.sum.Models), Tokens: t.sum.Tokens, Cost: t.sum.Cost, Has: t.sum.Has & seen,
+		Name: t.name, Short: t.short, Prompt: t.first,
+	}
+	before, headless := t.builder.Len(), t.builder.Header().Raw == nil
+	dec.Decode(r)
+	t.from, t.to = r.Offset, r.Offset+int64(len(r.Data))
+	if h := t.builder.Header(); headless && h.Raw != nil {
+		t.from = 0 // its title may stand in a record before it
+		headerTexts(h, t.take)
+	}
+	t.entries(before, r)
+	from, ok := t.r.signer.Open()
+	if ok && t.begun < 0 {
+		t.begun = from
+	}
+	if ok && t.chunk != from {
+		t.chunk, t.base = from, base
+	}
+	if t.to >= t.r.tell {
+		t.r.tell = t.r.meter.next(t.to)
+		t.r.meter.reached(t.r.job, t.to)
+	}
+}
+
+// entries counts the entries that a record gave.
+func (t *tally) entries(before int, r dialect.Record) {
+	for i := before; i < t.builder.Len(); i++ {
+		e := t.builder.At(i)
+		if start := e.Span.Offset - r.Offset; start >= 0 && start+e.Span.Length <= int64(len(r.Data)) {
+			t.entry(e, r.Data[start:start+e.Span.Length])
+		}
+	}
+}
+
+// entry counts one entry.
+func (t *tally) entry(e session.Entry, raw []byte) {
+	t.sum.Entries++
+	t.r.ids = append(t.r.ids, idAt{e.Span.Offset, hashID(e.ID)})
+	if t.untimed {
+		if at := t.codec.Time(raw); at.Text != "" {
+			t.sum.Active = session.Time{Text: strings.Clone(at.Text)} // raw is the backend's
+		}
+	}
+	skim := &t.r.skim
+	skim.Reset()
+	// An entry that cannot be decoded has no texts.
+	parts, _ := entryTexts(t.codec, e, raw, ownNames(e), skim, t.take)
+	// In the bytes: resolving references would mean decoding every message.
+	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
+		t.sum.Has |= index.HasBlob
+	}
+	switch e.Kind {
+	case session.KindMessage:
+		t.sum.Messages++
+		switch {
+		case e.Role == session.RoleAssistant:
+			t.answer(e, raw)
+		case e.Role == session.RoleUser && t.first == "":
+			t.prompt(parts)
+		}
+	case session.KindCompaction, session.KindSessionInfo:
+		body, _ := t.codec.Body(e, raw)
+		switch b := body.(type) {
+		case session.Compaction:
+			t.sum.Has |= index.HasCompaction
+			if b.ShortSummary != "" {
+				t.short = b.ShortSummary
+			}
+		case session.SessionInfo:
+			t.name = b.Name // an empty one takes the name away
+		}
+	}
+}
+
+// answer counts the model and the tokens of an answer. A Skimmer has put them into the skim already.
+func (t *tally) answer(e session.Entry, raw []byte) {
+	provider, model, u := t.r.skim.Provider, t.r.skim.Model, t.r.skim.Usage
+	if _, ok := t.codec.(session.Skimmer); !ok {
+		body, _ := t.codec.Body(e, raw)
+		m, ok := body.(session.Message)
+		if !ok {
+			return
+		}
+		provider, model = m.Provider, m.Model
+		if m.Usage != nil {
+			u = *m.Usage
+		}
+	}
+	if provider != "" && model != "" {
+		model = provider + "/" + model
+	}
+	if model != "" && len(t.sum.Models) < modelsMost && !slices.Contains(t.sum.Models, model) {
+		t.sum.Models = append(t.sum.Models, strings.Clone(model)) // it may be the skim's
+	}
+	n := &t.sum.Tokens
+	n.Input, n.Output = n.Input+u.Input, n.Output+u.Output
+	n.CacheRead, n.CacheWrite = n.CacheRead+u.CacheRead, n.CacheWrite+u.CacheWrite
+	// Not every provider sums them up.
+	if u.Total == 0 {
+		u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	}
+	n.Total += u.Total
+	t.sum.Cost += u.Cost
+}
+
+// prompt keeps the first thing that the user said.
+func (t *tally) prompt(parts []session.Part) {
+	for _, p := range parts {
+		if p, ok := p.(session.Text); ok && p.Text != "" && len(t.first) <= promptMost {
+			if t.first != "" {
+				t.first += " "
+			}
+			t.first += strings.Clone(bounded(p.Text, 2*promptMost)) // it may be a whole file, and is the skim's
+		}
+	}
+}
+
+// finish adds what follows from the whole tree.
+func (t *tally) finish(tree *session.Tree) {
+	t.sum.Branches = tree.Tips()
+	t.sum.Problems = t.builder.Problems()
+	if t.sum.Branches > 1 {
+		t.sum.Has |= index.HasBranch
+	}
+	if t.sum.Problems > 0 {
+		t.sum.Has |= index.HasProblem
+	}
+	if t.builder.Labelled() {
+		t.sum.Has |= index.HasLabel
+	}
+	h := tree.Header()
+	if t.sum.CWD == "" {
+		t.sum.CWD = h.CWD
+	}
+	// The ends of the log may show a later prompt than the first. Without a Lister they are trusted: only they know what
+	// the agent shows of a session that does not begin with a prompt.
+	if _, ok := t.d.(dialect.Lister); t.first != "" && (ok || t.sum.Prompt == "") {
+		t.sum.Prompt = bounded(t.first, promptMost)
+	}
+	titles := []string{h.Title, t.name, t.short}
+	if logtree.RenamesByEntry(t.d) {
+		titles = []string{t.name, h.Title, t.short}
+	}
+	for _, title := range titles {
+		if title != "" {
+			t.sum.Title = bounded(title, titleMost)
+			break
+		}
+	}
+}
+
+// bounded cuts a text that the catalogue keeps: it may be a whole file.
+func bounded(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:most]), "") // a substring would keep all of it in memory
+}

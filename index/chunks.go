@@ -1,0 +1,179 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// EachChunk calls take with the chunks of some logs, in the order of the file; those of one log come in order. i is the
+// index of the log in logs. It returns the indexes of logs whose signatures are lost; anything may occur in them. Damage of
+// the file causes one notice; the caller puts such logs as Lost if they are Current, so that they are read again. A chunk is
+// valid until take returns, and only what take looks at is checked. take must not call the index, which is locked.
+func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	type place struct {
+		piece
+		log int
+	}
+	var places []place
+	for i, l := range logs {
+		for _, p := range l.pieces {
+			places = append(places, place{p, i})
+		}
+	}
+	// The pieces of one log are in order already; see holdAll.
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	bad := map[int]bool{}
+	var damage error
+	w := window{s: &x.sigs}
+	defer w.close()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for i, p := range places {
+		if !w.has(p.piece) {
+			// Small gaps are read along: one long read costs less than two.
+			const few = 64 << 10
+			w.end = p.at + p.size
+			for _, next := range places[i+1:] {
+				if next.at > w.end+few || next.at >= inMemory || w.end > p.at+windowSize {
+					break
+				}
+				w.end = max(w.end, next.at+next.size)
+			}
+		}
+		err := w.each(logs[p.log].Name, p.piece, func(c *Kept) { take(p.log, c) })
+		if err != nil && !bad[p.log] {
+			bad[p.log] = true
+			unknown = append(unknown, p.log)
+			if x.names(logs[p.log].Name, p.piece) {
+				damage = err
+			}
+		}
+	}
+	if damage != nil && !x.damaged {
+		x.damaged = true
+		x.opt.Notice(fmt.Sprintf("the index in %s is made anew where it is damaged: %v", x.opt.Dir, damage))
+	}
+	return unknown
+}
+
+// names says whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
+// a file that is gone, which is not damage.
+func (x *Index) names(log string, p piece) bool {
+	if p.at < 0 || p.at >= inMemory || x.kept == nil {
+		return false
+	}
+	for i := range x.kept.Sources {
+		l, ok := x.kept.Log(x.kept.Sources[i].Key, log)
+		if ok && slices.ContainsFunc(l.pieces, func(q piece) bool { return q.at == p.at && q.size == p.size }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Current says whether the present catalogue has a log with these signatures. Those of an older catalogue may have been
+// moved or replaced since; if they are lost, the log need not be read again.
+func (x *Index) Current(l *Log) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.now == nil {
+		return false
+	}
+	for i := range x.now.Sources {
+		// No two logs share a piece, so the source does not matter.
+		if now, ok := x.now.Log(x.now.Sources[i].Key, l.Name); ok && slices.Equal(now.pieces, l.pieces) {
+			return true
+		}
+	}
+	return false
+}
+
+// window is the part of the file that is being read: mapped if possible, so that only pages in use are read, otherwise read
+// at once.
+type window struct {
+	s     *signatures
+	data  []byte
+	at    int64 // where data begins in the file
+	end   int64 // of the last piece to be read at once, if the file is not mapped
+	unmap func() error
+	big   []byte
+	room  []byte // for a directory
+}
+
+// The window is small to keep memory low: mapped pages count as much as read ones.
+const (
+	windowSize = 1 << 20
+	mapSize    = 4 << 20 // larger, since moving a mapping costs more than an unused page
+)
+
+// has says whether a piece is in the window.
+func (w *window) has(p piece) bool {
+	return p.at >= w.at && p.at+p.size <= w.at+int64(len(w.data))
+}
+
+func (w *window) close() {
+	if w.unmap != nil {
+		_ = w.unmap() // no slice of it is used any more
+	}
+	w.unmap, w.data = nil, nil
+}
+
+// each calls take with the chunks of a piece. If another program truncates the mapped file, access is a fault; it counts as
+// damage.
+func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
+	data, err := w.read(p)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			if w.unmap == nil || !durable.FaultIn(cause, w.data) {
+				panic(cause)
+			}
+			err = errSignatures
+		}
+	}()
+	return eachInPiece(name, data, &w.room, p.chunks, take)
+}
+
+// read returns the bytes of a piece.
+func (w *window) read(p piece) ([]byte, error) {
+	if p.at >= inMemory || w.s.file == nil || p.at < 0 || p.size < pieceHead || p.at > w.s.size-p.size {
+		return w.s.read(p, &w.big)
+	}
+	if !w.has(p) && !w.mapped(p) {
+		if p.size > windowSize {
+			return w.s.read(p, &w.big)
+		}
+		n := min(windowSize, w.end-p.at, w.s.size-p.at)
+		w.at, w.data = p.at, slices.Grow(w.data[:0], int(n))[:n]
+		if _, err := w.s.file.ReadAt(w.data, w.at); err != nil {
+			w.data = w.data[:0]
+			return nil, err
+		}
+	}
+	return w.data[p.at-w.at:][:p.size], nil
+}
+
+// mapped moves the window to the beginning of a piece; false means that the file cannot be mapped.
+func (w *window) mapped(p piece) bool {
+	m, ok := w.s.file.(durable.Mapper)
+	if !ok {
+		return false
+	}
+	if w.unmap != nil {
+		w.close()
+	}
+	n := max(p.size, min(mapSize, w.s.size-p.at))
+	data, unmap, err := m.Map(p.at, n, false)
+	if err != nil {
+		return false
+	}
+	w.at, w.data, w.unmap = p.at, data, unmap
+	return true
+}

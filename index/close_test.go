@@ -1,0 +1,103 @@
+package index_test
+
+import (
+	"io/fs"
+	"testing"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// counting is a file system that counts open files and mappings.
+type counting struct {
+	durable.FS
+	open, mapped, maps int
+}
+
+func (c *counting) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := c.FS.Open(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	c.open++
+	return &countedFile{f, c}, nil
+}
+
+type countedFile struct {
+	durable.File
+	c *counting
+}
+
+func (f *countedFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
+	m, ok := f.File.(durable.Mapper)
+	if !ok {
+		return nil, nil, fs.ErrInvalid
+	}
+	data, unmap, err := m.Map(from, size, whole)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.c.mapped++
+	f.c.maps++
+	return data, func() error { f.c.mapped--; return unmap() }, nil
+}
+
+func (f *countedFile) Close() error {
+	f.c.open--
+	return f.File.Close()
+}
+
+// TestClose: Close leaves neither files nor mappings, may be called twice, and a later call opens the files again.
+func TestClose(t *testing.T) {
+	fsys := &counting{FS: durable.OS{}}
+	x := index.Open(index.Options{Dir: t.TempDir(), FS: fsys, Notice: func(text string) { t.Error(text) }})
+	x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log("a", 3), indextest.Log("b", 5)}})
+	if err := x.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		c := x.Catalogue()
+		chunks := 0
+		for i := range c.Logs("s") {
+			chunks += c.Logs("s")[i].ChunkCount()
+		}
+		lost := x.EachChunk([]*index.Log{&c.Logs("s")[0], &c.Logs("s")[1]}, func(int, *index.Kept) { chunks-- })
+		if chunks != 0 || len(lost) != 0 || len(c.Logs("s")) != 2 {
+			t.Errorf("round %d: %d chunks missing, lost %v", round, chunks, lost)
+		}
+		if fsys.maps == 0 {
+			t.Skip("files cannot be mapped here")
+		}
+		for range 2 {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if fsys.open != 0 || fsys.mapped != 0 {
+				t.Errorf("round %d: %d files open, %d mapped", round, fsys.open, fsys.mapped)
+			}
+		}
+	}
+}
+
+// TestContinues: a log is continued if it grew, or if it has the same size and a racy stamp.
+func TestContinues(t *testing.T) {
+	l := index.Log{Name: "a", Stamp: index.Stamp{Size: 100}}
+	if l.Continues(200) {
+		t.Error("without a Resume")
+	}
+	l.SetResume(index.Resume{From: 50})
+	for _, c := range []struct {
+		size int64
+		racy bool
+		want bool
+	}{{99, false, false}, {100, false, false}, {101, false, true}, {99, true, false}, {100, true, true}, {101, true, true}} {
+		l.Stamp.Racy = c.racy
+		if l.Continues(c.size) != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+	if lost := l.Lost(); lost.Continues(200) {
+		t.Error("without signatures")
+	}
+}

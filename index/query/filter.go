@@ -1,0 +1,181 @@
+package query
+
+import (
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/index/word"
+)
+
+// Signature is what an index keeps of a chunk of a log instead of its text. Each method may say true by mistake, and never
+// false. The keys are those of package word.
+type Signature interface {
+	// Unknown says that the signature excludes nothing.
+	Unknown() bool
+	// HasWord says whether a word may occur, by its word.Key.
+	HasWord(key uint64) bool
+	// HasGram says whether a trigram, a phrase or a single character may occur, by its key.
+	HasGram(key uint64) bool
+	// HasBigram says whether a bigram occurs, by its word.ASCIIBigram.
+	HasBigram(g int) bool
+}
+
+// filter is what a signature must have: all of words, grams, bigrams and confirm, what all of subs ask for, and what one of
+// each of anys asks for. The zero value asks for nothing.
+type filter struct {
+	words, grams []uint64
+	bigrams      []int
+	confirm      []uint64 // trigrams of words; asked last, since the key of a word excludes most
+	subs         []filter
+	anys         [][]filter
+}
+
+// May says whether a chunk may contain an entry that matches. Excluded terms are not asked for: a chunk that has one may
+// contain other entries that match.
+func (q *Query) May(s Signature) bool {
+	return s.Unknown() || q.filter.may(s) && q.filter.confirmed(s)
+}
+
+// CountTerms adds 1 to the count of each term that may occur in a chunk. There are Terms counts.
+func (q *Query) CountTerms(s Signature, counts []int) {
+	for i := range q.filter.subs { // compile makes one for each term
+		if s.Unknown() || q.filter.subs[i].may(s) {
+			counts[i]++
+		}
+	}
+}
+
+func (f *filter) may(s Signature) bool {
+	for _, k := range f.words {
+		if !s.HasWord(k) {
+			return false
+		}
+	}
+	for _, k := range f.grams {
+		if !s.HasGram(k) {
+			return false
+		}
+	}
+	for _, g := range f.bigrams {
+		if !s.HasBigram(g) {
+			return false
+		}
+	}
+	for i := range f.subs {
+		if !f.subs[i].may(s) {
+			return false
+		}
+	}
+	for _, any := range f.anys {
+		found := false
+		for i := range any {
+			if any[i].may(s) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// confirmed asks for the trigrams of words as well, which removes false positives of the words' keys.
+func (f *filter) confirmed(s Signature) bool {
+	for _, k := range f.confirm {
+		if !s.HasGram(k) {
+			return false
+		}
+	}
+	for i := range f.subs {
+		if !f.subs[i].confirmed(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// filter returns the keys of every text in which the literal occurs.
+func (l *literal) filter() (f filter) {
+	for i, piece := range l.pieces {
+		// White space is a boundary.
+		f.piece(piece, l.left || i > 0, l.right || i < len(l.pieces)-1)
+		if i > 0 {
+			f.phrase(l.pieces[i-1], piece, l.left || i > 1, l.right || i < len(l.pieces)-1)
+		}
+	}
+	return f
+}
+
+// phrase adds the key of the two runs around a white space. A run of fewer than three characters has a key only if it is a
+// row of whole humps, with a boundary at its other end: otherwise the text has further characters there, which the signer
+// has seen and the query does not know.
+func (f *filter) phrase(before, after []rune, boundLeft, boundRight bool) {
+	i := len(before)
+	for i > 0 && word.IsChar(before[i-1]) {
+		i--
+	}
+	j := 0
+	for j < len(after) && word.IsChar(after[j]) {
+		j++
+	}
+	left, right := foldAll(before[i:]), foldAll(after[:j])
+	if len(left) == 0 || len(right) == 0 ||
+		len(left) < 3 && i == 0 && !boundLeft || len(right) < 3 && j == len(after) && !boundRight {
+		return
+	}
+	f.grams = append(f.grams, word.PhraseKey(word.Tail(left), word.Head(right)))
+}
+
+func foldAll(runes []rune) []rune {
+	folded := make([]rune, len(runes))
+	for i, r := range runes {
+		folded[i] = word.Fold(r)
+	}
+	return folded
+}
+
+// piece adds the keys of a piece of text. left and right say whether there is a boundary at its ends. A run with a boundary
+// at both ends is a word, a row of whole humps; of other runs only the trigrams are known.
+func (f *filter) piece(piece []rune, left, right bool) {
+	folded := foldAll(piece)
+	last := rune(-1)
+	for i := 0; i < len(folded); {
+		r := folded[i]
+		if !word.IsChar(r) {
+			// ASCII punctuation has no key: every chunk has all of it.
+			if r < utf8.RuneSelf {
+				last = -1
+			} else {
+				f.grams = append(f.grams, word.SingleKey(r))
+				if last >= 0 {
+					f.grams = append(f.grams, word.PairKey(last, r))
+				}
+				last = r
+			}
+			i++
+			continue
+		}
+		last = -1
+		j := i
+		for j < len(folded) && word.IsChar(folded[j]) {
+			j++
+		}
+		run := folded[i:j]
+		grams := &f.grams
+		if (i > 0 || left) && (j < len(folded) || right) {
+			f.words = append(f.words, word.Key([]byte(string(run))))
+			grams = &f.confirm
+		}
+		for k := 2; k < len(run); k++ {
+			*grams = append(*grams, word.GramKey(run[k-2], run[k-1], run[k]))
+		}
+		// A single character has no key: it occurs everywhere.
+		if len(run) == 2 {
+			if g, ok := word.ASCIIBigram(run[0], run[1]); ok {
+				f.bigrams = append(f.bigrams, g)
+			}
+		}
+		i = j
+	}
+}

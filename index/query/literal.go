@@ -1,0 +1,139 @@
+package query
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/index/word"
+)
+
+// literal is a text to look for: pieces with white space between them.
+type literal struct {
+	pieces [][]rune // folded unless exact; none is empty
+	// left and right: there must be a boundary at the beginning, and at the end.
+	left, right bool
+	exact       bool
+	first       [256]bool // the bytes with which it may begin
+}
+
+// newLiteral returns nil for a text that is only white space.
+func newLiteral(text string, left, right, exact bool) *literal {
+	l := &literal{left: left, right: right, exact: exact}
+	for _, f := range strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))) {
+		piece := []rune(f)
+		if !exact {
+			for i, r := range piece {
+				piece[i] = word.Fold(r)
+			}
+		}
+		l.pieces = append(l.pieces, piece)
+	}
+	if len(l.pieces) == 0 {
+		return nil
+	}
+	for _, r := range variants(l.pieces[0][0], exact) {
+		var b [utf8.UTFMax]byte
+		utf8.EncodeRune(b[:], r)
+		l.first[b[0]] = true
+	}
+	return l
+}
+
+// variants returns the runes that match a rune.
+func variants(r rune, exact bool) []rune {
+	list := []rune{r}
+	if exact {
+		return list
+	}
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		list = append(list, f)
+	}
+	return list
+}
+
+// find returns the leftmost occurrence at or after from; -1 if there is none. An occurrence has only one possible end.
+func (l *literal) find(text string, from int) (start, end int) {
+	// Byte by byte is sound: the first byte of a character does not occur inside another character.
+	for i := from; i < len(text); i++ {
+		if !l.first[text[i]] {
+			continue
+		}
+		end := l.at(text, i)
+		if end < 0 || l.left && !boundary(text, i) || l.right && !boundary(text, end) {
+			continue
+		}
+		return i, end
+	}
+	return -1, -1
+}
+
+// at returns the end of the literal that begins at i; -1 if it does not begin there.
+func (l *literal) at(text string, i int) int {
+	for n, piece := range l.pieces {
+		if n > 0 {
+			before := i
+			i += len(text[i:]) - len(strings.TrimLeftFunc(text[i:], unicode.IsSpace))
+			if i == before {
+				return -1
+			}
+		}
+		for _, want := range piece {
+			if i >= len(text) {
+				return -1
+			}
+			r, size := rune(text[i]), 1
+			if r >= utf8.RuneSelf {
+				r, size = utf8.DecodeRuneInString(text[i:])
+			}
+			if r != want && (l.exact || word.Fold(r) != want) {
+				return -1
+			}
+			i += size
+		}
+	}
+	return i
+}
+
+// boundary says whether a word may begin or end at a position: beside anything that is not a word character, and between
+// humps.
+func boundary(text string, at int) bool {
+	a, n := utf8.DecodeLastRuneInString(text[:at])
+	if n == 0 || !word.IsChar(a) {
+		return true
+	}
+	b, n := utf8.DecodeRuneInString(text[at:])
+	if n == 0 || !word.IsChar(b) {
+		return true
+	}
+	next, _ := utf8.DecodeRuneInString(text[at+n:])
+	return word.IsHump(a, b, next) && humped(text, at)
+}
+
+// humped says whether the humps of the run around a position count. It is called only where a hump would be, which is rare.
+func humped(text string, at int) bool {
+	start, runes := at, 0
+	// A run that is too long for humps need not be followed to its beginning; it may be a megabyte of base64.
+	for start > 0 && runes <= word.HumpRunes {
+		r, n := utf8.DecodeLastRuneInString(text[:start])
+		if !word.IsChar(r) {
+			break
+		}
+		start -= n
+		runes++
+	}
+	var run [word.HumpRunes + 1]rune
+	runes = 0
+	for _, r := range text[start:] {
+		if !word.IsChar(r) {
+			break
+		}
+		if runes == len(run) {
+			return false
+		}
+		run[runes] = r
+		runes++
+	}
+	var starts [word.HumpsMost]int
+	return runes <= word.HumpRunes && len(word.Humps(starts[:0], run[:runes])) > 1
+}

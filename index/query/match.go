@@ -1,0 +1,152 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+)
+
+// marksMost limits the occurrences in one text that are marked or counted.
+const marksMost = 64
+
+// Text is one of the texts of an entry.
+type Text struct {
+	Field Field
+	Text  string
+}
+
+// Match says where an entry matches.
+type Match struct {
+	// Text is the index of the text that shows the match best: the first of those in which most terms occur.
+	Text int
+	// Marks are the occurrences in that text, [from, to) in bytes, sorted and disjoint.
+	Marks [][2]int
+	// Focus is the index of the mark near which most terms occur, for showing a part of the text.
+	Focus int
+}
+
+// Match says whether an entry with these texts matches, and where.
+func (q *Query) Match(texts []Text) (Match, bool) {
+	if !q.Occurs(texts) {
+		return Match{}, false
+	}
+	for _, t := range q.nots {
+		if q.occurs(t, texts) {
+			return Match{}, false
+		}
+	}
+	// Searching once more costs less than recording it for all entries that do not match.
+	best, most := 0, 0
+	for i, text := range texts {
+		if len(texts) == 1 {
+			break // there is no choice
+		}
+		if text.Field&q.opt.Fields == 0 {
+			continue
+		}
+		n := 0
+		for _, t := range q.terms {
+			if t.in(text.Text) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = i, n
+		}
+		if most == len(q.terms) {
+			break
+		}
+	}
+	m := Match{Text: best}
+	m.Marks, m.Focus = q.marks(texts[best].Text)
+	return m, true
+}
+
+// Occurs says whether every required term occurs. More texts never make it false.
+func (q *Query) Occurs(texts []Text) bool {
+	for _, t := range q.terms {
+		if !q.occurs(t, texts) {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *Query) occurs(t *term, texts []Text) bool {
+	for _, text := range texts {
+		if text.Field&q.opt.Fields != 0 && t.in(text.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// occurrence is an occurrence of a term.
+type occurrence struct{ start, end, term int }
+
+// marks returns where the terms occur in a text, and the mark after which most of them occur together.
+func (q *Query) marks(text string) (marks [][2]int, focus int) {
+	var all []occurrence
+	for i, t := range q.terms {
+		t.each(text, func(start, end int) { all = append(all, occurrence{start, end, i}) })
+	}
+	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	most := 0
+	for i, o := range all {
+		// Overlapping and adjacent occurrences become one mark.
+		if n := len(marks); n > 0 && o.start <= marks[n-1][1] {
+			marks[n-1][1] = max(marks[n-1][1], o.end)
+		} else {
+			marks = append(marks, [2]int{o.start, o.end})
+		}
+		if n := together(all[i:]); n > most {
+			focus, most = len(marks)-1, n
+		}
+	}
+	return marks, focus
+}
+
+// together counts the different terms that begin near the first occurrence.
+func together(all []occurrence) int {
+	const near = 100 // bytes, about what is shown after a mark
+	seen := map[int]bool{}
+	for _, o := range all {
+		if o.start > all[0].start+near {
+			break
+		}
+		seen[o.term] = true
+	}
+	return len(seen)
+}
+
+// each calls found with up to marksMost occurrences of a term that do not overlap.
+func (t *term) each(text string, found func(start, end int)) {
+	if t.re != nil {
+		for _, at := range t.re.FindAllStringIndex(text, marksMost) {
+			found(at[0], at[1])
+		}
+		return
+	}
+	for n, at := 0, 0; n < marksMost; n++ {
+		start, end := t.lit.find(text, at)
+		if start < 0 {
+			return
+		}
+		found(start, end)
+		at = end
+	}
+}
+
+// Count returns how often each term occurs in an entry, and the length of its texts.
+func (q *Query) Count(texts []Text) (counts []int, length int) {
+	counts = make([]int, len(q.terms))
+	for _, text := range texts {
+		if text.Field&q.opt.Fields == 0 {
+			continue
+		}
+		length += len(text.Text)
+		for i, t := range q.terms {
+			t.each(text.Text, func(int, int) { counts[i]++ })
+		}
+	}
+	return counts, length
+}

@@ -1,0 +1,202 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Options say how the text of a query is read.
+type Options struct {
+	// Regexp: the text is one regular expression (RE2, see package regexp).
+	Regexp bool
+	// Case: case matters.
+	Case bool
+	// Fields are the fields to search; 0 means all.
+	Fields Field
+}
+
+// Query is a parsed query. The package comment says what matches. It is safe for concurrent use.
+type Query struct {
+	opt    Options
+	terms  []*term // all must occur
+	nots   []*term // none may occur
+	filter filter
+	raw    rawQuery
+}
+
+// term is a part of a query.
+type term struct {
+	lit   *literal
+	re    *regexp.Regexp // instead of lit
+	tree  *syntax.Regexp // of re
+	auto  *automatons    // of re
+	plain bool           // a word without quotes and stars
+}
+
+// ErrEmpty is wrapped by the error for a query without a required term.
+var ErrEmpty = errors.New("nothing to search for")
+
+// mostTerms limits the different terms of a query. Each is searched in each text; a query with more was pasted by accident
+// and would take minutes.
+const mostTerms = 100
+
+// Parse parses a query; see the package comment. A term that is repeated counts once.
+func Parse(text string, opt Options) (*Query, error) {
+	if opt.Fields == 0 {
+		opt.Fields = FieldAll
+	}
+	q := &Query{opt: opt}
+	if opt.Regexp {
+		t, err := regexpTerm(text, opt.Case)
+		if err != nil {
+			return nil, err
+		}
+		q.terms = []*term{t}
+		q.compile()
+		return q, nil
+	}
+	seen := map[string]bool{}
+	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
+		not, t, after, err := nextTerm(rest, opt.Case)
+		if err != nil {
+			return nil, err
+		}
+		spelled := rest[:len(rest)-len(after)]
+		// Compared by spelling: the same word in two forms is two terms, which only costs time.
+		again := seen[spelled]
+		seen[spelled], rest = true, after
+		switch {
+		case t == nil || again:
+		case not:
+			q.nots = append(q.nots, t)
+		default:
+			q.terms = append(q.terms, t)
+		}
+	}
+	if n := len(q.terms) + len(q.nots); n > mostTerms {
+		return nil, fmt.Errorf("%d different terms are too many: a query has %d at most", n, mostTerms)
+	}
+	if len(q.terms) == 0 {
+		if len(q.nots) > 0 {
+			return nil, fmt.Errorf("%w: at least one term must be without a minus", ErrEmpty)
+		}
+		return nil, ErrEmpty
+	}
+	q.compile()
+	return q, nil
+}
+
+// nextTerm cuts a term off a query that does not begin with a space. The term is nil if it is empty.
+func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) {
+	body := s
+	if len(body) > 1 && body[0] == '-' {
+		// A minus or a star alone is a word: people search for operators.
+		if r, _ := utf8.DecodeRuneInString(body[1:]); !unicode.IsSpace(r) {
+			not, body = true, body[1:]
+		}
+	}
+	left := true
+	if len(body) > 1 && body[0] == '*' && !startsWithSpace(body[1:]) {
+		left, body = false, body[1:]
+	}
+	t = &term{}
+	right := true
+	if body[0] == '"' {
+		phrase, after, closed := cutPhrase(body[1:])
+		if !closed {
+			return false, nil, "", fmt.Errorf("the quote before %.40q is not closed", phrase)
+		}
+		rest = after
+		if strings.HasPrefix(rest, "*") {
+			right, rest = false, rest[1:]
+		}
+		t.lit = newLiteral(phrase, left, right, exact)
+	} else {
+		end := strings.IndexFunc(body, unicode.IsSpace)
+		if end < 0 {
+			end = len(body)
+		}
+		word := body[:end]
+		rest = body[end:]
+		// A word of nothing but stars is searched as it is.
+		if cut := strings.TrimRight(word, "*"); cut != "" && cut != word {
+			right, word = false, cut
+		}
+		t.lit = newLiteral(word, left, right, exact)
+		t.plain = left && right
+	}
+	if t.lit == nil {
+		t = nil
+	}
+	return not, t, rest, nil
+}
+
+func startsWithSpace(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsSpace(r)
+}
+
+// cutPhrase cuts at the closing quote. In a phrase \" is a quote and \\ a backslash; any other backslash stands for itself.
+// closed is false if the quote is missing.
+func cutPhrase(s string) (phrase, rest string, closed bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:], true
+		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), "", false
+}
+
+// Substrings returns the query with its plain words as substrings, for a query that finds nothing; ok is false if there are
+// no plain words. Excluded terms stay words: -log must not exclude "catalogue".
+func (q *Query) Substrings() (*Query, bool) {
+	n := &Query{opt: q.opt, nots: q.nots}
+	found := false
+	for _, t := range q.terms {
+		if t.plain {
+			l := *t.lit
+			l.left, l.right = false, false
+			t = &term{lit: &l}
+			found = true
+		}
+		n.terms = append(n.terms, t)
+	}
+	if !found {
+		return nil, false
+	}
+	n.compile()
+	return n, true
+}
+
+// compile prepares the query for signatures and undecoded records.
+func (q *Query) compile() {
+	for _, t := range q.terms {
+		if t.lit != nil {
+			q.filter.subs = append(q.filter.subs, t.lit.filter())
+		} else {
+			q.filter.subs = append(q.filter.subs, regexpFilter(t.tree))
+		}
+	}
+	q.raw = newRawQuery(q.terms, q.opt.Case)
+}
+
+// Terms returns the number of required terms.
+func (q *Query) Terms() int { return len(q.terms) }
+
+func (t *term) in(text string) bool {
+	if t.re != nil {
+		return t.auto.match(text)
+	}
+	start, _ := t.lit.find(text, 0)
+	return start >= 0
+}

@@ -1,0 +1,87 @@
+package index_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+)
+
+func parse(t *testing.T, text string) *query.Query {
+	t.Helper()
+	q, err := query.Parse(text, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestSignerChunks: chunks hold whole records in their order, and a word is known to the chunk that its record is in.
+func TestSignerChunks(t *testing.T) {
+	var s index.Signer
+	for range 2 { // used again, it has forgotten what was before
+		s.Reset()
+		const size, records = 1000, 500
+		for i := range records {
+			at := int64(i * size)
+			s.Add([]byte(fmt.Sprintf("word%d and more", i)), at, at+size-1)
+			s.Add([]byte("of the same record"), at, at+size-1)
+		}
+		chunks := s.Finish()
+		if len(chunks) < 4 || len(chunks) > 20 {
+			t.Fatalf("%d chunks of %d bytes", len(chunks), records*size)
+		}
+		end, passed := int64(0), 0
+		for _, c := range chunks {
+			if c.From < end || c.From%size != 0 || (c.To+1)%size != 0 {
+				t.Errorf("chunk [%d, %d) behind %d", c.From, c.To, end)
+			}
+			end = c.To
+			for i := range records {
+				may, in := parse(t, fmt.Sprint("word", i)).May(kept(c)), int64(i*size) >= c.From && int64(i*size) < c.To
+				if in && !may {
+					t.Errorf("chunk [%d, %d) does not know word%d", c.From, c.To, i)
+				}
+				if may && !in {
+					passed++
+				}
+			}
+		}
+		// One in 64 is to be expected.
+		if most := records * len(chunks) / 25; passed > most {
+			t.Errorf("%d words were taken for present though they are not, more than %d", passed, most)
+		}
+	}
+}
+
+// TestSignerOverflow: a record with more words than are worth a filter may hold anything.
+func TestSignerOverflow(t *testing.T) {
+	var text strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&text, "w%d ", i)
+	}
+	var s index.Signer
+	s.Add([]byte(text.String()), 0, int64(text.Len()))
+	s.Add([]byte("walrus"), int64(text.Len()), int64(text.Len())+10)
+	chunks := s.Finish()
+	if len(chunks) != 2 || len(chunks[0].Sig) > 16 {
+		t.Fatalf("%d chunks, the first with %d bytes", len(chunks), len(chunks[0].Sig))
+	}
+	if !parse(t, "anything").May(kept(chunks[0])) || !parse(t, "walrus").May(kept(chunks[1])) || parse(t, "anything").May(kept(chunks[1])) {
+		t.Error("the signatures say something else")
+	}
+}
+
+// TestForeignSignatures: what we do not know tells nothing.
+func TestForeignSignatures(t *testing.T) {
+	for _, c := range []index.Chunk{{}, {Sig: []byte{0}}, {Sig: []byte{0, 0}, Flags: 0xf0}} {
+		if !parse(t, "word").May(kept(c)) || !c.Odd() {
+			t.Errorf("the signature %x, %x excludes something", c.Flags, c.Sig)
+		}
+	}
+}
+
+// kept is a chunk as the index would give it.
+func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }

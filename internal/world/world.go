@@ -1,0 +1,390 @@
+// Package world is the fixture of tests that need a machine: a home folder with the agents' places in it, a store on it,
+// a clock and random ids that can be foreseen, and all that the store tells.
+package world
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// World is a machine for one test. Set the fields in the functions that New calls.
+type World struct {
+	*testing.T
+	*store.Store
+	// Home is the user's folder, CWD the working directory in it.
+	Home, CWD string
+	// Terminal names the terminal, for breadcrumbs.
+	Terminal string
+	// FS is the file system of all backends and blobs.
+	FS durable.FS
+	// Quiet takes away the machine's clock and waits, for simulated crashes.
+	Quiet bool
+	// Roots and Extra are those of place.Options.
+	Roots []string
+	Extra []place.ExtraRoot
+	// Drivers, if set, replace those of files and codelia.
+	Drivers []backend.Driver
+	// Wrap, if set, wraps each backend for writing.
+	Wrap func(backend.Backend) backend.Backend
+	// State is treeline's own folder; "" keeps none.
+	State    string
+	ReadOnly bool
+
+	mu     sync.Mutex
+	events []store.Event
+	logs   bytes.Buffer
+	chance counter
+	now    time.Time
+	stamp  time.Time // of the next file that Old writes
+}
+
+// New makes a World in a temporary folder. It closes the store with the test.
+func New(t *testing.T, change ...func(*World)) *World {
+	t.Helper()
+	home := t.TempDir()
+	start := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
+	w := &World{T: t, Home: home, CWD: filepath.Join(home, "garden"), FS: durable.OS{}, now: start, stamp: start}
+	for _, c := range change {
+		c(w)
+	}
+	w.Store = w.Reopen()
+	return w
+}
+
+// Reopen gives another store of the same machine, as a second process would have it.
+func (w *World) Reopen() *store.Store {
+	s := store.New(store.Options{Machine: w.Machine(), State: w.State})
+	w.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Machine makes the places anew, with all backends to be opened again.
+func (w *World) Machine() *place.Machine {
+	opt := place.Options{
+		Dialects: all.Dialects(),
+		Env: dialect.Env{
+			Home: w.Home, TempDir: filepath.Join(w.Home, "tmp"), WorkDir: w.CWD, Zone: time.UTC, Terminal: w.Terminal,
+			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
+		},
+		Drivers: w.Drivers, Roots: w.Roots, Extra: w.Extra, ReadOnly: w.ReadOnly,
+		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDirFS(dir, w.FS) },
+		WriteBlobs: func(dir string) blob.Store { return blob.NewDirFS(dir, w.FS) },
+	}
+	if w.State != "" {
+		opt.RunsDir = filepath.Join(w.State, "runs")
+	}
+	if opt.Drivers == nil {
+		opt.Drivers = []backend.Driver{codelia.Driver(), w.files()}
+	}
+	return place.New(opt)
+}
+
+// files is the driver of files with the world's file system and clock.
+func (w *World) files() backend.Driver {
+	opt := file.Options{FS: w.FS, TornWait: time.Millisecond}
+	if w.Quiet {
+		opt.Clock = func() time.Time { return w.now.AddDate(10, 0, 0) }
+		opt.Wait = func(context.Context, time.Duration) error { return nil }
+	}
+	d := file.Driver(opt)
+	open := d.Open
+	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		b, err := open(root, opt)
+		if err == nil && !opt.ReadOnly && w.Wrap != nil {
+			b = w.Wrap(b)
+		}
+		return b, err
+	}
+	return d
+}
+
+// counter is randomness that can be foreseen: 1, 2, 3, …, four bytes each.
+type counter struct {
+	mu   sync.Mutex
+	next uint32
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := 0; i < len(p); i += 4 {
+		c.next++
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], c.next)
+		copy(p[i:], b[:])
+	}
+	return len(p), nil
+}
+
+// Write gives the options of every session of the world: opt with its clock, ids, observer and log.
+func (w *World) Write(opt store.WriteOptions) store.WriteOptions {
+	if opt.Random == nil {
+		opt.Random = &w.chance
+	}
+	opt.Clock = w.Clock
+	opt.Observer = func(e store.Event) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.events = append(w.events, e)
+	}
+	opt.Log = slog.New(slog.NewTextHandler(&w.logs, nil))
+	return opt
+}
+
+// Clock is the world's time: a second later at each call.
+func (w *World) Clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(time.Second)
+	return w.now
+}
+
+// Now is the time of the last call of Clock.
+func (w *World) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+// Logged gives what was logged so far.
+func (w *World) Logged() string { return w.logs.String() }
+
+// Events gives the events so far, and forgets them.
+func (w *World) Events() []store.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.events
+	w.events = nil
+	return list
+}
+
+// Told gives the kinds of events so far, and forgets them.
+func (w *World) Told() []store.EventKind {
+	var kinds []store.EventKind
+	for _, e := range w.Events() {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+// Format finds a dialect by its name.
+func (w *World) Format(name string) dialect.Dialect {
+	w.Helper()
+	d, err := w.Dialect(name)
+	w.Must(err)
+	return d
+}
+
+// Closing closes a session with the test, if it is open then.
+func (w *World) Closing(s *store.Session, err error) *store.Session {
+	w.Helper()
+	w.Must(err)
+	w.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Begin creates a session.
+func (w *World) Begin(name string, opt store.CreateOptions) *store.Session {
+	w.Helper()
+	opt.Dialect = w.Format(name)
+	opt.Write = w.Write(opt.Write)
+	return w.Closing(w.Create(w.Context(), opt))
+}
+
+// Edit opens a session for writing.
+func (w *World) Edit(path string, opt store.WriteOptions) *store.Session {
+	w.Helper()
+	return w.Closing(w.OpenWrite(w.Context(), path, store.CreateOptions{Write: w.Write(opt)}))
+}
+
+// View opens a session for reading.
+func (w *World) View(path string, opt store.OpenOptions) *store.Session {
+	w.Helper()
+	return w.Closing(w.Open(w.Context(), path, opt))
+}
+
+// At gives a path in the home folder.
+func (w *World) At(name string) string { return filepath.Join(w.Home, filepath.FromSlash(name)) }
+
+// Put writes a file in the home folder and gives its path.
+func (w *World) Put(name, content string) string {
+	w.Helper()
+	path := w.At(name)
+	w.Must(os.MkdirAll(filepath.Dir(path), 0o700))
+	w.Must(os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// Old is Put for a file that was written in February 2026: each a minute after the one before.
+func (w *World) Old(name, content string) string {
+	w.Helper()
+	path := w.Put(name, content)
+	w.stamp = w.stamp.Add(time.Minute)
+	w.Must(os.Chtimes(path, w.stamp, w.stamp))
+	return path
+}
+
+// AppendPlain appends to a file as a program does that takes no lock.
+func (w *World) AppendPlain(path, text string) {
+	w.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	w.Must(err)
+	_, err = f.WriteString(text)
+	w.Must(err)
+	w.Must(f.Close())
+}
+
+// ReadLines gives the lines of a file.
+func (w *World) ReadLines(path string) []string {
+	w.Helper()
+	b, err := os.ReadFile(path)
+	w.Must(err)
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+}
+
+// Exists reports whether a file is there.
+func (w *World) Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Must fails the test on an error.
+func (w *World) Must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// User and Answer append a message.
+func (w *World) User(s *store.Session, text string) session.EntryID {
+	w.Helper()
+	return w.Say(s, "user", text).ID
+}
+
+// Answer appends an answer of the model.
+func (w *World) Answer(s *store.Session, text string) session.EntryID {
+	w.Helper()
+	return w.Say(s, "assistant", text).ID
+}
+
+// Say appends a message.
+func (w *World) Say(s *store.Session, role, text string) store.Appended {
+	w.Helper()
+	a, err := s.AppendMessage(w.Context(), Message(role, text))
+	w.Must(err)
+	return a
+}
+
+// Message is a message in the words of most agents.
+func Message(role, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Appendf(nil, `{"role":%q,"content":%s}`, role, quoted)
+}
+
+// Log is the content of a session's log as pi and omp write it: a header and lines.
+func Log(id, cwd string, lines ...string) string {
+	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:20:00.000Z","cwd":%q}`+"\n", id, cwd) +
+		strings.Join(lines, "\n") + "\n"
+}
+
+// Said is the record of a user's message as pi and omp write it.
+func Said(id, parent, text string) string {
+	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":%q}}`, id, parent, text)
+}
+
+// Messages gives the messages that the model would see at the leaf, as JSON.
+func (w *World) Messages(s *store.Session, opt store.ContextOptions) []string {
+	w.Helper()
+	c, err := s.Context(w.Context(), s.Leaf(), opt)
+	w.Must(err)
+	var list []string
+	for m, err := range c.Messages() {
+		w.Must(err)
+		list = append(list, string(m.JSON))
+	}
+	return list
+}
+
+// Texts gives the contents of the messages that the model would see at the leaf.
+func (w *World) Texts(s *store.Session) []string {
+	w.Helper()
+	list := []string{}
+	for _, m := range w.Messages(s, store.ContextOptions{}) {
+		var v struct{ Content, Summary any }
+		w.Must(json.Unmarshal([]byte(m), &v))
+		text := fmt.Sprint(v.Content)
+		if v.Summary != nil {
+			text = fmt.Sprint(v.Summary)
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// Seen opens the session anew, for reading, and gives what the model would see.
+func (w *World) Seen(path string) []string {
+	w.Helper()
+	s, err := w.Open(w.Context(), path, store.OpenOptions{})
+	w.Must(err)
+	defer s.Close()
+	return w.Texts(s)
+}
+
+// Same compares lists.
+func (w *World) Same(got, want []string) {
+	w.Helper()
+	if !slices.Equal(got, want) {
+		w.Errorf("got\n  %q\nwant\n  %q", got, want)
+	}
+}
+
+// MemoryEqualsDisk compares the entries of a session with those of its log, read anew.
+func (w *World) MemoryEqualsDisk(s *store.Session) {
+	w.Helper()
+	r, err := w.Open(w.Context(), s.Path(), store.OpenOptions{Dialect: s.Dialect()})
+	w.Must(err)
+	defer r.Close()
+	a, b := s.Tree(), r.Tree()
+	if a.Len() != b.Len() {
+		w.Fatalf("%d entries in memory, %d in the log", a.Len(), b.Len())
+	}
+	for i := range a.Len() {
+		x, y := a.At(i), b.At(i)
+		if x.ID != y.ID || x.Parent != y.Parent || x.Span != y.Span || x.Line != y.Line || x.Kind != y.Kind {
+			w.Fatalf("entry %d: %+v in memory, %+v in the log", i, x, y)
+		}
+		rx, err := x.Raw()
+		w.Must(err)
+		ry, err := y.Raw()
+		w.Must(err)
+		if !bytes.Equal(rx, ry) {
+			w.Fatalf("entry %d: %s in memory, %s in the log", i, rx, ry)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package place_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/store"
+)
+
+func TestList(t *testing.T) {
+	h := newHouse(t)
+	garden, shed := filepath.Join(h.home, "garden"), filepath.Join(h.home, "shed")
+	for _, dir := range []string{garden, shed} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(h.home, "link")
+	if err := os.Symlink(garden, link); err != nil {
+		if runtime.GOOS != "windows" { // where it needs rights
+			t.Fatal(err)
+		}
+		link = garden
+	}
+	h.put(".omp/agent/sessions/-garden/1_aaaa1111.jsonl", log("aaaa1111", garden, said("u", "", "Where do the tulips go?")))
+	h.put(".omp/agent/sessions/-garden/2_aaaa2222.jsonl", log("aaaa2222", shed, said("u", "", "in the folder of another")))
+	h.put(".pi/agent/sessions/--garden--/3_BBBB3333.jsonl", log("BBBB3333", link))
+	h.put(".omp/agent/sessions/-garden/4_junk.jsonl", "nonsense\n")
+	h.put(".omp/agent/sessions/-garden/5_note.txt", "not a log\n")
+	h.put(".omp/agent/sessions/-garden/6_big.jsonl", log("big", garden, said("u", "", "first"), strings.Repeat(said("v", "u", strings.Repeat("x", 1000))+"\n", 30)+said("w", "v", "last")))
+
+	list := func(opt store.ListOptions) string {
+		t.Helper()
+		rows, err := h.List(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, r := range rows {
+			id := string(r.ID)
+			if r.Err != nil {
+				id = "?" + filepath.Base(r.Path)
+			}
+			ids = append(ids, id)
+		}
+		return strings.Join(ids, " ")
+	}
+	if got, want := list(store.ListOptions{}), "big ?4_junk.jsonl BBBB3333 aaaa2222 aaaa1111"; got != want {
+		t.Errorf("all: %s, not %s", got, want)
+	}
+	if got, want := list(store.ListOptions{CWD: garden}), "big ?4_junk.jsonl BBBB3333 aaaa1111"; got != want {
+		t.Errorf("by the header's directory, links resolved: %s, not %s", got, want)
+	}
+	if got, want := list(store.ListOptions{CWD: shed}), "?4_junk.jsonl aaaa2222"; got != want {
+		t.Errorf("shed: %s, not %s", got, want)
+	}
+
+	rows, err := h.List(t.Context(), store.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	big, small, foreign := rows[0], rows[4], rows[2]
+	if small.Prompt != "Where do the tulips go?" || small.Messages != 1 || small.Dialect != pi.Omp || small.CWD != garden || small.Short != "aaaa1111" {
+		t.Errorf("a small one: %+v", small)
+	}
+	if big.Messages != -1 || big.Prompt != "first" || big.Log.Size < 30_000 {
+		t.Errorf("a big one: %+v", big)
+	}
+	if foreign.Dialect != pi.Pi || foreign.Source.Dialect != pi.Pi {
+		t.Errorf("pi's: %+v", foreign)
+	}
+	if !errors.Is(rows[1].Err, store.ErrNotSession) {
+		t.Errorf("junk: %v", rows[1].Err)
+	}
+
+	for ref, want := range map[string]string{
+		"aaaa1111": "aaaa1111", "aaaa1": "aaaa1111", "AAAA2": "aaaa2222", "bbbb": "BBBB3333", "big": "big", "2_aaaa": "aaaa2222",
+	} {
+		row, err := h.Find(t.Context(), ref)
+		if err != nil || string(row.ID) != want {
+			t.Errorf("Find(%q): %s, %v", ref, row.ID, err)
+		}
+	}
+	var many *store.AmbiguousError
+	if _, err := h.Find(t.Context(), "aaaa"); !errors.As(err, &many) || len(many.Rows) != 2 {
+		t.Errorf("an ambiguous beginning: %v", err)
+	}
+	for _, ref := range []string{"", "nobody"} {
+		if _, err := h.Find(t.Context(), ref); !errors.Is(err, store.ErrNoSession) {
+			t.Errorf("Find(%q): %v", ref, err)
+		}
+	}
+	if row, err := h.Find(t.Context(), "@last"); err != nil || row.ID != "big" {
+		t.Errorf("@last: %s, %v", row.ID, err)
+	}
+}
+
+// TestListOfRoots: a folder that someone names holds "sessions", is one, or holds logs itself.
+func TestListOfRoots(t *testing.T) {
+	for name, root := range map[string]string{"agent's folder": "agent", "sessions": "agent/sessions", "one project": "agent/sessions/-x", "missing": "nowhere"} {
+		h := newHouse(t, root)
+		h.put("agent/sessions/-x/a.jsonl", log("a", "/x"))
+		h.put(".omp/agent/sessions/-x/b.jsonl", log("b", "/x"))
+		rows, err := h.List(t.Context(), store.ListOptions{})
+		want := 1
+		if name == "missing" {
+			want = 0
+		}
+		if err != nil || len(rows) != want || want == 1 && rows[0].ID != "a" {
+			t.Errorf("%s: %+v, %v", name, rows, err)
+		}
+	}
+}
+
+func TestListCancelled(t *testing.T) {
+	h := newHouse(t)
+	for i := range 100 {
+		h.put(fmt.Sprintf(".omp/agent/sessions/-x/%d.jsonl", i), log(fmt.Sprint(i), "/x"))
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if _, err := h.List(ctx, store.ListOptions{}); !errors.Is(err, enough) {
+		t.Errorf("List: %v", err)
+	}
+}

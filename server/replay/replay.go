@@ -1,0 +1,226 @@
+// Package replay plays the model of a recorded run: an HTTP endpoint in the form of the chat-completions interface,
+// which most agents can be pointed to, gives the recorded responses one after the other. No model is called.
+//
+// Requests are answered in the order of the run, whatever the agent asks. The point of a replay is to see where the
+// agent differs; going on after a difference shows what follows from it. A recorded failure is played as well.
+//
+// The endpoint serves this machine only: a client that reaches it can read the run.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/run"
+)
+
+// ErrEmpty says that a run has no request to a model, so that there is nothing to play.
+var ErrEmpty = errors.New("the run has no request to a model")
+
+// Loopback checks a HOST:PORT to listen on, or a Host header: it must be 127.0.0.1, ::1 or localhost. Other names are
+// not looked up, since what they resolve to can change.
+func Loopback(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("invalid address %q: use HOST:PORT", addr)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return "", fmt.Errorf("invalid address %q: only this machine is served; use 127.0.0.1, ::1 or localhost", addr)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "", fmt.Errorf("invalid address %q: the port is not a number up to 65535", addr)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// Served reports one request. Its JSON is a stable format: difference is null where the request is as recorded.
+type Served struct {
+	Seq        int64           `json:"seq"`
+	Difference *run.Difference `json:"difference"`
+	Error      string          `json:"error,omitempty"`
+}
+
+// Result reports how far a replay came. Its JSON is a stable format.
+type Result struct {
+	Requests int `json:"requests"` // recorded
+	Served   int `json:"served"`
+	Differed int `json:"differed"`
+}
+
+// Player answers requests with the responses of a run.
+type Player struct {
+	log  *run.Log
+	list []run.Exchange
+	told func(Served)
+	done chan struct{} // closed when the last response is given
+
+	mu       sync.Mutex
+	served   int
+	differed int
+}
+
+// New makes a player of a run. It calls told for each request, one at a time, before the response is written.
+func New(l *run.Log, told func(Served)) (*Player, error) {
+	p := &Player{log: l, list: l.Exchanges(), told: told, done: make(chan struct{})}
+	if len(p.list) == 0 {
+		return nil, ErrEmpty
+	}
+	return p, nil
+}
+
+// Serve answers requests until all responses are given or ctx ends. It closes the listener.
+func (p *Player) Serve(ctx context.Context, l net.Listener) (Result, error) {
+	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(l) }()
+	select {
+	case err := <-stopped:
+		return Result{}, err
+	case <-p.done:
+	case <-ctx.Done():
+	}
+	// A slow client gets five seconds to read the last response.
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		server.Close()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Result{Requests: len(p.list), Served: p.served, Differed: p.differed}, nil
+}
+
+// ServeHTTP takes chat completions, with and without /v1 since some clients add it, and the list of models. A Host
+// header that is not loopback is refused: with DNS rebinding a page in a browser could read the run.
+func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, err := Loopback(net.JoinHostPort(hostname(r.Host), "0"))
+	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); {
+	case err != nil:
+		failure(w, http.StatusForbidden, "forbidden", "only this machine is served")
+	case r.Method == http.MethodPost && path == "/chat/completions":
+		p.complete(w, r)
+	case r.Method == http.MethodGet && path == "/models":
+		p.models(w)
+	default:
+		failure(w, http.StatusNotFound, "not_found", "there is only POST /v1/chat/completions")
+	}
+}
+
+// hostname is a Host header in lower case, without the port and the brackets of an IPv6 address. Either may be missing.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		if h, ok := strings.CutSuffix(inner, "]"); ok {
+			host = h
+		}
+	}
+	return strings.ToLower(host)
+}
+
+func failure(w http.ResponseWriter, status int, kind, message string) {
+	reply(w, status, run.ChatError(kind, message))
+}
+
+// reply ignores errors of the client's connection.
+func reply(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// mostBody limits a request. A conversation with images is a few megabytes.
+const mostBody = 256 << 20
+
+// complete gives the next recorded response. The lock is held while it is written, so that concurrent requests get
+// their responses in order.
+func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	if err != nil {
+		failure(w, http.StatusBadRequest, "bad_request", err.Error())
+		return
+	}
+	if !rawjson.IsObject(body) || !rawjson.Valid(body) || !rawjson.IsArray(rawjson.Get(body, "messages")) {
+		failure(w, http.StatusBadRequest, "bad_request", "the body must be a JSON object with a list of messages")
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.served >= len(p.list) {
+		failure(w, http.StatusGone, "used_up", fmt.Sprintf("all %d recorded responses were given", len(p.list)))
+		return
+	}
+	x := p.list[p.served]
+	p.served++
+	if p.served == len(p.list) {
+		defer close(p.done) // after the response is written
+	}
+	d, err := run.CompareChat(x, body)
+	if err != nil {
+		failure(w, http.StatusInternalServerError, "unreadable", err.Error())
+		p.told(Served{Seq: x.Seq, Error: err.Error()})
+		return
+	}
+	w.Header().Set("X-Treeline-Seq", strconv.FormatInt(x.Seq, 10))
+	if d != nil {
+		p.differed++
+		pointer := strconv.QuoteToASCII(d.Pointer) // a header is ASCII, a pointer need not be
+		w.Header().Set("X-Treeline-Difference", pointer[1:len(pointer)-1])
+	}
+	p.told(Served{Seq: x.Seq, Difference: d})
+	p.answer(w, x, body)
+}
+
+// answer gives the recorded response, whole or streamed, or the recorded failure.
+func (p *Player) answer(w http.ResponseWriter, x run.Exchange, body []byte) {
+	if !x.Answered {
+		status, text, err := run.Failure(p.log, x)
+		if err != nil {
+			failure(w, http.StatusInternalServerError, "unreadable", err.Error())
+			return
+		}
+		reply(w, status, text)
+		return
+	}
+	a, err := run.NewAnswer(p.log.Header.RunID, x)
+	if err != nil {
+		failure(w, http.StatusInternalServerError, "unreadable", err.Error())
+		return
+	}
+	if string(rawjson.Get(body, "stream")) != "true" {
+		reply(w, http.StatusOK, a.JSON())
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	usage := rawjson.Truthy(rawjson.At(body, "/stream_options/include_usage"))
+	for _, chunk := range append(a.Chunks(usage), []byte("[DONE]")) { // [DONE] ends a stream
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", chunk); err != nil {
+			return
+		}
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+	}
+}
+
+// models lists the model of the run, which some agents ask for first.
+func (p *Player) models(w http.ResponseWriter) {
+	name := "recorded"
+	if m := p.log.Header.Model; m != nil && m.Name != "" {
+		name = m.Name
+	}
+	reply(w, http.StatusOK, fmt.Appendf(nil, `{"object":"list","data":[{"id":%s,"object":"model","created":0,"owned_by":"treeline"}]}`, rawjson.Quote(name)))
+}

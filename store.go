@@ -1,0 +1,185 @@
+package treeline
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/repair"
+	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
+	"github.com/treeline-dev/treeline/watch"
+)
+
+// Store is the sessions of a machine, and what can be done with them. Single sessions are opened, created and forked by
+// the embedded store.Store; places and lists are those of the place.Machine in it. The methods here add one capability
+// each. Several goroutines may use it at once.
+type Store struct {
+	*store.Store
+	index  *index.Index
+	find   *find.Finder
+	runs   *runs.Logs
+	repair *repair.Repairer
+	trash  *trash.Trash
+}
+
+// assemble puts the capabilities on top of a store.
+func assemble(m *place.Machine, ix *index.Index, state string, clock func() time.Time) *Store {
+	s := store.New(store.Options{Machine: m, State: state})
+	return &Store{
+		Store:  s,
+		index:  ix,
+		find:   find.New(m, ix, clock),
+		runs:   runs.New(m),
+		repair: repair.New(m, s.NoteFolder),
+		trash:  trash.New(trash.Options{Machine: m, State: state, Folders: s, Clock: clock}),
+	}
+}
+
+// Close closes all backends and the index. Sessions must be closed before. A second call does nothing.
+func (s *Store) Close() error { return errors.Join(s.find.Close(), s.Store.Close()) }
+
+// Catalogue gives the sessions of all sources, newest first, with all that is known of them. It brings the catalogue up to
+// date first; List is cheaper and knows less.
+func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error) {
+	return s.find.Catalogue(ctx, opt)
+}
+
+// Models gives the models that answered in any session, as the catalogue was kept.
+func (s *Store) Models() []string { return s.find.Models() }
+
+// Search finds what a query means in all sessions and runs.
+func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*SearchResult, error) {
+	return s.find.Search(ctx, text, opt)
+}
+
+// LookAtSources says of each source what is in it.
+func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
+	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
+}
+
+// Filter keeps the rows that the filter lets through. The slice is used again.
+func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error) {
+	if f.Run {
+		list, err := s.runs.List(ctx, RunListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		with := make(map[session.ID]bool, len(list))
+		for i := range list {
+			with[session.ID(list[i].Header.SessionID)] = true
+		}
+		only := f.Only
+		f.Only = func(r *Row) bool { return r.ID != "" && with[r.ID] && (only == nil || only(r)) }
+	}
+	return s.Machine.Filter(rows, f.Filter)
+}
+
+// Find gives the session that a person named: "@last" (the newest of the working directory), an id, or the beginning of
+// one. If no session matches, a run may: its log is read as a session.
+func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
+	row, err := s.Machine.Find(ctx, ref)
+	if !errors.Is(err, place.ErrNoSession) || ref == "" || ref == "@last" {
+		return row, err
+	}
+	r, runErr := s.runs.Find(ctx, ref)
+	if runErr != nil {
+		return row, err
+	}
+	return Row{
+		Dialect: s.DialectAt(r.Path), Path: r.Path, Log: r.Log,
+		Summary: dialect.Summary{ID: session.ID(r.Header.RunID), CWD: r.CWD(), Prompt: r.Prompt, OK: true},
+	}, nil
+}
+
+// Watch tells what any program writes to sessions, until ctx is cancelled or the loop over it ends.
+func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
+	return watch.Watch(ctx, s.Machine, opt)
+}
+
+// Convert makes a session of another dialect from the one at a path, which is only read.
+func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*Session, ConvertReport, error) {
+	return convert.File(ctx, s.Store, path, opt)
+}
+
+// ConvertSession is Convert for a session that is open.
+func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOptions) (*Session, ConvertReport, error) {
+	return convert.Session(ctx, s.Store, src, opt)
+}
+
+// Runs gives the runs of all places, newest first.
+func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) {
+	return s.runs.List(ctx, opt)
+}
+
+// FindRun gives the run that a person named: "@last", an id, or the beginning of one.
+func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
+	return s.runs.Find(ctx, ref)
+}
+
+// OpenRun opens the run at a path for reading.
+func (s *Store) OpenRun(ctx context.Context, path string) (*Run, error) {
+	return s.runs.Open(ctx, path)
+}
+
+// HoldsRuns reports whether there is a run log in a folder or below it.
+func (s *Store) HoldsRuns(ctx context.Context, dir string) bool { return s.runs.Holds(ctx, dir) }
+
+// StartRun begins to record a run.
+func (s *Store) StartRun(ctx context.Context, opt RunOptions) (*Recording, error) {
+	return s.runs.Start(ctx, opt)
+}
+
+// ContinueRun resumes the recording of a run that has not ended.
+func (s *Store) ContinueRun(ctx context.Context, path string, opt runs.WriteOptions) (*Recording, error) {
+	return s.runs.Continue(ctx, path, opt)
+}
+
+// Check lists everything that is wrong with a session. Appends wait meanwhile.
+func (s *Store) Check(ctx context.Context, sess *Session) (problems []Problem, err error) {
+	err = sess.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
+		problems, err = repair.Check(ctx, l, blobs)
+		return err
+	})
+	return problems, err
+}
+
+// PlanRepair says what Repair would do to the log at a path. Nothing is written.
+func (s *Store) PlanRepair(ctx context.Context, path string, opt RepairOptions) (*RepairPlan, error) {
+	return s.repair.Plan(ctx, path, opt)
+}
+
+// Repair repairs the log at a path. The old log is kept beside it.
+func (s *Store) Repair(ctx context.Context, path string, opt RepairOptions) (*RepairPlan, error) {
+	return s.repair.Repair(ctx, path, opt)
+}
+
+// Trash moves the session at a path to the trash.
+func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
+	return s.trash.Put(ctx, path)
+}
+
+// Trashed lists the trash, the last removed first.
+func (s *Store) Trashed(ctx context.Context) ([]Trashed, error) { return s.trash.List(ctx) }
+
+// Restore puts a session back from the trash, named by its id there or the beginning of it.
+func (s *Store) Restore(ctx context.Context, id string) (Trashed, error) {
+	return s.trash.Restore(ctx, id)
+}
+
+// EmptyTrash removes for good what has been in the trash since before that time.
+func (s *Store) EmptyTrash(ctx context.Context, before time.Time) ([]Trashed, error) {
+	return s.trash.Empty(ctx, before)
+}
+
+// GC finds blobs that nothing refers to, and files that crashes left unfinished.
+func (s *Store) GC(ctx context.Context, opt GCOptions) (GCReport, error) { return s.trash.GC(ctx, opt) }

@@ -1,0 +1,173 @@
+package treeline
+
+import (
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/repair"
+	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
+	"github.com/treeline-dev/treeline/watch"
+)
+
+// Session is one session, open for reading, or for reading and appending. Several goroutines may use it at once.
+//
+// Reading:
+//
+//	ID, Header, Name, CWD, Path, Dir, Log, Dialect   what it is and where
+//	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
+//	Context                                          what the model would see at an entry
+//	Prompts                                          what people typed
+//	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob
+//
+// Appending; each returns an Appended:
+//
+//	Append, AppendRecord, AppendMessage, AppendText  an entry, a record, a message, plain text
+//	AppendModelChange, AppendThinkingLevelChange, AppendModeChange, AppendSessionInfo, AppendSessionInit,
+//	AppendCustom, AppendCustomMessage, AppendTTSRInjection
+//	Compact, Label                                   a compaction, a label
+//	Branch, BranchWithSummary, ResetLeaf             move the leaf
+//
+// Changing the whole session:
+//
+//	NewSession, Fork, BranchedSession                go on in a new session, a copy, a copy of one path
+//	Rename, Move, Delete                             its name, its project directory, its end
+//	RewriteEntries, RewriteToolCallArguments         replace the log
+//	Flush, Close                                     make durable what was appended; end the work
+type Session = store.Session
+
+// CreateOptions say what a new session is: its working directory, dialect, id and title.
+type CreateOptions = store.CreateOptions
+
+// WriteOptions say how a session is written: durability, conflicts, deferred creation.
+type WriteOptions = store.WriteOptions
+
+// OpenOptions change how a session is opened for reading.
+type OpenOptions = store.OpenOptions
+
+// ContextOptions ask for a context other than the agent's own.
+type ContextOptions = store.ContextOptions
+
+// Appended says what became of an append: the entry's id, whether it is durable, and what others wrote first.
+type Appended = store.Appended
+
+// Event is what an Observer is told.
+type Event = store.Event
+
+// Observer is told what happens to a session while it is written.
+type Observer = store.Observer
+
+// Durability says what an append survives when it returns.
+type Durability = store.Durability
+
+// What an append survives.
+const (
+	DurabilityNone   = store.DurabilityNone
+	DurabilityFlush  = store.DurabilityFlush
+	DurabilityAlways = store.DurabilityAlways
+)
+
+// Policy says what an append does when another process wrote to the log first.
+type Policy = store.Policy
+
+// What an append does about a second writer.
+const (
+	PolicyBranch = store.PolicyBranch
+	PolicyFollow = store.PolicyFollow
+	PolicyRefuse = store.PolicyRefuse
+)
+
+// Entry is one entry of a session's tree; see package session for bodies, parts, trees and contexts.
+type Entry = session.Entry
+
+// Problem is something wrong with a log that did not stop its reading.
+type Problem = session.Problem
+
+// Row is a session as a list shows it.
+type Row = place.Row
+
+// Source is a place with sessions on this machine.
+type Source = place.Source
+
+// ListOptions narrow Store.List.
+type ListOptions = place.ListOptions
+
+// Filter narrows a list of sessions.
+type Filter struct {
+	place.Filter
+	// Run keeps sessions that a run belongs to.
+	Run bool
+}
+
+// RefreshOptions are for calls that bring the catalogue up to date.
+type RefreshOptions = find.RefreshOptions
+
+// Progress is how far the reading of logs for the catalogue is.
+type Progress = find.Progress
+
+// SearchOptions narrow a search.
+type SearchOptions = find.Options
+
+// SearchResult is what a search found.
+type SearchResult = find.Result
+
+// SearchHit is an entry that was found, a session found by its title, or a record of a run.
+type SearchHit = find.Hit
+
+// WatchOptions say what is watched, and how.
+type WatchOptions = watch.Options
+
+// Change is what happened to a session that is watched.
+type Change = watch.Change
+
+// ChangeKind is what a Change tells.
+type ChangeKind = watch.Kind
+
+// What a Change tells.
+const (
+	ChangeStart     = watch.KindStart
+	ChangeSession   = watch.KindSession
+	ChangeEntry     = watch.KindEntry
+	ChangeReplaced  = watch.KindReplaced
+	ChangeTruncated = watch.KindTruncated
+	ChangeRemoved   = watch.KindRemoved
+	ChangeProblem   = watch.KindProblem
+)
+
+// ConvertOptions say what a session is converted to.
+type ConvertOptions = convert.Options
+
+// ConvertReport says what became of everything in a session that was converted.
+type ConvertReport = convert.Report
+
+// RunOptions say what a new run is.
+type RunOptions = runs.StartOptions
+
+// RunListOptions narrow a list of runs.
+type RunListOptions = runs.ListOptions
+
+// RunRow is a run as a list shows it.
+type RunRow = runs.Row
+
+// Run is a run that is open for reading.
+type Run = runs.Run
+
+// Recording is a run that is being recorded.
+type Recording = runs.Recording
+
+// RepairOptions change what a repair does.
+type RepairOptions = repair.Options
+
+// RepairPlan says what a repair does, or did, to a log.
+type RepairPlan = repair.Plan
+
+// Trashed is a session in the trash.
+type Trashed = trash.Item
+
+// GCOptions say what garbage collection removes.
+type GCOptions = trash.GCOptions
+
+// GCReport says what garbage collection found.
+type GCReport = trash.GCReport

@@ -1,0 +1,280 @@
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/watch"
+)
+
+// meddler is a folder in which something happens at a chosen moment.
+type meddler struct {
+	*file.Backend
+	listed func()                               // behind a list
+	looked func(backend.Log)                    // behind a look at a log
+	read   func()                               // before a log is read
+	watch  func(told func(string, error)) error // in the place of the system
+}
+
+func (m *meddler) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
+	return func(yield func(backend.Log, error) bool) {
+		for log, err := range m.Backend.List(ctx, prefix) {
+			if !yield(log, err) {
+				return
+			}
+		}
+		if m.listed != nil {
+			m.listed()
+		}
+	}
+}
+
+func (m *meddler) Stat(ctx context.Context, name string) (backend.Log, error) {
+	log, err := m.Backend.Stat(ctx, name)
+	if m.looked != nil && err == nil {
+		m.looked(log)
+	}
+	return log, err
+}
+
+func (m *meddler) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	if m.read != nil {
+		m.read()
+	}
+	return m.Backend.Read(ctx, at, offset)
+}
+
+func (m *meddler) Watch(told func(string, error)) (io.Closer, error) {
+	if m.watch != nil {
+		return io.NopCloser(nil), m.watch(told)
+	}
+	return m.Backend.Watch(told)
+}
+
+// meddled gives a home whose one folder of sessions is meddled with.
+func meddled(t *testing.T, change func(h *home, m *meddler)) *home {
+	h := newHome(t)
+	root := h.at(".omp/agent/sessions")
+	h.open(nil, backend.Driver{Open: func(dir string, _ backend.OpenOptions) (backend.Backend, error) {
+		b, err := file.New(dir, file.Options{ReadOnly: true})
+		if dir != root {
+			return b, err
+		}
+		m := &meddler{Backend: b}
+		change(h, m)
+		return m, err
+	}})
+	return h
+}
+
+// What is written between the list and the first look, and while logs are read for the first time, is told.
+func TestMissesNothingAtStart(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := meddled(t, func(h *home, m *meddler) {
+			m.listed = func() {
+				m.listed = nil
+				h.add(garden+"a.jsonl", messageLine("a2"))
+				h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
+				m.read = func() {
+					m.read = nil
+					h.add(garden+"a.jsonl", messageLine("a3"))
+				}
+			}
+		})
+		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		v := start(h, watch.Options{})
+		v.want("start 1", "a a2", "a a3", "b session", "b b1")
+		v.again("a4")
+	})
+}
+
+// A file is written anew in place, and looked at while it is empty; the clock of the file system does not move meanwhile. What
+// it holds by then is told; so is what is appended before it is moved away.
+func TestRewrittenInSight(t *testing.T) {
+	emptied := false // of the goroutine that watches
+	h := meddled(t, func(h *home, m *meddler) {
+		m.looked = func(log backend.Log) {
+			if log.Size == 0 {
+				m.looked, emptied = nil, true
+				h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a3"))
+				h.must(os.Chtimes(h.at(garden+"a.jsonl"), log.Time, log.Time))
+			}
+		}
+	})
+	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	over := make(chan struct{})
+	waits := func(time.Duration) <-chan time.Time {
+		if emptied { // the look that found it so is over
+			emptied = false
+			<-over
+		}
+		return nil
+	}
+	v := view(h, watch.Options{After: waits}, true)
+	v.want("start 1")
+	v.again("a2")
+	h.must(os.Truncate(h.at(garden+"a.jsonl"), 0))
+	v.want("a a3", "a truncated")
+	over <- struct{}{}
+	h.add(garden+"a.jsonl", messageLine("a4"))
+	h.must(os.Rename(h.at(garden+"a.jsonl"), h.at(garden+"a.old")))
+	h.put(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
+	v.want("a session", "a a4", "a session", "a b1")
+}
+
+// Where the system cannot watch, or cannot watch all, that is said once, and logs are looked at.
+func TestWithoutTheSystem(t *testing.T) {
+	for name, begin := range map[string]func(func(string, error)) error{
+		"refused": func(func(string, error)) error { return syscall.EMFILE },
+		"full":    func(told func(string, error)) error { told("", syscall.EMFILE); told("", syscall.EMFILE); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := meddled(t, func(_ *home, m *meddler) { m.watch = begin })
+			h.put(garden+"a.jsonl", sessionLine("a"))
+			v := viewLooking(h, watch.Options{}, true)
+			v.want("start 1")
+			if c := v.next(); c.Kind != watch.KindProblem || !errors.Is(c.Err, syscall.EMFILE) {
+				t.Fatalf("told %s", describe(c))
+			}
+			v.again("a1")
+			v.again("a2")
+		})
+	}
+}
+
+// A folder that cannot be read hides its sessions; they are not gone.
+func TestUnreadableFolder(t *testing.T) {
+	h := newHome(t)
+	h.put(garden+"a.jsonl", sessionLine("a"))
+	guard := &guardedFS{FS: durable.OS{}, dir: filepath.Clean(h.at(garden))}
+	h.open(nil, file.Driver(file.Options{FS: guard}))
+	v := view(h, watch.Options{}, true)
+	v.want("start 1")
+	guard.shut.Store(true)
+	c := v.next()
+	if c.Kind != watch.KindProblem || !errors.Is(c.Err, fs.ErrPermission) {
+		t.Fatalf("told %s", describe(c))
+	}
+	guard.shut.Store(false)
+	h.add(garden+"a.jsonl", messageLine("a1"))
+	for c.Kind == watch.KindProblem { // the same look may tell of the folder and of what is in it
+		c = v.next()
+	}
+	if got := describe(c); got != "a a1" {
+		t.Errorf("told %s", got)
+	}
+}
+
+// guardedFS is a file system with a folder that can be shut: what chmod does for all but root.
+type guardedFS struct {
+	durable.FS
+	dir  string
+	shut atomic.Bool
+}
+
+func (g *guardedFS) check(op, name string) error {
+	if rel, err := filepath.Rel(g.dir, name); g.shut.Load() && err == nil && filepath.IsLocal(rel) {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrPermission}
+	}
+	return nil
+}
+
+func (g *guardedFS) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if err := g.check("open", name); err != nil {
+		return nil, err
+	}
+	return g.FS.Open(name, flag, perm)
+}
+
+func (g *guardedFS) Stat(name string) (durable.Info, error) {
+	if err := g.check("stat", name); err != nil && name != g.dir { // the folder itself can be looked at
+		return durable.Info{}, err
+	}
+	return g.FS.Stat(name)
+}
+
+func (g *guardedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := g.check("open", name); err != nil {
+		return nil, err
+	}
+	return g.FS.ReadDir(name)
+}
+
+// Logs that are in no file are watched in the same way.
+func TestMemory(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
+		logs := memory.New()
+		h.open([]string{"logs://here"}, backend.Driver{Scheme: "logs", Open: func(string, backend.OpenOptions) (backend.Backend, error) {
+			return logs.Reopen(), nil
+		}})
+		line := func(s string) []byte { return []byte(s[:len(s)-1]) }
+		at, err := logs.Create(t.Context(), "a.jsonl", line(sessionLine("a")), line(messageLine("a1")))
+		h.must(err)
+		v := start(h, watch.Options{})
+		v.want("start 1")
+		at, err = logs.Append(t.Context(), at, line(messageLine("a2")))
+		h.must(err)
+		v.want("a a2")
+		at, err = logs.Replace(t.Context(), at, line(sessionLine("a")), line(messageLine("a2")), line(messageLine("a3")))
+		h.must(err)
+		v.want("a replaced", "a a3")
+		h.must(logs.Remove(t.Context(), at))
+		v.want("a removed")
+		logs.Put("b.jsonl", []byte(sessionLine("b")+messageLine("b1")))
+		v.want("b session", "b b1")
+	})
+}
+
+// However a watch ends, nothing of it goes on.
+func TestEnds(t *testing.T) {
+	h := newHome(t)
+	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	for n := range 4 { // left after so many changes, also before the first one can be
+		ctx, cancel := context.WithCancel(t.Context())
+		if n == 0 {
+			cancel()
+		}
+		for _, err := range watch.Watch(ctx, h.m, watch.Options{Last: watch.AllEntries}) {
+			h.must(err)
+			if n--; n == 0 {
+				break
+			}
+		}
+		cancel()
+		noneLeft(t)
+	}
+}
+
+// A session that was not read at the start, because too many are newer, and is replaced all at once.
+func TestReplacedUnread(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
+		h.put(garden+"old.jsonl", sessionLine("old")+messageLine("o1"))
+		for i := range 70 {
+			h.put(fmt.Sprintf("%sn%02d.jsonl", garden, i), sessionLine(fmt.Sprint("n", i)))
+		}
+		now := time.Date(2026, 2, 16, 10, 30, 0, 0, time.UTC)
+		v := start(h, watch.Options{Clock: func() time.Time { return now }})
+		v.want("start 71")
+		late := `{"type":"message","id":"o2","parentId":"o1","timestamp":"2026-02-16T10:30:01.000Z","message":{"role":"user","content":"later"}}` + "\n"
+		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+late)
+		v.want("old replaced", "old o2")
+		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+late+messageLine("o3"))
+		v.want("old replaced", "old o3")
+	})
+}

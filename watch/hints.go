@@ -1,0 +1,75 @@
+package watch
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// source is a place with logs that is watched.
+type source struct {
+	b     backend.Backend
+	dir   string
+	path  func(name string) string
+	owns  func(name string) bool
+	only  string // the one log to watch, "" for all
+	logs  map[string]*followed
+	empty bool // the last list of all logs was empty
+
+	hints  hints
+	hinted bool      // the backend tells of changes
+	watch  io.Closer // nil if it does not
+}
+
+// listen has the backend tell of changes, if it can.
+func (src *source) listen() {
+	b, ok := src.b.(backend.Watcher)
+	if !ok {
+		return
+	}
+	watch, err := b.Watch(src.hints.told)
+	switch {
+	case err == nil:
+		src.watch, src.hinted = watch, true
+	case !errors.Is(err, errors.ErrUnsupported):
+		src.hints.told("", err)
+	}
+}
+
+// hints are the names that a backend told, each once.
+type hints struct {
+	wake  chan<- struct{}
+	mu    sync.Mutex
+	names map[string]struct{}
+	errs  []error
+}
+
+// told is called by the backend, on goroutines of its own. It does not wait for the watcher.
+func (h *hints) told(name string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.names == nil {
+		h.names = map[string]struct{}{}
+	}
+	h.names[name] = struct{}{}
+	if err != nil {
+		h.errs = append(h.errs, err)
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default: // a wake-up is pending
+	}
+}
+
+// take gives what was told since the last call, sorted, so that equal changes are told in equal order.
+func (h *hints) take() (names []string, errs []error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	names, errs = slices.Sorted(maps.Keys(h.names)), h.errs
+	h.names, h.errs = nil, nil
+	return names, errs
+}

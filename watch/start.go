@@ -1,0 +1,89 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// readAtStart is how many bytes of logs are read before anything is told. It keeps the start short on a machine with years
+// of sessions.
+const readAtStart = 32 << 20
+
+// readNewest reads the logs that were written last, as many as are held open, up to readAtStart. Programs are most likely to
+// write those, and what was in them is then known for certain.
+func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
+	budget := int64(readAtStart)
+	for i, f := range sessions {
+		if budget -= f.base.Size; (budget < 0 || i == mostHeld) && f.src.only == "" {
+			return nil
+		}
+		if err := w.readBase(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBase reads a log as it was at the start, and tells nothing.
+func (w *watcher) readBase(ctx context.Context, f *followed) error {
+	// Read already, not there at the start, or empty then.
+	if f.dec != nil || f.base.Generation == "" || f.base.Size == 0 {
+		return nil
+	}
+	err := w.readWhole(ctx, f, f.base, f.atStart)
+	if err != nil && stops(ctx, err) {
+		return err
+	}
+	return nil // what is wrong with it is told when it changes
+}
+
+// lastEntries tells the last entries that were there at the start.
+func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
+	type old struct {
+		f  *followed
+		e  session.Entry
+		at time.Time
+	}
+	n := w.opt.Last
+	var list []old // newest first, at most n
+	for _, f := range sessions {
+		if len(list) == n && list[n-1].at.After(f.listed.Time) {
+			break // all other entries are older
+		}
+		if err := w.readBase(ctx, f); err != nil {
+			return err
+		}
+		if f.dec == nil {
+			continue
+		}
+		// Times of entries may be missing, or lie in the future. Within a session the order of the log counts: an entry is
+		// not later than the one that follows it.
+		at := f.listed.Time
+		for i := f.tree.Len() - 1; i >= max(0, f.tree.Len()-n); i-- {
+			e := f.tree.At(i)
+			if t, err := e.Time(); err == nil {
+				if own, ok := t.Time(); ok && own.Before(at) {
+					at = own
+				}
+			}
+			list = append(list, old{f, e, at})
+		}
+		slices.SortStableFunc(list, func(a, b old) int { return b.at.Compare(a.at) })
+		list = list[:min(n, len(list))]
+	}
+	for _, o := range slices.Backward(list) {
+		raw, err := o.e.Raw()
+		if err != nil {
+			continue // the log changed since: that is told next
+		}
+		c := o.f.change(KindEntry)
+		c.Entry, c.Raw = o.e, raw
+		if err := w.emit(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/watch"
+)
+
+// home is a home directory with agents' folders in it.
+type home struct {
+	*testing.T
+	dir   string
+	m     *place.Machine
+	clock time.Time // of the next file
+}
+
+// newHome gives a home whose logs are opened by drivers, or else by that of files.
+func newHome(t *testing.T, drivers ...backend.Driver) *home {
+	t.Helper()
+	h := &home{T: t, dir: t.TempDir(), clock: time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)}
+	h.open(nil, append(drivers, file.Driver(file.Options{}))...)
+	return h
+}
+
+// open gives the home a machine. Roots, if any, are looked at instead of the agents' folders.
+func (h *home) open(roots []string, drivers ...backend.Driver) {
+	h.m = place.New(place.Options{
+		Dialects: all.Dialects(), Drivers: drivers, Roots: roots,
+		Env: dialect.Env{Home: h.dir, TempDir: h.dir, WorkDir: h.dir, Zone: time.UTC,
+			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
+	})
+	h.Cleanup(func() { h.m.Close() })
+}
+
+func (h *home) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *home) at(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
+
+// put writes a file, each a minute newer than the one before, and gives its path.
+func (h *home) put(name, content string) string {
+	h.Helper()
+	path := h.at(name)
+	h.must(os.MkdirAll(filepath.Dir(path), 0o700))
+	h.must(os.WriteFile(path, []byte(content), 0o600))
+	h.clock = h.clock.Add(time.Minute)
+	h.must(os.Chtimes(path, h.clock, h.clock))
+	return path
+}
+
+// add appends to a file as other programs do.
+func (h *home) add(name, text string) {
+	h.Helper()
+	f, err := os.OpenFile(h.at(name), os.O_APPEND|os.O_WRONLY, 0)
+	h.must(err)
+	_, err = f.WriteString(text)
+	h.must(errors.Join(err, f.Close()))
+}
+
+// swap replaces a file by renaming.
+func (h *home) swap(name, text string) {
+	h.Helper()
+	h.must(os.WriteFile(h.at(name)+".new", []byte(text), 0o600))
+	h.must(os.Rename(h.at(name)+".new", h.at(name)))
+}
+
+// viewer watches the sessions of a home.
+type viewer struct {
+	*home
+	changes chan watch.Change
+	tick    chan time.Time // nil: no looks
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	err     error
+}
+
+// bothWays runs a test with hints and without looks, and with looks and without hints.
+func bothWays(t *testing.T, test func(t *testing.T, start func(h *home, opt watch.Options) *viewer)) {
+	for _, polled := range []bool{false, true} {
+		name := map[bool]string{false: "hints", true: "looks"}[polled]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, func(h *home, opt watch.Options) *viewer { return view(h, opt, polled) })
+		})
+	}
+}
+
+// view begins to watch.
+func view(h *home, opt watch.Options, polled bool) *viewer {
+	h.Helper()
+	opt.NoHints = polled
+	return viewLooking(h, opt, polled)
+}
+
+// viewLooking is view with looks, whether there are hints or not. opt.After is called before each look.
+func viewLooking(h *home, opt watch.Options, looks bool) *viewer {
+	h.Helper()
+	v := &viewer{home: h, changes: make(chan watch.Change), ended: make(chan struct{})}
+	if looks {
+		v.tick = make(chan time.Time)
+	}
+	waits := opt.After
+	opt.After = func(d time.Duration) <-chan time.Time {
+		if waits != nil {
+			waits(d)
+		}
+		return v.tick
+	}
+	ctx, cancel := context.WithCancel(h.Context())
+	v.cancel = cancel
+	go func() {
+		defer close(v.ended)
+		for c, err := range watch.Watch(ctx, h.m, opt) {
+			if err != nil {
+				v.err = err
+				return
+			}
+			select {
+			case v.changes <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	h.Cleanup(v.stop)
+	return v
+}
+
+func (v *viewer) stop() {
+	v.cancel()
+	<-v.ended
+}
+
+// next gives the next change.
+func (v *viewer) next() watch.Change {
+	v.Helper()
+	late := time.After(time.Minute) // ends a test that would hang; nothing is measured
+	for {
+		select {
+		case c := <-v.changes:
+			return c
+		case v.tick <- time.Time{}:
+		case <-v.ended:
+			v.Fatalf("the watch ended: %v", v.err)
+		case <-late:
+			v.Fatal("nothing was told")
+		}
+	}
+}
+
+// describe is a Change in short.
+func describe(c watch.Change) string {
+	name := strings.TrimSuffix(filepath.Base(c.Path), ".jsonl")
+	switch c.Kind {
+	case watch.KindStart:
+		return fmt.Sprintf("start %d", c.Sessions)
+	case watch.KindEntry:
+		return name + " " + string(c.Entry.ID)
+	case watch.KindProblem:
+		return fmt.Sprintf("%s problem: %v", name, c.Err)
+	}
+	return name + " " + string(c.Kind)
+}
+
+// want waits for exactly these changes, in this order.
+func (v *viewer) want(list ...string) {
+	v.Helper()
+	for _, want := range list {
+		if got := describe(v.next()); got != want {
+			v.Fatalf("told %q, want %q", got, want)
+		}
+	}
+}
+
+// again appends a message to a.jsonl and wants it to be told next.
+func (v *viewer) again(id string) watch.Change {
+	v.Helper()
+	v.add(garden+"a.jsonl", messageLine(id))
+	c := v.next()
+	if got := describe(c); got != "a "+id {
+		v.Fatalf("told %q, want %q", got, "a "+id)
+	}
+	return c
+}

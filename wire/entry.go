@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Entry is an entry of a session, with the same members for every dialect. parentId, role and time are null where the
+// entry has none.
+type Entry struct {
+	ID     session.EntryID  `json:"id"`
+	Parent *session.EntryID `json:"parentId"`
+	Kind   string           `json:"kind"`
+	// Type is the agent's own name of the kind.
+	Type string  `json:"type"`
+	Role *string `json:"role"`
+	Time *string `json:"time"`
+	// Label is absent for an entry without one, and while a session is followed.
+	Label string `json:"label,omitempty"`
+	// Leaf and Active are set in a tree: the entry is the session's leaf, or on the path to the leaf that is looked at.
+	Leaf   bool `json:"leaf,omitempty"`
+	Active bool `json:"active,omitempty"`
+	// Here marks the entry that the caller named.
+	Here bool `json:"here,omitempty"`
+	// Display is present for messages of extensions: whether people see them.
+	Display *bool `json:"display,omitempty"`
+	// Text is the entry on one line. It is present in a tree, and for entries without parts.
+	Text  *string `json:"text,omitempty"`
+	Parts *[]Part `json:"parts,omitempty"`
+}
+
+// Part is a piece of an entry. The type decides which members are present: text and thinking have text; a toolCall has
+// id, name and arguments; a toolResult callId, name, isError and parts; an image mime, size and blob or url; opaque has
+// name and json. The bytes of an image are not included.
+type Part struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	CallID    string          `json:"callId,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	IsError   bool            `json:"isError,omitempty"`
+	Parts     *[]Part         `json:"parts,omitempty"`
+	MIME      string          `json:"mime,omitempty"`
+	Size      *int64          `json:"size,omitempty"`
+	Blob      string          `json:"blob,omitempty"`
+	URL       string          `json:"url,omitempty"`
+	JSON      json.RawMessage `json:"json,omitempty"`
+}
+
+// newEntry fills in what does not depend on where the entry is shown.
+func newEntry(v View, label string) Entry {
+	e := Entry{
+		ID: v.ID, Parent: optional(v.Parent), Kind: v.Kind.String(), Type: v.Type, Role: optional(v.Speaker()), Time: utc(v.Time), Label: label,
+	}
+	if m, ok := v.Body.(session.CustomMessage); ok {
+		e.Display = &m.Display
+	}
+	return e
+}
+
+// NewEntry gives an entry with its parts. blobSize tells the size of a blob, -1 for one that cannot be read.
+func NewEntry(v View, label string, blobSize func(ref string) int64) Entry {
+	e := newEntry(v, label)
+	e.Parts = newParts(v.Parts, blobSize)
+	if len(v.Parts) == 0 {
+		text := v.Line(0)
+		e.Text = &text
+	}
+	return e
+}
+
+// newParts gives a pointer, so that an empty list is printed as [] and a missing one is absent.
+func newParts(parts []session.Part, blobSize func(ref string) int64) *[]Part {
+	list := make([]Part, 0, len(parts))
+	for _, p := range parts {
+		var j Part
+		switch p := p.(type) {
+		case session.Text:
+			j = Part{Type: "text", Text: &p.Text}
+		case session.Thinking:
+			j = Part{Type: "thinking", Text: &p.Text}
+		case session.ToolCall:
+			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: verbatim(p.Arguments)}
+		case session.ToolResult:
+			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, blobSize)}
+		case session.Image:
+			i := describeImage(p, blobSize)
+			j = Part{Type: "image", MIME: i.mime, Blob: i.blob, URL: i.url}
+			if i.size >= 0 {
+				j.Size = &i.size
+			}
+		case session.OpaquePart:
+			j = Part{Type: "opaque", Name: p.Type, JSON: verbatim(p.JSON)}
+		}
+		list = append(list, j)
+	}
+	return &list
+}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Write prints a value as JSON on one line. Characters that could control a terminal are escaped.
+func Write(w io.Writer, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(escape(b.Bytes()))
+	return err
+}
+
+// escape escapes the characters that screen.Clean would. In JSON they occur only inside strings.
+func escape(b []byte) []byte {
+	if bytes.IndexFunc(b, screen.Dangerous) < 0 {
+		return b
+	}
+	var out []byte
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if screen.Dangerous(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return out
+}
+
+// Array prints a JSON array with one element per line, without holding it in memory.
+type Array struct {
+	W io.Writer
+	n int
+}
+
+// Add prints one element. The comma comes before it, so that the last element needs no special case.
+func (a *Array) Add(v any) error {
+	var b bytes.Buffer
+	b.WriteString("[\n")
+	if a.n > 0 {
+		b.Reset()
+		b.WriteString(",\n")
+	}
+	a.n++
+	if err := Write(&b, v); err != nil {
+		return err
+	}
+	_, err := a.W.Write(b.Bytes()[:b.Len()-1]) // without the newline: a comma may follow
+	return err
+}
+
+// End closes the array. An array without elements is printed as [].
+func (a *Array) End() error {
+	last := "\n]\n"
+	if a.n == 0 {
+		last = "[]\n"
+	}
+	_, err := io.WriteString(a.W, last)
+	return err
+}
+
+// UTC is how every shape spells a time.
+func UTC(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// utc spells the time of an entry, nil for one that has none.
+func utc(t session.Time) *string {
+	at, ok := t.Time()
+	if !ok {
+		return nil
+	}
+	s := UTC(at)
+	return &s
+}
+
+// verbatim passes a piece of a log on. One that nests too deep for encoding/json becomes a string.
+func verbatim(raw session.Raw) json.RawMessage {
+	if len(raw) > 0 && !json.Valid(raw) {
+		return rawjson.Quote(string(raw))
+	}
+	return json.RawMessage(raw)
+}
+
+// orEmpty turns a nil list into an empty one, so that it is not printed as null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// optional turns "" into nil, for members that are null or absent without a value.
+func optional[T ~string](s T) *T {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Live writes the changes of sessions while they are followed: a line that names the session where it differs from the
+// one before, then the entry.
+type Live struct {
+	page Page
+	home string
+	text bytes.Buffer // one entry, as t writes it
+	t    Transcript
+	path string // of the session that was written last
+	ids  map[session.ID]string
+}
+
+// NewLive writes to a page. Paths in home are shortened.
+func NewLive(p Page, home string) *Live {
+	l := &Live{page: p, home: home, ids: map[session.ID]string{}}
+	l.t.Page = p
+	l.t.Writer = bufio.NewWriter(&l.text)
+	return l
+}
+
+// Tell writes one change. Problems are left to the caller, which may want them elsewhere.
+func (l *Live) Tell(ctx context.Context, c store.Change) error {
+	switch c.Kind {
+	case store.ChangeStart, store.ChangeProblem:
+	case store.ChangeEntry:
+		return l.entry(ctx, c)
+	case store.ChangeSession:
+		l.path = "" // the next entry names the session again, with its new title
+	default:
+		l.begin(c)
+		l.t.Section()
+		what := map[store.ChangeKind]string{
+			store.ChangeReplaced:  "the file was replaced",
+			store.ChangeTruncated: "the file was truncated",
+			store.ChangeRemoved:   "the file was removed",
+		}[c.Kind]
+		l.page.line(l.page.paint(StyleLabel, "┄ "+what))
+	}
+	return nil
+}
+
+// titleWidth is how much of a title is shown.
+const titleWidth = 120
+
+// begin names the session where it differs from the one before.
+func (l *Live) begin(c store.Change) {
+	if l.path == c.Path {
+		return
+	}
+	p := &l.page
+	if l.path != "" || l.t.last != nothing {
+		p.line("")
+	}
+	l.path = c.Path
+	id := screen.OneLine(l.short(c), 40)
+	name := screen.OneLine(orElse(strings.TrimSpace(c.Title), c.Prompt), titleWidth)
+	cwd := Tilde(screen.OneLine(c.Header.CWD, 0), l.home)
+	if p.Width > 0 {
+		name = screen.Cut(name, max(p.Width-Width("━━  "+id), 8))
+		cwd = screen.CutPath(cwd, max(p.Width-Width("━━   · "+id+name), 12))
+	}
+	line := "━━ " + p.paint(StyleLabel, id)
+	if name != "" {
+		line += " " + p.paint(StyleStrong, name)
+	}
+	if cwd != "" {
+		line += " " + p.paint(StyleFaint, "· "+cwd)
+	}
+	p.line(line)
+}
+
+// short is a beginning of the session's id that no session shown before has. Once shown, it stays the same, even if a
+// later id begins alike. A file without an id is named by its path.
+func (l *Live) short(c store.Change) string {
+	const least = 8
+	id := c.Header.ID
+	if id == "" {
+		return c.Path
+	}
+	if _, ok := l.ids[id]; !ok {
+		n := min(least, len(id))
+		for other := range l.ids {
+			for n < len(id) && strings.HasPrefix(string(other), string(id[:n])) {
+				n++
+			}
+		}
+		l.ids[id] = string(id[:n])
+	}
+	return l.ids[id]
+}
+
+// entry writes an entry, unless it is hidden from people. It goes to a buffer first: a hidden entry must not name the
+// session.
+func (l *Live) entry(ctx context.Context, c store.Change) error {
+	write, err := l.writer(c)
+	if err != nil {
+		return err
+	}
+	l.t.BlobSize = func(ref string) int64 { return changeBlob(ctx, c, ref) }
+	l.t.Dir = c.Header.CWD
+	before := l.t.last
+	if l.path != c.Path {
+		l.t.last = nothing
+	}
+	l.text.Reset()
+	write()
+	if err := l.t.Flush(); err != nil {
+		return err
+	}
+	after := l.t.last
+	l.t.last = before
+	if l.text.Len() == 0 {
+		return nil
+	}
+	l.begin(c)
+	l.t.last = after
+	_, err = l.page.Write(l.text.Bytes())
+	return err
+}
+
+// writer gives the function that writes an entry. A record of a run is always shown: a run is followed to see that it
+// goes on.
+func (l *Live) writer(c store.Change) (func(), error) {
+	if _, ok := c.Dialect.(dialect.Runs); ok {
+		if body, err := run.Decode(c.Raw); err == nil {
+			if d, ok := c.Dialect.(interface{ MessageParts([]byte) []session.Part }); ok {
+				l.t.MessageParts = d.MessageParts
+			}
+			return func() {
+				if !l.t.Record(body) {
+					l.t.Aside(body)
+				}
+			}, nil
+		}
+	}
+	v, err := Decode(c.Dialect.Codec(), c.Entry, c.Raw)
+	return func() { l.t.Entry(v) }, err
+}

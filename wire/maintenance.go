@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Plan is a repair, planned or applied. backup is the file as it was and torn what was taken out of it; each is null
+// where no such file was written.
+type Plan struct {
+	File    string   `json:"file"`
+	Applied bool     `json:"applied"`
+	Backup  *string  `json:"backup"`
+	Torn    *string  `json:"torn"`
+	Repairs []Repair `json:"repairs"`
+}
+
+// Repair is one step of a plan. change is false where no repair is certain to be right, so that nothing is done.
+type Repair struct {
+	Line    int                 `json:"line"`
+	Offset  int64               `json:"offset"`
+	Kind    session.ProblemKind `json:"kind"`
+	Entry   session.EntryID     `json:"entry,omitempty"`
+	Problem string              `json:"problem"`
+	Action  string              `json:"action"`
+	Change  bool                `json:"change"`
+}
+
+// NewPlan gives a repair.
+func NewPlan(p *store.RepairPlan) Plan {
+	j := Plan{File: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
+	for _, r := range p.Repairs {
+		j.Repairs = append(j.Repairs, Repair(r))
+	}
+	return j
+}
+
+// GC is a garbage collection, planned or applied. bytes is the size of all unused blobs. missing are folders that held
+// sessions once and no longer exist. obstacles say why nothing was removed.
+type GC struct {
+	Applied   bool     `json:"applied"`
+	Unused    []GCBlob `json:"unused"`
+	Bytes     int64    `json:"bytes"`
+	Young     int      `json:"young"`
+	Used      int      `json:"used"`
+	Leftovers int      `json:"leftovers"`
+	Files     int      `json:"files"`
+	Folders   []string `json:"folders"`
+	Missing   []string `json:"missing"`
+	Obstacles []string `json:"obstacles"`
+}
+
+// GCBlob is a blob that nothing refers to.
+type GCBlob struct {
+	Ref  string `json:"ref"`
+	File string `json:"file"`
+	Size int64  `json:"size"`
+	Time string `json:"time"`
+}
+
+// NewGC gives a garbage collection.
+func NewGC(r store.GCReport) GC {
+	j := GC{
+		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers, Files: r.Files,
+		Folders: orEmpty(r.Folders), Missing: orEmpty(r.Missing), Obstacles: []string{},
+	}
+	for _, b := range r.Unused {
+		j.Bytes += b.Size
+		j.Unused = append(j.Unused, GCBlob{b.Ref.String(), b.Path, b.Size, UTC(b.Time)})
+	}
+	for _, err := range r.Obstacles {
+		j.Obstacles = append(j.Obstacles, err.Error())
+	}
+	return j
+}
+
+// Import is what an import into the prompt history did. failed are files that are not sessions. renewed counts prompts
+// that were known and have been used again.
+type Import struct {
+	Sessions  int      `json:"sessions"`
+	Unchanged int      `json:"unchanged"`
+	Failed    []string `json:"failed"`
+	Prompts   int      `json:"prompts"`
+	TooLong   int      `json:"tooLong"`
+	Added     int      `json:"added"`
+	Renewed   int      `json:"renewed"`
+}
+
+// Prompt is a prompt of the history. cwd is null where the history has none, uses is empty where no session is known.
+// Times are to the second, as the database has them.
+type Prompt struct {
+	ID     int64   `json:"id"`
+	Prompt string  `json:"prompt"`
+	CWD    *string `json:"cwd"`
+	At     string  `json:"at"`
+	Uses   []Use   `json:"uses"`
+}
+
+// Use is a place where a prompt was used.
+type Use struct {
+	Session session.ID      `json:"session"`
+	Entry   session.EntryID `json:"entry"`
+	Dialect string          `json:"dialect"`
+	Path    string          `json:"path"`
+	CWD     string          `json:"cwd"`
+	At      string          `json:"at"`
+}
+
+// Version is the version of the program. revision is absent in a build without version control.
+type Version struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}

@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// Reader reads the entries of a session for showing, with texts and images that are kept as blobs. Each blob is read
+// once. It collects the problems on the way.
+type Reader struct {
+	// Problems are those found so far. A missing blob has the line of the first entry that names it.
+	Problems []session.Problem
+
+	ctx   context.Context
+	s     *store.Session
+	entry session.Entry // the one being read, for problems
+	sizes map[string]int64
+}
+
+// NewReader gives a reader of a session. Canceling ctx ends its reads.
+func NewReader(ctx context.Context, s *store.Session) *Reader {
+	return &Reader{ctx: ctx, s: s, sizes: map[string]int64{}}
+}
+
+// Look reads an entry. Texts that its agent moved to blobs are put back.
+func (r *Reader) Look(e session.Entry) (View, error) {
+	if r.ctx.Err() != nil {
+		return View{}, context.Cause(r.ctx)
+	}
+	r.entry = e
+	raw, problems, err := r.s.Whole(r.ctx, e)
+	if err != nil {
+		return View{}, err
+	}
+	r.Problems = append(r.Problems, problems...)
+	return Decode(r.s.Dialect().Codec(), e, raw)
+}
+
+// BlobSize is the size of a blob, -1 where it is missing or does not have the hash that names it.
+func (r *Reader) BlobSize(ref string) int64 {
+	if n, ok := r.sizes[ref]; ok {
+		return n
+	}
+	data, p := r.s.Blob(r.ctx, ref)
+	n := int64(len(data))
+	if p != nil {
+		n = -1
+		p.Line, p.Offset = r.entry.Line, r.entry.Span.Offset
+		r.Problems = append(r.Problems, *p)
+	}
+	r.sizes[ref] = n
+	return n
+}
+
+// WritePath prints the entries of a path as JSON, one per line.
+func (r *Reader) WritePath(p *Page, path session.Path) error {
+	for _, e := range path.Entries() {
+		v, err := r.Look(e)
+		if err != nil {
+			return err
+		}
+		if err := Write(p, NewEntry(v, r.s.Tree().Label(v.ID), r.BlobSize)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Path writes the entries of a path, read by r. It ends at the first error of the writer.
+func (t *Transcript) Path(r *Reader, path session.Path) error {
+	t.BlobSize = r.BlobSize
+	for _, e := range path.Entries() {
+		v, err := r.Look(e)
+		if err != nil {
+			return err
+		}
+		t.Entry(v)
+		if _, err := t.Write(nil); err != nil {
+			return err
+		}
+	}
+	if path.Len() == 0 {
+		t.begin(speech)
+		t.line(t.paint(StyleFaint, "(no entries yet)"))
+	}
+	return nil
+}
+
+// Heading writes what session it is: the title, then dialect, id, directory and time. The directory is cut where the
+// line is too narrow: id and dialect are what people copy.
+func (p *Page) Heading(s *store.Session, home string) {
+	if title := screen.OneLine(currentTitle(s), 200); title != "" {
+		p.line(p.paint(StyleStrong, screen.Cut(title, p.Width)))
+	}
+	h, agent := s.Header(), s.Dialect().Name()
+	if h.ID == "" {
+		p.line(p.paint(StyleFaint, agent+" · empty file"))
+		return
+	}
+	when := ""
+	if at, ok := p.clock(h.Timestamp); ok {
+		when = at.Format("2006-01-02 15:04")
+	}
+	name := screen.OneLine(string(h.ID), 60)
+	cwd := Tilde(screen.OneLine(h.CWD, 0), home)
+	const dots = len(" · ")
+	if p.Width > 0 {
+		cwd = screen.CutPath(cwd, max(p.Width-Width(agent+name+when)-3*dots, 12))
+	}
+	words := slices.DeleteFunc([]string{agent, name, cwd, when}, func(w string) bool { return w == "" })
+	p.line(p.paint(StyleFaint, strings.Join(words, " · ")))
+}
+
+// currentTitle is the title that the last entry gave the session, otherwise that of the header. It reads one entry.
+func currentTitle(s *store.Session) string {
+	t := s.Tree()
+	for i := t.Len() - 1; i >= 0; i-- {
+		e := t.At(i)
+		if e.Kind != session.KindSessionInfo {
+			continue
+		}
+		if b, err := e.Body(); err == nil {
+			if info, ok := b.(session.SessionInfo); ok && info.Name != "" {
+				return info.Name
+			}
+		}
+		break
+	}
+	return s.Header().Title
+}

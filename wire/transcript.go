@@ -1,0 +1,257 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Transcript writes entries, messages and records of runs as a conversation.
+type Transcript struct {
+	Page
+	// All shows what is otherwise folded or hidden.
+	All bool
+	// Label gives the label of an entry; nil for none.
+	Label func(session.EntryID) string
+	// BlobSize gives the size of a blob, -1 for one that cannot be read; nil for none can.
+	BlobSize func(ref string) int64
+	// Dir is the session's directory: paths below it are shown relative to it.
+	Dir string
+	// MessageParts takes the messages of a run or a context apart.
+	MessageParts func(message []byte) []session.Part
+
+	day  string // of the last header: the date is shown where it changes
+	last block
+}
+
+// block is what was written last. It decides whether a blank line comes before the next.
+type block int
+
+const (
+	nothing block = iota
+	speech        // a message or a summary
+	result        // the result of a tool
+	note          // a thin line
+)
+
+const (
+	foldedLines = 3   // of a tool's result
+	foldedWidth = 160 // columns of such a line without a width
+	widest      = 120 // columns of text: longer lines are hard to read
+	indent      = "  "
+)
+
+// Section separates what was written before, such as a heading, from the next entry.
+func (t *Transcript) Section() { t.last = note }
+
+// begin puts a blank line between blocks. A result follows its call without one.
+func (t *Transcript) begin(b block) {
+	if t.last != nothing && (b != t.last || b == speech) && b != result {
+		t.WriteByte('\n')
+	}
+	t.last = b
+}
+
+// text writes a text of any number of lines, each after a margin.
+func (t *Transcript) text(s, margin string, mark func(string) string) {
+	for _, line := range lines(s) {
+		width := 0
+		if t.Width > 0 {
+			width = max(min(t.Width, widest)-Width(margin), 8)
+		}
+		for _, piece := range screen.Wrap(line, width) {
+			t.line(margin + mark(piece))
+		}
+	}
+}
+
+// header begins a block with the speaker and details.
+func (t *Transcript) header(b block, who string, details ...string) {
+	t.begin(b)
+	words := []string{who}
+	for _, d := range details {
+		if d != "" {
+			words = append(words, d)
+		}
+	}
+	t.line(strings.Join(words, " "))
+}
+
+// details are the time, the id and the label of an entry.
+func (t *Transcript) details(v View, more ...string) []string {
+	words := append([]string{t.when(v.Time)}, more...)
+	words = append(words, screen.Clean(string(v.ID)))
+	var list []string
+	for _, w := range words {
+		if w != "" {
+			list = append(list, t.paint(StyleFaint, "· "+w))
+		}
+	}
+	return append(list, t.flag(v.ID))
+}
+
+// flag is the label of an entry.
+func (t *Transcript) flag(id session.EntryID) string {
+	if t.Label == nil {
+		return ""
+	}
+	if l := t.Label(id); l != "" {
+		return t.paint(StyleLabel, "⚑ "+screen.OneLine(l, 60))
+	}
+	return ""
+}
+
+// when is the time of an entry, with the date where it differs from the one before.
+func (t *Transcript) when(at session.Time) string {
+	moment, ok := t.clock(at)
+	if !ok {
+		return ""
+	}
+	day := moment.Format("2006-01-02")
+	if day == t.day {
+		return moment.Format("15:04")
+	}
+	t.day = day
+	return moment.Format("2006-01-02 15:04")
+}
+
+// speaker puts a sign before the role, so that turns are easy to find without colours, too.
+func (t *Transcript) speaker(role string) string {
+	role = screen.OneLine(role, 40)
+	switch role {
+	case "user":
+		return t.paint(StyleUser, "❯ user")
+	case "assistant":
+		return t.paint(StyleAssistant, "● assistant")
+	}
+	return t.paint(StyleStrong, "○ "+orElse(role, "message"))
+}
+
+// Entry writes one entry. Labels and the state of extensions are not part of the conversation: only All shows them.
+func (t *Transcript) Entry(v View) {
+	switch b := v.Body.(type) {
+	case session.Message:
+		t.message(v, b)
+	case session.Compaction:
+		words := []string{"compaction"}
+		if n, err := strconv.ParseInt(string(b.TokensBefore), 10, 64); err == nil {
+			words = append(words, Count(int(n), "token", "tokens")+" before")
+		}
+		if b.FirstKept != "" && b.FirstKept != v.ID {
+			words = append(words, "keeps from "+screen.Clean(string(b.FirstKept)))
+		}
+		t.summary(v, strings.Join(words, " · "), b.Summary)
+	case session.BranchSummary:
+		t.summary(v, "back from a branch · "+screen.Clean(orElse(string(b.From), "?")), b.Summary)
+	case session.CustomMessage:
+		if !b.Display && !t.All {
+			return
+		}
+		hidden := ""
+		if !b.Display {
+			hidden = "hidden"
+		}
+		t.header(speech, t.paint(StyleLabel, "┃ "+screen.OneLine(b.Type, 60)), t.details(v, hidden)...)
+		t.parts(v.Parts, t.paint(StyleLabel, "┃")+" ", true)
+	case session.Label, session.Custom:
+		if t.All {
+			t.note(v)
+		}
+	case session.SessionInit:
+		t.note(v)
+		if t.All {
+			t.parts(v.Parts, indent, true)
+		}
+	case session.Opaque:
+		t.note(v)
+		if t.All {
+			t.text(string(b.JSON), indent, t.painter(StyleFaint))
+		}
+	default:
+		t.note(v)
+	}
+}
+
+// note writes an entry as a thin line.
+func (t *Transcript) note(v View) {
+	most := 100
+	if t.Width > 0 {
+		most = min(most, t.Width-4)
+	}
+	t.header(note, t.paint(StyleFaint, "┄ "+screen.OneLine(v.Word()+" "+v.Line(most), most)), t.flag(v.ID))
+}
+
+// summary writes an entry that stands for others, which the model does not see.
+func (t *Transcript) summary(v View, title, text string) {
+	t.header(speech, t.paint(StyleSummary, "━━ "+title), t.details(v)...)
+	if strings.TrimSpace(text) != "" {
+		t.text(text, indent, plain)
+	}
+}
+
+// message folds the results of tools and shows messages in full.
+func (t *Transcript) message(v View, m session.Message) {
+	if v.Role == session.RoleTool {
+		t.begin(result)
+		t.parts(v.Parts, indent, false)
+		if f := t.flag(v.ID); f != "" {
+			t.line(indent + indent + f)
+		}
+		return
+	}
+	if hidden(m) && !t.All {
+		return
+	}
+	model := ""
+	if m.Model != "" {
+		model = screen.OneLine(m.Model, 60)
+	}
+	t.header(speech, t.speaker(v.Speaker()), t.details(v, model)...)
+	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
+	t.parts(v.Parts, indent, spoken)
+	t.ending(m)
+}
+
+// hidden reports whether an extension hides its message from people.
+func hidden(m session.Message) bool {
+	display := rawjson.Get(m.JSON, "display")
+	return m.Role == session.RoleOther && display != nil && !rawjson.Truthy(display)
+}
+
+// plainMessage writes a message of a context or a run. A single tool result follows its call without a header.
+func (t *Transcript) plainMessage(role, detail string, parts []session.Part) {
+	if len(parts) == 1 {
+		if r, ok := parts[0].(session.ToolResult); ok {
+			t.begin(result)
+			t.result(r, indent)
+			return
+		}
+	}
+	t.header(speech, t.speaker(role), t.paint(StyleFaint, detail))
+	t.parts(parts, indent, true)
+}
+
+// ending says how a response ended, unless it ended normally.
+func (t *Transcript) ending(m session.Message) {
+	switch {
+	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse", m.Stop == "tool_calls":
+	case m.Error != "": // the parts show it
+	default:
+		t.line(indent + t.paint(StyleError, "✗ ended: "+screen.OneLine(m.Stop, 40)))
+	}
+	if t.All && m.Usage != nil {
+		u := m.Usage
+		words := []string{Number(u.Input) + " in", Number(u.Output) + " out"}
+		if u.CacheRead > 0 {
+			words = append(words, Number(u.CacheRead)+" cached")
+		}
+		if u.Cost > 0 {
+			words = append(words, fmt.Sprintf("$%.4f", u.Cost))
+		}
+		t.line(indent + t.paint(StyleFaint, "tokens: "+strings.Join(words, " · ")))
+	}
+}

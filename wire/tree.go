@@ -1,0 +1,267 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Tree is a session's tree as seen from an entry.
+type Tree struct {
+	tree  *session.Tree
+	codec Codec
+	dir   string
+
+	active []bool // by index: on the path to the entry
+	leaf   int    // index of the session's leaf, -1 for none
+	here   int    // index of the entry that the caller named, -1 for none
+
+	// first and next link the children of each entry by index, since two entries may share an id.
+	first, next []int32
+	root        int32
+}
+
+// NewTree looks at a tree from the session's own leaf. dir is the session's directory: paths below it are shown
+// relative to it.
+func NewTree(t *session.Tree, codec Codec, dir string) *Tree {
+	v := &Tree{tree: t, codec: codec, dir: dir, active: t.OnActivePath(), leaf: -1, here: -1}
+	if leaf, ok := t.Leaf(); ok {
+		v.leaf = leaf.Index
+	}
+	return v
+}
+
+// From looks at the tree from another entry; "" is the place before the first.
+func (v *Tree) From(id session.EntryID) error {
+	path, err := v.tree.Path(id)
+	if err != nil {
+		return err
+	}
+	clear(v.active)
+	v.here = -1
+	for _, e := range path.Entries() {
+		v.active[e.Index] = true
+		v.here = e.Index // ends as the last one
+	}
+	return nil
+}
+
+// lineWidth is how much of an entry a tree shows without a width.
+const lineWidth = 100
+
+// WriteJSON prints all entries in the order of the log, as an array of Entry. The text is cut to 100 columns.
+func (v *Tree) WriteJSON(ctx context.Context, p *Page) error {
+	list := Array{W: p}
+	for e := range v.tree.Entries() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		entry, err := Look(v.codec, e)
+		if err != nil {
+			return err
+		}
+		j := newEntry(entry, v.tree.Label(e.ID))
+		j.Active, j.Leaf, j.Here = v.active[e.Index], e.Index == v.leaf, e.Index == v.here
+		text := entry.Line(lineWidth)
+		j.Text = &text
+		if err := list.Add(j); err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
+// Draw draws the tree, one entry per line. If near is not negative and the caller named an entry, it draws only so many
+// entries before and after that one.
+func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
+	v.link()
+	from, to := 0, v.tree.Len()
+	if near >= 0 && v.here >= 0 {
+		line := 0
+		for at := range v.places() {
+			if int(at.index) == v.here {
+				break
+			}
+			line++
+		}
+		from, to = max(line-near, 0), min(line+near+1, to)
+	}
+	omitted(p, from)
+	line := 0
+	for at := range v.places() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if line >= from && line < to {
+			if err := v.draw(p, at); err != nil {
+				return err
+			}
+		}
+		line++
+	}
+	omitted(p, line-to)
+	if v.tree.Len() == 0 {
+		p.line(p.paint(StyleFaint, "(no entries)"))
+	}
+	return nil
+}
+
+func omitted(p *Page, n int) {
+	if n > 0 {
+		p.line(p.paint(StyleFaint, "⋮ "+Count(n, "entry", "entries")))
+	}
+}
+
+// placed is an entry and where it is drawn.
+type placed struct {
+	index        int32
+	depth        int
+	branch, root bool // it begins a branch; it has no parent
+}
+
+// places gives all entries in the order of the drawing. The stack is explicit: a session may be a million entries deep.
+//
+// The last child continues in its parent's column; each child before it begins a branch, one level further in. So a
+// conversation that was retried a hundred times stays on the left.
+func (v *Tree) places() iter.Seq[placed] {
+	return func(yield func(placed) bool) {
+		stack := []placed{{index: v.root, root: true}}
+		for len(stack) > 0 {
+			now := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if now.index < 0 {
+				continue
+			}
+			if after := v.next[now.index]; after >= 0 {
+				stack = append(stack, placed{index: after, depth: now.depth, root: now.root})
+				if !now.root {
+					now.depth, now.branch = now.depth+1, true
+				}
+			}
+			if !yield(now) {
+				return
+			}
+			stack = append(stack, placed{index: v.first[now.index], depth: now.depth})
+		}
+	}
+}
+
+// link finds the children of all entries, in the order of the log.
+func (v *Tree) link() {
+	n := v.tree.Len()
+	v.first, v.next, v.root = make([]int32, n), make([]int32, n), -1
+	isRoot := make([]bool, n)
+	for _, e := range v.tree.Roots() {
+		isRoot[e.Index] = true
+	}
+	for i := range n {
+		v.first[i], v.next[i] = -1, -1
+	}
+	for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
+		head := &v.root
+		if !isRoot[i] {
+			if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
+				head = &v.first[parent.Index]
+			}
+		}
+		v.next[i], *head = *head, int32(i)
+	}
+}
+
+// mostLevels limits the levels that are drawn. Deeper ones are drawn at the limit with their number: otherwise nested
+// branches would cost the square of their number.
+const mostLevels = 24
+
+// draw writes one line. The text is cut to make room for the rest, the id never.
+func (v *Tree) draw(p *Page, at placed) error {
+	e := v.tree.At(int(at.index))
+	entry, err := Look(v.codec, e)
+	if err != nil {
+		return err
+	}
+	active := v.active[e.Index]
+	var b strings.Builder
+	depth := at.depth
+	if depth > mostLevels {
+		b.WriteString(p.paint(StyleFaint, fmt.Sprintf("⋯%d ", depth-mostLevels)))
+		depth = mostLevels
+	}
+	if at.branch {
+		b.WriteString(p.paint(StyleFaint, strings.Repeat("│ ", depth-1)+"├─"))
+	} else {
+		b.WriteString(p.paint(StyleFaint, strings.Repeat("│ ", depth)))
+	}
+	b.WriteString(sign(p, active, at.root) + " ")
+	id := screen.Pad(screen.OneLine(string(e.ID), 40), 8, false)
+	word := screen.Pad(screen.OneLine(entry.Word(), 24), 10, false)
+	if active {
+		word = paintWord(p, e, word)
+	} else {
+		id, word = p.paint(StyleFaint, id), p.paint(StyleFaint, word)
+	}
+	b.WriteString(id + "  " + word + "  ")
+	end := v.marks(p, e)
+	most := lineWidth
+	if p.Width > 0 {
+		most = max(p.Width-Width(b.String())-Width(end), 10)
+	}
+	text := screen.Cut(relative(entry.Line(most+2*len(v.dir)), v.dir), most)
+	if at.root && e.Parent != "" {
+		why := "(parent " + screen.OneLine(string(e.Parent), 40) + " is missing) "
+		if _, ok := v.tree.Lookup(e.Parent); ok {
+			why = "(its ancestors form a cycle) "
+		}
+		text = screen.Cut(why+text, most)
+	}
+	if !active {
+		text = p.paint(StyleFaint, text)
+	}
+	p.line(b.String() + text + end)
+	_, err = p.Write(nil)
+	return err
+}
+
+// sign is the mark of an entry: filled on the active path, angular for a root.
+func sign(p *Page, active, root bool) string {
+	switch {
+	case root && active:
+		return p.paint(StyleStrong, "◆")
+	case root:
+		return p.paint(StyleFaint, "◇")
+	case active:
+		return p.paint(StyleStrong, "●")
+	}
+	return p.paint(StyleFaint, "○")
+}
+
+// marks are the label of an entry, and whether it is the leaf or the one that the caller named.
+func (v *Tree) marks(p *Page, e session.Entry) string {
+	s := ""
+	if l := v.tree.Label(e.ID); l != "" {
+		s += "  " + p.paint(StyleLabel, "⚑ "+screen.OneLine(l, 40))
+	}
+	if e.Index == v.leaf {
+		s += "  " + p.paint(StyleAssistant, "◀ leaf")
+	}
+	if e.Index == v.here {
+		s += "  " + p.paint(StyleAlert, "◀ here")
+	}
+	return s
+}
+
+// paintWord gives a speaker the style that it has in a transcript.
+func paintWord(p *Page, e session.Entry, word string) string {
+	switch {
+	case e.Role == session.RoleUser:
+		return p.paint(StyleUser, word)
+	case e.Role == session.RoleAssistant:
+		return p.paint(StyleAssistant, word)
+	case e.Kind == session.KindCompaction, e.Kind == session.KindBranchSummary:
+		return p.paint(StyleSummary, word)
+	}
+	return word
+}

@@ -1,0 +1,238 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Codec is what a view needs of a dialect.
+type Codec interface {
+	Body(e session.Entry, raw []byte) (session.Body, error)
+	Parts(e session.Entry, raw []byte) ([]session.Part, error)
+	Time(raw []byte) session.Time
+}
+
+// View is a decoded entry. Body and parts are two forms of the same bytes; most shapes need both.
+type View struct {
+	session.Entry
+	Body  session.Body
+	Parts []session.Part
+	Time  session.Time
+}
+
+// Look reads and decodes an entry.
+func Look(codec Codec, e session.Entry) (View, error) {
+	raw, err := e.Raw()
+	if err != nil {
+		return View{Entry: e}, err
+	}
+	return Decode(codec, e, raw)
+}
+
+// Decode decodes an entry from bytes that the caller has.
+func Decode(codec Codec, e session.Entry, raw []byte) (View, error) {
+	v := View{Entry: e}
+	var err error
+	if v.Body, err = codec.Body(e, raw); err != nil {
+		return v, err
+	}
+	v.Parts, err = codec.Parts(e, raw)
+	v.Time = codec.Time(raw)
+	return v, err
+}
+
+// Speaker is the role of an entry, "" for one without. A role that only one agent has keeps the agent's name.
+func (v View) Speaker() string {
+	if m, ok := v.Body.(session.Message); ok && v.Role == session.RoleOther && m.Native != "" {
+		return m.Native
+	}
+	return v.Role.String()
+}
+
+// kindWords are short names of kinds.
+var kindWords = map[session.Kind]string{
+	session.KindMessage:             "message",
+	session.KindThinkingLevelChange: "thinking",
+	session.KindModelChange:         "model",
+	session.KindCompaction:          "compaction",
+	session.KindBranchSummary:       "branch",
+	session.KindCustom:              "custom",
+	session.KindCustomMessage:       "custom",
+	session.KindLabel:               "label",
+	session.KindTTSRInjection:       "rules",
+	session.KindSessionInit:         "init",
+	session.KindModeChange:          "mode",
+	session.KindSessionInfo:         "name",
+	session.KindLeaf:                "leaf",
+	session.KindContextEdit:         "edit",
+}
+
+// Word is an entry in one word: the role of a message, the kind of anything else. An unknown type keeps its own name.
+func (v View) Word() string {
+	if v.Kind == session.KindMessage {
+		if role := v.Speaker(); role != "" {
+			return role
+		}
+	}
+	return orElse(orElse(kindWords[v.Kind], v.Type), "?")
+}
+
+// Line is an entry on one line of at most so many columns; 0 is no limit.
+func (v View) Line(most int) string {
+	switch b := v.Body.(type) {
+	case session.Message:
+		return partsLine(v.Parts, most)
+	case session.ThinkingLevelChange:
+		return orElse(screen.OneLine(b.Level, most), "off")
+	case session.ModelChange:
+		return screen.OneLine(modelText(b), most)
+	case session.Compaction:
+		return screen.OneLine(orElse(b.ShortSummary, b.Summary), most)
+	case session.BranchSummary:
+		return screen.OneLine(b.Summary, most)
+	case session.Custom:
+		return screen.OneLine(b.Type+" "+shortJSON(b.Data, most), most)
+	case session.CustomMessage:
+		return screen.OneLine(b.Type+": "+partsLine(v.Parts, most), most)
+	case session.Label:
+		return screen.OneLine(labelText(b), most)
+	case session.TTSRInjection:
+		return screen.OneLine(strings.Join(b.Rules, ", "), most)
+	case session.SessionInit:
+		return screen.OneLine(orElse(b.Task, b.SystemPrompt), most)
+	case session.ModeChange:
+		return screen.OneLine(b.Mode+" "+shortJSON(b.Data, most), most)
+	case session.SessionInfo:
+		return orElse(screen.OneLine(b.Name, most), "(none)")
+	case session.Leaf:
+		return screen.OneLine(orElse(string(b.Target), "before the first entry"), most)
+	case session.ContextEdit:
+		return screen.OneLine(editText(b), most)
+	case session.Opaque:
+		return shortJSON(b.JSON, most)
+	}
+	return ""
+}
+
+// modelText leaves the default role out.
+func modelText(m session.ModelChange) string {
+	text := orElse(m.Model, "(none)")
+	if m.Role == "default" || m.Role == "" {
+		return text
+	}
+	return text + " for " + m.Role
+}
+
+func labelText(l session.Label) string {
+	if l.Label == "" {
+		return "removed from " + string(l.Target)
+	}
+	return l.Label + " on " + string(l.Target)
+}
+
+func editText(e session.ContextEdit) string {
+	if e.Content == nil {
+		return "hides " + string(e.Target)
+	}
+	return "replaces " + string(e.Target)
+}
+
+// partsLine is a message on one line: text first, then tool calls. Thinking is shown only where there is nothing else.
+func partsLine(parts []session.Part, most int) string {
+	var words, calls []string
+	thinking := ""
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			words = append(words, screen.OneLine(p.Text, most))
+		case session.Thinking:
+			thinking = orElse(thinking, screen.OneLine(p.Text, most))
+		case session.ToolCall:
+			calls = append(calls, callLine(p, most))
+		case session.ToolResult:
+			words = append(words, resultLine(p, most))
+		case session.Image:
+			words = append(words, "[image "+orElse(p.MIME, "?")+"]")
+		case session.OpaquePart:
+			words = append(words, opaqueLine(p, most))
+		}
+	}
+	text := strings.Join(words, " ")
+	if len(calls) > 0 {
+		text = strings.TrimSpace(text + " → " + strings.Join(calls, ", "))
+	}
+	if strings.TrimSpace(text) == "" && thinking != "" {
+		text = "(thinking) " + thinking
+	}
+	return screen.OneLine(text, most)
+}
+
+func resultLine(r session.ToolResult, most int) string {
+	head := orElse(r.Name, "result")
+	if r.IsError {
+		head = "✗ " + head
+	}
+	return head + ": " + orElse(partsLine(r.Parts, most), "(empty)")
+}
+
+func opaqueLine(p session.OpaquePart, most int) string {
+	if s, ok := rawjson.Unquote(p.JSON); ok {
+		return p.Type + ": " + screen.OneLine(s, most)
+	}
+	return "[" + orElse(p.Type, "?") + "]"
+}
+
+// callLine is a tool call on one line: its name and its arguments.
+func callLine(c session.ToolCall, most int) string {
+	return screen.OneLine(orElse(c.Name, "?")+" "+shortJSON(c.Arguments, most), most)
+}
+
+// telling are the members that say what a call is about. The first one present is shown without its name.
+var telling = []string{
+	"command", "cmd", "pattern", "query", "path", "file_path", "filePath", "file", "url", "code", "script", "task", "prompt",
+}
+
+// envelope are members that are shown elsewhere, or not at all.
+var envelope = map[string]bool{
+	"type": true, "id": true, "parentId": true, "parent_id": true, "timestamp": true, "customType": true,
+}
+
+// shortJSON is a JSON value in a few words, without quotes and braces: at most eight members of 40 columns.
+func shortJSON(value []byte, most int) string {
+	if rawjson.IsNull(value) {
+		return ""
+	}
+	if s, ok := rawjson.Unquote(value); ok {
+		return screen.OneLine(s, most)
+	}
+	if !rawjson.IsObject(value) {
+		return screen.OneLine(string(value), most)
+	}
+	var words []string
+	first := ""
+	for _, key := range telling {
+		if s, ok := rawjson.Unquote(rawjson.Get(value, key)); ok && s != "" {
+			first, words = key, append(words, screen.OneLine(s, most))
+			break
+		}
+	}
+	const enough, short = 8, 40
+	for key, member := range rawjson.Fields(value) {
+		if key == first || envelope[key] {
+			continue
+		}
+		if len(words) == enough {
+			words = append(words, screen.Ellipsis)
+			break
+		}
+		text := screen.OneLine(string(member), short)
+		if s, ok := rawjson.Unquote(member); ok {
+			text = screen.OneLine(s, short)
+		}
+		words = append(words, key+"="+text)
+	}
+	return screen.OneLine(strings.Join(words, " "), most)
+}

@@ -1,7 +1,6 @@
 package runs_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -11,60 +10,37 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
-	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
 
-// desk is a machine with a home, a folder of state, a clock and ids that can be foreseen.
+// desk is a world two seconds before a new year, with its run logs.
 type desk struct {
-	*testing.T
-	*runs.Logs
-	m           *place.Machine
-	home, state string
-	chance      counter
-	now         time.Time
-}
-
-// counter is randomness that counts: 1, 2, 3, …, four bytes each.
-type counter uint32
-
-func (c *counter) Read(p []byte) (int, error) {
-	for i := 0; i < len(p); i += 4 {
-		*c++
-		copy(p[i:], binary.BigEndian.AppendUint32(nil, uint32(*c)))
-	}
-	return len(p), nil
+	*world.World
+	logs *runs.Logs
+	now  time.Time
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	t.Parallel()
-	d := &desk{T: t, home: t.TempDir(), state: t.TempDir(), now: time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
-	d.m = place.New(place.Options{
-		Dialects: all.Dialects(),
-		Env:      dialect.Env{Home: d.home, WorkDir: d.home, Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks, Zone: time.UTC},
-		Drivers:  []backend.Driver{file.Driver(file.Options{TornWait: time.Millisecond})},
-		RunsDir:  filepath.Join(d.state, "runs"),
-	})
-	t.Cleanup(func() { d.m.Close() })
-	d.Logs = runs.New(d.m)
-	return d
+	w := world.New(t, func(w *world.World) { w.State = w.At("state") })
+	return &desk{w, runs.New(w.Store.Machine), time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
 }
 
 func (d *desk) start(id session.ID, change ...func(*runs.StartOptions)) *runs.Recording {
 	d.Helper()
 	opt := runs.StartOptions{Session: id, Write: runs.WriteOptions{
-		Random: &d.chance, Clock: func() time.Time { d.now = d.now.Add(time.Second); return d.now },
+		Random: d.Write(store.WriteOptions{}).Random, Clock: func() time.Time { d.now = d.now.Add(time.Second); return d.now },
 	}}
 	for _, c := range change {
 		c(&opt)
 	}
-	r, err := d.Start(d.Context(), opt)
+	r, err := d.logs.Start(d.Context(), opt)
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -83,7 +59,7 @@ func (d *desk) append(r *runs.Recording, records ...string) {
 
 func (d *desk) list(id session.ID) []string {
 	d.Helper()
-	rows, err := d.List(d.Context(), runs.ListOptions{Session: id})
+	rows, err := d.logs.List(d.Context(), runs.ListOptions{Session: id})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -103,7 +79,7 @@ func TestRecord(t *testing.T) {
 	d := newDesk(t)
 	r := d.start("some-session")
 	path := r.Path()
-	if want := filepath.Join(d.state, "runs", "2026", "12", "31", r.Header().RunID+".jsonl"); path != want {
+	if want := filepath.Join(d.State, "runs", "2026", "12", "31", r.Header().RunID+".jsonl"); path != want {
 		t.Fatalf("%s instead of %s", path, want)
 	}
 	lines := func() int {
@@ -139,13 +115,13 @@ func TestRecord(t *testing.T) {
 	if _, err := r.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, run.ErrEnded) {
 		t.Error(err)
 	}
-	if _, err := d.Continue(t.Context(), path, runs.WriteOptions{}); !errors.Is(err, run.ErrEnded) {
+	if _, err := d.logs.Continue(t.Context(), path, runs.WriteOptions{}); !errors.Is(err, run.ErrEnded) {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	open, err := d.Open(t.Context(), path)
+	open, err := d.logs.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,19 +135,16 @@ func TestRecord(t *testing.T) {
 // If codelia has runs of a session, further ones go there. The caller may also choose it.
 func TestPlaces(t *testing.T) {
 	d := newDesk(t)
-	codelia, err := d.m.Dialect("codelia")
-	if err != nil {
-		t.Fatal(err)
-	}
+	codelia := d.Format("codelia")
 	first := d.start("s1", func(o *runs.StartOptions) { o.Dialect = codelia })
-	if !strings.HasPrefix(first.Path(), filepath.Join(d.home, ".codelia", "sessions", "2026", "12", "31")) {
+	if !strings.HasPrefix(first.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2026", "12", "31")) {
 		t.Errorf("%s", first.Path())
 	}
 	second := d.start("s1") // a second later it is another year
-	if !strings.HasPrefix(second.Path(), filepath.Join(d.home, ".codelia", "sessions", "2027", "01", "01")) {
+	if !strings.HasPrefix(second.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2027", "01", "01")) {
 		t.Errorf("%s", second.Path())
 	}
-	if other := d.start("s2"); !strings.HasPrefix(other.Path(), d.state) {
+	if other := d.start("s2"); !strings.HasPrefix(other.Path(), d.State) {
 		t.Errorf("%s", other.Path())
 	}
 	if got := d.list("s1"); len(got) != 2 {
@@ -182,31 +155,21 @@ func TestPlaces(t *testing.T) {
 	}
 	// A session of codelia's own that has no runs yet.
 	const third = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
-	state := filepath.Join(d.home, ".codelia", "sessions", "state", third+".json")
-	if err := os.MkdirAll(filepath.Dir(state), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(state, []byte(`{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.home, ".codelia")) {
+	d.Put(".codelia/sessions/state/"+third+".json", `{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`)
+	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.Home, ".codelia")) {
 		t.Errorf("%s", r.Path())
 	}
-	pi, err := d.m.Dialect("pi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Start(t.Context(), runs.StartOptions{Dialect: pi}); !errors.Is(err, dialect.ErrUnsupported) {
+	if _, err := d.logs.Start(t.Context(), runs.StartOptions{Dialect: d.Format("pi")}); !errors.Is(err, dialect.ErrUnsupported) {
 		t.Error(err)
 	}
 	id := first.Header().RunID
 	for _, ref := range []string{id, strings.ToUpper(id), "@last"} {
-		if _, err := d.Find(t.Context(), ref); err != nil {
+		if _, err := d.logs.Find(t.Context(), ref); err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
 	for _, ref := range []string{"", "ffffffff", "0"} {
-		if _, err := d.Find(t.Context(), ref); err == nil {
+		if _, err := d.logs.Find(t.Context(), ref); err == nil {
 			t.Errorf("%q is a run", ref)
 		}
 	}
@@ -218,7 +181,7 @@ func TestHeader(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	given := `{"type":"header", "run_id":"` + id + `","future":{"n":1.0},"started_at":"2026-03-01T01:00:00+02:00"}`
 	r := d.start("s", func(o *runs.StartOptions) { o.Header = []byte(given) })
-	if want := filepath.Join(d.state, "runs", "2026", "02", "28", id+".jsonl"); r.Path() != want {
+	if want := filepath.Join(d.State, "runs", "2026", "02", "28", id+".jsonl"); r.Path() != want {
 		t.Errorf("%s instead of %s", r.Path(), want)
 	}
 	b, err := os.ReadFile(r.Path())
@@ -235,7 +198,7 @@ func TestHeader(t *testing.T) {
 		"no JSON":         `{`,
 		"another session": `{"type":"header","session_id":"t"}`,
 	} {
-		if _, err := d.Start(t.Context(), runs.StartOptions{Session: "s", Header: []byte(header)}); err == nil {
+		if _, err := d.logs.Start(t.Context(), runs.StartOptions{Session: "s", Header: []byte(header)}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -253,19 +216,14 @@ func TestContinue(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(r.Path(), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(f, `{"type":"llm.resp`)
-	f.Close()
-	again, err := d.Continue(t.Context(), r.Path(), runs.WriteOptions{})
+	d.AppendPlain(r.Path(), `{"type":"llm.resp`)
+	again, err := d.logs.Continue(t.Context(), r.Path(), runs.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
 	d.append(again, `{"type":"llm.response","output":{"messages":[]}}`)
-	open, err := d.Open(t.Context(), r.Path())
+	open, err := d.logs.Open(t.Context(), r.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +232,7 @@ func TestContinue(t *testing.T) {
 		t.Errorf("%v, %v", open.Problems(), x)
 	}
 	// The first writer does not continue after what a second one wrote.
-	other, err := d.Continue(t.Context(), r.Path(), runs.WriteOptions{})
+	other, err := d.logs.Continue(t.Context(), r.Path(), runs.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +241,7 @@ func TestContinue(t *testing.T) {
 	if _, err := again.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, backend.ErrConflict) {
 		t.Error(err)
 	}
-	if _, err := d.Open(t.Context(), r.Path()+".none.jsonl"); !errors.Is(err, backend.ErrNotExist) {
+	if _, err := d.logs.Open(t.Context(), r.Path()+".none.jsonl"); !errors.Is(err, backend.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -311,13 +269,11 @@ func TestListed(t *testing.T) {
 	header := func(cwd string) func(*runs.StartOptions) {
 		return func(o *runs.StartOptions) { o.Header = fmt.Appendf(nil, `{"type":"header","runtime":{"cwd":%q}}`, cwd) }
 	}
-	d.start("a", header(d.home+"/."))
+	d.start("a", header(d.Home+"/."))
 	d.start("b", header("/nosuch"))
 	d.start("c")
-	if err := os.WriteFile(filepath.Join(d.state, "runs", "2027", "01", "01", "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), []byte("junk\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := d.List(t.Context(), runs.ListOptions{CWD: d.home})
+	d.Old("state/runs/2027/01/01/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", "junk\n")
+	rows, err := d.logs.List(t.Context(), runs.ListOptions{CWD: d.Home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,10 +281,10 @@ func TestListed(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, fmt.Sprint(r.Header.SessionID, r.Err))
 	}
-	if want := fmt.Sprint([]string{fmt.Sprint("", run.ErrNotHeader), "a<nil>"}); fmt.Sprint(got) != want {
+	if want := fmt.Sprint([]string{"a<nil>", run.ErrNotHeader.Error()}); fmt.Sprint(got) != want {
 		t.Errorf("%v instead of %v", got, want)
 	}
-	if !d.Holds(t.Context(), d.state) || d.Holds(t.Context(), d.home) {
+	if !d.logs.Holds(t.Context(), d.State) || d.logs.Holds(t.Context(), d.CWD) {
 		t.Error("a folder with runs is not told from one without")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -31,14 +31,14 @@ func TestLiveOnTerminal(t *testing.T) {
 	var text bytes.Buffer
 	out := &output{Writer: bufio.NewWriter(&text), style: style{on: true}, width: 40}
 	l := wire.NewLive(out.page(), home)
-	for c, err := range s.Watch(t.Context(), store.WatchOptions{Path: path, Last: 1}) {
+	for c, err := range s.Watch(t.Context(), watch.Options{Path: path, Last: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Tell(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		if c.Kind == store.ChangeEntry {
+		if c.Kind == watch.KindEntry {
 			break
 		}
 	}

@@ -40,6 +40,10 @@ func run(ctx context.Context, a *app, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	for _, f := range a.close {
+		err = errors.Join(err, f())
+	}
+	a.close = nil
 	if err == nil {
 		return exitFine
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list's row from the two ends of a log: the working directory and the first thing that was said from its
-// beginning, the time of the last message from its end. Where the last line begins before the tail, the time is not
-// known.
-// The id is in the file's name, which is not known here: the store has it from Layout.Named.
+// Peek makes a list row from the two ends of a log: the working directory and the first prompt from its beginning, the time
+// of the last message from its end. If the last line begins before the tail, the time is unknown. The id is in the name
+// of the file: see Placer.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}}
 	if whole {
@@ -20,7 +19,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p.lines(dialect.TrimBOM(head), false)
 	if p.s.OK {
 		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-			p.active = nil // that of the head is not the last
+			p.active = nil // only the tail has the last
 			p.lines(tail[i+1:], true)
 		} else if len(tail) > 0 {
 			p.active = nil
@@ -29,12 +28,11 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
 	}
-	p.s.TailShort = p.active == nil // the last line is read backwards, as far as it takes
+	p.s.TailShort = p.active == nil // a longer tail shows the last line
 	return p.s
 }
 
-// count reads a whole log as a decoder does.
-// Entries are walked in the order of the log, so the last time that is there wins.
+// count reads a whole log as a decoder does. The last time counts.
 func (d *Dialect) count(log []byte) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	b := session.NewBuilder("", bytesSource(log))
@@ -62,7 +60,7 @@ func (d *Dialect) count(log []byte) dialect.Summary {
 	return s
 }
 
-// bytesSource is a log in memory; nothing of it is read through the tree.
+// bytesSource is a log in memory.
 type bytesSource []byte
 
 func (b bytesSource) Bytes(s session.Span) ([]byte, error) { return b[s.Offset:s.End()], nil }
@@ -73,8 +71,7 @@ type peek struct {
 	active []byte
 }
 
-// lines looks at each line that is there whole.
-// Broken lines are passed over: a list is no check.
+// lines looks at the whole lines and ignores damaged ones.
 func (p *peek) lines(b []byte, toEnd bool) {
 	for len(b) > 0 {
 		line, rest, found := bytes.Cut(b, []byte{'\n'})
@@ -95,8 +92,7 @@ func (p *peek) lines(b []byte, toEnd bool) {
 	}
 }
 
-// record looks at one record.
-// A log without a metadata line is one by its first message; what that says in our member counts as the header.
+// record takes one record. In a log without a metadata line the first message is the header.
 func (p *peek) record(line []byte, f *fields) {
 	switch {
 	case f.isMetadata():
@@ -122,9 +118,7 @@ func (p *peek) record(line []byte, f *fields) {
 	}
 }
 
-// prompt is what the program shows of a session: the text of a message that is not its own, or the command or the
-// summary in it.
-// The program looks at the first ten lines only; here the first message that has anything wins.
+// prompt is what the program shows of a session: the text of a message that is not its own, or the command or summary in it.
 func prompt(message []byte) string {
 	if rawjson.Truthy(rawjson.Get(message, "isMeta")) {
 		return ""

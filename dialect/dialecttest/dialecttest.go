@@ -107,7 +107,7 @@ func load(t testing.TB, dir string) []*fixture {
 	return list
 }
 
-// Refused logs have no entries that could be written or continued.
+// run runs the subtests. Refused logs have no entries that could be written or continued.
 func (f *fixture) run() {
 	f.Run("Detect", f.detect)
 	f.Run("Golden", f.golden)

@@ -145,7 +145,7 @@ func decodeBlock(b []byte) Block {
 	}
 }
 
-// One pass over the members: a tool result may have megabytes, and each lookup by name would scan it again.
+// toolBlock reads the block in one pass: a tool result may have megabytes, and each lookup by name would scan it again.
 func toolBlock(b []byte) ToolBlock {
 	t := ToolBlock{}
 	for key, value := range rawjson.Fields(b) {
@@ -192,7 +192,7 @@ func (t ToolBlock) answered() bool {
 	return t.Stage == "end" || t.HasResult || t.Error != "" || t.Success != nil
 }
 
-// A block without success and error succeeded.
+// failed reports whether the call failed. A block without success and error succeeded.
 func (t ToolBlock) failed() bool { return t.Error != "" || t.Success != nil && !*t.Success }
 
 // integer reads a number, which may be a float; 0 for anything else and for numbers above 2^62.
@@ -213,7 +213,7 @@ func messageParts(m []byte) []session.Part {
 	return parts
 }
 
-// raw is the block itself, for what has no neutral form.
+// blockParts gives a block in neutral form. raw is the block itself, for what has no such form.
 func blockParts(block Block, raw []byte) []session.Part {
 	switch b := block.(type) {
 	case TextBlock:
@@ -263,7 +263,7 @@ func arguments(parameters string) session.Raw {
 	return rawjson.Quote(parameters)
 }
 
-// The error often repeats the result.
+// result gives the result of a call as a part. The error often repeats the result.
 func (t ToolBlock) result() []session.Part {
 	parts := textPart(t.Result)
 	if t.Error != "" && t.Error != t.Result {

@@ -36,7 +36,7 @@ func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// A message is the agent's own if it says so (isMeta) or if hooks inserted all its texts.
+// message reads a message. It is the agent's own if it says so (isMeta) or if hooks inserted all its texts.
 func message(role session.Role, raw []byte) session.Message {
 	m := session.Message{Role: role, JSON: raw}
 	said, hooked := 0, 0 // texts, and those inserted by a hook

@@ -189,7 +189,7 @@ func (dec *legacyDecoder) other(records []dialect.Record) {
 	for _, r := range records {
 		if len(bytes.TrimSpace(r.Data)) > 0 {
 			dec.b.Problem(session.Problem{Line: r.Line, Offset: r.Offset, Kind: session.ProblemMalformed,
-				Message: fmt.Sprintf("%d bytes beside the document", len(r.Data)), Advice: "they are passed over and stay in the file"})
+				Message: fmt.Sprintf("%d bytes beside the document", len(r.Data)), Advice: "they are ignored and stay in the file"})
 		}
 	}
 }

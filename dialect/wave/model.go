@@ -148,7 +148,7 @@ func (f SessionFile) Validate() error {
 		errs = append(errs, fmt.Errorf("file %q does not end in .jsonl", f.FilePath))
 	}
 	if string(fileID(filepath.ToSlash(f.FilePath))) != f.SessionID {
-		errs = append(errs, fmt.Errorf("session %q lies in the file %q", f.SessionID, filepath.Base(f.FilePath)))
+		errs = append(errs, fmt.Errorf("session %q is in the file %q", f.SessionID, filepath.Base(f.FilePath)))
 	}
 	if f.MessageCount < 0 {
 		errs = append(errs, fmt.Errorf("%d messages", f.MessageCount))
@@ -156,7 +156,7 @@ func (f SessionFile) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Form and version both count, because lists use the time in the id.
+// checkV6 checks form and version of an id, because lists use the time in the id.
 func checkV6(id string) error {
 	u, err := ParseUUID(id)
 	if err != nil {

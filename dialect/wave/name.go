@@ -177,7 +177,7 @@ type finder struct {
 	left  int // folders that may still be read
 }
 
-// Two are enough to know that it is not certain.
+// walk searches below a directory. Two results are enough to know that none is certain.
 func (f *finder) walk(dir string) {
 	if f.encodes(dir, f.name) {
 		f.found = append(f.found, dir)

@@ -1,8 +1,6 @@
 package wave
 
 import (
-	"bytes"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -16,14 +14,10 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if whole {
 		return d.count(head)
 	}
-	p.lines(dialect.TrimBOM(head), false)
-	if p.s.OK {
-		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-			p.active = nil // only the tail has the last
-			p.lines(tail[i+1:], true)
-		} else if len(tail) > 0 {
-			p.active = nil
-		}
+	p.lines(dialect.TrimBOM(head), true, false)
+	if p.s.OK && len(tail) > 0 {
+		p.active = nil // only the tail has the last
+		p.lines(tail, false, true)
 	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
@@ -72,15 +66,10 @@ type peek struct {
 }
 
 // lines looks at the whole lines and ignores damaged ones.
-func (p *peek) lines(b []byte, toEnd bool) {
-	for len(b) > 0 {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
-		if !found && !toEnd {
-			return
-		}
-		b = rest
+func (p *peek) lines(b []byte, fromStart, toEnd bool) {
+	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)
-		if start >= len(line) || line[start] != '{' {
+		if end == dialect.LineCut || start >= len(line) || line[start] != '{' {
 			continue
 		}
 		var f fields

@@ -125,7 +125,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	case session.Compaction:
 		// The program repeats what it keeps after the compaction; it cannot be named.
 		if b.FirstKept != "" {
-			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again behind it")
+			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again after it")
 		}
 		var block dialect.Object
 		block.Add("type", []byte(`"compact"`))
@@ -135,7 +135,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
 		m = o.End()
 	default:
-		return nil, fmt.Errorf("a session of %s holds messages and compactions, no %T", d.name, n.Body)
+		return nil, fmt.Errorf("a session of %s holds only messages and compactions, not %T", d.name, n.Body)
 	}
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")

@@ -48,7 +48,6 @@ func Inside(value []byte) []byte {
 func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	dst = append(dst, inside[:i]...)
 	for i < len(inside) {
-		dst, i = unescapeFast(dst, inside, i)
 		// Eight bytes a step: between escapes there are whole lines. All eight are put there, and those before the first
 		// special one stay.
 		for i+8 <= len(inside) {

@@ -72,6 +72,7 @@ func burst(t *testing.T, b *file.Backend, at backend.Log, n int) backend.Log {
 
 // In a burst of appends the path is followed once in a while, where the open file alone can tell that nothing happened.
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	for what, tc := range map[string]struct {
 		step   int64
 		follow bool // each time
@@ -150,6 +151,7 @@ func copyFile(from, to string) error {
 
 // What others do in the middle of a burst is noticed before anything is written, though the path is not followed.
 func TestOthersInABurst(t *testing.T) {
+	t.Parallel()
 	for what, other := range others {
 		for where, fsys := range map[string]durable.FS{"dated": &dated{step: 2000, changed: 1}, "as it is": durable.OS{}} {
 			t.Run(what+"/"+where, func(t *testing.T) {
@@ -183,6 +185,7 @@ func TestOthersInABurst(t *testing.T) {
 
 // That a folder above is another one now, the file cannot tell: the path does, the next time that it is followed.
 func TestFolderMovedInABurst(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	now := fixed
 	b := open(t, root, file.Options{FS: &dated{step: 2000, changed: 1}, Clock: func() time.Time { return now }})

@@ -177,6 +177,7 @@ func script(t *testing.T, fsys *crashfs.FS, level backend.Durability, s *state, 
 
 // After every operation of everything that writes the machine crashes, in many ways: what was acknowledged is there.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
 			live := crashfs.New(crashRoot)
@@ -206,6 +207,7 @@ func TestCrash(t *testing.T) {
 
 // The file operations, in order, are recorded: a sync that gets lost is a difference here.
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		live := crashfs.New(crashRoot)
@@ -238,6 +240,7 @@ func TestOperations(t *testing.T) {
 // Every operation fails, in every way. What was acknowledged is there, the log can be read and continued, and no record
 // is there twice or in part.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, level := range []backend.Durability{backend.DurabilityFlush, backend.DurabilityAlways} {
 		for _, fault := range faultfs.Faults {
 			t.Run(string(level)+"/"+fault.Name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // A disk that is really full: the error is the system's, the log keeps what was acknowledged, and when there is room
 // again the log goes on.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		asRoot(t)
 		return

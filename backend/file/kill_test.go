@@ -94,7 +94,8 @@ func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (
 
 // Writers are killed at any moment. Nothing that one of them acknowledged is lost, nothing is there twice or in part.
 func TestKill(t *testing.T) {
-	rounds := 100
+	t.Parallel()
+	rounds := 40
 	if testing.Short() || raceDetector {
 		rounds = 10
 	}
@@ -103,6 +104,7 @@ func TestKill(t *testing.T) {
 	}
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
+			t.Parallel()
 			k := killer{t: t, rnd: rand.New(rand.NewPCG(uint64(writers), 0)), root: t.TempDir()}
 			acks := 0
 			for round := range rounds {

@@ -15,6 +15,7 @@ import (
 
 // What others do to the file between two appends is noticed before anything is written.
 func TestOthersBetweenAppends(t *testing.T) {
+	t.Parallel()
 	for what, other := range map[string]func(path string) error{
 		"appended": func(path string) error {
 			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -97,6 +98,7 @@ func (f meddled) Write(p []byte) (int, error) {
 }
 
 func TestOthersDuringAnAppend(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	path := filepath.Join(root, "log.jsonl")
 	foreign := func() {

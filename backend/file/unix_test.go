@@ -17,6 +17,7 @@ import (
 
 // Pipes, folders and devices are no logs, and looking at them does not hang.
 func TestNotRegular(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(root, "pipe.jsonl"), 0o600); err != nil {
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestNotRegular(t *testing.T) {
 }
 
 func TestSymbolicLinks(t *testing.T) {
+	t.Parallel()
 	outside, root := t.TempDir(), filepath.Join(t.TempDir(), "root")
 	for _, err := range []error{
 		put(root, "a/real.jsonl", []byte("r\n")),
@@ -70,6 +72,7 @@ func TestSymbolicLinks(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), "new", "root")
 	b := open(t, root, file.Options{})
 	create(t, b, "folder/log.jsonl", "one")

@@ -36,6 +36,7 @@ func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string
 }
 
 func TestView(t *testing.T) {
+	t.Parallel()
 	b, at, _, content := viewed(t)
 	got := ""
 	if err := b.View(t.Context(), at, func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
@@ -57,6 +58,7 @@ func TestView(t *testing.T) {
 
 // A mapped page that is cut off is gone. Without a guard, looking at it ends the process.
 func TestChangedWhileViewed(t *testing.T) {
+	t.Parallel()
 	for what, change := range map[string]func(path, content string) error{
 		"cut":     func(path, _ string) error { return os.Truncate(path, 5000) },
 		"emptied": func(path, _ string) error { return os.Truncate(path, 0) },
@@ -84,6 +86,7 @@ func TestChangedWhileViewed(t *testing.T) {
 }
 
 func TestPanicWhileViewed(t *testing.T) {
+	t.Parallel()
 	b, at, path, _ := viewed(t)
 	panicking := func(change func()) (cause any, err error) {
 		defer func() { cause = recover() }()

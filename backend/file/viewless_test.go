@@ -20,6 +20,7 @@ func (v viewless) Open(name string, flag int, perm fs.FileMode) (durable.File, e
 
 // Where files cannot be mapped View says so, looks at nothing, and the log is read as it always was.
 func TestViewUnsupported(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	if err := put(root, "log.jsonl", []byte(strings.Repeat("record\n", 300_000))); err != nil {
 		t.Fatal(err)

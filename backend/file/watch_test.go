@@ -14,6 +14,7 @@ import (
 
 // The system's limit is reached: that is told once, and what is watched already stays so.
 func TestWatchLimit(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []error{syscall.ENOSPC, syscall.EMFILE} {
 		root := t.TempDir()
 		b, err := New(root, Options{ReadOnly: true})
@@ -57,6 +58,7 @@ func TestWatchLimit(t *testing.T) {
 
 // What the system drops because too much happened is looked for everywhere; what else is wrong with it is said.
 func TestWatchSystemErrors(t *testing.T) {
+	t.Parallel()
 	b, err := New(t.TempDir(), Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +90,7 @@ func TestWatchSystemErrors(t *testing.T) {
 type odd struct{ durable.OS }
 
 func TestWatchOtherFileSystem(t *testing.T) {
+	t.Parallel()
 	b, err := New(t.TempDir(), Options{FS: odd{}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -92,13 +91,7 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 // Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read
 // and gone on with.
 func TestKill(t *testing.T) {
-	rounds := 110
-	if testing.Short() || raceDetector {
-		rounds = 8
-	}
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1000
-	}
+	rounds := killtest.Rounds(110, 8, raceDetector)
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -95,13 +94,7 @@ func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (
 // Writers are killed at any moment. Nothing that one of them acknowledged is lost, nothing is there twice or in part.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds := 40
-	if testing.Short() || raceDetector {
-		rounds = 10
-	}
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1000
-	}
+	rounds := killtest.Rounds(40, 10, raceDetector)
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,7 @@ func names(t *testing.T, b *file.Backend, prefix string) (got []string) {
 	return got
 }
 
-// A log that is cut or rewritten in place while it is read: records read so far are good, then there is an error.
+// A log that is truncated or rewritten in place while it is read yields good records, then an error.
 func TestChangedInPlaceWhileReading(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat("x", 99) + "\n"
@@ -57,7 +57,7 @@ func TestChangedInPlaceWhileReading(t *testing.T) {
 			if err := put(root, "log.jsonl", []byte(content)); err != nil {
 				t.Fatal(err)
 			}
-			// An old time, as a log has that was not written this very moment: the change then shows in the time.
+			// An old time, so that the change shows in the time.
 			if err := os.Chtimes(path, fixed, fixed); err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestChangedInPlaceWhileReading(t *testing.T) {
 	}
 }
 
-// A file that grows while it is read is read up to where it was seen.
+// A file that grows while it is read is read up to its old end.
 func TestGrowsWhileReading(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -128,7 +128,7 @@ func TestGrowsWhileReading(t *testing.T) {
 	}
 }
 
-// An error about one folder, or one name, is told and the list goes on.
+// An error about one folder or name is yielded, and the list goes on.
 func TestListGoesOn(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -180,7 +180,7 @@ func (b blind) ReadDir(name string) ([]fs.DirEntry, error) {
 	return b.FS.ReadDir(name)
 }
 
-// BenchmarkList lists 10,000 logs in 100 folders beside the limit: a walk that stats every file.
+// BenchmarkList lists 10,000 logs in 100 folders, compared with a walk that stats every file.
 func BenchmarkList(b *testing.B) {
 	root := b.TempDir()
 	for i := range 10_000 {

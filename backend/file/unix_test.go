@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 )
 
-// Pipes, folders and devices are no logs, and looking at them does not hang.
+// Pipes, folders and devices are not logs, and opening them does not block.
 func TestNotRegular(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -91,7 +91,7 @@ func TestModes(t *testing.T) {
 	if err := errors.Join(os.Chmod(path, 0o664), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)
 	}
-	// Replaced through a symbolic link: the link stays, and so does the mode.
+	// Replace through a symbolic link keeps the link and the mode.
 	at, err := b.Stat(t.Context(), "link.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string
 		t.Fatal(err)
 	}
 	path = filepath.Join(root, "log.jsonl")
-	// An old time, as a log has that was not written this very moment: a change then shows in the time.
+	// An old time, so that a change shows in the time.
 	if err := os.Chtimes(path, fixed, fixed); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A mapped page that is cut off is gone. Without a guard, looking at it ends the process.
+// Access to a mapped page after a truncation is a fault. Without guard it ends the process.
 func TestChangedWhileViewed(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(path, content string) error{

@@ -44,7 +44,7 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// A torn end is given time; what its writer does in that time counts.
+// A torn record is moved only after a wait. A change during the wait is a conflict.
 func TestTornEndWaits(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -192,7 +192,7 @@ type countedFile struct {
 
 func (f countedFile) Close() error { f.open.Add(-1); return f.File.Close() }
 
-// More logs than descriptors that we allow ourselves.
+// Only some of many logs are kept open.
 func TestManyLogs(t *testing.T) {
 	t.Parallel()
 	files := counted{open: new(atomic.Int32)}
@@ -257,7 +257,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A log comes back as it was, also one that a crash left without its last newline; nothing is overwritten.
+// Restore makes a log of exact bytes, even with an unterminated last line, and overwrites nothing.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -5,11 +5,14 @@ package killtest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -80,4 +83,25 @@ func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []strin
 		return acknowledged, fmt.Errorf("the child said: %s", complaints.String())
 	}
 	return acknowledged, nil
+}
+
+// Round runs a number of writers at once, each with a seed of its own, and kills each at a random moment. It returns the
+// lines of each writer by its seed.
+func Round(rnd *rand.Rand, writers int, command func(seed uint64) *exec.Cmd) (map[uint64][]string, error) {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	all := map[uint64][]string{}
+	for range writers {
+		seed := rnd.Uint64() >> 1
+		after, patience := rnd.IntN(15), time.Duration(rnd.IntN(8_000))*time.Microsecond
+		group.Go(func() {
+			lines, err := Run(command(seed), after+1, patience)
+			mu.Lock()
+			defer mu.Unlock()
+			all[seed], failed = lines, errors.Join(failed, err)
+		})
+	}
+	group.Wait()
+	return all, failed
 }

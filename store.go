@@ -69,6 +69,9 @@ func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 
 // Filter keeps the rows that the filter lets through. The slice is used again.
 func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error) {
+	narrow := place.Filter{
+		Source: f.Source, CWD: f.CWD, Since: f.Since, Until: f.Until, Model: f.Model, Title: f.Title, Has: f.Has,
+	}
 	if f.Run {
 		list, err := s.runs.List(ctx, RunListOptions{})
 		if err != nil {
@@ -78,10 +81,9 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 		for i := range list {
 			with[session.ID(list[i].Header.SessionID)] = true
 		}
-		only := f.Only
-		f.Only = func(r *Row) bool { return r.ID != "" && with[r.ID] && (only == nil || only(r)) }
+		narrow.Only = func(r *Row) bool { return r.ID != "" && with[r.ID] }
 	}
-	return s.Machine.Filter(rows, f.Filter)
+	return s.Machine.Filter(rows, narrow)
 }
 
 // Find gives the session that a person named: "@last" (the newest of the working directory), an id, or the beginning of

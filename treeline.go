@@ -35,7 +35,7 @@ type Options struct {
 	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
 	Roots []string
 	// State is treeline's own folder, for the trash and for what garbage collection must know; "" is
-	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline.
+	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline. A store that only reads Roots has none unless it is set.
 	State string
 	// Cache is treeline's own folder for what can be derived again, such as the catalogue; "" is $XDG_CACHE_HOME/treeline, or
 	// ~/.cache/treeline.
@@ -82,8 +82,12 @@ func New(opt Options) (*Store, error) {
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
 	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
-	opt.State = cmp.Or(opt.State, StateDir(env.Home, env.Getenv))
-	o.RunsDir = filepath.Join(opt.State, "runs")
+	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {
+		opt.State = StateDir(env.Home, env.Getenv)
+	}
+	if opt.State != "" {
+		o.RunsDir = filepath.Join(opt.State, "runs")
+	}
 	m := place.New(o)
 	if len(opt.Roots) > 0 && shared && !m.Familiar() {
 		opt.Cache = "" // in memory; see Options.Roots

@@ -1,8 +1,11 @@
 package treeline
 
 import (
+	"time"
+
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/repair"
 	"github.com/treeline-dev/treeline/runs"
@@ -18,7 +21,7 @@ import (
 //
 //	ID, Header, Name, CWD, Path, Dir, Log, Dialect   what it is and where
 //	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
-//	Context                                          what the model would see at an entry
+//	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed
 //	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob
 //
@@ -94,12 +97,25 @@ type Source = place.Source
 // ListOptions narrow Store.List.
 type ListOptions = place.ListOptions
 
-// Filter narrows a list of sessions.
+// Filter narrows a list of sessions. The zero value lets all through; conditions that are set must all hold.
 type Filter struct {
-	place.Filter
+	// Source is the name of a dialect, or the folder of a source.
+	Source string
+	// CWD is the working directory; rows with an Err pass, since it is not known whose they are.
+	CWD string
+	// Since is the first moment that passes, Until the first that does not.
+	Since, Until time.Time
+	// Model matches a model that answered, Title the session's heading. Both are patterns with * and ?, without regard to
+	// case; a Model without either need only occur in the name.
+	Model, Title string
+	// Has must all occur.
+	Has index.Has
 	// Run keeps sessions that a run belongs to.
 	Run bool
 }
+
+// Needs reports whether the filter asks for what only a catalogue knows.
+func (f Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions = find.RefreshOptions

@@ -23,18 +23,18 @@ type Tail struct {
 	At backend.Log
 	// Head is the beginning of the log, up to the end of its header; nil is not compared. See SetHead.
 	Head []byte
-	// Pos is where the next record begins, Line how many lines were read before it. A caller that appends to the log
-	// itself moves them on, together with At.
-	Pos  int64
-	Line int
+	// Pos is where the next record begins, Line how many lines were read before it. Unterminated: the last of them has no
+	// newline yet. A caller that appends to the log itself sets them, together with At.
+	Pos          int64
+	Line         int
+	Unterminated bool
 	// Wait keeps a torn record back until it is whole. Without Wait it is yielded as it is.
 	Wait bool
 
-	unterminated bool   // the last record was yielded without its newline
-	torn         bool   // a torn record at Pos is kept back
-	searched     int64  // how far that record was searched for its newline
-	marks        []mark // records that were read, for telling a truncated log from another one
-	held         backend.Renewer
+	torn     bool   // a torn record at Pos is kept back
+	searched int64  // how far that record was searched for its newline
+	marks    []mark // records that were read, for telling a truncated log from another one
+	held     backend.Renewer
 }
 
 // Change is what became of a log.
@@ -97,7 +97,7 @@ func (t *Tail) Look(ctx context.Context) (now backend.Log, c Change, err error) 
 }
 
 // Compare says how the log that is now differs from the one that was read. A log that does not consist of lines is
-// written as a whole: it is Same or Replaced.
+// written as a whole: it is Same or Replaced. It fails with backend.ErrChanged if the log is not now any more.
 func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 	if !backend.Lines(t.Backend, now.Name) {
 		if now == t.At {
@@ -115,7 +115,7 @@ func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 	}
 	r, err := backend.OpenLog(ctx, t.Backend, now)
 	if err != nil {
-		return Replaced, ignoreChanged(err)
+		return Replaced, err
 	}
 	defer r.Close()
 	switch {
@@ -140,20 +140,15 @@ func (t *Tail) longer(now backend.Log) Change {
 	return Grown
 }
 
-// ignoreChanged drops the error for a log that changed once more: that one is another log, too.
-func ignoreChanged(err error) error {
-	if errors.Is(err, backend.ErrChanged) {
-		return nil
-	}
-	return err
-}
-
 // Stands reports whether the log still holds what was read, as far as its backend can tell. Reading from its old end on is
 // how a backend is asked: it compares the generation, and mostly there are no bytes to read.
 func (t *Tail) Stands(ctx context.Context) (bool, error) {
 	for _, err := range t.Backend.Read(ctx, t.At, t.At.Size) {
+		if errors.Is(err, backend.ErrChanged) {
+			return false, nil
+		}
 		if err != nil {
-			return false, ignoreChanged(err)
+			return false, err
 		}
 	}
 	return true, nil
@@ -161,8 +156,8 @@ func (t *Tail) Stands(ctx context.Context) (bool, error) {
 
 // begins reports whether a log of that size begins as the one that was read.
 func (t *Tail) begins(r io.ReaderAt, size int64) bool {
-	head := t.Head[:min(int64(len(t.Head)), size)]
-	return equalAt(r, head, 0)
+	head := make([]byte, min(int64(len(t.Head)), size))
+	return readFull(r, head, 0) == nil && bytes.HasPrefix(t.Head, head)
 }
 
 // holds reports whether a log of that size holds, as far as it reaches, what was read: its beginning and the last marked
@@ -178,9 +173,4 @@ func (t *Tail) holds(r io.ReaderAt, size int64) bool {
 		}
 	}
 	return true
-}
-
-func equalAt(r io.ReaderAt, want []byte, offset int64) bool {
-	got := make([]byte, len(want))
-	return readFull(r, got, offset) == nil && bytes.Equal(got, want)
 }

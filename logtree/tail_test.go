@@ -182,7 +182,7 @@ func TestTailTornRecord(t *testing.T) {
 	impatient := w.tail(false)
 	w.add(line(3)[:5])
 	w.want(impatient, logtree.Grown, `4 {"ent…`)
-	if !impatient.Unterminated() {
+	if !impatient.Unterminated {
 		t.Error("the last line is not unterminated")
 	}
 }

@@ -65,20 +65,17 @@ func (t *Tail) Records(ctx context.Context, now backend.Log) iter.Seq2[dialect.R
 
 // next counts a record that was read. ok is false for the end of a line that was yielded before it had its newline.
 func (t *Tail) next(r backend.Record) (line dialect.Record, ok bool) {
-	rest := t.unterminated
+	rest := t.Unterminated
 	if !rest {
 		t.Line++
 	}
-	t.Pos, t.unterminated = r.End, r.Torn
+	t.Pos, t.Unterminated = r.End, r.Torn
 	if rest && len(bytes.TrimSpace(r.Data)) == 0 {
 		return line, false
 	}
 	t.mark(r.Data, r.Offset)
 	return dialect.Record{Data: r.Data, Offset: r.Offset, Line: t.Line, Torn: r.Torn}, true
 }
-
-// Unterminated reports whether the last record that was read has no newline.
-func (t *Tail) Unterminated() bool { return t.unterminated }
 
 // lineEnds reports whether there is a newline in what was appended to a torn record since it was last searched.
 func (t *Tail) lineEnds(ctx context.Context, now backend.Log) (bool, error) {
@@ -102,7 +99,7 @@ func (t *Tail) lineEnds(ctx context.Context, now backend.Log) (bool, error) {
 
 // Rewind has the log read from its beginning. A log that is held stays so.
 func (t *Tail) Rewind() {
-	t.Pos, t.Line, t.unterminated, t.torn, t.searched, t.marks = 0, 0, false, false, 0, nil
+	t.Pos, t.Line, t.Unterminated, t.torn, t.searched, t.marks = 0, 0, false, false, 0, nil
 }
 
 // IsWhole reports whether an unterminated line is a whole record: no beginning of an object is one.

@@ -1,4 +1,4 @@
-package store_test
+package runs_test
 
 import (
 	"errors"
@@ -9,44 +9,38 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// runDesk is a machine with a home and a folder of state.
-type runDesk struct {
-	*testing.T
-	*store.Store
-	home, state string
-	chance      counter
-	now         time.Time
+// desk is a world two seconds before a new year, with its run logs.
+type desk struct {
+	*world.World
+	logs *runs.Logs
+	now  time.Time
 }
 
-func newRunDesk(t *testing.T) *runDesk {
+func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &runDesk{T: t, home: t.TempDir(), state: t.TempDir(), now: time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
-	s, err := treeline.New(treeline.Options{
-		Home: d.home, WorkDir: d.home, State: d.state, Getenv: func(string) string { return "" },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Store = s
-	return d
+	t.Parallel()
+	w := world.New(t, func(w *world.World) { w.State = w.At("state") })
+	return &desk{w, runs.New(w.Store.Machine), time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
 }
 
-func (d *runDesk) start(id session.ID, change ...func(*store.RunOptions)) *store.Recording {
+func (d *desk) start(id session.ID, change ...func(*runs.StartOptions)) *runs.Recording {
 	d.Helper()
-	opt := store.RunOptions{Session: id, Write: store.WriteOptions{
-		Random: &d.chance, Clock: func() time.Time { d.now = d.now.Add(time.Second); return d.now },
+	opt := runs.StartOptions{Session: id, Write: runs.WriteOptions{
+		Random: d.Write(store.WriteOptions{}).Random, Clock: func() time.Time { d.now = d.now.Add(time.Second); return d.now },
 	}}
 	for _, c := range change {
 		c(&opt)
 	}
-	r, err := d.StartRun(d.Context(), opt)
+	r, err := d.logs.Start(d.Context(), opt)
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -54,7 +48,7 @@ func (d *runDesk) start(id session.ID, change ...func(*store.RunOptions)) *store
 	return r
 }
 
-func (d *runDesk) append(r *store.Recording, records ...string) {
+func (d *desk) append(r *runs.Recording, records ...string) {
 	d.Helper()
 	for _, record := range records {
 		if _, err := r.AppendRaw(d.Context(), []byte(record)); err != nil {
@@ -63,9 +57,9 @@ func (d *runDesk) append(r *store.Recording, records ...string) {
 	}
 }
 
-func (d *runDesk) list(id session.ID) []string {
+func (d *desk) list(id session.ID) []string {
 	d.Helper()
-	rows, err := d.Runs(d.Context(), store.RunListOptions{Session: id})
+	rows, err := d.logs.List(d.Context(), runs.ListOptions{Session: id})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -79,13 +73,13 @@ func (d *runDesk) list(id session.ID) []string {
 	return list
 }
 
-// A run of a session whose agent keeps none lies in our own folder, by the day in UTC; each record is on disk when the
-// append returns.
-func TestRecordRun(t *testing.T) {
-	d := newRunDesk(t)
+// A run of a session whose agent keeps no runs lies in treeline's own folder, by the day in UTC. Each record is in the file
+// when the append returns.
+func TestRecord(t *testing.T) {
+	d := newDesk(t)
 	r := d.start("some-session")
 	path := r.Path()
-	if want := filepath.Join(d.state, "runs", "2026", "12", "31", r.Header().RunID+".jsonl"); path != want {
+	if want := filepath.Join(d.State, "runs", "2026", "12", "31", r.Header().RunID+".jsonl"); path != want {
 		t.Fatalf("%s instead of %s", path, want)
 	}
 	lines := func() int {
@@ -121,13 +115,13 @@ func TestRecordRun(t *testing.T) {
 	if _, err := r.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, run.ErrEnded) {
 		t.Error(err)
 	}
-	if _, err := d.ContinueRun(t.Context(), path, store.WriteOptions{}); !errors.Is(err, run.ErrEnded) {
+	if _, err := d.logs.Continue(t.Context(), path, runs.WriteOptions{}); !errors.Is(err, run.ErrEnded) {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	open, err := d.OpenRun(t.Context(), path)
+	open, err := d.logs.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,22 +132,19 @@ func TestRecordRun(t *testing.T) {
 	}
 }
 
-// Where codelia has runs of a session, further ones go there; it may also be told.
-func TestRunPlaces(t *testing.T) {
-	d := newRunDesk(t)
-	codelia, err := d.Dialect("codelia")
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := d.start("s1", func(o *store.RunOptions) { o.Dialect = codelia })
-	if !strings.HasPrefix(first.Path(), filepath.Join(d.home, ".codelia", "sessions", "2026", "12", "31")) {
+// If codelia has runs of a session, further ones go there. The caller may also choose it.
+func TestPlaces(t *testing.T) {
+	d := newDesk(t)
+	codelia := d.Format("codelia")
+	first := d.start("s1", func(o *runs.StartOptions) { o.Dialect = codelia })
+	if !strings.HasPrefix(first.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2026", "12", "31")) {
 		t.Errorf("%s", first.Path())
 	}
 	second := d.start("s1") // a second later it is another year
-	if !strings.HasPrefix(second.Path(), filepath.Join(d.home, ".codelia", "sessions", "2027", "01", "01")) {
+	if !strings.HasPrefix(second.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2027", "01", "01")) {
 		t.Errorf("%s", second.Path())
 	}
-	if other := d.start("s2"); !strings.HasPrefix(other.Path(), d.state) {
+	if other := d.start("s2"); !strings.HasPrefix(other.Path(), d.State) {
 		t.Errorf("%s", other.Path())
 	}
 	if got := d.list("s1"); len(got) != 2 {
@@ -164,43 +155,33 @@ func TestRunPlaces(t *testing.T) {
 	}
 	// A session of codelia's own that has no runs yet.
 	const third = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
-	state := filepath.Join(d.home, ".codelia", "sessions", "state", third+".json")
-	if err := os.MkdirAll(filepath.Dir(state), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(state, []byte(`{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.home, ".codelia")) {
+	d.Put(".codelia/sessions/state/"+third+".json", `{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`)
+	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.Home, ".codelia")) {
 		t.Errorf("%s", r.Path())
 	}
-	pi, err := d.Dialect("pi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.StartRun(t.Context(), store.RunOptions{Dialect: pi}); !errors.Is(err, store.ErrUnsupported) {
+	if _, err := d.logs.Start(t.Context(), runs.StartOptions{Dialect: d.Format("pi")}); !errors.Is(err, dialect.ErrUnsupported) {
 		t.Error(err)
 	}
 	id := first.Header().RunID
 	for _, ref := range []string{id, strings.ToUpper(id), "@last"} {
-		if _, err := d.FindRun(t.Context(), ref); err != nil {
+		if _, err := d.logs.Find(t.Context(), ref); err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
 	for _, ref := range []string{"", "ffffffff", "0"} {
-		if _, err := d.FindRun(t.Context(), ref); err == nil {
+		if _, err := d.logs.Find(t.Context(), ref); err == nil {
 			t.Errorf("%q is a run", ref)
 		}
 	}
 }
 
-// A header that an agent brings is written as it stands, and checked before.
-func TestRunHeader(t *testing.T) {
-	d := newRunDesk(t)
+// A header that an agent brings is checked, and written with its members as they are.
+func TestHeader(t *testing.T) {
+	d := newDesk(t)
 	const id = "11111111-2222-4333-8444-555555555555"
 	given := `{"type":"header", "run_id":"` + id + `","future":{"n":1.0},"started_at":"2026-03-01T01:00:00+02:00"}`
-	r := d.start("s", func(o *store.RunOptions) { o.Header = []byte(given) })
-	if want := filepath.Join(d.state, "runs", "2026", "02", "28", id+".jsonl"); r.Path() != want {
+	r := d.start("s", func(o *runs.StartOptions) { o.Header = []byte(given) })
+	if want := filepath.Join(d.State, "runs", "2026", "02", "28", id+".jsonl"); r.Path() != want {
 		t.Errorf("%s instead of %s", r.Path(), want)
 	}
 	b, err := os.ReadFile(r.Path())
@@ -208,16 +189,16 @@ func TestRunHeader(t *testing.T) {
 		t.Errorf("%s instead of %s (%v)", b, want, err)
 	}
 	for name, header := range map[string]string{
-		"twice":          given,
-		"no UUID":        `{"type":"header","run_id":"../../x"}`,
-		"another schema": `{"type":"header","schema_version":2}`,
-		"no time":        `{"type":"header","started_at":"yesterday"}`,
-		"no header":      `{"type":"run.start"}`,
-		"no object":      `[]`,
-		"no JSON":        `{`,
-		"another one's":  `{"type":"header","session_id":"t"}`,
+		"twice":           given,
+		"no UUID":         `{"type":"header","run_id":"../../x"}`,
+		"another schema":  `{"type":"header","schema_version":2}`,
+		"no time":         `{"type":"header","started_at":"yesterday"}`,
+		"no header":       `{"type":"run.start"}`,
+		"no object":       `[]`,
+		"no JSON":         `{`,
+		"another session": `{"type":"header","session_id":"t"}`,
 	} {
-		if _, err := d.StartRun(t.Context(), store.RunOptions{Session: "s", Header: []byte(header)}); err == nil {
+		if _, err := d.logs.Start(t.Context(), runs.StartOptions{Session: "s", Header: []byte(header)}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -226,27 +207,23 @@ func TestRunHeader(t *testing.T) {
 	}
 }
 
-// A run that was cut short goes on where it stopped: what was torn is set aside, the seq of what is open is known.
-func TestContinueRun(t *testing.T) {
-	d := newRunDesk(t)
+// A run that was cut short continues where it stopped: the torn record is moved aside, and the seq of the open request is
+// known.
+func TestContinue(t *testing.T) {
+	d := newDesk(t)
 	r := d.start("s")
 	d.append(r, `{"type":"llm.request","seq":5,"input":{"messages":[]}}`)
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(r.Path(), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(f, `{"type":"llm.resp`)
-	f.Close()
-	again, err := d.ContinueRun(t.Context(), r.Path(), store.WriteOptions{})
+	d.AppendPlain(r.Path(), `{"type":"llm.resp`)
+	again, err := d.logs.Continue(t.Context(), r.Path(), runs.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
 	d.append(again, `{"type":"llm.response","output":{"messages":[]}}`)
-	open, err := d.OpenRun(t.Context(), r.Path())
+	open, err := d.logs.Open(t.Context(), r.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,17 +231,60 @@ func TestContinueRun(t *testing.T) {
 	if x := open.Exchanges(); len(open.Problems()) > 0 || len(x) != 1 || !x[0].Answered || x[0].Seq != 5 {
 		t.Errorf("%v, %v", open.Problems(), x)
 	}
-	// A second writer is not built upon.
-	other, err := d.ContinueRun(t.Context(), r.Path(), store.WriteOptions{})
+	// The first writer does not continue after what a second one wrote.
+	other, err := d.logs.Continue(t.Context(), r.Path(), runs.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
 	d.append(other, `{"type":"run.end","outcome":"cancelled"}`)
-	if _, err := again.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, store.ErrForeign) {
+	if _, err := again.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, backend.ErrConflict) {
 		t.Error(err)
 	}
-	if _, err := d.OpenRun(t.Context(), r.Path()+".none.jsonl"); !errors.Is(err, backend.ErrNotExist) {
+	if _, err := d.logs.Open(t.Context(), r.Path()+".none.jsonl"); !errors.Is(err, backend.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A log that was only touched is still the recorder's own.
+func TestTouched(t *testing.T) {
+	d := newDesk(t)
+	r := d.start("s")
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(r.Path(), later, later); err != nil {
+		t.Fatal(err)
+	}
+	d.append(r, `{"type":"x.a.b"}`)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, runs.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// A list is narrowed by the working directory; a folder says whether it holds runs.
+func TestListed(t *testing.T) {
+	d := newDesk(t)
+	header := func(cwd string) func(*runs.StartOptions) {
+		return func(o *runs.StartOptions) { o.Header = fmt.Appendf(nil, `{"type":"header","runtime":{"cwd":%q}}`, cwd) }
+	}
+	d.start("a", header(d.Home+"/."))
+	d.start("b", header("/nosuch"))
+	d.start("c")
+	d.Old("state/runs/2027/01/01/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", "junk\n")
+	rows, err := d.logs.List(t.Context(), runs.ListOptions{CWD: d.Home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprint(r.Header.SessionID, r.Err))
+	}
+	if want := fmt.Sprint([]string{"a<nil>", run.ErrNotHeader.Error()}); fmt.Sprint(got) != want {
+		t.Errorf("%v instead of %v", got, want)
+	}
+	if !d.logs.Holds(t.Context(), d.State) || d.logs.Holds(t.Context(), d.CWD) {
+		t.Error("a folder with runs is not told from one without")
 	}
 }

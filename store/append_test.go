@@ -152,14 +152,14 @@ func TestAppendEncodesAtTheCall(t *testing.T) {
 // repeating gives the same four bytes n times, then counts.
 type repeating struct {
 	n int
-	counter
+	world.Counter
 }
 
 func (r *repeating) Read(p []byte) (int, error) {
 	if r.n--; r.n >= 0 {
 		return copy(p, "\xde\xad\xbe\xef"), nil
 	}
-	return r.counter.Read(p)
+	return r.Counter.Read(p)
 }
 
 // Ids are eight hex digits that no entry has yet.

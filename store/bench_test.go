@@ -31,7 +31,7 @@ func benched(b *testing.B, level store.Durability) *store.Session {
 	b.Helper()
 	home := b.TempDir()
 	opt := store.CreateOptions{CWD: "/w", Write: store.WriteOptions{Durability: level, Defer: dialect.DeferNever}}
-	s, err := childStore(home).Create(context.Background(), opt)
+	s, err := world.Store(home).Create(context.Background(), opt)
 	if err != nil {
 		b.Fatal(err)
 	}

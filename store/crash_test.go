@@ -30,7 +30,7 @@ func onto(fsys durable.FS, terminal string) func(*world.World) {
 
 // story is a session that does everything that writes, and what must be found of it whatever happens.
 type story struct {
-	d     *world.World
+	d     *desk
 	s     *store.Session
 	level store.Durability
 	brief bool // without what takes long

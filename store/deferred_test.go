@@ -69,7 +69,7 @@ func TestDeferred(t *testing.T) {
 // A session that nobody answered leaves nothing behind, whatever was done with it.
 func TestDeferredLeavesNothing(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
-		"nothing":  func(*world.World, *store.Session) error { return nil },
+		"nothing":  func(*desk, *store.Session) error { return nil },
 		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), false) },
 		"a rewind that is to last": func(d *desk, s *store.Session) error {
 			return s.ResetLeaf(d.Context(), true)

@@ -34,12 +34,15 @@ func (d *desk) wrapping(wrap func(backend.Backend) backend.Backend) *store.Store
 }
 
 // check lists the problems of a session.
-func check(d *desk, s *store.Session) []session.Problem {
-	d.Helper()
+func check(t *testing.T, s *store.Session) []session.Problem {
+	t.Helper()
 	var problems []session.Problem
-	d.Must(s.Read(func(l *logtree.Log, blobs logtree.Blobs) (err error) {
-		problems, err = repair.Check(d.Context(), l, blobs)
+	err := s.Read(func(l *logtree.Log, blobs logtree.Blobs) (err error) {
+		problems, err = repair.Check(t.Context(), l, blobs)
 		return err
-	}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return problems
 }

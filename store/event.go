@@ -1,6 +1,11 @@
 package store
 
-import "github.com/treeline-dev/treeline/session"
+import (
+	"fmt"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/session"
+)
 
 // EventKind says what an Observer is told of.
 type EventKind string
@@ -31,3 +36,16 @@ type Event struct {
 
 // Observer is told what happens to a session. It is called while the session is locked and must not call it.
 type Observer func(Event)
+
+// Mended is the event for what a backend did to the end of a log before an append.
+func Mended(path string, e backend.Mended) Event {
+	p := session.Problem{
+		File: path, Offset: e.Offset, Kind: session.ProblemTorn,
+		Message: "the last line had no newline", Advice: "it has one now; nothing was lost",
+	}
+	if e.To != "" {
+		p.Message = fmt.Sprintf("the last %d bytes were a torn record", e.Size)
+		p.Advice = "they were moved to " + e.To
+	}
+	return Event{Kind: EventRepaired, Path: path, Problem: &p}
+}

@@ -11,11 +11,12 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A store knows no concrete dialect and no concrete backend: both are handed in. treeline.New does that for this machine;
-// who embeds a store with other places does it so.
+// A store knows no concrete dialect and no concrete backend: both are handed in with the machine. treeline.New does that
+// for this machine; a program with other places does it like this.
 func ExampleNew() {
 	home, err := os.MkdirTemp("", "treeline-example-")
 	noError(err)
@@ -25,16 +26,19 @@ func ExampleNew() {
 {"type":"message","id":"q","parentId":null,"timestamp":"2026-03-01T08:00:01.000Z","message":{"role":"user","content":"plan the beds"}}
 `)
 
-	s := store.New(store.Options{
+	m := place.New(place.Options{
 		Dialects: all.Dialects(),
 		Env: dialect.Env{
 			Home: home, TempDir: os.TempDir(), WorkDir: "/work/garden", Zone: time.UTC,
 			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
 		},
-		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
+		Drivers:  []backend.Driver{file.Driver(file.Options{})},
+		ReadOnly: true,
 	})
+	s := store.New(store.Options{Machine: m})
+	defer s.Close()
 	ctx := context.Background()
-	rows, err := s.List(ctx, store.ListOptions{CWD: "/work/garden"})
+	rows, err := s.List(ctx, place.ListOptions{CWD: "/work/garden"})
 	noError(err)
 	for _, r := range rows {
 		fmt.Println(r.Dialect.Name(), r.Short, r.Heading())

@@ -14,10 +14,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
@@ -25,20 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
-
-func childStore(home string) *store.Store {
-	return store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{Home: home, TempDir: home, WorkDir: home, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
-		OpenDir:    func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDir(dir) },
-		WriteBlobs: func(dir string) blob.Store { return blob.NewDir(dir) },
-		WriteDir: func(dir string, level store.Durability, _ func(session.Problem)) (backend.Backend, error) {
-			return file.New(dir, file.Options{Durability: backend.Durability(level), TornWait: 20 * time.Millisecond})
-		},
-	})
-}
 
 // childWriter is "home seed path". It opens the session, or begins it, and does everything that writes. It prints the id of each entry when the
 // store has acknowledged that it is in the log.
@@ -51,7 +34,7 @@ func childWriter(args string) error {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	ctx := context.Background()
 	opt := store.CreateOptions{Write: store.WriteOptions{Durability: store.DurabilityNone, Create: true, Defer: dialect.DeferMessage}}
-	s, err := childStore(home).OpenWrite(ctx, path, opt)
+	s, err := world.Store(home).OpenWrite(ctx, path, opt)
 	if err != nil {
 		return err
 	}
@@ -59,7 +42,7 @@ func childWriter(args string) error {
 		got, err := childStep(ctx, s, rnd)
 		if errors.Is(err, backend.ErrExist) {
 			// The other one created the log first, and ours is not in it.
-			if s, err = childStore(home).OpenWrite(ctx, path, opt); err != nil {
+			if s, err = world.Store(home).OpenWrite(ctx, path, opt); err != nil {
 				return err
 			}
 			continue
@@ -155,7 +138,7 @@ func (k *killer) round(writers int) (acknowledged int) {
 
 // check reads the log: all that was acknowledged is there, each once, and nothing is wrong but the end.
 func (k *killer) check() {
-	s, err := childStore(k.home).Open(k.Context(), k.path, store.OpenOptions{})
+	s, err := world.Store(k.home).Open(k.Context(), k.path, store.OpenOptions{})
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -165,11 +148,7 @@ func (k *killer) check() {
 			k.Fatalf("entry %s was acknowledged and is lost", id)
 		}
 	}
-	problems, err := s.Check(k.Context())
-	if err != nil {
-		k.Fatal(err)
-	}
-	for _, p := range problems {
+	for _, p := range check(k.T, s) {
 		if p.Kind != session.ProblemTorn {
 			k.Fatal(p)
 		}

@@ -5,13 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -23,14 +19,7 @@ func BenchmarkOpen(b *testing.B) {
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	s := store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{
-			Home: dir, TempDir: dir, WorkDir: dir, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
-		},
-		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-	})
+	s := world.Store(dir)
 	ctx := context.Background()
 	b.SetBytes(int64(len(log)))
 	b.ReportAllocs()

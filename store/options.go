@@ -118,21 +118,6 @@ func (o *WriteOptions) fill() {
 	}
 }
 
-// mended turns what a backend did to the end of a log into an event.
-func (o *WriteOptions) mended(path string) func(backend.Mended) {
-	return func(e backend.Mended) {
-		p := session.Problem{
-			File: path, Offset: e.Offset, Kind: session.ProblemTorn,
-			Message: "the last line had no newline", Advice: "it has one now; nothing was lost",
-		}
-		if e.To != "" {
-			p.Message = fmt.Sprintf("the last %d bytes were a torn record", e.Size)
-			p.Advice = "they were moved to " + e.To
-		}
-		o.tell(Event{Kind: EventRepaired, Path: path, Problem: &p})
-	}
-}
-
 // tell tells the observer, one event at a time.
 func (o *WriteOptions) tell(e Event) {
 	o.telling.Lock()

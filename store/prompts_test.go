@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -37,7 +38,7 @@ func TestValueByRoot(t *testing.T) {
 			t.Errorf("%s is of %s though it was said", path, got.Name())
 		}
 	}
-	if _, err := h.Dialect("nobody"); !errors.Is(err, store.ErrUnknownDialect) || !strings.Contains(err.Error(), "omp-doc") {
+	if _, err := h.Dialect("nobody"); !errors.Is(err, place.ErrUnknownDialect) || !strings.Contains(err.Error(), "omp-doc") {
 		t.Errorf("an unknown dialect: %v", err)
 	}
 }
@@ -115,7 +116,7 @@ func TestOpenLogOfMemory(t *testing.T) {
 	if _, err := b.Create(t.Context(), "dir/a.jsonl", []byte(strings.TrimSpace(world.Log("a", "/x"))), []byte(world.Said("u", "", "one"))); err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.OpenLog(t.Context(), b, "dir/a.jsonl", "dir/a.jsonl", store.OpenOptions{})
+	s, err := h.OpenAt(t.Context(), place.Location{Backend: b, Name: "dir/a.jsonl", Path: "dir/a.jsonl"}, store.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +175,9 @@ func TestBlobs(t *testing.T) {
 	}
 
 	s := h.View(filepath.Join(h.Home, ".omp/agent/sessions/-x/a.jsonl"), store.OpenOptions{})
-	problems, err := s.Check(t.Context())
-	if err != nil || len(problems) != 3 || problems[0].Line != 3 || problems[0].Offset != s.Tree().At(1).Span.Offset {
-		t.Errorf("Check: %v, %v", problems, err)
+	problems := check(t, s)
+	if len(problems) != 3 || problems[0].Line != 3 || problems[0].Offset != s.Tree().At(1).Span.Offset {
+		t.Errorf("Check: %v", problems)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestReadersWriteNothing(t *testing.T) {
 		h.Old(".pi/agent/sessions/--x--/5_junk.jsonl", "junk"),
 	}
 	before := picture(t, h.Home)
-	if _, err := h.List(t.Context(), store.ListOptions{CWD: h.Home}); err != nil {
+	if _, err := h.List(t.Context(), place.ListOptions{CWD: h.Home}); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = h.Find(t.Context(), "torn")
@@ -201,9 +202,7 @@ func TestReadersWriteNothing(t *testing.T) {
 			continue
 		}
 		h.Messages(s, store.ContextOptions{LLM: true})
-		if _, err := s.Check(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check(t, s)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -56,7 +57,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 			}
 		}
 	})
-	s := childStore(home)
+	s := world.Store(home)
 	opened, failed := 0, 0
 	for ctx.Err() == nil {
 		sess, err := s.Open(t.Context(), path, store.OpenOptions{})

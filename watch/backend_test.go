@@ -18,16 +18,17 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/watch"
 )
 
 // meddler is a folder in which something happens at a chosen moment.
 type meddler struct {
 	*file.Backend
-	listed func()                               // behind a list
-	looked func(backend.Log)                    // behind a look at a log
-	read   func()                               // before a log is read
-	watch  func(told func(string, error)) error // in the place of the system
+	listed func()                               // called after a list
+	looked func(backend.Log)                    // called after a look at a log
+	read   func()                               // called before a log is read
+	watch  func(told func(string, error)) error // replaces the system's hints
 }
 
 func (m *meddler) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
@@ -67,17 +68,17 @@ func (m *meddler) Watch(told func(string, error)) (io.Closer, error) {
 
 // meddled gives a home whose one folder of sessions is meddled with.
 func meddled(t *testing.T, change func(h *home, m *meddler)) *home {
-	h := newHome(t)
-	root := h.at(".omp/agent/sessions")
-	h.open(nil, backend.Driver{Open: func(dir string, _ backend.OpenOptions) (backend.Backend, error) {
+	var h *home
+	open := func(dir string, _ backend.OpenOptions) (backend.Backend, error) {
 		b, err := file.New(dir, file.Options{ReadOnly: true})
-		if dir != root {
+		if dir != h.At(".omp/agent/sessions") {
 			return b, err
 		}
 		m := &meddler{Backend: b}
 		change(h, m)
 		return m, err
-	}})
+	}
+	h = newHome(t, func(w *world.World) { w.Drivers = []backend.Driver{{Open: open}} })
 	return h
 }
 
@@ -88,34 +89,35 @@ func TestMissesNothingAtStart(t *testing.T) {
 			m.listed = func() {
 				m.listed = nil
 				h.add(garden+"a.jsonl", messageLine("a2"))
-				h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
+				h.Old(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
 				m.read = func() {
 					m.read = nil
 					h.add(garden+"a.jsonl", messageLine("a3"))
 				}
 			}
 		})
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 		v := start(h, watch.Options{})
 		v.want("start 1", "a a2", "a a3", "b session", "b b1")
 		v.again("a4")
 	})
 }
 
-// A file is written anew in place, and looked at while it is empty; the clock of the file system does not move meanwhile. What
+// A file is rewritten in place and looked at while it is empty; the clock of the file system does not move meanwhile. What
 // it holds by then is told; so is what is appended before it is moved away.
 func TestRewrittenInSight(t *testing.T) {
-	emptied := false // of the goroutine that watches
+	t.Parallel()
+	emptied := false // used by the goroutine of the watch
 	h := meddled(t, func(h *home, m *meddler) {
 		m.looked = func(log backend.Log) {
 			if log.Size == 0 {
 				m.looked, emptied = nil, true
-				h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a3"))
-				h.must(os.Chtimes(h.at(garden+"a.jsonl"), log.Time, log.Time))
+				h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a3"))
+				h.Must(os.Chtimes(h.At(garden+"a.jsonl"), log.Time, log.Time))
 			}
 		}
 	})
-	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 	over := make(chan struct{})
 	waits := func(time.Duration) <-chan time.Time {
 		if emptied { // the look that found it so is over
@@ -127,24 +129,25 @@ func TestRewrittenInSight(t *testing.T) {
 	v := view(h, watch.Options{After: waits}, true)
 	v.want("start 1")
 	v.again("a2")
-	h.must(os.Truncate(h.at(garden+"a.jsonl"), 0))
+	h.Must(os.Truncate(h.At(garden+"a.jsonl"), 0))
 	v.want("a a3", "a truncated")
 	over <- struct{}{}
 	h.add(garden+"a.jsonl", messageLine("a4"))
-	h.must(os.Rename(h.at(garden+"a.jsonl"), h.at(garden+"a.old")))
-	h.put(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
+	h.Must(os.Rename(h.At(garden+"a.jsonl"), h.At(garden+"a.old")))
+	h.Old(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
 	v.want("a session", "a a4", "a session", "a b1")
 }
 
-// Where the system cannot watch, or cannot watch all, that is said once, and logs are looked at.
+// If the system cannot watch, or cannot watch all, that is told once, and the logs are looked at each time.
 func TestWithoutTheSystem(t *testing.T) {
+	t.Parallel()
 	for name, begin := range map[string]func(func(string, error)) error{
 		"refused": func(func(string, error)) error { return syscall.EMFILE },
 		"full":    func(told func(string, error)) error { told("", syscall.EMFILE); told("", syscall.EMFILE); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := meddled(t, func(_ *home, m *meddler) { m.watch = begin })
-			h.put(garden+"a.jsonl", sessionLine("a"))
+			h.Old(garden+"a.jsonl", sessionLine("a"))
 			v := viewLooking(h, watch.Options{}, true)
 			v.want("start 1")
 			if c := v.next(); c.Kind != watch.KindProblem || !errors.Is(c.Err, syscall.EMFILE) {
@@ -156,12 +159,15 @@ func TestWithoutTheSystem(t *testing.T) {
 	}
 }
 
-// A folder that cannot be read hides its sessions; they are not gone.
+// Sessions in a folder that cannot be read are not gone.
 func TestUnreadableFolder(t *testing.T) {
-	h := newHome(t)
-	h.put(garden+"a.jsonl", sessionLine("a"))
-	guard := &guardedFS{FS: durable.OS{}, dir: filepath.Clean(h.at(garden))}
-	h.open(nil, file.Driver(file.Options{FS: guard}))
+	t.Parallel()
+	guard := &guardedFS{FS: durable.OS{}}
+	h := newHome(t, func(w *world.World) {
+		guard.dir = filepath.Clean(w.At(garden))
+		w.FS = guard
+	})
+	h.Old(garden+"a.jsonl", sessionLine("a"))
 	v := view(h, watch.Options{}, true)
 	v.want("start 1")
 	guard.shut.Store(true)
@@ -214,43 +220,46 @@ func (g *guardedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return g.FS.ReadDir(name)
 }
 
-// Logs that are in no file are watched in the same way.
+// Logs that are not files, at a URL.
 func TestMemory(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
-		h := newHome(t)
 		logs := memory.New()
-		h.open([]string{"logs://here"}, backend.Driver{Scheme: "logs", Open: func(string, backend.OpenOptions) (backend.Backend, error) {
-			return logs.Reopen(), nil
-		}})
+		h := newHome(t, func(w *world.World) {
+			w.Roots = []string{"logs://here"}
+			w.Drivers = []backend.Driver{{Scheme: "logs", Open: func(string, backend.OpenOptions) (backend.Backend, error) {
+				return logs.Reopen(), nil
+			}}}
+		})
 		line := func(s string) []byte { return []byte(s[:len(s)-1]) }
 		at, err := logs.Create(t.Context(), "a.jsonl", line(sessionLine("a")), line(messageLine("a1")))
-		h.must(err)
+		h.Must(err)
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		at, err = logs.Append(t.Context(), at, line(messageLine("a2")))
-		h.must(err)
+		h.Must(err)
 		v.want("a a2")
 		at, err = logs.Replace(t.Context(), at, line(sessionLine("a")), line(messageLine("a2")), line(messageLine("a3")))
-		h.must(err)
+		h.Must(err)
 		v.want("a replaced", "a a3")
-		h.must(logs.Remove(t.Context(), at))
+		h.Must(logs.Remove(t.Context(), at))
 		v.want("a removed")
 		logs.Put("b.jsonl", []byte(sessionLine("b")+messageLine("b1")))
 		v.want("b session", "b b1")
 	})
 }
 
-// However a watch ends, nothing of it goes on.
+// However a watch ends, none of its goroutines goes on although the backends stay open. It runs alone: it looks at all
+// goroutines.
 func TestEnds(t *testing.T) {
 	h := newHome(t)
-	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
-	for n := range 4 { // left after so many changes, also before the first one can be
+	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	for n := range 4 { // changes before the loop ends; 0 cancels the context first
 		ctx, cancel := context.WithCancel(t.Context())
 		if n == 0 {
 			cancel()
 		}
 		for _, err := range watch.Watch(ctx, h.m, watch.Options{Last: watch.AllEntries}) {
-			h.must(err)
+			h.Must(err)
 			if n--; n == 0 {
 				break
 			}
@@ -260,13 +269,74 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// A source that gives hints is looked at once a minute, others at each interval.
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	minute := 30 // intervals
+	for _, tc := range []struct {
+		name  string
+		opt   watch.Options
+		begin func(told func(string, error)) error
+		empty bool
+		want  int32 // lists in a minute
+	}{
+		{name: "hints", want: 1},
+		{name: "no hints", opt: watch.Options{NoHints: true}, want: 30},
+		{name: "an interval that was asked for", opt: watch.Options{Interval: 2 * time.Second}, want: 30},
+		{name: "unsupported", begin: func(func(string, error)) error { return errors.ErrUnsupported }, want: 30},
+		{name: "no folder yet", empty: true, want: 30},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var lists atomic.Int32
+			h := meddled(t, func(_ *home, m *meddler) {
+				m.watch, m.listed = tc.begin, func() { lists.Add(1) }
+			})
+			if !tc.empty {
+				h.Old(garden+"a.jsonl", sessionLine("a"))
+			}
+			pauses := make(chan time.Duration, 2*minute)
+			tc.opt.After = func(d time.Duration) <-chan time.Time { pauses <- d; return nil }
+			tc.opt.Clock = h.Now
+			v := viewLooking(h, tc.opt, true)
+			v.next()
+			if d := <-pauses; d != 2*time.Second {
+				t.Errorf("the first look is after %v", d)
+			}
+			before := lists.Load()
+			for range minute {
+				v.tick <- time.Time{}
+				<-pauses // the look is over
+			}
+			if n := lists.Load() - before; n != tc.want {
+				t.Errorf("%d lists, want %d", n, tc.want)
+			}
+		})
+	}
+}
+
+// A watch ends when its machine is closed.
+func TestMachineClosed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.Old(garden+"a.jsonl", sessionLine("a"))
+	v := view(h, watch.Options{}, true)
+	v.want("start 1")
+	h.Must(h.m.Close())
+	v.tick <- time.Time{}
+	<-v.ended
+	if !errors.Is(v.err, backend.ErrClosed) {
+		t.Errorf("error %v", v.err)
+	}
+}
+
 // A session that was not read at the start, because too many are newer, and is replaced all at once.
 func TestReplacedUnread(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"old.jsonl", sessionLine("old")+messageLine("o1"))
+		h.Old(garden+"old.jsonl", sessionLine("old")+messageLine("o1"))
 		for i := range 70 {
-			h.put(fmt.Sprintf("%sn%02d.jsonl", garden, i), sessionLine(fmt.Sprint("n", i)))
+			h.Old(fmt.Sprintf("%sn%02d.jsonl", garden, i), sessionLine(fmt.Sprint("n", i)))
 		}
 		now := time.Date(2026, 2, 16, 10, 30, 0, 0, time.UTC)
 		v := start(h, watch.Options{Clock: func() time.Time { return now }})

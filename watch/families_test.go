@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// What other agents than pi and omp write is told as well.
+// What agents other than pi and omp write.
 func TestFamilies(t *testing.T) {
 	for _, tc := range []struct {
 		name, path, head string
@@ -31,7 +30,7 @@ func TestFamilies(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 				h := newHome(t)
-				h.put(tc.path, tc.head+"\n"+tc.line(1)+"\n")
+				h.Old(tc.path, tc.head+"\n"+tc.line(1)+"\n")
 				v := start(h, watch.Options{})
 				if c := v.next(); c.Sessions != 1 {
 					t.Fatalf("%d sessions are watched", c.Sessions)
@@ -68,39 +67,39 @@ func (v *viewer) says(texts ...string) {
 // that is named is followed.
 func TestStates(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, codelia.Driver())
-	h.must(os.MkdirAll(h.at(".codelia/sessions"), 0o700))
-	states, err := h.m.OpenWriting(h.at(".codelia/sessions/messages"), "")
-	h.must(err)
+	h := newHome(t)
+	h.Must(os.MkdirAll(h.At(".codelia/sessions"), 0o700))
+	states, err := h.m.OpenWriting(h.At(".codelia/sessions/messages"), "")
+	h.Must(err)
 	const id = "c0de0001-0000-4000-8000-000000000000"
 	head := []byte(`{"schema_version":1,"session_id":"` + id + `","updated_at":"2026-02-03T12:34:56.789Z","workspace_root":"/work"}`)
 	said := func(text string) []byte { return fmt.Appendf(nil, `{"role":"user","content":%q}`, text) }
 	at, err := states.Create(t.Context(), id+".jsonl", head, said("one"))
-	h.must(err)
-	v := view(h, watch.Options{Path: h.at(".codelia/sessions/messages/" + id + ".jsonl")}, true)
+	h.Must(err)
+	v := view(h, watch.Options{Path: h.At(".codelia/sessions/messages/" + id + ".jsonl")}, true)
 	v.want("start 1")
 	at, err = states.Append(t.Context(), at, said("alone"))
-	h.must(err)
+	h.Must(err)
 	v.says("alone")
 	v = view(h, watch.Options{}, true)
 	v.want("start 1")
 	at, err = states.Append(t.Context(), at, said("two"))
-	h.must(err)
+	h.Must(err)
 	v.says("two")
 	run := ".codelia/sessions/2026/02/03/8f1d7b7a-0000-4000-8000-000000000000.jsonl"
-	h.put(run, `{"type":"header","schema_version":1,"run_id":"8f1d7b7a-0000-4000-8000-000000000000","session_id":"c0de0001","started_at":"2026-02-03T12:34:56.789Z"}`+"\n")
+	h.Old(run, `{"type":"header","schema_version":1,"run_id":"8f1d7b7a-0000-4000-8000-000000000000","session_id":"c0de0001","started_at":"2026-02-03T12:34:56.789Z"}`+"\n")
 	at, err = states.Replace(t.Context(), at, head, said("short"), said("two")) // shorter, as after a compaction
-	h.must(err)
+	h.Must(err)
 	if c := v.next(); c.Kind != watch.KindReplaced {
 		t.Fatalf("told %s", describe(c))
 	}
 	v.says("short")
-	h.must(states.Remove(t.Context(), at))
+	h.Must(states.Remove(t.Context(), at))
 	if c := v.next(); c.Kind != watch.KindRemoved {
 		t.Fatalf("told %s", describe(c))
 	}
 
-	v = view(h, watch.Options{Path: h.at(run)}, true)
+	v = view(h, watch.Options{Path: h.At(run)}, true)
 	v.want("start 1")
 	h.add(run, `{"type":"run.start","run_id":"8f1d7b7a-0000-4000-8000-000000000000","seq":1,"ts":"2026-02-03T12:34:57.000Z","input":{"type":"text","text":"list files"}}`+"\n")
 	v.says("list files")

@@ -51,7 +51,7 @@ func (c *tally) seen(id string) <-chan struct{} {
 	return c.channel(id)
 }
 
-// missing gives what somebody waits for.
+// missing gives the entries that were not told yet.
 func (c *tally) missing() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *tally) missing() (list []string) {
 	return list
 }
 
-// scribe is a program that writes a log in all the ways that there are.
+// scribe is a program that writes a log in every way there is.
 type scribe struct {
 	h      *home
 	name   string
@@ -74,7 +74,7 @@ type scribe struct {
 	number int
 }
 
-func (s *scribe) path() string { return s.h.at(s.name) }
+func (s *scribe) path() string { return s.h.At(s.name) }
 
 func (s *scribe) entry() string {
 	s.number++
@@ -121,8 +121,8 @@ func (s *scribe) append(n int) {
 	}
 }
 
-// step does something to the log. What takes bytes away for good comes only after the last file of that name was seen:
-// a file that comes and goes between two looks nobody can read.
+// step changes the log. It takes bytes away only after they were told: a file that comes and goes between two looks cannot
+// be read.
 func (s *scribe) step() {
 	switch s.rnd.IntN(12) {
 	case 0: // another file with the same entries and more
@@ -131,7 +131,7 @@ func (s *scribe) step() {
 		if err := os.Rename(s.path()+".new", s.path()); err != nil {
 			s.h.Error(err)
 		}
-	case 1: // the same file, written anew
+	case 1: // the same file, rewritten
 		s.log = append(s.log, s.entry())
 		s.put(s.path())
 	case 2: // the last entry is cut off
@@ -142,7 +142,7 @@ func (s *scribe) step() {
 				s.h.Error(err)
 			}
 		}
-	case 3: // moved away, right after an append, and begun anew
+	case 3: // moved away right after an append; a new log begins
 		<-s.tally.seen(s.last())
 		s.append(2)
 		if err := os.Rename(s.path(), s.path()+".old"); err != nil {
@@ -161,7 +161,7 @@ func (s *scribe) step() {
 	}
 }
 
-// Writers do all that can be done to logs while somebody watches: every entry is told exactly once.
+// Writers change logs in every way at once: every entry is told exactly once.
 func TestStress(t *testing.T) {
 	steps := 80
 	if testing.Short() {
@@ -200,7 +200,7 @@ func TestStress(t *testing.T) {
 				}
 			}
 		}()
-		late := time.After(time.Minute) // for what never comes; nothing is measured
+		late := time.After(time.Minute) // ends a test that would hang; nothing is measured
 		for ended := false; !ended; {
 			select {
 			case <-late:
@@ -209,7 +209,7 @@ func TestStress(t *testing.T) {
 				ended = true
 			case c := <-v.changes:
 				v.tell(count, c)
-			case v.tick <- h.clock:
+			case v.tick <- time.Time{}:
 			}
 		}
 		for _, s := range scribes {
@@ -282,15 +282,16 @@ func childWriter(args string) error {
 	}
 }
 
-// Writers are killed in the middle of writing and begin again. All that is in the log in the end was told, once.
+// Writers are killed while they write, and others go on. Every entry of the log is told once.
 func TestKilledWriters(t *testing.T) {
+	t.Parallel()
 	rounds := 4
 	if testing.Short() {
 		rounds = 2
 	}
 	h := newHome(t)
-	path := h.at(".omp/agent/sessions/-kill/k.jsonl")
-	h.must(os.MkdirAll(filepath.Dir(path), 0o700))
+	path := h.At(".omp/agent/sessions/-kill/k.jsonl")
+	h.Must(os.MkdirAll(filepath.Dir(path), 0o700))
 	v := view(h, watch.Options{}, false)
 	v.want("start 0")
 	times := map[session.EntryID]int{}
@@ -300,14 +301,14 @@ func TestKilledWriters(t *testing.T) {
 		}
 	}
 	for round := range rounds {
-		// Two at once, so that they also get into each other's way.
+		// Two at once, so that they also conflict.
 		var children []*exec.Cmd
 		lines := make(chan string)
 		for i := range 2 {
 			cmd := killtest.Command(2*round+i, path)
 			out, err := cmd.StdoutPipe()
-			h.must(err)
-			h.must(cmd.Start())
+			h.Must(err)
+			h.Must(cmd.Start())
 			children = append(children, cmd)
 			go func() {
 				for s := bufio.NewScanner(out); s.Scan(); {
@@ -335,9 +336,9 @@ func TestKilledWriters(t *testing.T) {
 		}
 	}
 	l, err := h.m.Locate(path)
-	h.must(err)
+	h.Must(err)
 	log, err := h.m.OpenLog(t.Context(), l, nil)
-	h.must(err)
+	h.Must(err)
 	defer log.Close()
 	for e := range log.Tree.Entries() {
 		for times[e.ID] == 0 {

@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,74 +9,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// home is a home directory with agents' folders in it.
+// home is a world whose sessions are watched.
 type home struct {
-	*testing.T
-	dir   string
-	m     *place.Machine
-	clock time.Time // of the next file
+	*world.World
+	m *place.Machine
 }
 
-// newHome gives a home whose logs are opened by drivers, or else by that of files.
-func newHome(t *testing.T, drivers ...backend.Driver) *home {
+func newHome(t *testing.T, change ...func(*world.World)) *home {
 	t.Helper()
-	h := &home{T: t, dir: t.TempDir(), clock: time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)}
-	h.open(nil, append(drivers, file.Driver(file.Options{}))...)
-	return h
-}
-
-// open gives the home a machine. Roots, if any, are looked at instead of the agents' folders.
-func (h *home) open(roots []string, drivers ...backend.Driver) {
-	h.m = place.New(place.Options{
-		Dialects: all.Dialects(), Drivers: drivers, Roots: roots,
-		Env: dialect.Env{Home: h.dir, TempDir: h.dir, WorkDir: h.dir, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
-	})
+	h := &home{World: world.New(t, change...)}
+	h.m = h.Machine()
 	h.Cleanup(func() { h.m.Close() })
-}
-
-func (h *home) must(err error) {
-	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
-}
-
-func (h *home) at(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
-
-// put writes a file, each a minute newer than the one before, and gives its path.
-func (h *home) put(name, content string) string {
-	h.Helper()
-	path := h.at(name)
-	h.must(os.MkdirAll(filepath.Dir(path), 0o700))
-	h.must(os.WriteFile(path, []byte(content), 0o600))
-	h.clock = h.clock.Add(time.Minute)
-	h.must(os.Chtimes(path, h.clock, h.clock))
-	return path
+	return h
 }
 
 // add appends to a file as other programs do.
 func (h *home) add(name, text string) {
 	h.Helper()
-	f, err := os.OpenFile(h.at(name), os.O_APPEND|os.O_WRONLY, 0)
-	h.must(err)
-	_, err = f.WriteString(text)
-	h.must(errors.Join(err, f.Close()))
+	h.AppendPlain(h.At(name), text)
 }
 
 // swap replaces a file by renaming.
 func (h *home) swap(name, text string) {
 	h.Helper()
-	h.must(os.WriteFile(h.at(name)+".new", []byte(text), 0o600))
-	h.must(os.Rename(h.at(name)+".new", h.at(name)))
+	h.Must(os.WriteFile(h.At(name)+".new", []byte(text), 0o600))
+	h.Must(os.Rename(h.At(name)+".new", h.At(name)))
 }
 
 // viewer watches the sessions of a home.

@@ -26,7 +26,7 @@ func messageLine(id string) string {
 func TestTellsWhatIsAppended(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.add(garden+"a.jsonl", messageLine("a2")+messageLine("a3"))
@@ -51,28 +51,29 @@ func TestTellsWhatIsAppended(t *testing.T) {
 func TestFollowsNewSessions(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a"))
+		h.Old(garden+"a.jsonl", sessionLine("a"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
-		h.put(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
+		h.Old(garden+"b.jsonl", sessionLine("b")+messageLine("b1"))
 		v.want("b session", "b b1")
-		h.put(".omp/agent/sessions/meadow/deep/c.jsonl", sessionLine("c")+messageLine("c1")) // folders that were just made
+		h.Old(".omp/agent/sessions/meadow/deep/c.jsonl", sessionLine("c")+messageLine("c1")) // in new folders
 		v.want("c session", "c c1")
 		h.add(".omp/agent/sessions/meadow/deep/c.jsonl", messageLine("c2"))
 		v.want("c c2")
-		h.put(garden+"note.txt", "not a session")
-		h.put(garden+"empty.jsonl", "")
+		h.Old(garden+"note.txt", "not a session")
+		h.Old(garden+"empty.jsonl", "")
 		h.add(garden+"a.jsonl", messageLine("a1"))
 		v.want("a a1")
 	})
 }
 
-// The folder of an agent that was never used is not there; it is found when it comes.
+// The folder of an agent that was never used does not exist. It is found when it appears.
 func TestBeginsWithNothing(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	v := view(h, watch.Options{}, true)
 	v.want("start 0")
-	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 	v.want("a session", "a a1")
 }
 
@@ -80,12 +81,12 @@ func TestWaitsForWholeRecords(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
 		half := len(messageLine("a1")) / 2
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")[:half])
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1")[:half])
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.add(garden+"a.jsonl", messageLine("a1")[half:])
 		v.want("a a1")
-		h.add(garden+"a.jsonl", strings.TrimSuffix(messageLine("a2"), "\n")) // whole, though its newline is to come
+		h.add(garden+"a.jsonl", strings.TrimSuffix(messageLine("a2"), "\n")) // whole, but its newline is missing
 		v.want("a a2")
 		h.add(garden+"a.jsonl", "\n"+messageLine("a3")[:half])
 		h.add(garden+"a.jsonl", messageLine("a3")[half:])
@@ -94,25 +95,25 @@ func TestWaitsForWholeRecords(t *testing.T) {
 			t.Errorf("line %d, want 5", c.Entry.Line)
 		}
 		// A header that comes in pieces.
-		h.put(garden+"b.jsonl", sessionLine("b")[:20])
+		h.Old(garden+"b.jsonl", sessionLine("b")[:20])
 		h.add(garden+"b.jsonl", sessionLine("b")[20:]+messageLine("b1"))
 		v.want("b session", "b b1")
 	})
 }
 
-// A very long record that comes in many pieces is read when it has ended, not with each of them.
+// A very long record that comes in many pieces is told when it has ended.
 func TestLongRecord(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a"))
-		h.put(garden+"b.jsonl", sessionLine("b"))
+		h.Old(garden+"a.jsonl", sessionLine("a"))
+		h.Old(garden+"b.jsonl", sessionLine("b"))
 		v := start(h, watch.Options{})
 		v.want("start 2")
 		long := strings.Replace(messageLine("a1"), "this is a1", strings.Repeat("long ", 1<<20), 1)
 		for i := 0; len(long) > 0; i++ {
 			n := min(len(long), 300_000)
 			h.add(garden+"a.jsonl", long[:n])
-			if long = long[n:]; len(long) > 0 { // so that all that was written is looked at
+			if long = long[n:]; len(long) > 0 { // so that each piece is looked at
 				h.add(garden+"b.jsonl", messageLine(fmt.Sprint("b", i)))
 				v.want(fmt.Sprint("b b", i))
 			}
@@ -122,14 +123,14 @@ func TestLongRecord(t *testing.T) {
 	})
 }
 
-// A torn end that our own append moves away is no rewrite.
+// A torn record that an append moves aside does not make the log a replaced one.
 func TestTornEndMovedAway(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+`{"type":"mess`)
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+`{"type":"mess`)
 		v := start(h, watch.Options{})
 		v.want("start 1")
-		h.must(os.Truncate(h.at(garden+"a.jsonl"), int64(len(sessionLine("a")+messageLine("a1")))))
+		h.Must(os.Truncate(h.At(garden+"a.jsonl"), int64(len(sessionLine("a")+messageLine("a1")))))
 		h.add(garden+"a.jsonl", messageLine("a2"))
 		v.want("a a2")
 	})
@@ -139,105 +140,106 @@ func TestReplacedTruncatedRemoved(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
 		name := garden + "a.jsonl"
-		h.put(name, sessionLine("a")+messageLine("a1")+messageLine("a2"))
+		h.Old(name, sessionLine("a")+messageLine("a1")+messageLine("a2"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.swap(name, sessionLine("a")+messageLine("a2")+messageLine("a3"))
 		v.want("a replaced", "a a3")
-		h.must(os.Truncate(h.at(name), int64(len(sessionLine("a")+messageLine("a2")))))
+		h.Must(os.Truncate(h.At(name), int64(len(sessionLine("a")+messageLine("a2")))))
 		v.want("a truncated")
 		v.again("a4")
 		h.add(name, messageLine("a3")) // it was told before
 		v.again("a5")
-		h.must(os.Remove(h.at(name)))
+		h.Must(os.Remove(h.At(name)))
 		v.want("a removed")
-		h.put(name, sessionLine("a")+messageLine("a1")+messageLine("a5")+messageLine("a6"))
+		h.Old(name, sessionLine("a")+messageLine("a1")+messageLine("a5")+messageLine("a6"))
 		v.want("a session", "a a6")
-		h.must(os.Truncate(h.at(name), 0))
+		h.Must(os.Truncate(h.At(name), 0))
 		v.want("a truncated")
-		h.put(name, sessionLine("a")+messageLine("a6")+messageLine("a7"))
+		h.Old(name, sessionLine("a")+messageLine("a6")+messageLine("a7"))
 		v.want("a session", "a a7")
 	})
 }
 
-// A folder that is removed, and one of the same name that comes after it.
+// A folder is removed and made again.
 func TestFolderRemoved(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
-		h.must(os.RemoveAll(h.at(garden)))
+		h.Must(os.RemoveAll(h.At(garden)))
 		v.want("a removed")
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
 		v.want("a session", "a a2")
 		v.again("a3")
 	})
 }
 
-// Who rotates logs appends to one, moves it away and begins another. What was appended last is told all the same.
+// A program that rotates logs appends to one, moves it away and begins another. What was appended last is told.
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	name := garden + "a.jsonl"
-	h.put(name, sessionLine("a")+messageLine("a1"))
+	h.Old(name, sessionLine("a")+messageLine("a1"))
 	v := view(h, watch.Options{}, true)
 	v.want("start 1")
 	h.add(name, messageLine("a2"))
-	h.must(os.Rename(h.at(name), h.at(name+".1")))
-	h.put(name, sessionLine("b")+messageLine("b1"))
+	h.Must(os.Rename(h.At(name), h.At(name+".1")))
+	h.Old(name, sessionLine("b")+messageLine("b1"))
 	v.want("a a2", "a replaced", "a session", "a b1")
 	h.add(name, messageLine("b2"))
-	h.must(os.Remove(h.at(name)))
+	h.Must(os.Remove(h.At(name)))
 	v.want("a b2", "a removed")
 }
 
-// Where logs are moved away under names that are watched, too, no entry is told twice: not those of the session that was there
-// first, nor those of one that took its place.
+// If logs are moved to names that are watched, too, no entry is told twice: neither those of the first session, nor those
+// of one that took its place.
 func TestRotationInSight(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.swap(garden+"a.jsonl", sessionLine("b")+messageLine("b1"))
 		v.want("a replaced", "a session", "a b1")
-		// As a program leaves it that saves all of a session, and moves it away at once.
-		h.put(garden+"old", sessionLine("b")+messageLine("b1")+messageLine("b2"))
+		// As if a program saved the whole session and moved it away at once.
+		h.Old(garden+"old", sessionLine("b")+messageLine("b1")+messageLine("b2"))
 		h.swap(garden+"a.jsonl", sessionLine("c")+messageLine("c1"))
 		v.want("a replaced", "a session", "a c1")
-		h.must(os.Rename(h.at(garden+"old"), h.at(garden+"old.jsonl")))
+		h.Must(os.Rename(h.At(garden+"old"), h.At(garden+"old.jsonl")))
 		v.want("old session", "old b2")
 	})
 }
 
-// A session that is moved goes on under its new name.
+// A session that is moved is followed under its new name.
 func TestMoved(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		v.again("a2")
 		h.add(garden+"a.jsonl", "")
-		h.must(os.Rename(h.at(garden+"a.jsonl"), h.at(garden+"z.jsonl")))
+		h.Must(os.Rename(h.At(garden+"a.jsonl"), h.At(garden+"z.jsonl")))
 		v.want("a removed", "z session")
 		h.add(garden+"z.jsonl", messageLine("a3"))
 		v.want("z a3")
 	})
 }
 
-// Titles are changed in place by newer programs.
+// Newer programs change titles in place.
 func TestTitleSlot(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
 		slot := func(title string) string { return fmt.Sprintf(`{"type":"title","title":"%-20s"}`+"\n", title) }
-		h.put(garden+"a.jsonl", slot("one")+sessionLine("a")+messageLine("a1"))
+		h.Old(garden+"a.jsonl", slot("one")+sessionLine("a")+messageLine("a1"))
 		v := start(h, watch.Options{})
 		v.want("start 1")
-		f, err := os.OpenFile(h.at(garden+"a.jsonl"), os.O_WRONLY, 0)
-		h.must(err)
+		f, err := os.OpenFile(h.At(garden+"a.jsonl"), os.O_WRONLY, 0)
+		h.Must(err)
 		_, err = f.WriteAt([]byte(slot("two")), 0)
-		h.must(errors.Join(err, f.Close()))
+		h.Must(errors.Join(err, f.Close()))
 		c := v.next()
 		if describe(c) != "a session" || strings.TrimSpace(c.Title) != "two" {
 			t.Errorf("told %s, title %q", describe(c), c.Title)
@@ -249,20 +251,20 @@ func TestTitleSlot(t *testing.T) {
 func TestOneSession(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		path := h.put("elsewhere/a.jsonl", sessionLine("a")+messageLine("a1"))
-		h.put("elsewhere/b.jsonl", sessionLine("b"))
+		path := h.Old("elsewhere/a.jsonl", sessionLine("a")+messageLine("a1"))
+		h.Old("elsewhere/b.jsonl", sessionLine("b"))
 		v := start(h, watch.Options{Path: path})
 		v.want("start 1")
 		h.add("elsewhere/b.jsonl", messageLine("b1"))
 		h.add("elsewhere/a.jsonl", messageLine("a2"))
 		v.want("a a2")
-		h.must(os.Remove(path))
+		h.Must(os.Remove(path))
 		v.want("a removed")
-		h.put("elsewhere/a.jsonl", sessionLine("a")+messageLine("a3"))
+		h.Old("elsewhere/a.jsonl", sessionLine("a")+messageLine("a3"))
 		v.want("a session", "a a3")
 	})
 	h := newHome(t)
-	v := view(h, watch.Options{Path: h.at("nothing.jsonl")}, true)
+	v := view(h, watch.Options{Path: h.At("nothing.jsonl")}, true)
 	<-v.ended
 	if !errors.Is(v.err, backend.ErrNotExist) {
 		t.Errorf("error %v", v.err)
@@ -273,23 +275,24 @@ func TestOneDirectory(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
 		other := strings.Replace(sessionLine("b"), "/garden", "/meadow", 1)
-		h.put(garden+"a.jsonl", sessionLine("a"))
-		h.put(garden+"b.jsonl", other)
+		h.Old(garden+"a.jsonl", sessionLine("a"))
+		h.Old(garden+"b.jsonl", other)
 		v := start(h, watch.Options{CWD: "/garden"})
 		v.want("start 1")
 		h.add(garden+"b.jsonl", messageLine("b1"))
-		h.put(garden+"c.jsonl", other+messageLine("c1"))
+		h.Old(garden+"c.jsonl", other+messageLine("c1"))
 		h.add(garden+"c.jsonl", messageLine("c2"))
 		v.again("a1")
-		h.put(garden+"d.jsonl", sessionLine("d")+messageLine("d1"))
+		h.Old(garden+"d.jsonl", sessionLine("d")+messageLine("d1"))
 		v.want("d session", "d d1")
 	})
 }
 
 func TestLastEntries(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
-	h.put(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
-	h.put(garden+"b.jsonl", sessionLine("b")+strings.ReplaceAll(messageLine("b1"), "10:00:00", "10:00:01")+messageLine("b2"))
+	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1")+messageLine("a2"))
+	h.Old(garden+"b.jsonl", sessionLine("b")+strings.ReplaceAll(messageLine("b1"), "10:00:00", "10:00:01")+messageLine("b2"))
 	v := view(h, watch.Options{Last: 3}, true)
 	v.want("start 2", "a a2", "b b1", "b b2")
 	h.add(garden+"a.jsonl", messageLine("a3"))
@@ -300,11 +303,11 @@ func TestLastEntries(t *testing.T) {
 	v.again("a4")
 }
 
-// What is wrong with what is written is told, once, and ends nothing.
+// A problem with what is written is told once and ends nothing.
 func TestProblems(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
-		h.put(garden+"a.jsonl", sessionLine("a")+"damaged before\n")
+		h.Old(garden+"a.jsonl", sessionLine("a")+"damaged before\n")
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		h.add(garden+"a.jsonl", "{damaged\n"+messageLine("a1"))
@@ -314,7 +317,7 @@ func TestProblems(t *testing.T) {
 			t.Fatalf("told %s", describe(c))
 		}
 		v.want("a a1")
-		h.put(garden+"b.jsonl", strings.Repeat("no session\n", 8))
+		h.Old(garden+"b.jsonl", strings.Repeat("no session\n", 8))
 		if c := v.next(); c.Kind != watch.KindProblem || !errors.Is(c.Err, logtree.ErrNotSession) {
 			t.Fatalf("told %s", describe(c))
 		}

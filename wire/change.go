@@ -5,12 +5,12 @@ import (
 	"errors"
 
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 // Change is an event while sessions are followed. Members that do not apply to the event are absent.
 type Change struct {
-	Event store.ChangeKind `json:"event"`
+	Event watch.Kind `json:"event"`
 	// Sessions is the number of sessions that are watched, for start.
 	Sessions *int `json:"sessions,omitempty"`
 	// Session is the id, Path the file. Both are absent for a problem with neither.
@@ -30,23 +30,23 @@ type Change struct {
 }
 
 // NewChange gives one event. It fails where the entry cannot be decoded.
-func NewChange(ctx context.Context, c store.Change) (Change, error) {
+func NewChange(ctx context.Context, c watch.Change) (Change, error) {
 	j := Change{Event: c.Kind, Session: c.Header.ID, Path: c.Path}
 	if c.Dialect != nil {
 		j.Dialect = c.Dialect.Name()
 	}
 	switch c.Kind {
-	case store.ChangeStart:
+	case watch.KindStart:
 		j.Sessions = &c.Sessions
-	case store.ChangeSession:
+	case watch.KindSession:
 		j.CWD, j.Title = &c.Header.CWD, &c.Title
-	case store.ChangeProblem:
+	case watch.KindProblem:
 		j.Message = c.Err.Error()
 		var p *session.Problem
 		if errors.As(c.Err, &p) {
 			j.Message, j.Kind, j.Line, j.Offset = p.Message, p.Kind, p.Line, &p.Offset
 		}
-	case store.ChangeEntry:
+	case watch.KindEntry:
 		v, err := Decode(c.Dialect.Codec(), c.Entry, c.Raw)
 		if err != nil {
 			return j, err
@@ -58,7 +58,7 @@ func NewChange(ctx context.Context, c store.Change) (Change, error) {
 }
 
 // changeBlob is the size of a blob that an entry names, -1 where it cannot be read.
-func changeBlob(ctx context.Context, c store.Change, ref string) int64 {
+func changeBlob(ctx context.Context, c watch.Change, ref string) int64 {
 	data, p := c.Blob(ctx, ref)
 	if p != nil {
 		return -1

@@ -3,9 +3,9 @@ package wire
 import (
 	"unicode/utf8"
 
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // SearchResult is the answer to a search. matched is "words", "regexp", or "substring" where the words were found only
@@ -44,7 +44,7 @@ type Hit struct {
 }
 
 // NewSearchResult gives the answer to a search for words or, if regexp is set, for a regular expression.
-func NewSearchResult(res *store.SearchResult, regexp bool) SearchResult {
+func NewSearchResult(res *find.Result, regexp bool) SearchResult {
 	j := SearchResult{Matched: "words", More: res.More, Hits: make([]Hit, 0, len(res.Hits))}
 	switch {
 	case res.Substring:
@@ -59,7 +59,7 @@ func NewSearchResult(res *store.SearchResult, regexp bool) SearchResult {
 }
 
 // NewHit gives one hit.
-func NewHit(h *store.SearchHit) Hit {
+func NewHit(h *find.Hit) Hit {
 	j := Hit{
 		Ref: HitRef(h, false), Kind: h.Kind.String(), Type: h.Type, Role: optional(h.Role.String()), Time: utc(h.Time), Label: h.Label,
 		Active: h.OnPath, Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
@@ -88,11 +88,11 @@ func NewHit(h *store.SearchHit) Hit {
 
 // HitRef names the entry of a hit as session#entry, or a run by its id. short gives the shortest unambiguous
 // beginning of the id. Where several sessions have the id (copies of a file), the path takes its place.
-func HitRef(h *store.SearchHit, short bool) string {
+func HitRef(h *find.Hit, short bool) string {
 	if h.Run != nil {
 		id := h.Run.Header.RunID
 		if short {
-			id = h.Run.Short
+			id = h.Run.Header.RunID
 		}
 		return screen.OneLine(id, 0)
 	}

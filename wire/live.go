@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 // Live writes the changes of sessions while they are followed: a line that names the session where it differs from the
@@ -33,20 +33,20 @@ func NewLive(p Page, home string) *Live {
 }
 
 // Tell writes one change. Problems are left to the caller, which may want them elsewhere.
-func (l *Live) Tell(ctx context.Context, c store.Change) error {
+func (l *Live) Tell(ctx context.Context, c watch.Change) error {
 	switch c.Kind {
-	case store.ChangeStart, store.ChangeProblem:
-	case store.ChangeEntry:
+	case watch.KindStart, watch.KindProblem:
+	case watch.KindEntry:
 		return l.entry(ctx, c)
-	case store.ChangeSession:
+	case watch.KindSession:
 		l.path = "" // the next entry names the session again, with its new title
 	default:
 		l.begin(c)
 		l.t.Section()
-		what := map[store.ChangeKind]string{
-			store.ChangeReplaced:  "the file was replaced",
-			store.ChangeTruncated: "the file was truncated",
-			store.ChangeRemoved:   "the file was removed",
+		what := map[watch.Kind]string{
+			watch.KindReplaced:  "the file was replaced",
+			watch.KindTruncated: "the file was truncated",
+			watch.KindRemoved:   "the file was removed",
 		}[c.Kind]
 		l.page.line(l.page.paint(StyleLabel, "┄ "+what))
 	}
@@ -57,7 +57,7 @@ func (l *Live) Tell(ctx context.Context, c store.Change) error {
 const titleWidth = 120
 
 // begin names the session where it differs from the one before.
-func (l *Live) begin(c store.Change) {
+func (l *Live) begin(c watch.Change) {
 	if l.path == c.Path {
 		return
 	}
@@ -85,7 +85,7 @@ func (l *Live) begin(c store.Change) {
 
 // short is a beginning of the session's id that no session shown before has. Once shown, it stays the same, even if a
 // later id begins alike. A file without an id is named by its path.
-func (l *Live) short(c store.Change) string {
+func (l *Live) short(c watch.Change) string {
 	const least = 8
 	id := c.Header.ID
 	if id == "" {
@@ -105,7 +105,7 @@ func (l *Live) short(c store.Change) string {
 
 // entry writes an entry, unless it is hidden from people. It goes to a buffer first: a hidden entry must not name the
 // session.
-func (l *Live) entry(ctx context.Context, c store.Change) error {
+func (l *Live) entry(ctx context.Context, c watch.Change) error {
 	write, err := l.writer(c)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (l *Live) entry(ctx context.Context, c store.Change) error {
 
 // writer gives the function that writes an entry. A record of a run is always shown: a run is followed to see that it
 // goes on.
-func (l *Live) writer(c store.Change) (func(), error) {
+func (l *Live) writer(c watch.Change) (func(), error) {
 	if _, ok := c.Dialect.(dialect.Runs); ok {
 		if body, err := run.Decode(c.Raw); err == nil {
 			if d, ok := c.Dialect.(interface{ MessageParts([]byte) []session.Part }); ok {

@@ -1,8 +1,9 @@
 package wire
 
 import (
+	"github.com/treeline-dev/treeline/repair"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
 )
 
 // Plan is a repair, planned or applied. backup is the file as it was and torn what was taken out of it; each is null
@@ -27,7 +28,7 @@ type Repair struct {
 }
 
 // NewPlan gives a repair.
-func NewPlan(p *store.RepairPlan) Plan {
+func NewPlan(p *repair.Plan) Plan {
 	j := Plan{File: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
 	for _, r := range p.Repairs {
 		j.Repairs = append(j.Repairs, Repair(r))
@@ -59,7 +60,7 @@ type GCBlob struct {
 }
 
 // NewGC gives a garbage collection.
-func NewGC(r store.GCReport) GC {
+func NewGC(r trash.GCReport) GC {
 	j := GC{
 		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers, Files: r.Files,
 		Folders: orEmpty(r.Folders), Missing: orEmpty(r.Missing), Obstacles: []string{},

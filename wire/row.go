@@ -1,8 +1,8 @@
 package wire
 
 import (
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // Row is a session in a list. messages is null where only the two ends of the file were read, created where the header
@@ -47,7 +47,7 @@ type Tokens struct {
 }
 
 // NewRow gives the row of a list, without a depth.
-func NewRow(r *store.Row) Row {
+func NewRow(r *place.Row) Row {
 	j := Row{
 		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Heading(), FirstPrompt: r.Prompt, Size: r.Log.Size,
 		Modified: UTC(r.Log.Time), Created: utc(r.Created), Parent: r.Parent,
@@ -79,7 +79,7 @@ type Source struct {
 }
 
 // NewSource gives one place with what is in it.
-func NewSource(s store.SourceInfo) Source {
+func NewSource(s place.SourceInfo) Source {
 	j := Source{
 		Dialects: []string{}, Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
 	}

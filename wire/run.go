@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/treeline-dev/treeline/run"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/runs"
 )
 
 // Run is a run in a list. outcome is null for a run that crashed or is still going on. session and model are absent
@@ -23,7 +23,7 @@ type Run struct {
 }
 
 // NewRun gives the row of a list.
-func NewRun(r store.RunRow) Run {
+func NewRun(r runs.Row) Run {
 	j := Run{
 		ID: r.Header.RunID, Session: r.Header.SessionID, Path: r.Path, Started: r.Header.StartedAt, CWD: r.CWD(), Prompt: r.Prompt,
 		Outcome: optional(r.Outcome), Size: r.Log.Size, Modified: UTC(r.Log.Time),

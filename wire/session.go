@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
 )
 
 // Session is a session that was created or changed. leafId is null before the first entry, parentSession absent
@@ -70,7 +71,7 @@ type Trashed struct {
 }
 
 // NewTrashed gives one session in the trash.
-func NewTrashed(t store.Trashed) Trashed {
+func NewTrashed(t trash.Item) Trashed {
 	return Trashed{
 		ID: t.ID, Session: string(t.Session), File: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: orElse(t.Title, t.Prompt),
 		Size: t.Size, Removed: UTC(t.Time),

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -66,7 +68,7 @@ func (a *app) checkCommand() *cobra.Command {
 }
 
 // check reads files one after the other and prints their problems, after those that are already known.
-func (a *app) check(ctx context.Context, s *store.Store, files []string, problems []session.Problem, opt store.OpenOptions, asJSON bool) error {
+func (a *app) check(ctx context.Context, s *treeline.Store, files []string, problems []session.Problem, opt store.OpenOptions, asJSON bool) error {
 	progress := a.newProgress("checking", len(files))
 	found, done := 0, 0
 	err := a.print(ctx, a.stdout, 0, func(ctx context.Context, out *output) error {
@@ -114,8 +116,8 @@ func (a *app) check(ctx context.Context, s *store.Store, files []string, problem
 }
 
 // allFiles gives the files of all sessions. What could not be listed is a problem.
-func allFiles(ctx context.Context, s *store.Store, _ []string) (files []string, problems []session.Problem, err error) {
-	rows, err := s.List(ctx, store.ListOptions{Problem: func(err error) {
+func allFiles(ctx context.Context, s *treeline.Store, _ []string) (files []string, problems []session.Problem, err error) {
+	rows, err := s.List(ctx, place.ListOptions{Problem: func(err error) {
 		path := ""
 		var at *fs.PathError
 		if errors.As(err, &at) {
@@ -131,7 +133,7 @@ func allFiles(ctx context.Context, s *store.Store, _ []string) (files []string, 
 
 // filesIn gives the files of sessions and the logs in folders. A folder that cannot be read is a problem; a session or
 // path that does not exist is an error.
-func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files []string, problems []session.Problem, err error) {
+func (a *app) filesIn(ctx context.Context, s *treeline.Store, refs []string) (files []string, problems []session.Problem, err error) {
 	for _, ref := range refs {
 		info, err := os.Stat(ref)
 		switch {
@@ -147,8 +149,8 @@ func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files
 			return nil, nil, atPath(ref, err)
 		}
 		path, err := a.locate(ctx, s, ref)
-		if errors.Is(err, store.ErrNoSession) && ref != "@last" {
-			return nil, nil, fmt.Errorf("%s: no such file, and %w; 'treeline ls --all' lists them", ref, store.ErrNoSession)
+		if errors.Is(err, place.ErrNoSession) && ref != "@last" {
+			return nil, nil, fmt.Errorf("%s: no such file, and %w; 'treeline ls --all' lists them", ref, place.ErrNoSession)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -160,7 +162,7 @@ func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files
 
 // logsBelow gives the logs in a folder: text files, and what else an agent keeps there as a session. Databases, images
 // and backups are left out: they are not broken sessions.
-func logsBelow(ctx context.Context, s *store.Store, dir string) (files []string, problems []session.Problem, err error) {
+func logsBelow(ctx context.Context, s *treeline.Store, dir string) (files []string, problems []session.Problem, err error) {
 	b, err := file.New(dir, file.Options{ReadOnly: true})
 	if err != nil {
 		return nil, nil, err
@@ -180,7 +182,7 @@ func logsBelow(ctx context.Context, s *store.Store, dir string) (files []string,
 }
 
 // isState reports whether an agent would keep a session under this name.
-func isState(s *store.Store, path string) bool {
+func isState(s *treeline.Store, path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return false
@@ -201,7 +203,7 @@ func unreadable(path string, err error) session.Problem {
 }
 
 // checkFile gives the problems of one file. An interruption is not one of them.
-func checkFile(ctx context.Context, s *store.Store, path string, opt store.OpenOptions) []session.Problem {
+func checkFile(ctx context.Context, s *treeline.Store, path string, opt store.OpenOptions) []session.Problem {
 	sess, err := s.Open(ctx, path, opt)
 	if err != nil {
 		var p *session.Problem
@@ -214,7 +216,7 @@ func checkFile(ctx context.Context, s *store.Store, path string, opt store.OpenO
 		return []session.Problem{unreadable(path, err)}
 	}
 	defer sess.Close()
-	problems, err := sess.Check(ctx)
+	problems, err := s.Check(ctx, sess)
 	if err != nil && ctx.Err() == nil {
 		problems = append(problems, unreadable(path, err))
 	}

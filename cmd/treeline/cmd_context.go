@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -33,7 +34,7 @@ func (a *app) contextCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				opt.Here = &store.Environment{WorkDir: dir}
+				opt.Here = &dialect.Here{WorkDir: dir}
 				return a.context(cmd.Context(), s, at, opt, f.json)
 			})
 		},

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -67,13 +67,13 @@ func (a *app) convertCommand() *cobra.Command {
 }
 
 // convert only reads the source: an old version is migrated in memory.
-func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf, out string, f sessionFlags) (store.ConvertReport, error) {
-	var none store.ConvertReport
+func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf, out string, f sessionFlags) (convert.Report, error) {
+	var none convert.Report
 	s, err := a.writeStore()
 	if err != nil {
 		return none, err
 	}
-	opt := store.ConvertOptions{Dir: out}
+	opt := convert.Options{Dir: out}
 	if opt.To, err = s.Dialect(toName); err != nil {
 		return none, usageError{err, cmd}
 	}
@@ -109,10 +109,10 @@ func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf
 }
 
 // outcome sums up in one line what was not converted.
-func outcome(r store.ConvertReport) string {
+func outcome(r convert.Report) string {
 	var lines, header int
 	for _, l := range r.Losses {
-		if l.Became == store.Dropped {
+		if l.Became == convert.Dropped {
 			switch l.Kind {
 			case "line":
 				lines += l.Count
@@ -171,7 +171,7 @@ func (f reportFile) drop() error {
 	return f.Close()
 }
 
-func (f reportFile) save(r store.ConvertReport) error {
+func (f reportFile) save(r convert.Report) error {
 	if f.File == nil {
 		return nil
 	}

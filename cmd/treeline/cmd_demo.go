@@ -68,7 +68,7 @@ var demoIDs = [2]string{"7be0c1a42f81d9e0c40b6a1291d3e7f55a60be28e83a1c970d94f7b
 // demoPlay is the state of the demo: a store in a folder of its own.
 type demoPlay struct {
 	out   *output
-	store *store.Store
+	store *treeline.Store
 	dir   string
 	path  string
 	first *store.Session // opened by the first program

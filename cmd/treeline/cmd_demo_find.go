@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -19,7 +21,7 @@ func (d *demoPlay) convert(ctx context.Context) error {
 		return err
 	}
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
-	s, report, err := d.store.Convert(ctx, d.path, store.ConvertOptions{To: to, Write: store.WriteOptions{
+	s, report, err := d.store.Convert(ctx, d.path, convert.Options{To: to, Write: store.WriteOptions{
 		Random: rand.NewChaCha8([32]byte{}),
 		Clock:  func() time.Time { return now },
 	}})
@@ -48,7 +50,7 @@ func (d *demoPlay) convert(ctx context.Context) error {
 // find searches both copies of the session.
 func (d *demoPlay) find(ctx context.Context) error {
 	d.say("Search every session of every agent, including abandoned branches.", "treeline search 'cent*' --in user,assistant")
-	opt := store.SearchOptions{Limit: 3}
+	opt := find.Options{Limit: 3}
 	for _, part := range []string{"user", "assistant"} {
 		field, err := partField(part)
 		if err != nil {

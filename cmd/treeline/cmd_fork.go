@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -83,7 +84,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 }
 
 // inSources reports whether a file is in one of the agents' folders, by its name: a symbolic link counts as outside.
-func inSources(s *store.Store, path string) bool {
+func inSources(s *treeline.Store, path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return false

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -16,7 +16,7 @@ import (
 func (a *app) gcCommand() *cobra.Command {
 	var (
 		asJSON bool
-		opt    store.GCOptions
+		opt    trash.GCOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "gc",
@@ -45,7 +45,7 @@ func (a *app) gcCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printGC(ctx context.Context, r store.GCReport, opt store.GCOptions, asJSON bool) error {
+func (a *app) printGC(ctx context.Context, r trash.GCReport, opt trash.GCOptions, asJSON bool) error {
 	j := wire.NewGC(r)
 	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {
 		if asJSON {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 )
 
 // shells are the key bindings, by the shell's name.
@@ -110,10 +111,10 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 }
 
 // historyOptions choose the history. The store is read-only: sessions are never changed for a history.
-func (a *app) historyOptions(db string) (treeline.HistoryOptions, error) {
+func (a *app) historyOptions(db string) (history.Options, error) {
 	s, err := a.store()
-	return treeline.HistoryOptions{
-		Options: treeline.Options{Home: a.home(), Getenv: a.getenv}, DB: db, Store: s,
+	return history.Options{
+		State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), DB: db, Sessions: s,
 		Notice: a.notice,
 	}, err
 }
@@ -127,16 +128,16 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	}
 	progress := a.newProgress("reading", 0)
 	opt.Progress = progress.of
-	var places *treeline.HistoryPlaces
+	var places *history.Places
 	if f.cwd != "" || f.where || f.json {
-		places, err = treeline.OpenHistoryPlaces(ctx, opt)
+		places, err = history.OpenPlaces(ctx, opt)
 		progress.clear()
 		if err != nil {
 			return err
 		}
 		defer places.Close()
 	}
-	q := treeline.HistoryQuery{Text: strings.Join(words, " "), Anywhere: f.anywhere, Limit: f.limit}
+	q := history.Query{Text: strings.Join(words, " "), Anywhere: f.anywhere, Limit: f.limit}
 	if f.cwd != "" {
 		if q.CWD, err = filepath.Abs(f.cwd); err != nil {
 			return err
@@ -145,7 +146,7 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 			return err
 		}
 	}
-	list, err := treeline.SearchHistory(ctx, opt, q)
+	list, err := history.Search(ctx, opt, q)
 	progress.clear()
 	missing := errors.Is(err, fs.ErrNotExist) && f.db == ""
 	if err != nil && !missing {
@@ -187,7 +188,7 @@ func (a *app) noPrompts(f historyFlags, asked, missing bool) error {
 }
 
 // usedIn says which prompts were used in a directory. Some agents resolve symbolic links, so that both names count.
-func usedIn(ctx context.Context, places *treeline.HistoryPlaces, dir string) (func(treeline.Prompt) bool, error) {
+func usedIn(ctx context.Context, places *history.Places, dir string) (func(history.Prompt) bool, error) {
 	here, err := places.In(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ func usedIn(ctx context.Context, places *treeline.HistoryPlaces, dir string) (fu
 		return here, nil
 	}
 	there, err := places.In(ctx, real)
-	return func(p treeline.Prompt) bool { return p.CWD == real || here(p) || there(p) }, err
+	return func(p history.Prompt) bool { return p.CWD == real || here(p) || there(p) }, err
 }
 
 // historyError adds what to do about the damaged history of an agent. treeline's own is rebuilt without asking.
@@ -206,7 +207,7 @@ func historyError(db string, err error) error {
 	case db == "":
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such file", db)
-	case errors.Is(err, treeline.ErrHistoryDamaged):
+	case errors.Is(err, history.ErrDamaged):
 		return fmt.Errorf("%w; nothing was changed. 'treeline history --rebuild --db %s' renames it and makes a new one", err, db)
 	}
 	return err
@@ -220,7 +221,7 @@ func (a *app) rebuildHistory(ctx context.Context, f historyFlags) error {
 	}
 	progress := a.newProgress("reading", 0)
 	opt.Progress = progress.of
-	report, err := treeline.RebuildHistory(ctx, opt)
+	report, err := history.Rebuild(ctx, opt)
 	progress.clear()
 	if err != nil {
 		return historyError(f.db, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -54,7 +54,7 @@ func (a *app) historyAddCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return historyError(db, treeline.AddHistory(cmd.Context(), opt, text, dir))
+			return historyError(db, history.Add(cmd.Context(), opt, text, dir))
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -86,7 +86,7 @@ func (a *app) historyImportCommand() *cobra.Command {
 			}
 			progress := a.newProgress("reading", 0)
 			opt.Progress = progress.of
-			report, err := treeline.ImportHistory(cmd.Context(), opt)
+			report, err := history.Import(cmd.Context(), opt)
 			progress.clear()
 			if err != nil && !errors.Is(err, context.Canceled) {
 				return err
@@ -99,7 +99,7 @@ func (a *app) historyImportCommand() *cobra.Command {
 }
 
 // printImport prints the report of an import. Files that are not sessions do not fail it.
-func (a *app) printImport(ctx context.Context, r treeline.HistoryImport, asJSON bool) error {
+func (a *app) printImport(ctx context.Context, r history.Report, asJSON bool) error {
 	j := wire.Import{
 		Sessions: r.Sessions, Unchanged: r.Unchanged, Failed: append([]string{}, r.Failed...), Prompts: r.Prompts, TooLong: r.TooLong,
 		Added: r.Added, Renewed: r.Renewed,

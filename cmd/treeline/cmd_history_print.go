@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/wire"
 	"golang.org/x/term"
 )
 
 // printPrompts prints prompts in the form of the flags.
-func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []history.Prompt, places *history.Places) error {
 	switch {
 	case f.json:
 		return promptsJSON(ctx, out, list, places)
@@ -41,7 +41,7 @@ func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, lis
 }
 
 // promptTable prints a line for each prompt, in a pipe with the whole prompt.
-func (a *app) promptTable(out *output, list []treeline.Prompt) {
+func (a *app) promptTable(out *output, list []history.Prompt) {
 	st := out.style
 	t := table{
 		{name: "WHEN", mark: st.cyan, drop: 2}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 1},
@@ -59,7 +59,7 @@ const mostPlaces = 100
 
 // promptPlaces prints each prompt and, below it, the entries where it was used. A prompt without a known place has the
 // time and directory of the history.
-func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	st := out.style
 	for _, p := range list {
 		fmt.Fprintln(out, st.bold(screen.OneLine(p.Text, out.width)))
@@ -85,7 +85,7 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []treeline.Pro
 	return nil
 }
 
-func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, places *treeline.HistoryPlaces) error {
+func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	const iso = "2006-01-02T15:04:05Z"
 	w := wire.Array{W: out}
 	for _, p := range list {
@@ -109,7 +109,7 @@ func promptsJSON(ctx context.Context, out *output, list []treeline.Prompt, place
 
 // pick prints a numbered list on stderr, reads a number from stdin and prints only that prompt on stdout, for a key
 // binding.
-func (a *app) pick(ctx context.Context, list []treeline.Prompt) error {
+func (a *app) pick(ctx context.Context, list []history.Prompt) error {
 	width, _ := terminalWidth(a.stderr)
 	if width == 0 {
 		width = 80

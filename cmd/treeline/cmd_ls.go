@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -51,7 +53,7 @@ func (a *app) lsCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "only sessions in which `MODEL` answered: a part of its name, or a pattern with * and ?")
 	flags.StringVar(&f.title, "title", "", "only sessions whose title, or else first prompt, matches `GLOB`: * is anything, ? any character")
 	flags.StringSliceVar(&f.has, "has", nil, "only sessions with all of `WHAT`: "+strings.Join(hasWords, ", "))
-	flags.StringVar(&f.sort, "sort", string(store.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
+	flags.StringVar(&f.sort, "sort", string(place.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
 	flags.IntVarP(&f.limit, "limit", "n", 0, "list at most `N` sessions")
 	flags.BoolVar(&f.tree, "tree", false, "show forks below the session they come from")
 	return cmd
@@ -61,15 +63,15 @@ func (a *app) lsCommand() *cobra.Command {
 var hasWords = []string{"label", "branch", "compaction", "problem", "blob", "run"}
 
 func orderWords() []string {
-	words := make([]string, len(store.Orders))
-	for i, o := range store.Orders {
+	words := make([]string, len(place.Orders))
+	for i, o := range place.Orders {
 		words[i] = string(o)
 	}
 	return words
 }
 
 // filter checks the flags and turns them into a filter of the store.
-func (f *lsFlags) filter(now time.Time) (filter store.Filter, err error) {
+func (f *lsFlags) filter(now time.Time) (filter treeline.Filter, err error) {
 	if err := f.scopeFlags.check(); err != nil {
 		return filter, err
 	}
@@ -79,7 +81,7 @@ func (f *lsFlags) filter(now time.Time) (filter store.Filter, err error) {
 	if err := oneOf("sort", f.sort, orderWords()); err != nil {
 		return filter, err
 	}
-	filter = store.Filter{Source: f.source, Model: f.model, Title: f.title}
+	filter = treeline.Filter{Source: f.source, Model: f.model, Title: f.title}
 	for _, word := range f.has {
 		h, ok := index.ParseHas(word)
 		switch {
@@ -120,16 +122,16 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return err
 	}
 	var bad []string
-	rows = slices.DeleteFunc(rows, func(r store.Row) bool {
+	rows = slices.DeleteFunc(rows, func(r place.Row) bool {
 		if r.Err != nil {
 			bad = append(bad, r.Path)
 		}
 		return r.Err != nil
 	})
-	rows = store.Sort(rows, store.Order(f.sort))
+	rows = place.Sort(rows, place.Order(f.sort))
 	var depth []int
 	if f.tree {
-		rows, depth = store.Forks(rows)
+		rows, depth = place.Forks(rows)
 	}
 	if f.limit > 0 && len(rows) > f.limit {
 		rows = rows[:f.limit]
@@ -139,7 +141,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		if f.json {
 			return listJSON(out, rows, depth)
 		}
-		a.listTable(out, rows, depth, store.Order(f.sort))
+		a.listTable(out, rows, depth, place.Order(f.sort))
 		return nil
 	})
 	if total == 0 && f.root == "" {
@@ -156,7 +158,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 
 // lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which
 // reads only the two ends of each file: that is not enough for filters that count.
-func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *store.Filter) ([]store.Row, *store.Store, error) {
+func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *treeline.Filter) ([]place.Row, *treeline.Store, error) {
 	problem := func(err error) { a.notice(err.Error()) }
 	s, err := f.store(a)
 	if err != nil {
@@ -171,16 +173,16 @@ func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter
 	}
 	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
-		rows, err := s.Catalogue(ctx, store.RefreshOptions{Problem: problem, Progress: show.read})
+		rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
 		show.clear()
 		return rows, s, err
 	}
-	rows, err := s.List(ctx, store.ListOptions{Dialect: opt.Dialect, Problem: problem})
+	rows, err := s.List(ctx, place.ListOptions{Dialect: opt.Dialect, Problem: problem})
 	return rows, s, err
 }
 
 // notListed reports files that are not sessions, and why a list is empty.
-func (a *app) notListed(filter store.Filter, listed, total int, bad []string) {
+func (a *app) notListed(filter treeline.Filter, listed, total int, bad []string) {
 	a.notSessions(bad)
 	narrowed := filter
 	narrowed.CWD = "" // the default
@@ -188,7 +190,7 @@ func (a *app) notListed(filter store.Filter, listed, total int, bad []string) {
 	case listed > 0:
 	case total <= len(bad):
 		a.notice("no sessions found")
-	case narrowed != store.Filter{}:
+	case narrowed != treeline.Filter{}:
 		a.notice("no matching sessions among " + wire.Number(int64(total-len(bad))))
 	default:
 		a.notice("no sessions for " + filter.CWD + "; --all lists every directory")
@@ -212,7 +214,7 @@ func (a *app) nothingHere() {
 	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
 }
 
-func listJSON(out *output, rows []store.Row, depth []int) error {
+func listJSON(out *output, rows []place.Row, depth []int) error {
 	list := wire.Array{W: out}
 	for i := range rows {
 		j := wire.NewRow(&rows[i])
@@ -227,24 +229,24 @@ func listJSON(out *output, rows []store.Row, depth []int) error {
 }
 
 // extraColumn gives the column that a list is sorted by, if the others do not show it.
-func extraColumn(by store.Order) (name string, text func(*store.Row) string) {
+func extraColumn(by place.Order) (name string, text func(*place.Row) string) {
 	switch by {
-	case store.OrderCreated:
-		return "CREATED", func(r *store.Row) string {
+	case place.OrderCreated:
+		return "CREATED", func(r *place.Row) string {
 			if at, ok := r.Created.Time(); ok {
 				return at.Local().Format("2006-01-02 15:04")
 			}
 			return "-"
 		}
-	case store.OrderTokens:
-		return "TOKENS", func(r *store.Row) string {
+	case place.OrderTokens:
+		return "TOKENS", func(r *place.Row) string {
 			if r.Known == nil {
 				return "?"
 			}
 			return wire.Number(r.Known.Tokens.Total)
 		}
-	case store.OrderCost:
-		return "COST", func(r *store.Row) string {
+	case place.OrderCost:
+		return "COST", func(r *place.Row) string {
 			if r.Known == nil {
 				return "?"
 			}
@@ -255,7 +257,7 @@ func extraColumn(by store.Order) (name string, text func(*store.Row) string) {
 }
 
 // listTable prints the rows as a table. The title takes the rest of the line.
-func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Order) {
+func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Order) {
 	if len(rows) == 0 {
 		return
 	}
@@ -267,7 +269,7 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Ord
 		{name: "SIZE", right: true, mark: same, drop: 2}, {name: "DIALECT", mark: st.dim, drop: 1}, {name: "ID", mark: st.yellow},
 	}
 	const last = 6 // the column that the list is sorted by is dropped last
-	if i, ok := map[store.Order]int{store.OrderProject: 1, store.OrderMessages: 3, store.OrderSize: 4}[by]; ok {
+	if i, ok := map[place.Order]int{place.OrderProject: 1, place.OrderMessages: 3, place.OrderSize: 4}[by]; ok {
 		t[i].drop = last
 	}
 	const before = 3 // the extra column comes after so many
@@ -301,7 +303,7 @@ func (a *app) listTable(out *output, rows []store.Row, depth []int, by store.Ord
 const titleColumns = 120
 
 // rowTitle is the title of a session, or why it has none.
-func rowTitle(r *store.Row) string {
+func rowTitle(r *place.Row) string {
 	switch {
 	case r.Heading() != "":
 		return screen.OneLine(r.Heading(), titleColumns)

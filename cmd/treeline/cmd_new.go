@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
@@ -64,7 +65,7 @@ func (a *app) newCommand() *cobra.Command {
 }
 
 // create starts a session in a file, or where the agent would. It refuses an id that any session already has.
-func (a *app) create(ctx context.Context, s *store.Store, path string, opt store.CreateOptions) (*store.Session, error) {
+func (a *app) create(ctx context.Context, s *treeline.Store, path string, opt store.CreateOptions) (*store.Session, error) {
 	if opt.ID != "" {
 		// Any other error means that no session has exactly this id.
 		switch row, err := s.Find(ctx, string(opt.ID)); {
@@ -88,7 +89,7 @@ func (a *app) create(ctx context.Context, s *store.Store, path string, opt store
 }
 
 // createAt never overwrites a file. An empty one, as mktemp makes it, is used.
-func (a *app) createAt(ctx context.Context, s *store.Store, path string, opt store.CreateOptions) (*store.Session, error) {
+func (a *app) createAt(ctx context.Context, s *treeline.Store, path string, opt store.CreateOptions) (*store.Session, error) {
 	if path == "" {
 		return s.Create(ctx, opt)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/repair"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -17,7 +18,7 @@ import (
 func (a *app) repairCommand() *cobra.Command {
 	var (
 		asJSON, apply bool
-		opt           store.RepairOptions
+		opt           repair.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "repair <session>",
@@ -38,9 +39,9 @@ func (a *app) repairCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var plan *store.RepairPlan
+			var plan *repair.Plan
 			if apply {
-				plan, err = s.Repair(ctx, path, opt, store.WriteOptions{})
+				plan, err = s.Repair(ctx, path, opt)
 			} else {
 				plan, err = s.PlanRepair(ctx, path, opt)
 			}
@@ -50,7 +51,7 @@ func (a *app) repairCommand() *cobra.Command {
 			if err != nil {
 				return openError(path, err)
 			}
-			return a.printPlan(ctx, plan, asJSON)
+			return a.printPlan(ctx, plan, opt, asJSON)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -61,7 +62,7 @@ func (a *app) repairCommand() *cobra.Command {
 }
 
 // printPlan prints a repair as the problem that it solves, with the action in place of the advice.
-func (a *app) printPlan(ctx context.Context, p *store.RepairPlan, asJSON bool) error {
+func (a *app) printPlan(ctx context.Context, p *repair.Plan, opt repair.Options, asJSON bool) error {
 	width, _ := terminalWidth(a.stdout)
 	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
 		if asJSON {
@@ -72,6 +73,9 @@ func (a *app) printPlan(ctx context.Context, p *store.RepairPlan, asJSON bool) e
 			what := r.Problem
 			if r.Entry != "" {
 				what = "entry " + string(r.Entry) + ": " + what
+			}
+			if r.Kind == session.ProblemOrphan && !r.Change && !opt.Reattach {
+				r.Action += "; --reattach makes the entry before it its parent"
 			}
 			page.Problem(session.Problem{File: p.Path, Line: r.Line, Offset: r.Offset, Kind: r.Kind, Message: what, Advice: r.Action})
 		}

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
 	"github.com/treeline-dev/treeline/wire"
 	"golang.org/x/term"
 )
@@ -83,7 +85,7 @@ func (a *app) rmCommand() *cobra.Command {
 
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
-func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON bool) error {
+func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes, asJSON bool) error {
 	var paths []string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
@@ -103,7 +105,7 @@ func (a *app) rm(ctx context.Context, s *store.Store, refs []string, yes, asJSON
 		return errors.New("nothing was removed")
 	}
 	for _, path := range paths {
-		t, err := s.Trash(ctx, path, store.WriteOptions{})
+		t, err := s.Trash(ctx, path)
 		if err != nil {
 			return openError(path, err)
 		}
@@ -148,8 +150,8 @@ func (a *app) ask(question string) bool {
 }
 
 // undo restores a session and prints its file.
-func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) error {
-	t, err := s.Restore(ctx, id, store.WriteOptions{})
+func (a *app) undo(ctx context.Context, s *treeline.Store, id string, asJSON bool) error {
+	t, err := s.Restore(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -162,13 +164,13 @@ func (a *app) undo(ctx context.Context, s *store.Store, id string, asJSON bool) 
 
 // emptyTrash deletes what has been in the trash that long. The limit is fixed before the question, so that it spares
 // what is moved to the trash meanwhile.
-func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration, yes, asJSON bool) error {
+func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Duration, yes, asJSON bool) error {
 	before := time.Now().Add(-age)
 	items, err := s.Trashed(ctx)
 	if err != nil {
 		return err
 	}
-	items = slices.DeleteFunc(items, func(t store.Trashed) bool { return !t.Time.Before(before) })
+	items = slices.DeleteFunc(items, func(t trash.Item) bool { return !t.Time.Before(before) })
 	if len(items) == 0 {
 		a.notice("nothing in the trash is that old")
 		if asJSON {
@@ -206,7 +208,7 @@ func (a *app) emptyTrash(ctx context.Context, s *store.Store, age time.Duration,
 }
 
 // listTrash prints the trash, newest first. --undo takes the id.
-func (a *app) listTrash(ctx context.Context, s *store.Store, asJSON bool) error {
+func (a *app) listTrash(ctx context.Context, s *treeline.Store, asJSON bool) error {
 	items, err := s.Trashed(ctx)
 	if err != nil {
 		return err

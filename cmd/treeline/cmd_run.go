@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
 	runlog "github.com/treeline-dev/treeline/run"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/runs"
 )
 
 // runCommand groups the commands for run logs, which have ids of their own.
@@ -44,7 +45,7 @@ func (a *app) runCommand() *cobra.Command {
 const runHelp = "\n\n<run> is a file, a run id or the beginning of one, or @last: the newest of all runs."
 
 // locateRun gives the file of a run.
-func (a *app) locateRun(ctx context.Context, s *store.Store, ref string) (string, error) {
+func (a *app) locateRun(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if isPath(ref) {
 		return ref, nil
 	}
@@ -53,8 +54,8 @@ func (a *app) locateRun(ctx context.Context, s *store.Store, ref string) (string
 }
 
 // openRun opens a run and prints the problems of its log on stderr. Only 'run audit' counts them.
-func (a *app) openRun(ctx context.Context, ref string) (*store.Run, error) {
-	s, err := a.runStore()
+func (a *app) openRun(ctx context.Context, ref string) (*runs.Run, error) {
+	s, err := a.store()
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +91,11 @@ func runError(path string, err error) error {
 
 // completeRun offers the newest runs to the shell.
 func (a *app) completeRun(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	s, err := a.runStore()
+	s, err := a.store()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	rows, err := s.Runs(cmd.Context(), store.RunListOptions{})
+	rows, err := s.Runs(cmd.Context(), runs.ListOptions{})
 	if err != nil || len(rows) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -32,22 +34,18 @@ func (a *app) runLsCommand() *cobra.Command {
 			if all && ref != "" {
 				return misused(cmd, "--all and --session cannot be combined")
 			}
-			s, err := a.runStore()
+			s, err := a.store()
 			if err != nil {
 				return err
 			}
-			var opt store.RunListOptions
+			var opt runs.ListOptions
 			switch {
 			case cmd.Flags().Changed("session"):
 				if opt.Session, err = a.sessionOfRuns(cmd.Context(), s, ref); err != nil {
 					return err
 				}
 			case !all:
-				env, err := a.env()
-				if err != nil {
-					return err
-				}
-				opt.CWD = env.WorkDir
+				opt.CWD = s.Env().WorkDir
 			}
 			return a.runLs(cmd.Context(), s, opt, asJSON)
 		},
@@ -60,7 +58,7 @@ func (a *app) runLsCommand() *cobra.Command {
 
 // sessionOfRuns gives the id of a session that has runs, or that the store knows. Runs come first: their session may be
 // in no known format.
-func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (session.ID, error) {
+func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) (session.ID, error) {
 	if isPath(ref) {
 		sess, err := s.Open(ctx, ref, store.OpenOptions{})
 		if err != nil {
@@ -69,7 +67,7 @@ func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (se
 		defer sess.Close()
 		return sess.ID(), nil
 	}
-	rows, err := s.Runs(ctx, store.RunListOptions{})
+	rows, err := s.Runs(ctx, runs.ListOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -96,13 +94,13 @@ func (a *app) sessionOfRuns(ctx context.Context, s *store.Store, ref string) (se
 }
 
 // runLs prints a list of runs. Logs that are not runs are reported on stderr.
-func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOptions, asJSON bool) error {
+func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions, asJSON bool) error {
 	opt.Problem = func(err error) { a.notice(err.Error()) }
 	rows, err := s.Runs(ctx, opt)
 	if err != nil {
 		return err
 	}
-	good := slices.DeleteFunc(rows, func(r store.RunRow) bool {
+	good := slices.DeleteFunc(rows, func(r runs.Row) bool {
 		if r.Err != nil {
 			a.notice(r.Path + ": " + r.Err.Error())
 		}
@@ -136,7 +134,7 @@ func (a *app) runLs(ctx context.Context, s *store.Store, opt store.RunListOption
 }
 
 // runTable prints runs as a table.
-func (a *app) runTable(out *output, rows []store.RunRow) {
+func (a *app) runTable(out *output, rows []runs.Row) {
 	if len(rows) == 0 {
 		return
 	}

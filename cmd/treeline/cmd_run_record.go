@@ -8,9 +8,13 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -70,8 +74,8 @@ func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	rec := recording{a: a, s: s, f: f, write: store.WriteOptions{
-		Durability: store.Durability(f.sync), Observer: func(e store.Event) { a.tell(e, "") },
+	rec := recording{a: a, s: s, f: f, write: runs.WriteOptions{
+		Durability: store.Durability(f.sync), Mended: func(e backend.Mended) { a.tell(store.Mended("", e), "") },
 	}}
 	if err := rec.prepare(ctx, cmd); err != nil {
 		return err
@@ -100,12 +104,12 @@ func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 // recording is a run that is being recorded.
 type recording struct {
 	a       *app
-	s       *store.Store
+	s       *treeline.Store
 	f       recordFlags
-	opt     store.RunOptions
-	write   store.WriteOptions
-	r       *store.Recording // nil until the first record, which may be the header
-	n       int              // lines read
+	opt     runs.StartOptions
+	write   runs.WriteOptions
+	r       *runs.Recording // nil until the first record, which may be the header
+	n       int             // lines read
 	refused int
 }
 
@@ -131,7 +135,7 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 	}
 	id, err := c.a.sessionOfRuns(ctx, c.s, c.f.session)
 	switch {
-	case errors.Is(err, store.ErrNoSession) && c.f.session != "@last":
+	case errors.Is(err, place.ErrNoSession) && c.f.session != "@last":
 		// The session may be of an agent that the store does not know.
 		c.a.notice(fmt.Sprintf("no session %q is known here; the run is linked to it anyway", c.f.session))
 		c.opt.Session = session.ID(c.f.session)
@@ -156,12 +160,8 @@ func (c *recording) begun() error {
 // start begins the run with the header of the input, nil for a new one. A missing id and time are filled in.
 func (c *recording) start(ctx context.Context, header []byte) error {
 	if c.opt.Header = header; header == nil {
-		env, err := c.a.env()
-		if err != nil {
-			return err
-		}
 		c.opt.Header = fmt.Appendf(nil, `{"type":"header","schema_version":%d,"runtime":{"cwd":%s,"os":%q,"arch":%q}}`,
-			runlog.SchemaVersion, rawjson.Quote(env.WorkDir), runtime.GOOS, runtime.GOARCH)
+			runlog.SchemaVersion, rawjson.Quote(c.s.Env().WorkDir), runtime.GOOS, runtime.GOARCH)
 	}
 	r, err := c.s.StartRun(ctx, c.opt)
 	if err != nil {

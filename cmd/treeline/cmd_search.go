@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -79,24 +80,24 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-// partWords are the values of --in, in the order of the bits of index.Field.
+// partWords are the values of --in, in the order of the bits of query.Field.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
 // partField gives the field of a value of --in.
-func partField(word string) (index.Field, error) {
+func partField(word string) (query.Field, error) {
 	i := slices.Index(partWords, word)
 	switch {
 	case i < 0:
 		return 0, invalid("in", word, anyOf(partWords))
 	case word == "all":
-		return index.FieldAll, nil
+		return query.FieldAll, nil
 	}
 	return 1 << i, nil
 }
 
 // options checks the flags and turns them into options of the store.
-func (f *searchFlags) options(now time.Time) (opt store.SearchOptions, err error) {
-	opt = store.SearchOptions{
+func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
+	opt = find.Options{
 		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
 		Labelled: f.label != "", Label: f.label,
 	}
@@ -143,9 +144,9 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	easeCollection()
 	res, err := s.Search(cmd.Context(), query, opt)
 	show.clear()
-	var none *store.QueryError
+	var none *find.QueryError
 	switch {
-	case errors.As(err, &none), errors.Is(err, store.ErrUnknownSource):
+	case errors.As(err, &none), errors.Is(err, place.ErrUnknownSource):
 		return usageError{err, cmd}
 	case err != nil:
 		return err
@@ -173,7 +174,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 }
 
 // printHits prints hits as text: a line with the place, then the snippet. The reference is never cut.
-func printHits(out *output, hits []store.SearchHit, home string) {
+func printHits(out *output, hits []find.Hit, home string) {
 	st := out.style
 	for i := range hits {
 		h := &hits[i]
@@ -205,11 +206,11 @@ func printHits(out *output, hits []store.SearchHit, home string) {
 const snippetIndent = "    "
 
 // hitWho is whose words a hit shows.
-func hitWho(h *store.SearchHit) string {
+func hitWho(h *find.Hit) string {
 	switch {
-	case h.Field == index.FieldThinking:
+	case h.Field == query.FieldThinking:
 		return "thinking"
-	case h.Field == index.FieldTool && h.Role == session.RoleAssistant:
+	case h.Field == query.FieldTool && h.Role == session.RoleAssistant:
 		return "tool call"
 	case h.Role != session.RoleNone:
 		return h.Role.String()
@@ -217,7 +218,7 @@ func hitWho(h *store.SearchHit) string {
 	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
 }
 
-func hitWhen(out *output, h *store.SearchHit) string {
+func hitWhen(out *output, h *find.Hit) string {
 	if at, ok := h.Time.Time(); ok {
 		return out.when(at)
 	}
@@ -225,7 +226,7 @@ func hitWhen(out *output, h *store.SearchHit) string {
 }
 
 // hitPlace is the directory and title of a session, or the directory of a run.
-func hitPlace(h *store.SearchHit, home string) string {
+func hitPlace(h *find.Hit, home string) string {
 	if h.Run != nil {
 		return wire.Tilde(screen.OneLine(h.Run.CWD(), 60), home)
 	}

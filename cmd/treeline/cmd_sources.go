@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -47,7 +47,7 @@ func (a *app) sourcesCommand() *cobra.Command {
 }
 
 // sources prints the places. The JSON has those that the table hides, too.
-func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON bool) error {
+func (a *app) sources(ctx context.Context, list []place.SourceInfo, all, asJSON bool) error {
 	width, _ := terminalWidth(a.stdout)
 	hidden := 0
 	err := a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
@@ -75,7 +75,7 @@ func (a *app) sources(ctx context.Context, list []store.SourceInfo, all, asJSON 
 }
 
 // sourcesTable prints the places as a table and returns how many it left out.
-func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidden int) {
+func (a *app) sourcesTable(out *output, list []place.SourceInfo, all bool) (hidden int) {
 	st, home := out.style, a.home()
 	t := table{
 		{name: "DIALECT", mark: st.cyan, least: fewest}, {name: "FOLDER", path: true, mark: same, least: leastTitle},
@@ -84,7 +84,7 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 	}
 	for i, s := range list {
 		// Several dialects of a family may share a folder; those without sessions would repeat the line.
-		beside := s.Sessions == 0 && slices.ContainsFunc(list[:i], func(o store.SourceInfo) bool { return o.Root.Sessions == s.Root.Sessions })
+		beside := s.Sessions == 0 && slices.ContainsFunc(list[:i], func(o place.SourceInfo) bool { return o.Root.Sessions == s.Root.Sessions })
 		if (!s.Exists || beside) && !all {
 			hidden++
 			continue
@@ -105,7 +105,7 @@ func (a *app) sourcesTable(out *output, list []store.SourceInfo, all bool) (hidd
 }
 
 // dialectsAt names the dialects of the sessions in a place or, if it has none, the one that its agent would write.
-func dialectsAt(s store.SourceInfo) []string {
+func dialectsAt(s place.SourceInfo) []string {
 	var names []string
 	for _, d := range s.Dialects {
 		names = append(names, d.Name())

@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -53,9 +54,9 @@ func (a *app) watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			opt := store.WatchOptions{Dialect: o.Dialect, Last: w.last}
+			opt := watch.Options{Dialect: o.Dialect, Last: w.last}
 			if w.from == "start" {
-				opt.Last = store.AllEntries
+				opt.Last = watch.AllEntries
 			}
 			if len(args) > 0 {
 				opt.Path, err = a.locate(cmd.Context(), s, args[0])
@@ -92,13 +93,13 @@ func (w *watchFlags) check(args []string) error {
 }
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.
-func (a *app) watch(ctx context.Context, s *store.Store, opt store.WatchOptions, asJSON bool) error {
+func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options, asJSON bool) error {
 	width, onTerminal := terminalWidth(a.stdout)
 	return a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
 		tell := wire.NewLive(out.page(), a.home()).Tell
 		switch {
 		case asJSON:
-			tell = func(ctx context.Context, c store.Change) error {
+			tell = func(ctx context.Context, c watch.Change) error {
 				j, err := wire.NewChange(ctx, c)
 				if err != nil {
 					return err
@@ -109,7 +110,7 @@ func (a *app) watch(ctx context.Context, s *store.Store, opt store.WatchOptions,
 			fmt.Fprintln(a.stderr, out.style.dim("watching; Ctrl-C ends it"))
 		}
 		for c, err := range s.Watch(ctx, opt) {
-			if err == nil && c.Kind == store.ChangeProblem && !asJSON {
+			if err == nil && c.Kind == watch.KindProblem && !asJSON {
 				a.notice(c.Err.Error())
 				continue
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -26,6 +28,8 @@ type app struct {
 	// Progress is shown after progressAfter and then every progressEvery. Tests set both to zero.
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
+
+	close []func() error // called at the end of the command
 }
 
 func newApp() *app {
@@ -65,18 +69,21 @@ func args(names ...string) cobra.PositionalArgs {
 // hint adds to an error of the library the command that helps. The library knows no commands.
 func hint(err error) error {
 	more := ""
+	var readOnly *store.ReadOnlyError
 	switch {
 	case err == nil || strings.Contains(err.Error(), "'treeline "):
 		return err
-	case errors.Is(err, store.ErrNoSession) && strings.HasPrefix(err.Error(), "@last"):
+	case errors.Is(err, place.ErrNoSession) && strings.HasPrefix(err.Error(), "@last"):
 		more = "'treeline ls --all' lists those of other directories"
-	case errors.Is(err, store.ErrNoSession):
+	case errors.Is(err, place.ErrNoSession):
 		more = "'treeline ls --all' lists them"
-	case errors.Is(err, store.ErrNoRun):
+	case errors.Is(err, runs.ErrNoRun):
 		more = "'treeline run ls --all' lists them"
-	case errors.Is(err, store.ErrUnknownSource):
+	case errors.Is(err, place.ErrUnknownSource):
 		more = "'treeline sources' lists them"
-	case errors.Is(err, store.ErrUnsupported):
+	case errors.As(err, &readOnly) && readOnly.Run:
+		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
+	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
 	default:
 		return err

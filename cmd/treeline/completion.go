@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -87,7 +87,7 @@ func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string
 				names = append(names, d.Name())
 			}
 		}
-		if info.Why == store.WhyConfig && info.Sessions > 0 {
+		if info.Why == place.WhyConfig && info.Sessions > 0 {
 			folders = append(folders, info.Root.Sessions+"\t"+wire.Count(info.Sessions, "session", "sessions"))
 		}
 	}
@@ -127,13 +127,9 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	env, err := a.env()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
 	var list []string
-	for _, cwd := range []string{env.WorkDir, ""} {
-		rows, err := s.List(cmd.Context(), store.ListOptions{CWD: cwd})
+	for _, cwd := range []string{s.Env().WorkDir, ""} {
+		rows, err := s.List(cmd.Context(), place.ListOptions{CWD: cwd})
 		if err != nil {
 			break
 		}
@@ -194,7 +190,7 @@ func completeDialect(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func targetNames() []string {
 	var names []string
 	for _, d := range all.Dialects() {
-		if _, ok := store.Sessions(d).(dialect.Composer); ok {
+		if _, ok := place.Sessions(d).(dialect.Composer); ok {
 			names = append(names, d.Name())
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // invalid is the error for a flag with a value that it does not take.
@@ -112,7 +112,7 @@ func (f *scopeFlags) dir(a *app) (string, error) {
 }
 
 // store gives the store of --root, or of this machine. A misspelled folder is an error and not an empty list.
-func (f *scopeFlags) store(a *app) (*store.Store, error) {
+func (f *scopeFlags) store(a *app) (*treeline.Store, error) {
 	if f.root == "" {
 		return a.store()
 	}
@@ -130,8 +130,7 @@ func (f *scopeFlags) store(a *app) (*store.Store, error) {
 // links stay: agents write the name under which they were started, and the store compares both.
 func (a *app) listDir(cwd string) (string, error) {
 	if cwd == "" {
-		env, err := a.env()
-		return env.WorkDir, err
+		return os.Getwd()
 	}
 	return filepath.Abs(cwd)
 }

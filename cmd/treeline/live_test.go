@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
 
 // On a terminal the name of the session and who speaks are marked, what does not fit the line is cut, and nothing that a
 // session says can be taken for a command.
 func TestLiveOnTerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, "a.jsonl")
 	content := `{"type":"session","version":3,"id":"aaaa1111-5e1f","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden","title":"A title \u001b[31m that is longer than the line"}
@@ -31,14 +32,14 @@ func TestLiveOnTerminal(t *testing.T) {
 	var text bytes.Buffer
 	out := &output{Writer: bufio.NewWriter(&text), style: style{on: true}, width: 40}
 	l := wire.NewLive(out.page(), home)
-	for c, err := range s.Watch(t.Context(), store.WatchOptions{Path: path, Last: 1}) {
+	for c, err := range s.Watch(t.Context(), watch.Options{Path: path, Last: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Tell(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		if c.Kind == store.ChangeEntry {
+		if c.Kind == watch.KindEntry {
 			break
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,17 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/companion/codelia"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
-	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -36,62 +31,33 @@ func (a *app) home() string {
 	return string(filepath.Separator)
 }
 
-// env is the machine as layouts see it. Each command line asks anew.
-func (a *app) env() (dialect.Env, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return dialect.Env{}, fmt.Errorf("working directory: %w", err)
+// options are those of every store that a command opens. A wrong config.toml fails every command: ignoring it would hide
+// sessions silently.
+func (a *app) options() treeline.Options {
+	return treeline.Options{
+		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), NoBreadcrumbs: true, Notice: a.notice,
 	}
-	return dialect.Env{
-		Home: a.home(), TempDir: os.TempDir(), WorkDir: wd,
-		Getenv: a.getenv, Realpath: filepath.EvalSymlinks, Folders: file.Folders, Access: file.Access, Zone: time.Local,
-	}, nil
 }
 
-// store gives the store of this machine, or of some roots, for reading. Files are opened read-only, so that a mistake
+// store gives the store of this machine, or of some roots, for reading. It is opened read-only, so that a mistake
 // elsewhere cannot make a reading command change an agent's folder.
-func (a *app) store(roots ...string) (*store.Store, error) {
-	env, err := a.env()
-	if err != nil {
-		return nil, err
-	}
-	// A wrong config.toml fails every command: ignoring it would hide sessions silently.
-	config, err := treeline.ReadConfig(treeline.ConfigPath(env.Home, a.getenv), env.Home)
-	if err != nil {
-		return nil, err
-	}
-	opt := store.Options{
-		Dialects:      all.Dialects(),
-		Env:           env,
-		OpenDir:       func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		OpenBlobs:     func(dir string) blob.Reader { return blob.NewDir(dir) },
-		OpenCompanion: codelia.At,
-		Roots:         roots,
-		// Opening the index reads nothing yet.
-		Index: index.Open(index.Options{Dir: cmp.Or(config.Cache, treeline.CacheDir(env.Home, a.getenv)), Notice: a.notice}),
-		Extra: config.Extra(),
-		State: treeline.StateDir(env.Home, a.getenv),
-	}
-	if len(roots) > 0 {
-		opt.State = "" // --root: ignore the state folder
-	}
-	s := store.New(opt)
-	if len(roots) > 0 && !s.Familiar() {
-		opt.Index = nil // --root: index only the agents' own folders
-		s = store.New(opt)
-	}
-	return s, nil
+func (a *app) store(roots ...string) (*treeline.Store, error) {
+	opt := a.options()
+	opt.ReadOnly, opt.Roots = true, roots
+	return a.opened(opt)
 }
 
 // writeStore gives the store of this machine for writing. It leaves the agents' records of which terminal uses which
 // session alone.
-func (a *app) writeStore() (*store.Store, error) {
-	return treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv, NoBreadcrumbs: true})
-}
+func (a *app) writeStore() (*treeline.Store, error) { return a.opened(a.options()) }
 
-// runStore gives the store of this machine for reading runs, which are not in the index.
-func (a *app) runStore() (*store.Store, error) {
-	return treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv, ReadOnly: true, NoBreadcrumbs: true})
+// opened opens a store, and has it closed at the end of the command.
+func (a *app) opened(opt treeline.Options) (*treeline.Store, error) {
+	s, err := treeline.New(opt)
+	if err == nil {
+		a.close = append(a.close, s.Close)
+	}
+	return s, err
 }
 
 // sessionHelp says how a session is named, in the help of every command that takes one.
@@ -178,7 +144,7 @@ func (a *app) viewing(cmd *cobra.Command, ref string, f *leafFlags, use func(s *
 
 // locate gives the file of a session. A path is never looked up as an id: if the file is missing, no other session is
 // opened in its place.
-func (a *app) locate(ctx context.Context, s *store.Store, ref string) (string, error) {
+func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
 		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
 	}
@@ -202,13 +168,13 @@ func openError(path string, err error) error {
 }
 
 // openOptions looks --dialect up. An unknown dialect is a usage error.
-func openOptions(s *store.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {
+func openOptions(s *treeline.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {
 	d, err := namedDialect(s, cmd, f.dialect)
 	return store.OpenOptions{Dialect: d}, err
 }
 
 // namedDialect looks a dialect up by its name; nil for "".
-func namedDialect(s *store.Store, cmd *cobra.Command, name string) (dialect.Dialect, error) {
+func namedDialect(s *treeline.Store, cmd *cobra.Command, name string) (dialect.Dialect, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -230,7 +196,7 @@ func isPath(ref string) bool {
 
 // ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen.
 func ambiguous(err error) error {
-	var many *store.AmbiguousError
+	var many *place.AmbiguousError
 	if !errors.As(err, &many) {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -55,7 +55,7 @@ func (p *progress) of(n, total int) {
 }
 
 // read counts bytes as well, since one log may be larger than all others together.
-func (p *progress) read(r store.Progress) {
+func (p *progress) read(r find.Progress) {
 	p.bytes, p.ofBytes = r.Bytes, r.OfBytes
 	p.of(r.Logs, r.OfLogs)
 }

@@ -8,12 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // session gives the session that most rows are about: 100 MB, about 58,000 entries, one compaction in 400.
@@ -66,18 +62,16 @@ func (b *bench) chain(entries int) (path string, err error) {
 	return path, os.WriteFile(path, log.Bytes(), 0o600)
 }
 
-// newStore gives a store as the program assembles it, over the folders that are named.
-// Read-only, without an index and with an empty environment: what is not measured must not cost anything.
-func (b *bench) newStore(roots ...string) *store.Store {
-	return store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{
-			Home: b.dir, TempDir: b.dir, WorkDir: b.dir, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
-		},
-		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		Roots:   roots,
+// newStore gives a store as the program assembles it, over the folders that are named: read-only, without an index and
+// with an empty environment, so that only what is measured costs anything.
+func (b *bench) newStore(roots ...string) *treeline.Store {
+	s, err := treeline.New(treeline.Options{
+		Home: b.dir, WorkDir: b.dir, Getenv: func(string) string { return "" }, Roots: roots, ReadOnly: true, NoConfig: true,
 	})
+	if err != nil {
+		panic(err) // it opens nothing yet
+	}
+	return s
 }
 
 // envelope is the least that a program must know of an entry to place it in the tree, with the message left as it is.

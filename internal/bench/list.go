@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // list lists many sessions without an index, beside looking at the sizes and times of the same files.
@@ -29,7 +29,7 @@ func list(b *bench) error {
 	var paths []string
 	// Errors of single rows fail the group: a file that is not read costs nothing.
 	listed, err := b.best(func() error {
-		rows, err := s.List(context.Background(), store.ListOptions{})
+		rows, err := s.List(context.Background(), place.ListOptions{})
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -48,7 +49,7 @@ func open(b *bench) error {
 
 // openContext opens a session and computes its context; with messages, it also reads each.
 // The store is the same for all runs; the session is opened anew.
-func openContext(s *store.Store, path string, messages bool) error {
+func openContext(s *treeline.Store, path string, messages bool) error {
 	ctx := context.Background()
 	sess, err := s.Open(ctx, path, store.OpenOptions{})
 	if err != nil {

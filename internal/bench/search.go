@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -184,7 +185,7 @@ func naiveScan(b *bench, root string) (time.Duration, error) {
 	b.rounds = 1
 	defer func() { b.rounds = rounds }()
 	return b.best(func() error {
-		rows, err := s.List(context.Background(), store.ListOptions{})
+		rows, err := s.List(context.Background(), place.ListOptions{})
 		if err != nil {
 			return err
 		}

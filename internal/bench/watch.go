@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/watch"
 )
 
 // watching measures what it costs, and how long it takes, until an entry is told that somebody appends to one of very many
@@ -51,11 +51,11 @@ func watching(b *bench) error {
 	told := make(chan string)
 	go func() {
 		defer close(told)
-		for c, err := range b.newStore(root).Watch(ctx, store.WatchOptions{}) {
-			if err != nil || c.Kind == store.ChangeProblem {
+		for c, err := range b.newStore(root).Watch(ctx, watch.Options{}) {
+			if err != nil || c.Kind == watch.KindProblem {
 				return
 			}
-			if c.Kind != store.ChangeStart && c.Kind != store.ChangeEntry {
+			if c.Kind != watch.KindStart && c.Kind != watch.KindEntry {
 				continue
 			}
 			select {

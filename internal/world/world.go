@@ -55,7 +55,7 @@ type World struct {
 	mu     sync.Mutex
 	events []store.Event
 	logs   bytes.Buffer
-	chance counter
+	chance Counter
 	now    time.Time
 	stamp  time.Time // of the next file that Old writes
 }
@@ -82,16 +82,9 @@ func (w *World) Reopen() *store.Store {
 
 // Machine makes the places anew, with all backends to be opened again.
 func (w *World) Machine() *place.Machine {
-	opt := place.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{
-			Home: w.Home, TempDir: filepath.Join(w.Home, "tmp"), WorkDir: w.CWD, Zone: time.UTC, Terminal: w.Terminal,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
-		},
-		Drivers: w.Drivers, Roots: w.Roots, Extra: w.Extra, ReadOnly: w.ReadOnly,
-		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDirFS(dir, w.FS) },
-		WriteBlobs: func(dir string) blob.Store { return blob.NewDirFS(dir, w.FS) },
-	}
+	opt := Options(w.Home, w.FS)
+	opt.Env.WorkDir, opt.Env.Terminal = w.CWD, w.Terminal
+	opt.Drivers, opt.Roots, opt.Extra, opt.ReadOnly = w.Drivers, w.Roots, w.Extra, w.ReadOnly
 	if w.State != "" {
 		opt.RunsDir = filepath.Join(w.State, "runs")
 	}
@@ -99,6 +92,25 @@ func (w *World) Machine() *place.Machine {
 		opt.Drivers = []backend.Driver{codelia.Driver(), w.files()}
 	}
 	return place.New(opt)
+}
+
+// Options are those of a machine with nothing but a home folder, for tests that need no World.
+func Options(home string, fs durable.FS) place.Options {
+	return place.Options{
+		Dialects: all.Dialects(),
+		Env: dialect.Env{
+			Home: home, TempDir: filepath.Join(home, "tmp"), WorkDir: home, Zone: time.UTC,
+			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
+		},
+		Drivers:    []backend.Driver{file.Driver(file.Options{FS: fs, TornWait: 20 * time.Millisecond})},
+		OpenBlobs:  func(dir string) blob.Reader { return blob.NewDirFS(dir, fs) },
+		WriteBlobs: func(dir string) blob.Store { return blob.NewDirFS(dir, fs) },
+	}
+}
+
+// Store gives a store with nothing but a home folder, for children and benchmarks.
+func Store(home string) *store.Store {
+	return store.New(store.Options{Machine: place.New(Options(home, durable.OS{}))})
 }
 
 // files is the driver of files with the world's file system and clock.
@@ -109,24 +121,25 @@ func (w *World) files() backend.Driver {
 		opt.Wait = func(context.Context, time.Duration) error { return nil }
 	}
 	d := file.Driver(opt)
-	open := d.Open
+	open, wrap := d.Open, w.Wrap
 	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
 		b, err := open(root, opt)
-		if err == nil && !opt.ReadOnly && w.Wrap != nil {
-			b = w.Wrap(b)
+		if err == nil && !opt.ReadOnly && wrap != nil {
+			b = wrap(b)
 		}
 		return b, err
 	}
 	return d
 }
 
-// counter is randomness that can be foreseen: 1, 2, 3, …, four bytes each.
-type counter struct {
+// Counter is randomness that can be foreseen: 1, 2, 3, …, four bytes each.
+type Counter struct {
 	mu   sync.Mutex
 	next uint32
 }
 
-func (c *counter) Read(p []byte) (int, error) {
+// Read implements io.Reader.
+func (c *Counter) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := 0; i < len(p); i += 4 {

@@ -153,7 +153,7 @@ func TestRootsAreKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := s.Catalogue(t.Context(), store.RefreshOptions{})
+			rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%v, %v", rows, err)
 			}

@@ -96,7 +96,7 @@ func TestRepairsAreTold(t *testing.T) {
 	whole := `{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}`
 	for name, test := range map[string]struct{ content, want string }{
 		"whole": {header + whole, "had no newline"},
-		"torn":  {header + whole + "\n" + whole[:30], "cut off"},
+		"torn":  {header + whole + "\n" + whole[:30], "torn record"},
 	} {
 		path := filepath.Join(dir, name+".jsonl")
 		if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {

@@ -21,7 +21,7 @@ import (
 //
 //	ID, Header, Name, CWD, Path, Dir, Log, Dialect   what it is and where
 //	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
-//	Context                                          what the model would see at an entry
+//	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed
 //	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob
 //

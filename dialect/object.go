@@ -66,18 +66,3 @@ func Array(items [][]byte) []byte {
 	out := append([]byte{'['}, bytes.Join(items, []byte{','})...)
 	return append(out, ']')
 }
-
-// lineBreaks are the line breaks of Unicode, which some programs treat as ends of lines.
-var lineBreaks = []struct{ char, escaped []byte }{
-	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
-}
-
-// EscapeBreaks escapes the line breaks of Unicode in a record. In JSON they occur only inside strings.
-func EscapeBreaks(record []byte) []byte {
-	for _, b := range lineBreaks {
-		if bytes.Contains(record, b.char) {
-			record = bytes.ReplaceAll(record, b.char, b.escaped)
-		}
-	}
-	return record
-}

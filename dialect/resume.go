@@ -2,11 +2,10 @@ package dialect
 
 import "github.com/treeline-dev/treeline/session"
 
-// Resumer is a Dialect of an agent that prepares a conversation before it resumes a session.
+// Resumer is a Dialect of an agent that changes a conversation before it resumes a session.
 type Resumer interface {
-	// Resume gives the messages that the model sees first. header is the record of the session's header. If the session
-	// resumes elsewhere than before, the first message says what changed. Tool calls without a result and results without a
-	// call are left out. Without messages it gives only what the agent itself says.
+	// Resume gives the messages that the model sees first. header is the record of the session's header, messages are those
+	// of its context. If the session resumes elsewhere than before, the first message says what changed.
 	Resume(header session.Raw, messages []session.Raw, now Here) []session.Raw
 }
 

@@ -38,6 +38,7 @@ type idAt struct {
 // such. The chunks are valid until the next call.
 func (r *reader) read(ctx context.Context, j *job, path string) (index.Log, error) {
 	r.job, r.tell = j, r.meter.next(0)
+	defer r.skim.Trim()
 	for try := 0; ; try++ {
 		l, err := r.once(ctx, j, path)
 		if try == logtree.Retries || !errors.Is(err, backend.ErrChanged) {

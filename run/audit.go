@@ -8,36 +8,35 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// FindingKind says what an audit found, in a word that scripts can rely on.
-// Kinds are never renamed; a new one may be added.
+// FindingKind is what an audit found, in a word that scripts can rely on. Kinds are never renamed; new ones may be added.
 type FindingKind string
 
-// What an audit can find.
+// The kinds of findings.
 const (
-	FindingNoEnd        FindingKind = "no-end"           // the run crashed, or still goes on
-	FindingAfterEnd     FindingKind = "after-end"        // a record behind run.end
+	FindingNoEnd        FindingKind = "no-end"           // the run crashed or is still going on
+	FindingAfterEnd     FindingKind = "after-end"        // a record after run.end
 	FindingNoStart      FindingKind = "no-start"         // no run.start
 	FindingStray        FindingKind = "other-run"        // a record names another run
 	FindingNoResponse   FindingKind = "no-response"      // a request without a response
 	FindingNoRequest    FindingKind = "no-request"       // a response without a request before it
-	FindingRequestOrder FindingKind = "request-order"    // the seq of a request is not above the one before it
+	FindingRequestOrder FindingKind = "request-order"    // the seq of a request is not greater than the one before it
 	FindingNoSeq        FindingKind = "no-seq"           // a request, response or event without a seq
 	FindingNoOutput     FindingKind = "no-output"        // a tool call without an output
 	FindingNoCall       FindingKind = "no-call"          // an output without a tool call before it
 	FindingOutputAgain  FindingKind = "output-again"     // a second output of one call
-	FindingEventOrder   FindingKind = "event-order"      // the seq of an event is not above the one before it
+	FindingEventOrder   FindingKind = "event-order"      // the seq of an event is not greater than the one before it
 	FindingEventGap     FindingKind = "event-gap"        // numbers of events are missing
-	FindingLate         FindingKind = "late-snapshot"    // a request holds what was only answered to it
-	FindingOutcome      FindingKind = "outcome-mismatch" // the last status says another thing than the end
-	FindingTime         FindingKind = "time-order"       // the time goes backwards
+	FindingLate         FindingKind = "late-snapshot"    // a request contains its own answer
+	FindingOutcome      FindingKind = "outcome-mismatch" // the last status contradicts the end
+	FindingTime         FindingKind = "time-order"       // time goes backwards
 )
 
-// Finding is something that an audit found, and where.
-// The members, as those of Tokens and Report, are what 'treeline run audit --json' prints: a stable format.
+// Finding is something that an audit found, and where. Its members, like those of Tokens and Report, are a stable JSON
+// format.
 type Finding struct {
 	Kind FindingKind `json:"kind"`
-	Line int         `json:"line"` // 0: of the whole run
-	// Note: it is worth knowing and no fault.
+	Line int         `json:"line"` // 0: the whole run
+	// Note: worth knowing, but not a fault.
 	Note    bool   `json:"note,omitempty"`
 	Message string `json:"message"`
 }
@@ -54,7 +53,7 @@ type Tokens struct {
 	Total         int64  `json:"total"`
 }
 
-// add takes what a provider does not count (nil) for nothing.
+// add adds the counts; nil, which a provider does not count, is 0.
 func (t *Tokens) add(u *Usage) {
 	or := func(n *int64) int64 {
 		if n == nil {
@@ -71,12 +70,11 @@ func (t *Tokens) add(u *Usage) {
 	t.Total += u.Total
 }
 
-// Report is what an audit says of a run.
-// Lists in it are never null. Sums are over what the log has: a run that was cut off counts as far as it goes.
+// Report is the result of an audit. Its lists are never null. Sums cover what the log has.
 type Report struct {
 	RunID     string `json:"run"`
 	SessionID string `json:"session,omitempty"`
-	// Outcome is what run.end says, or "crashed".
+	// Outcome is that of run.end, or Crashed.
 	Outcome     string `json:"outcome"`
 	Records     int    `json:"records"`
 	Requests    int    `json:"requests"`
@@ -86,7 +84,7 @@ type Report struct {
 	ToolOutputs int    `json:"toolOutputs"`
 	ToolErrors  int    `json:"toolErrors"`
 	Compactions int    `json:"compactions"`
-	// from the first known time (the header's, or else a record's) to the last
+	// from the first known time (that of the header, or else of a record) to the last
 	Seconds  float64   `json:"seconds"`
 	Tokens   Tokens    `json:"tokens"`
 	Models   []Tokens  `json:"models"`
@@ -97,7 +95,7 @@ type Report struct {
 // Crashed is the outcome of a run without run.end.
 const Crashed = "crashed"
 
-// Faults counts what is wrong: findings that are no notes, and damage.
+// Faults counts what is wrong: findings that are not notes, and damage.
 func (r *Report) Faults() int {
 	n := len(r.Problems)
 	for _, f := range r.Findings {
@@ -108,10 +106,10 @@ func (r *Report) Faults() int {
 	return n
 }
 
-// Audit looks whether a run makes sense: requests and responses in pairs and in order, tool calls and outputs likewise,
-// events in order, an end; and counts tokens.
+// Audit checks that a run is consistent: requests and responses in pairs and in order, tool calls and outputs likewise,
+// events in order, an end. It also counts tokens.
 func Audit(l *Log) (*Report, error) {
-	// Outcome begins as Crashed and is corrected by run.end: a log that simply stops needs no case of its own.
+	// run.end overwrites it
 	a := &audit{
 		Report: Report{
 			RunID: l.Header.RunID, SessionID: l.Header.SessionID, Outcome: Crashed, Records: l.Len(),
@@ -120,8 +118,7 @@ func Audit(l *Log) (*Report, error) {
 		calls: map[string]*call{}, open: map[int64]*asked{},
 	}
 	first, last := moment(l.Header.StartedAt), time.Time{}
-	// Times go by what records say and are compared with the record before: a clock that was set back is worth a
-	// note, never a fault, because the order of the log is what counts.
+	// Each time is compared with the one before. A clock that was set back is a note, not a fault: the order of the log counts.
 	for _, r := range l.records {
 		if at := moment(r.Time); !at.IsZero() {
 			if at.Before(last) {
@@ -143,34 +140,34 @@ func Audit(l *Log) (*Report, error) {
 	return &a.Report, nil
 }
 
-// moment gives the zero time for what is no time: that is the recorder's problem, not the audit's.
+// moment gives the zero time for an invalid time, which is not the audit's concern.
 func moment(ts string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, ts)
 	return t
 }
 
-// audit is the state while the records go by, in the order of the log.
+// audit is the state of an audit while it reads the records in log order.
 type audit struct {
 	Report
 	started, ended bool
 	status         string
-	// Requests are numbered across all runs of a session, events from 0 in each run: the two counters have nothing
-	// to do with each other, and neither needs to begin at a certain number.
+	// Requests are numbered across all runs of a session, events from 0 in each run. The two counters are independent, and
+	// neither needs to begin at a certain number.
 	hasSeq      bool
 	lastRequest int64
 	hasEvent    bool
 	lastEvent   int64
 	seen        []int64 // the numbers of events
-	// open has the requests that wait for a response, by seq. Where a seq stands twice the later one waits, and
-	// the earlier one is found to have none.
+	// open has the requests that wait for a response, by seq. If a seq occurs twice, the later request waits, and the earlier
+	// one is reported.
 	open     map[int64]*asked
 	requests []*asked
 	calls    map[string]*call
-	// order and requests keep the order of the log, in which findings are told; maps have none.
+	// order and requests keep the order of the log, in which findings are reported.
 	order []*call
 }
 
-// asked is a request. Its messages are only kept until the answer is there: they are most of a log.
+// asked is a request. Its messages are kept only until the response: they are most of a log.
 type asked struct {
 	seq      int64
 	line     int
@@ -192,8 +189,8 @@ func (a *audit) note(kind FindingKind, line int, format string, args ...any) {
 	a.Findings = append(a.Findings, Finding{Kind: kind, Line: line, Message: fmt.Sprintf(format, args...), Note: true})
 }
 
-// record looks at one record. What it cannot know (extensions, types of a later version) is passed over, as the
-// format wants it.
+// record takes one record. It ignores what it does not know (extensions, types of a later version), as the format
+// requires.
 func (a *audit) record(r Record) error {
 	if a.ended {
 		a.fault(FindingAfterEnd, r.Line, "%s behind run.end", r.Type)
@@ -208,7 +205,7 @@ func (a *audit) record(r Record) error {
 	if err != nil {
 		return err
 	}
-	// Replay goes by the numbers: without one they can be read, but not be put in order.
+	// Without a seq it can be read but not ordered for replay.
 	switch r.Type {
 	case TypeLLMRequest, TypeLLMResponse, TypeAgentEvent:
 		if !r.HasSeq {
@@ -231,8 +228,7 @@ func (a *audit) record(r Record) error {
 	case *RunEnd:
 		a.ended = true
 		a.Outcome = b.Outcome
-		// "running" and "awaiting_ui" are not meant to last: a program that stops there just did not say so, and
-		// the end does.
+		// A program may stop in "running" or "awaiting_ui" without another status; run.end says how it ended.
 		if ends := a.status; ends != b.Outcome && ends != "" && ends != StatusRunning && ends != StatusAwaitingUI {
 			a.fault(FindingOutcome, r.Line, "the run ends as %q, its last status was %q", b.Outcome, ends)
 		}
@@ -240,7 +236,7 @@ func (a *audit) record(r Record) error {
 	return nil
 }
 
-// A seq need not be the next one, since numbers go on across the runs of a session. It only must not go back.
+// request takes a request. Its seq need not be the next one, because numbers continue across runs; it must not go back.
 func (a *audit) request(r Record, b *LLMRequest) {
 	a.Requests++
 	if r.HasSeq && a.hasSeq && r.Seq <= a.lastRequest {
@@ -260,9 +256,8 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	} else {
 		delete(a.open, r.Seq)
 		q.answered = true
-		// codelia encodes a request when its queue gets to it, not when it is made, and by then the list of
-		// messages has grown. It says nothing about the run itself, so it is a note: such a request cannot be
-		// replayed byte for byte.
+		// codelia encodes a request when its queue reaches it. By then the list of messages has grown. It is a note: only replay
+		// is affected, which cannot reproduce such a request byte for byte.
 		if at := Late(q.messages, messages); at < len(q.messages) {
 			a.note(FindingLate, q.line, "request %d already holds its own answer, as message %d: it was written down too late to be replayed as it was sent", q.seq, at)
 		}
@@ -273,10 +268,10 @@ func (a *audit) response(r Record, b *LLMResponse) {
 			a.called(rawjson.Str(c, "id"), rawjson.Str(rawjson.Get(c, "function"), "name"), r.Line, false)
 		}
 	}
-	// Tokens are summed for each model: a run may ask several, and they cost differently.
+	// Tokens are summed for each model, because models differ in price.
 	if u := b.Output.Usage; u != nil {
 		a.Tokens.add(u)
-		// there are a handful of models at most
+		// a handful of models at most
 		i := slices.IndexFunc(a.Models, func(t Tokens) bool { return t.Model == u.Model })
 		if i < 0 {
 			i = len(a.Models)
@@ -286,8 +281,7 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	}
 }
 
-// called notes a tool call. The response has it, and mostly an event tells of it too. Some models use an id again when its
-// call is done.
+// called notes a tool call. The response has it, and usually an event, too. Some models reuse an id when its call is done.
 func (a *audit) called(id, tool string, line int, told bool) {
 	if c := a.calls[id]; id == "" || c != nil && (told || c.outputs == 0) {
 		return
@@ -298,7 +292,7 @@ func (a *audit) called(id, tool string, line int, told bool) {
 	a.order = append(a.order, c)
 }
 
-// Gaps are looked for at the end, because numbers may come out of order; see finish.
+// event takes an event. finish looks for gaps, because numbers may come out of order.
 func (a *audit) event(r Record, b *AgentEvent) {
 	a.Events++
 	if r.HasSeq {
@@ -321,7 +315,7 @@ func (a *audit) output(r Record, b *ToolOutput) {
 	if b.IsError != nil && *b.IsError {
 		a.ToolErrors++
 	}
-	// An id is looked up in the calls that were made before: an output cannot come before its call.
+	// an output cannot come before its call
 	c := a.calls[b.ToolCallID]
 	switch {
 	case c == nil:
@@ -333,10 +327,10 @@ func (a *audit) output(r Record, b *ToolOutput) {
 	c.outputs++
 }
 
-// finish looks at what is still open. In a run that failed or was cancelled that is no wonder.
+// finish looks at what is still open. In a run that failed or was cancelled that is expected.
 func (a *audit) finish() {
 	open := a.fault
-	// A run that crashed has no end and no excuse: what is open in it is what the crash took away.
+	// In a run that crashed, what is open was lost in the crash.
 	if a.ended && a.Outcome != OutcomeCompleted {
 		open = a.note
 	}
@@ -350,7 +344,7 @@ func (a *audit) finish() {
 			open(FindingNoOutput, c.line, "the call %q of %s has no output", c.id, c.tool)
 		}
 	}
-	// A note and not a fault: a program may decide not to log an event that it showed.
+	// A note: a program may show an event without logging it.
 	slices.Sort(a.seen)
 	for i := 1; i < len(a.seen); i++ {
 		if a.seen[i] > a.seen[i-1]+1 {

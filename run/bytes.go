@@ -8,8 +8,7 @@ import (
 // Bytes is a log in memory.
 type Bytes []byte
 
-// Bytes implements Source.
-// The slice is not copied: whoever changes it changes the log.
+// Bytes implements Source. The slice is not copied.
 func (b Bytes) Bytes(offset, length int64) ([]byte, error) {
 	if offset < 0 || length < 0 || offset+length > int64(len(b)) {
 		return nil, errors.New("outside of the log")
@@ -17,8 +16,7 @@ func (b Bytes) Bytes(offset, length int64) ([]byte, error) {
 	return b[offset : offset+length], nil
 }
 
-// DecodeBytes makes a Log from the bytes of a whole log.
-// It splits at newlines only, as every reader of the format must: U+2028 may stand in a text.
+// DecodeBytes makes a Log from the bytes of a whole log. Lines end only at newlines: U+2028 may occur in a text.
 func DecodeBytes(b []byte) (*Log, error) {
 	d := NewDecoder(Bytes(b))
 	offset := int64(0)

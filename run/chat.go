@@ -11,15 +11,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// The endpoint of "replay" speaks as model providers do in their chat-completions interface. This file turns what was
-// recorded into that form, and compares what an agent sends with what was sent then.
+// The replay endpoint speaks the chat-completions interface of model providers. This file turns recorded responses into that
+// form and compares the requests of an agent with the recorded ones.
 
-// CompareChat gives the first difference between a recorded exchange and the body of a chat-completions request; its A is
-// what was recorded. Spellings that mean the same (a content of one text part and that text, null and nothing, tools with
-// and without their wrapper) are equal, and so is a request that was recorded too late (see Late) and goes on with its own
-// answer.
-// The order of what is compared (messages, tools, choice, model) is that of how much it tells: the first
-// difference is the only one that is shown.
+// CompareChat gives the first difference between a recorded exchange and the body of a chat-completions request; A is the
+// recorded side. Spellings with the same meaning are equal: a content of one text part and that text, null and nothing,
+// tools with and without their wrapper. So is a request that was recorded too late (see Late) and ends with its own answer.
+// Only the first difference is shown, so messages are compared first, then tools, choice and model.
 func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	recorded, err := x.Request.Raw()
 	if err != nil {
@@ -31,8 +29,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	}
 	got := chatMessages(slices.Collect(rawjson.Elements(rawjson.Get(body, "messages"))))
 	want := chatMessages(sent)
-	// The recorded request is longer than what was sent now. If it goes on with just what was answered then, it
-	// was recorded too late, and what it had when it was sent is the beginning.
+	// The recorded request is longer than this one. If the rest is its own answer, it was recorded too late.
 	if n := len(got); n < len(want) && len(received) > 0 {
 		follows := chatMessages(received)
 		if n+len(follows) <= len(want) && (&comparison{}).lists("", follows, want[n:n+len(follows)]) == nil {
@@ -49,7 +46,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	if d := at("/tool_choice", choice(rawjson.Get(input, "tool_choice")), choice(rawjson.Get(body, "tool_choice"))); d != nil {
 		return d, nil
 	}
-	// The model stands in the input or beside it. One that is nowhere in the log cannot differ.
+	// The model is in the input or beside it. A model that the log does not name cannot differ.
 	model := rawjson.Get(input, "model")
 	if rawjson.IsNull(model) {
 		model = rawjson.At(recorded, "/model/name")
@@ -60,11 +57,11 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	return at("/model", model, rawjson.Get(body, "model")), nil
 }
 
-// at is Compare for values that stand at a pointer.
-// at does not pair ids of tool calls: in a replay the agent got the recorded ids back and must send them.
+// at is Compare for values at a pointer. It does not pair ids of tool calls: in a replay the agent got the recorded ids and
+// must send them back.
 func at(pointer string, a, b []byte) *Difference { return (&comparison{}).values(pointer, a, b) }
 
-// choice: "auto" is what nothing means.
+// choice: no choice means "auto".
 func choice(v []byte) []byte {
 	if s, ok := rawjson.Unquote(v); ok && s == "auto" {
 		return nil
@@ -72,10 +69,8 @@ func choice(v []byte) []byte {
 	return v
 }
 
-// chatMessages gives messages with the members that both sides have. What only the recorder writes into its messages goes,
-// and so do messages of reasoning, which this interface has no place for.
-// Reasoning is recorded as messages of its own, but providers of this interface neither take nor give such
-// messages.
+// chatMessages gives messages with the members that both sides have. It drops members that only the recorder writes, and
+// reasoning messages, which this interface does not have.
 func chatMessages(list [][]byte) [][]byte {
 	var out [][]byte
 	for _, m := range list {
@@ -92,7 +87,7 @@ func chatMessages(list [][]byte) [][]byte {
 			w = append(append(w, `,"content":`...), c...)
 		}
 		for _, key := range []string{"tool_calls", "tool_call_id"} {
-			// an empty list of calls means that there are none
+			// an empty list of calls means none
 			if v := rawjson.Get(m, key); !rawjson.IsNull(v) && len(rawjson.Compact(v)) > len("[]") {
 				w = append(append(append(append(w, `,"`...), key...), `":`...), calls(v)...)
 			}
@@ -102,7 +97,7 @@ func chatMessages(list [][]byte) [][]byte {
 	return out
 }
 
-// calls gives tool calls with what both sides have of them.
+// calls gives tool calls with the members that both sides have.
 func calls(v []byte) []byte {
 	if !rawjson.IsArray(v) {
 		return v
@@ -127,9 +122,8 @@ func orNull(v []byte) []byte {
 	return v
 }
 
-// chatContent gives a content that is nothing but text as one text; nothing where it is empty.
-// Agents send the same text as a string or as a list of one part, and which of the two may differ between a
-// recording and a client library of a later version.
+// chatContent gives a content of text only as one text; nil where it is empty. Client libraries differ in whether they send
+// a string or a list of one part.
 func chatContent(content []byte) []byte {
 	if !rawjson.IsArray(content) {
 		if s, ok := rawjson.Unquote(content); ok && s == "" {
@@ -147,9 +141,8 @@ func chatContent(content []byte) []byte {
 	return rawjson.Quote(all.String())
 }
 
-// chatTools takes the wrapper off tool definitions, and the spelled-out default off "strict".
-// The recorder keeps definitions flat (name, description, parameters), this interface wraps each in
-// {"type":"function","function":…}.
+// chatTools removes the wrapper {"type":"function","function":…} from tool definitions, which the recorder does not write,
+// and a "strict" that has its default value.
 func chatTools(list []byte) []byte {
 	if !rawjson.IsArray(list) {
 		return nil
@@ -174,8 +167,7 @@ func chatTools(list []byte) []byte {
 	return append(out, ']')
 }
 
-// Answer is a recorded response in the form of a chat completion.
-// It is made once and given whole (JSON) or in pieces (Chunks): both say the same.
+// Answer is a recorded response in the form of a chat completion, whole (JSON) or in pieces (Chunks).
 type Answer struct {
 	id, model string
 	created   int64
@@ -183,7 +175,7 @@ type Answer struct {
 	reasoning string
 	calls     [][]byte
 	finish    string
-	usage     []byte // JSON; nil where nobody counted
+	usage     []byte // JSON; nil where it was not counted
 }
 
 // NewAnswer reads the response of an exchange, which must have one.
@@ -194,11 +186,11 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 	}
 	r, ok := body.(*LLMResponse)
 	if !ok {
-		return nil, fmt.Errorf("line %d is no %s", x.Response.Line, TypeLLMResponse)
+		return nil, fmt.Errorf("line %d is not %s", x.Response.Line, TypeLLMResponse)
 	}
-	// The id is made of what is in the log, so that playing a run twice gives the same bytes.
+	// The id depends on the log alone, so that two replays give the same bytes.
 	a := &Answer{id: fmt.Sprintf("chatcmpl-%s-%d", runID, x.Seq), created: moment(r.Time).Unix()}
-	// A log without times: the format wants a number all the same.
+	// the format requires a number even where the log has no time
 	if moment(r.Time).IsZero() {
 		a.created = 0
 	}
@@ -212,12 +204,11 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		case isText:
 			texts = append(texts, s)
 		case !rawjson.IsNull(content) && len(content) > len(`""`):
-			a.content = content // parts that are no text: as they are
+			a.content = content // not text: as it is
 		}
 		a.calls = slices.AppendSeq(a.calls, rawjson.Elements(rawjson.Get(m, "tool_calls")))
 	}
-	// Several messages of text (a model that spoke, thought and spoke again) become one, because this interface
-	// has one.
+	// Several messages with text become one, because this interface has one.
 	if a.content == nil && texts != nil {
 		a.content = rawjson.Quote(strings.Join(texts, "\n"))
 	}
@@ -230,7 +221,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		}
 		a.usage = append(a.usage, '}')
 	}
-	// who answers is asked of the response first: a provider may answer with another model than it was asked for
+	// the response names the model first: a provider may answer with another one than was asked
 	if a.model == "" {
 		raw, err := x.Request.Raw()
 		if err != nil {
@@ -241,8 +232,8 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 	return a, nil
 }
 
-// finishReason says why the model stopped, in this interface's words.
-// But for these two, whether calls were made decides and not the recorded word: agents carry calls out by it.
+// finishReason says why the model stopped, in the words of this interface. Except for two words, it depends on whether there
+// are calls, not on the recorded word: agents act on it.
 func finishReason(stop string, called bool) string {
 	switch stop {
 	case "max_tokens", "length":
@@ -282,9 +273,8 @@ func (a *Answer) begin(object string) []byte {
 	return append(append(w, `,"model":`...), rawjson.Quote(a.model)...)
 }
 
-// Chunks are the answer in pieces, for a client that asked for a stream. With usage, the last one counts tokens.
-// Clients take the chunks apart by their order: first the role, then content and calls, then why it ended, then
-// usage. Texts are not cut into words: nobody who replays a run waits for them.
+// Chunks gives the answer in pieces, for a client that asked for a stream. Clients rely on the order: the role, content
+// and calls, the finish reason and, if asked for, usage. Texts are not cut into words.
 func (a *Answer) Chunks(usage bool) [][]byte {
 	var list [][]byte
 	chunk := func(delta, finish string) {
@@ -300,7 +290,7 @@ func (a *Answer) Chunks(usage bool) [][]byte {
 		chunk(`"content":`+string(a.content), "null")
 	}
 	for i, c := range a.calls {
-		// in a stream calls are told apart by their index, which a recorded call has not
+		// in a stream calls are identified by their index, which recorded calls lack
 		call := rawjson.Set(c, "index", strconv.AppendInt(nil, int64(i), 10))
 		chunk(`"tool_calls":[`+string(call)+`]`, "null")
 	}
@@ -312,9 +302,8 @@ func (a *Answer) Chunks(usage bool) [][]byte {
 	return list
 }
 
-// Failure is what a request that has no response came to: the run's error, in the form of a provider's. status is the HTTP
-// status that goes with it.
-// The error that counts is the first one behind the request: a run may go on after one.
+// Failure is the result of a request without a response: the run's error, in the form of a provider's, and its HTTP
+// status. The first error after the request counts: a run may continue after an error.
 func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 	status, name, message := 500, "recorded_failure", fmt.Sprintf("request %d has no recorded response", x.Seq)
 	for _, r := range l.records {
@@ -327,7 +316,7 @@ func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 		}
 		if e, ok := b.(*RunError); ok {
 			name, message = cmp.Or(e.Error.Name, name), cmp.Or(e.Error.Message, message)
-			// only what is an error to HTTP can be the status of one
+			// only an HTTP error status will do
 			if s := e.Error.Status; s != nil && *s >= 400 && *s <= 599 {
 				status = int(*s)
 			}
@@ -337,7 +326,7 @@ func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 	return status, ChatError(name, message), nil
 }
 
-// ChatError is an error in the form of a provider's.
+// ChatError gives an error in the form of a provider's.
 func ChatError(kind, message string) []byte {
 	return fmt.Appendf(nil, `{"error":{"type":%s,"message":%s}}`, rawjson.Quote(kind), rawjson.Quote(message))
 }

@@ -10,17 +10,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Difference is the first place in which two values differ: a JSON pointer (RFC 6901), and what stands there; "" where
-// nothing does.
-// It is what 'run diff --json' and 'run replay --serve --json' print: the members are a stable format. The values
-// are cut (see brief), so they are for people to look at, not to be parsed.
+// Difference is the first place in which two values differ: a JSON pointer (RFC 6901) and both values, "" where there is
+// none. The members are a stable JSON format. The values are shortened for people to read.
 type Difference struct {
 	Pointer string `json:"pointer"`
 	A       string `json:"a"`
 	B       string `json:"b"`
 }
 
-// Describe says it in words: recorded and got are what the two sides are called.
+// Describe gives the difference in words; recorded and got name the two sides.
 func (d *Difference) Describe(a, b string) string {
 	side := func(name, value string) string {
 		if value == "" {
@@ -31,26 +29,26 @@ func (d *Difference) Describe(a, b string) string {
 	return fmt.Sprintf("%s: %s, %s", cmp.Or(d.Pointer, "(all)"), side(a, d.A), side(b, d.B))
 }
 
-// Compare gives the first difference of two values, nil where there is none. The order of members, white space and the
-// spelling of strings and numbers do not count; of repeated keys the last does. A member that is null is as good as none.
-// Values are never decoded as a whole: a request may be many megabytes long.
+// Compare gives the first difference of two values, or nil. The order of members, white space and the spelling of strings and
+// numbers do not count; of repeated keys the last counts. A member that is null equals an absent one. Values are never
+// decoded as a whole: a request may have many megabytes.
 func Compare(a, b []byte) *Difference {
 	c := comparison{}
 	return c.values("", a, b)
 }
 
-// comparison compares. Ids of tool calls are made up anew in each run: with a pairing, the first in one run that meets the
-// first in the other is the same call from then on.
+// comparison compares values. Ids of tool calls are new in each run: with a pairing, two ids that meet first stand for the
+// same call from then on.
 type comparison struct {
-	// Both directions are kept: otherwise two calls of one run could be taken for the same one of the other.
+	// both directions, so that two calls of one run cannot both equal one of the other
 	pairs   map[string]string
 	reverse map[string]string
-	// ignore says which members do not count.
+	// ignore reports whether a member does not count.
 	ignore func(key string) bool
 }
 
-// values compares what stands at a pointer. Kinds are told by the first byte; what is neither both objects nor
-// both arrays is compared as a scalar and differs if it is not one.
+// values compares the values at a pointer. The first byte shows the kind. Anything but two objects or two arrays is compared
+// as a scalar.
 func (c *comparison) values(pointer string, a, b []byte) *Difference {
 	a, b = trim(a), trim(b)
 	switch {
@@ -73,9 +71,7 @@ func (c *comparison) values(pointer string, a, b []byte) *Difference {
 
 func trim(v []byte) []byte { return v[min(rawjson.SkipSpace(v, 0), len(v)):] }
 
-// same compares what has no inside.
-// 1.0 and 1 are the same number, "\u0041" and "A" the same text: which spelling a program chooses depends on its
-// library.
+// same compares scalars. 1.0 and 1 are the same number, "\u0041" and "A" the same text.
 func same(a, b []byte) bool {
 	if string(a) == string(b) {
 		return true
@@ -89,7 +85,7 @@ func same(a, b []byte) bool {
 	return errA == nil && errB == nil && x == y
 }
 
-// paired says whether two ids of tool calls are the same call.
+// paired reports whether two ids stand for the same call.
 func (c *comparison) paired(a, b []byte) bool {
 	x, _ := rawjson.Unquote(a)
 	y, _ := rawjson.Unquote(b)
@@ -102,8 +98,8 @@ func (c *comparison) paired(a, b []byte) bool {
 	return has && hasBack && known == y && back == x
 }
 
-// isCallID goes by the place: the id of a call, and the reference of a result to it. An "id" elsewhere (of a
-// tool's own argument, say) is content and counts.
+// isCallID reports whether a pointer is that of a call's id or of a result's reference to it. An "id" elsewhere, for example
+// in the arguments of a tool, is content.
 func isCallID(pointer string) bool {
 	if strings.HasSuffix(pointer, "/tool_call_id") {
 		return true
@@ -124,14 +120,14 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// as RFC 6901 wants it; the order matters only to whoever does it in two steps
+// escapePointer escapes a key for a JSON pointer.
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// objects goes through a's members first, so that the first difference is the first that a reader of a meets. Get
-// gives the last of repeated keys, so seen makes each key count once.
+// objects compares the members in the order of a, then those that only b has, so that the first difference is the first that
+// a reader of a meets. Get gives the last of repeated keys, so each key is compared once.
 func (c *comparison) objects(pointer string, a, b []byte) *Difference {
 	seen := map[string]bool{}
-	for _, side := range [][]byte{a, b} { // in a's order, then what only b has
+	for _, side := range [][]byte{a, b} { // in the order of a, then what only b has
 		for key := range rawjson.Fields(side) {
 			if seen[key] || c.ignore != nil && c.ignore(key) {
 				continue
@@ -156,7 +152,7 @@ func (c *comparison) arrays(pointer string, a, b []byte) *Difference {
 	return c.lists(pointer, x, y)
 }
 
-// lists reports what one side has more as a difference at its first element, with nothing on the other side.
+// lists compares elements. An element that only one side has is a difference.
 func (c *comparison) lists(pointer string, a, b [][]byte) *Difference {
 	for i := range max(len(a), len(b)) {
 		at := pointer + "/" + strconv.Itoa(i)
@@ -173,9 +169,7 @@ func (c *comparison) lists(pointer string, a, b [][]byte) *Difference {
 	return nil
 }
 
-// brief makes a value fit for a line.
-// 120 bytes: one line on most terminals beside the pointer. It must not end within a character, of at most four
-// bytes.
+// brief shortens a value to 120 bytes, one line on most terminals beside the pointer. It does not cut a character in two.
 func brief(v []byte) string {
 	const most = 120
 	if rawjson.IsNull(v) {

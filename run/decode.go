@@ -7,10 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// fields goes through the members of an object. Those that take does not want, because it does not know them or they are
-// not of the type that they should be, are kept.
-// So nothing is lost that a record says: Encode writes what take took and then these. Their order among each other
-// is kept.
+// fields iterates over the members of an object and gives those that take does not accept, because they are unknown or of an
+// unexpected type, in their order. Encode writes them back, so nothing is lost.
 func fields(object []byte, take func(key string, value []byte) bool) (other []Member) {
 	for key, value := range rawjson.Fields(object) {
 		if !take(key, value) {
@@ -20,7 +18,7 @@ func fields(object []byte, take func(key string, value []byte) bool) (other []Me
 	return other
 }
 
-// The setters say whether the value is of their type; null is of none.
+// The setters report whether the value is of their type; null is of none.
 
 func str(to *string, value []byte) bool {
 	s, ok := rawjson.Unquote(value)
@@ -30,8 +28,7 @@ func str(to *string, value []byte) bool {
 	return ok
 }
 
-// integer takes 3.0 and 3e2 too, which JavaScript may write for a whole number, but nothing that would lose
-// digits.
+// integer also accepts 3.0 and 3e2, which JavaScript may write, but nothing that would lose digits.
 func integer(to *int64, value []byte) bool {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil {
@@ -44,7 +41,7 @@ func integer(to *int64, value []byte) bool {
 	return true
 }
 
-// integerOrNone and boolean fill pointers: a count of 0 and none at all are different things in these formats.
+// integerOrNone and boolean fill pointers, because 0 and absent differ in these formats.
 func integerOrNone(to **int64, value []byte) bool {
 	n := new(int64)
 	if !integer(n, value) {
@@ -63,7 +60,7 @@ func boolean(to **bool, value []byte) bool {
 	return true
 }
 
-// object is for members that are objects with names of their own; anything else is left to Other.
+// object reads a member that is an object; anything else goes to Other.
 func object[T any](to **T, value []byte, read func([]byte) T) bool {
 	if !rawjson.IsObject(value) {
 		return false
@@ -73,23 +70,22 @@ func object[T any](to **T, value []byte, read func([]byte) T) bool {
 	return true
 }
 
-// any JSON will do.
+// raw accepts any JSON.
 func raw(to *Raw, value []byte) bool {
 	*to = Raw(value)
 	return true
 }
 
-// Decode reads a record. What is of no known type is Opaque; members that are not what they should be are in Other. The
-// values point into the record. It fails for what is no JSON object.
+// Decode reads a record. A record of an unknown type is Opaque; unexpected members go to Other. The values point into the
+// record. It fails for anything but a JSON object.
 func Decode(record []byte) (Body, error) {
-	// Valid is asked once for the whole record. All that follows looks only at parts of it and need not fear
-	// broken JSON.
+	// The whole record is validated once; what follows relies on it.
 	if !rawjson.IsObject(record) || !rawjson.Valid(record) {
 		return nil, fmt.Errorf("a record must be a JSON object")
 	}
 	name := Type(rawjson.Str(record, "type"))
 	b, take := reader(name)
-	// The envelope's members are the same in all types, so they are taken here; take gets the rest.
+	// The envelope is the same in all types; take gets the rest.
 	e := b.envelope()
 	e.Other = fields(record, func(key string, v []byte) bool {
 		switch key {
@@ -104,14 +100,14 @@ func Decode(record []byte) (Body, error) {
 		}
 		return take(key, v)
 	})
-	// An extension's record goes through as it came, whatever its members look like.
+	// The record of an extension passes through as it is.
 	if o, ok := b.(*Opaque); ok {
 		o.JSON = Raw(record)
 	}
 	return b, nil
 }
 
-// reader gives an empty body and what reads its own members.
+// reader gives an empty body and the function that reads its own members.
 func reader(name Type) (Body, func(key string, v []byte) bool) {
 	switch name {
 	case TypeRunStart:
@@ -158,9 +154,8 @@ func reader(name Type) (Body, func(key string, v []byte) bool) {
 	return &Opaque{Name: name}, func(string, []byte) bool { return false }
 }
 
-// The take methods below are the format's member lists, in the order of its document. They give false for what
-// they do not know, and also for a value of another type: it is then kept in Other as it is, and not made into a
-// zero.
+// The take methods list the members of the format in the order of its document. They give false for an unknown member and
+// for a value of another type: it is then kept in Other and does not become a zero.
 func (b *RunStart) take(key string, v []byte) bool {
 	switch key {
 	case "session_id":
@@ -216,8 +211,8 @@ func (b *ToolOutput) take(key string, v []byte) bool {
 	return false
 }
 
-// An input that is no object is kept whole in Other. So is one of a response: the record is then of no use to
-// replay, but it is not lost.
+// An input that is not an object is kept in Other, and likewise the output of a response: replay cannot use the record,
+// but it is not lost.
 func (b *LLMRequest) take(key string, v []byte) bool {
 	switch key {
 	case "seq":

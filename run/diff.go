@@ -9,21 +9,19 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Step is one thing that two runs did, or one of them.
-// The members are what 'treeline run diff --json' prints: a stable format.
+// Step is one thing that both runs did, or one of them. The members are a stable JSON format.
 type Step struct {
-	// Name says what it is: "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "error", "outcome".
+	// Name is "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "error" or "outcome".
 	Name string `json:"step"`
-	// LineA and LineB say where it stands in each log; 0 where the run has no such step.
+	// LineA and LineB say where it is in each log; 0 where the run has no such step.
 	LineA int `json:"lineA"`
 	LineB int `json:"lineB"`
 	// Difference is nil where both did the same.
 	Difference *Difference `json:"difference"`
 }
 
-// Diff compares two runs step by step: what was asked, each request, response, tool call and output, and how it ended. The
-// ids of runs and of tool calls, times and the numbers of requests, which differ from run to run, do not count. Two steps
-// that differ do not end it.
+// Diff compares two runs step by step: the input, each request, response, tool call and output, and the end. Ids of runs and
+// tool calls, times and numbers of requests do not count. It continues after a difference.
 func Diff(a, b *Log) ([]Step, error) {
 	x, err := steps(a)
 	if err != nil {
@@ -33,12 +31,11 @@ func Diff(a, b *Log) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One comparison for all steps: a tool call that was paired in a response must be the same one in its output
-	// and in all later requests.
+	// One comparison for all steps: a tool call that is paired in a response is the same one in its output and in later
+	// requests.
 	c := comparison{pairs: map[string]string{}, reverse: map[string]string{}, ignore: volatile}
 	var list []Step
-	// Both lists are sorted by place, so this is a merge: what only one run has stands where it would be in the
-	// other.
+	// Both lists are sorted by place: this is a merge.
 	for len(x) > 0 || len(y) > 0 {
 		var s Step
 		switch {
@@ -66,8 +63,8 @@ func FirstDifference(list []Step) (s Step, ok bool) {
 	return list[i], true
 }
 
-// volatile are the members that differ from run to run and mean nothing.
-// Usage varies with what the provider has in its cache; the provider's own data has ids and times.
+// volatile are the members that differ from run to run without meaning: usage depends on the provider's cache, and the
+// provider's data has ids and times.
 func volatile(key string) bool {
 	switch key {
 	case "message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta":
@@ -79,14 +76,13 @@ func volatile(key string) bool {
 // step is a step of one run.
 type step struct {
 	name  string
-	place [3]int // exchange, kind, number: steps of both runs are lined up by it
+	place [3]int // exchange, kind, number: aligns the steps of both runs
 	line  int
 	value []byte
 }
 
-// Kinds of steps, in the order in which they happen in an exchange.
-// Numbers within an exchange are compared in this order, so a tool that one run called and the other did not does
-// not shift all that follows.
+// Kinds of steps in the order in which they happen in an exchange. Because each kind is numbered for itself, a tool call
+// that only one run made does not shift what follows.
 const (
 	stepRequest = iota
 	stepResponse
@@ -94,20 +90,19 @@ const (
 	stepOutput
 )
 
-// order is the place as a text that sorts as the place does; nine digits are more than afterAll needs.
+// order is the place as a text that sorts like the place. Nine digits are enough for afterAll.
 func (s step) order() string {
 	return fmt.Sprintf("%09d %d %09d", s.place[0], s.place[1], s.place[2])
 }
 
-// It fits into the digits of order, and no run has that many exchanges.
-const afterAll = 1 << 28 // behind every exchange
+// afterAll fits into the digits of order; no run has that many exchanges.
+const afterAll = 1 << 28 // after every exchange
 
-// steps gives what a run did.
+// steps lists what a run did.
 func steps(l *Log) ([]step, error) {
 	var list []step
-	// Exchanges are numbered from 1 in each run, whatever their seqs are: those go on counting across the runs of
-	// a session, so the same thing done twice has other numbers.
-	turn := 0                // the exchange at hand
+	// Exchanges are numbered from 1 in each run: seqs continue across the runs of a session, so they differ.
+	turn := 0                // the current exchange
 	turns := map[int64]int{} // by seq
 	calls := map[string][2]int{}
 	outputs := 0
@@ -132,7 +127,7 @@ func steps(l *Log) ([]step, error) {
 			turns[r.Seq] = turn
 			add("request "+strconv.Itoa(turn), [3]int{turn, stepRequest, 0}, without(raw, "type", "run_id", "ts", "seq"))
 		case TypeLLMResponse:
-			// a response to a request that is not in the log belongs to the last one that is
+			// a response without its request belongs to the last request
 			of := cmp.Or(turns[r.Seq], turn)
 			add("response "+strconv.Itoa(of), [3]int{of, stepResponse, 0}, without(raw, "type", "run_id", "ts", "seq"))
 			n := 0
@@ -145,9 +140,8 @@ func steps(l *Log) ([]step, error) {
 			}
 		case TypeToolOutput:
 			at, ok := calls[rawjson.Str(raw, "tool_call_id")]
-			// It has no place of its own. Behind all calls of its exchange it is compared with the other run's, if
-			// that has one.
-			if !ok { // of a call that nobody made
+			// Without a call it has no place of its own: it goes after all calls of its exchange.
+			if !ok { // no such call
 				outputs++
 				at = [2]int{turn, afterAll + outputs}
 			}
@@ -159,8 +153,7 @@ func steps(l *Log) ([]step, error) {
 			add("outcome", [3]int{afterAll, 1, 0}, without(raw, "type", "run_id", "ts"))
 		}
 	}
-	// A run without an end ended all the same, and the other one may have ended well: so it gets a step to be
-	// compared.
+	// A run without an end gets a step as well, to be compared.
 	if _, ok := l.End(); !ok {
 		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, []byte(`{"outcome":"crashed"}`)})
 	}

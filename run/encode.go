@@ -1,18 +1,15 @@
 package run
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// writer builds an object member by member. What is no JSON is remembered and fails the record.
-// The members are written in the order in which it is told to, which is the order of the format's document: logs
-// of one program can be compared line by line.
+// writer writes an object in the order of the calls, which is that of the format's document. The first value that is not
+// JSON fails the record.
 type writer struct {
 	b   []byte
 	err error
@@ -30,10 +27,12 @@ func (w *writer) str(key, value string) {
 	w.b = rawjson.AppendString(w.b, value)
 }
 
-// opt leaves out what is empty.
-func (w *writer) opt(key, value string) {
-	if value != "" {
-		w.str(key, value)
+// opt writes those of the pairs of key and value that are not empty.
+func (w *writer) opt(pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			w.str(pairs[i], pairs[i+1])
+		}
 	}
 }
 
@@ -55,8 +54,7 @@ func (w *writer) optBool(key string, b *bool) {
 	}
 }
 
-// raw copies a value, without the white space between its tokens.
-// An absent value is left out and not written as null, as codelia does: undefined members vanish from its JSON.
+// raw copies a value without the white space between its tokens. An absent value is left out.
 func (w *writer) raw(key string, value Raw) {
 	switch {
 	case len(value) == 0:
@@ -69,7 +67,7 @@ func (w *writer) raw(key string, value Raw) {
 	w.b = append(w.b, rawjson.Compact(value)...)
 }
 
-// array is raw for an array that must be there.
+// array is raw for a required array.
 func (w *writer) array(key string, value Raw) {
 	if !rawjson.IsArray(value) {
 		w.err = errors.Join(w.err, fmt.Errorf("%s must be an array", key))
@@ -78,10 +76,12 @@ func (w *writer) array(key string, value Raw) {
 	w.raw(key, value)
 }
 
-func (w *writer) object(key string, fill func()) {
+// object writes an object; other are its unknown members.
+func (w *writer) object(key string, other []Member, fill func()) {
 	w.key(key)
 	w.b = append(w.b, '{')
 	fill()
+	w.other(other)
 	w.b = append(w.b, '}')
 }
 
@@ -95,25 +95,10 @@ func (w *writer) finish() ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	return Escape(append(w.b, '}')), nil
+	return rawjson.EscapeBreaks(append(w.b, '}')), nil
 }
 
-// They are one character each to JSON and may stand in strings as they are; programs that split a text with
-// Python's splitlines or similar would cut the record there.
-var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)
-
-// Escape writes the line breaks of Unicode, which can only stand in strings, as escapes: some readers split lines at them.
-// The bytes can only occur within strings, since JSON allows nothing beyond ASCII outside of them. So replacing
-// them everywhere is safe, and the first look keeps nearly all records from being copied.
-func Escape(record []byte) []byte {
-	if !bytes.Contains(record, []byte("\xc2\x85")) && !bytes.Contains(record, []byte("\xe2\x80")) {
-		return record
-	}
-	return []byte(breaks.Replace(string(record)))
-}
-
-// EncodeHeader gives the record of a header.
-// A log of another version is never written, so its header is not either.
+// EncodeHeader gives the record of a header. Only SchemaVersion is written.
 func EncodeHeader(h Header) ([]byte, error) {
 	if h.SchemaVersion != SchemaVersion {
 		return nil, fmt.Errorf("schema_version %d: only %d is written", h.SchemaVersion, SchemaVersion)
@@ -127,19 +112,13 @@ func EncodeHeader(h Header) ([]byte, error) {
 	w.program("server", h.Server)
 	w.model("model", h.Model)
 	if p := h.Prompts; p != nil {
-		w.object("prompts", func() { w.opt("system", p.System); w.other(p.Other) })
+		w.object("prompts", p.Other, func() { w.opt("system", p.System) })
 	}
 	if t := h.Tools; t != nil {
-		w.object("tools", func() { w.raw("definitions", t.Definitions); w.opt("source", t.Source); w.other(t.Other) })
+		w.object("tools", t.Other, func() { w.raw("definitions", t.Definitions); w.opt("source", t.Source) })
 	}
 	if r := h.Runtime; r != nil {
-		w.object("runtime", func() {
-			w.opt("cwd", r.CWD)
-			w.opt("os", r.OS)
-			w.opt("arch", r.Arch)
-			w.opt("version", r.Version)
-			w.other(r.Other)
-		})
+		w.object("runtime", r.Other, func() { w.opt("cwd", r.CWD, "os", r.OS, "arch", r.Arch, "version", r.Version) })
 	}
 	w.raw("meta", h.Meta)
 	w.other(h.Other)
@@ -148,7 +127,7 @@ func EncodeHeader(h Header) ([]byte, error) {
 
 func (w *writer) program(key string, p *Program) {
 	if p != nil {
-		w.object(key, func() { w.str("name", p.Name); w.str("version", p.Version); w.other(p.Other) })
+		w.object(key, p.Other, func() { w.str("name", p.Name); w.str("version", p.Version) })
 	}
 }
 
@@ -156,24 +135,20 @@ func (w *writer) model(key string, m *Model) {
 	if m == nil {
 		return
 	}
-	w.object(key, func() {
-		w.opt("provider", m.Provider)
-		w.opt("name", m.Name)
-		w.opt("reasoning", m.Reasoning)
+	w.object(key, m.Other, func() {
+		w.opt("provider", m.Provider, "name", m.Name, "reasoning", m.Reasoning)
 		w.optBool("fast", m.Fast)
 		w.opt("source", m.Source)
-		w.other(m.Other)
 	})
 }
 
-// Encode gives the record of a body, members in the order of the format's document. The bytes are its own: later changes
-// to the body do not reach them.
+// Encode gives the record of a body, members in the order of the format's document. It copies the body.
 func Encode(b Body) ([]byte, error) {
 	e := b.envelope()
 	w := &writer{b: []byte(`{"type":`)}
 	w.b = rawjson.AppendString(w.b, string(b.Type()))
 	w.opt("run_id", e.RunID)
-	// the document has it before the time
+	// before the time, as in the document
 	if s, ok := b.(*RunStart); ok {
 		w.opt("session_id", s.SessionID)
 	}
@@ -189,10 +164,9 @@ func Encode(b Body) ([]byte, error) {
 }
 
 func (b *RunStart) members(w *writer) {
-	w.object("input", func() {
-		in := b.Input
-		// codelia-doc knows a text only; codelia writes parts where a picture was given. The caller need not say
-		// which.
+	in := b.Input
+	w.object("input", in.Other, func() {
+		// The document has only text; codelia writes parts for pictures.
 		if in.Type == "" {
 			in.Type = "text"
 			if in.Parts != nil {
@@ -204,20 +178,18 @@ func (b *RunStart) members(w *writer) {
 			w.str("text", in.Text)
 		}
 		w.raw("parts", in.Parts)
-		w.other(in.Other)
 	})
 	w.raw("ui_context", b.UIContext)
 }
 
 func (b *RunContext) members(w *writer) {
-	// 'g': 12.5 stays 12.5 and 100 stays 100, as JavaScript spells them.
+	// like JavaScript: 12.5, 100
 	w.key("context_left_percent")
 	w.b = strconv.AppendFloat(w.b, b.ContextLeftPercent, 'g', -1, 64)
 }
 
 func (b *AgentEvent) members(w *writer) {
 	w.integer("seq", b.Seq)
-	// The event is written all the same: finish fails because of err, and nobody sees the rest.
 	if !rawjson.IsObject(b.Event) {
 		w.err = errors.Join(w.err, errors.New("event must be an object"))
 	}
@@ -230,11 +202,10 @@ func (b *ToolOutput) members(w *writer) {
 	w.str("result_raw", b.Result)
 	w.optBool("is_error", b.IsError)
 	if r := b.OutputRef; r != nil {
-		w.object("output_ref", func() {
+		w.object("output_ref", r.Other, func() {
 			w.str("id", r.ID)
 			w.optInteger("byte_size", r.ByteSize)
 			w.optInteger("line_count", r.LineCount)
-			w.other(r.Other)
 		})
 	}
 }
@@ -242,22 +213,22 @@ func (b *ToolOutput) members(w *writer) {
 func (b *LLMRequest) members(w *writer) {
 	w.integer("seq", b.Seq)
 	w.model("model", b.Model)
-	w.object("input", func() {
-		w.array("messages", b.Input.Messages)
-		w.raw("tools", b.Input.Tools)
-		w.raw("tool_choice", b.Input.ToolChoice)
-		w.opt("model", b.Input.Model)
-		w.opt("session_key", b.Input.SessionKey)
-		w.other(b.Input.Other)
+	in := b.Input
+	w.object("input", in.Other, func() {
+		w.array("messages", in.Messages)
+		w.raw("tools", in.Tools)
+		w.raw("tool_choice", in.ToolChoice)
+		w.opt("model", in.Model, "session_key", in.SessionKey)
 	})
 }
 
 func (b *LLMResponse) members(w *writer) {
 	w.integer("seq", b.Seq)
-	w.object("output", func() {
-		w.array("messages", b.Output.Messages)
-		if u := b.Output.Usage; u != nil {
-			w.object("usage", func() {
+	out := b.Output
+	w.object("output", out.Other, func() {
+		w.array("messages", out.Messages)
+		if u := out.Usage; u != nil {
+			w.object("usage", u.Other, func() {
 				w.str("model", u.Model)
 				w.integer("input_tokens", u.Input)
 				w.optInteger("input_cached_tokens", u.Cached)
@@ -266,12 +237,10 @@ func (b *LLMResponse) members(w *writer) {
 				w.integer("output_tokens", u.Output)
 				w.integer("total_tokens", u.Total)
 				w.opt("provider_model", u.ProviderModel)
-				w.other(u.Other)
 			})
 		}
-		w.opt("stop_reason", b.Output.StopReason)
-		w.raw("provider_meta", b.Output.ProviderMeta)
-		w.other(b.Output.Other)
+		w.opt("stop_reason", out.StopReason)
+		w.raw("provider_meta", out.ProviderMeta)
 	})
 }
 
@@ -281,17 +250,14 @@ func (b *RunStatus) members(w *writer) {
 }
 
 func (b *RunError) members(w *writer) {
-	w.object("error", func() {
-		e := b.Error
+	e := b.Error
+	w.object("error", e.Other, func() {
 		w.str("name", e.Name)
 		w.str("message", e.Message)
-		w.opt("stack", e.Stack)
-		w.opt("provider", e.Provider)
-		w.opt("kind", e.Kind)
+		w.opt("stack", e.Stack, "provider", e.Provider, "kind", e.Kind)
 		w.optInteger("status", e.Status)
 		w.optInteger("attempts", e.Attempts)
 		w.optInteger("max_attempts", e.MaxAttempts)
-		w.other(e.Other)
 	})
 }
 
@@ -300,7 +266,7 @@ func (b *RunEnd) members(w *writer) {
 	w.opt("final", b.Final)
 }
 
-// members of an Opaque are those that its JSON has besides; a record that was read has them in Other already.
+// members writes those of the JSON that are not of the envelope; a record that was read has them in Other.
 func (o *Opaque) members(w *writer) {
 	if o.Other != nil {
 		return

@@ -6,18 +6,16 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// ErrNotHeader: the record is no header of a run.
+// ErrNotHeader is returned for a record that is not the header of a run.
 var ErrNotHeader = errors.New("not the header of a run")
 
-// DecodeHeader reads a header. The values point into the record.
-// A header without a run_id names no run, so it is none. All else may be missing: the header of a newer version
-// must still be read.
+// DecodeHeader reads a header. The values point into the record. Only the run_id is required, because the header of a newer
+// version must be readable, too.
 func DecodeHeader(record []byte) (h Header, err error) {
 	if !rawjson.Valid(record) || rawjson.Str(record, "type") != string(TypeHeader) || !rawjson.IsString(rawjson.Get(record, "run_id")) {
 		return h, ErrNotHeader
 	}
-	// An object of the wrong type stays in Other, where it is written back from, rather than being taken for an
-	// empty one.
+	// A member of the wrong type stays in Other, from where it is written back.
 	h.Other = fields(record, func(key string, v []byte) bool {
 		switch key {
 		case "type":

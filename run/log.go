@@ -9,14 +9,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Source gives the bytes of records again, when somebody looks at them. It holds the opened log.
+// Source gives the bytes of records on demand. It holds the opened log.
 type Source interface {
 	Bytes(offset, length int64) ([]byte, error)
 }
 
-// Record is a record of a Log: its envelope, and the way to the rest.
-// It is a value of about a hundred bytes, whatever the record's size: a log of gigabytes is opened by keeping
-// these.
+// Record is a record of a Log: its envelope and access to its content. It takes about a hundred bytes for a record of any
+// size.
 type Record struct {
 	Type   Type
 	Line   int
@@ -25,15 +24,15 @@ type Record struct {
 	// Seq is the number of the request, response or event; HasSeq is false where there is none.
 	Seq    int64
 	HasSeq bool
-	// Stray: the record names another run than the header.
+	// Stray: the record names another run than the header does.
 	Stray bool
-	// Time is "ts" as it is spelled.
+	// Time is "ts" as the log spells it.
 	Time string
 
 	source Source
 }
 
-// Raw gives the record, byte for byte as the log has it.
+// Raw gives the record, byte for byte.
 func (r Record) Raw() ([]byte, error) {
 	if r.source == nil {
 		return nil, errors.New("the record belongs to no log")
@@ -54,25 +53,24 @@ func (r Record) Body() (Body, error) {
 	return Decode(raw)
 }
 
-// Log is one run: its header and the envelopes of its records. What they say is read when somebody looks.
+// Log is one run: its header and the envelopes of its records. Their content is read on demand.
 type Log struct {
 	Header Header
 	// HeaderRaw is the header's record.
 	HeaderRaw []byte
-	// Newer is set where the schema_version is not the one we know: such a log is read as well as we can and never
-	// written.
+	// Newer is set where the schema_version is not the one we know. Reading such a log is best effort; it is never written.
 	Newer    bool
 	records  []Record
 	problems []Problem
 }
 
-// Len is the number of records behind the header.
+// Len is the number of records after the header.
 func (l *Log) Len() int { return len(l.records) }
 
 // At gives a record, in the order of the log.
 func (l *Log) At(i int) Record { return l.records[i] }
 
-// Records goes through the records in the order of the log.
+// Records iterates over the records in log order.
 func (l *Log) Records() iter.Seq2[int, Record] {
 	return func(yield func(int, Record) bool) {
 		for i, r := range l.records {
@@ -83,11 +81,10 @@ func (l *Log) Records() iter.Seq2[int, Record] {
 	}
 }
 
-// Problems lists what is wrong with the log's bytes, in the order in which it was found. Whether what it says makes sense is
-// for Audit.
+// Problems lists what is wrong with the bytes of the log, in the order in which it was found. Audit checks what they say.
 func (l *Log) Problems() []Problem { return l.problems }
 
-// End gives the last run.end; ok is false for a run that crashed, or still goes on.
+// End gives the last run.end; ok is false for a run that crashed or is still going on.
 func (l *Log) End() (r Record, ok bool) {
 	for i := len(l.records) - 1; i >= 0; i-- {
 		if l.records[i].Type == TypeRunEnd {
@@ -97,44 +94,44 @@ func (l *Log) End() (r Record, ok bool) {
 	return Record{}, false
 }
 
-// Decoder makes a Log from lines. Damage never stops it: what is whole is kept, what is not becomes a Problem.
-// Lines are handed to it in order, each once. It keeps no bytes of them but the header's and the spelling of times.
+// Decoder makes a Log from lines, which it gets in order. Damage does not stop it: it keeps what is whole and reports the
+// rest as Problems.
 type Decoder struct {
 	log    *Log
 	source Source
 	text   rawjson.Text
-	// started: something other than a byte order mark was seen. header: the first record was one. refused ends it
-	// all.
+	// started: something other than a byte order mark was seen. header: the first record was one. refused: it was not, and
+	// everything else is ignored.
 	started bool
 	header  bool
 	refused *Problem
-	// types makes one string of each type that occurs: there are ten of them, in a million records.
+	// types shares one string for each type: there are ten of them in a million records.
 	types map[string]Type
 }
 
-// NewDecoder begins a log. The source gives its bytes again later.
+// NewDecoder begins a log. The source gives its bytes on demand.
 func NewDecoder(source Source) *Decoder {
 	return &Decoder{log: new(Log), source: source, types: map[string]Type{}}
 }
 
 var bom = []byte("\xef\xbb\xbf")
 
-// Line takes the next line, without its newline. torn says that it is the last one and had none. data may be changed
+// Line takes the next line, without its newline. torn: it is the last line and has no newline. data may be changed
 // afterwards.
 func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 	if d.refused != nil {
 		return
 	}
 	if !d.started {
-		// Only before the first record: at any other place those bytes are damage.
+		// elsewhere these bytes are damage
 		if rest, ok := bytes.CutPrefix(data, bom); ok {
 			d.problem(line, offset, ProblemBOM, "byte order mark before the first record")
 			data, offset = rest, offset+int64(len(bom))
 		}
 		d.started = len(data) > 0
 	}
-	// NULs are what a file system leaves in a file that was growing when the power failed; the record before or
-	// behind them is often whole.
+	// NULs are what a file system leaves in a file that was growing when the power failed. The records around them are often
+	// whole.
 	if n := len(data); n > 0 && (data[0] == 0 || data[n-1] == 0) {
 		trimmed := bytes.TrimLeft(data, "\x00")
 		begin := offset
@@ -144,16 +141,14 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 	}
 	d.text.Reset(data)
 	pieces := 0
-	// A line may hold several records: a program that appends behind a torn line, without looking, glues its own
-	// to it.
+	// A line may hold several records: a program that appends after a torn line glues its record to it.
 	for pos := rawjson.SkipSpace(data, 0); pos < len(data) && d.refused == nil; pos = rawjson.SkipSpace(data, pos) {
 		end, err := d.value(data, offset, pos, line)
 		if err == nil {
 			pos, pieces = end, pieces+1
 			continue
 		}
-		// Something is broken from pos on. What stands behind it may be a whole record that was appended after a
-		// crash.
+		// Damage from pos on. A whole record may follow that was appended after a crash.
 		next := d.behind(data, pos+1)
 		d.damaged(data, offset, pos, next, line, torn, err)
 		if next < 0 {
@@ -170,13 +165,13 @@ func (d *Decoder) problem(line int, offset int64, kind ProblemKind, message stri
 	d.log.problems = append(d.log.problems, Problem{Line: line, Offset: offset, Kind: kind, Message: message})
 }
 
-// value takes the value at pos and gives the offset behind it.
+// value takes the value at pos and gives the offset of its end.
 func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
-	// numbers, texts and lists are JSON, but no records
+	// numbers, texts and lists are JSON, but not records
 	if data[pos] != '{' {
 		end, err := rawjson.Skip(data, pos)
 		if err == nil {
-			d.problem(line, offset+int64(pos), ProblemNotObject, "the record is no object; it is passed over")
+			d.problem(line, offset+int64(pos), ProblemNotObject, "the record is not an object; it is ignored")
 		}
 		return end, err
 	}
@@ -186,8 +181,7 @@ func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
 		return 0, err
 	}
 	at := offset + int64(pos)
-	// The first object must be the header. A file that begins otherwise is none of ours: it is refused as a whole
-	// and not searched for something that looks like one.
+	// The first object must be the header. Otherwise the whole file is refused.
 	switch {
 	case !d.header:
 		d.first(data[pos:end], at, line, &s)
@@ -202,14 +196,14 @@ func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
 // first takes the record that must be the header.
 func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 	if !s.IsHeader() {
-		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: "the first record is no header of a run"}
+		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: "the first record is not the header of a run"}
 		return
 	}
 	d.header = true
-	// The line's buffer is used again for the next one; the header stays.
+	// the buffer of the line is reused
 	d.log.HeaderRaw = bytes.Clone(record)
 	h, err := DecodeHeader(d.log.HeaderRaw)
-	if err != nil { // Scan has looked at it already
+	if err != nil { // Scan accepted it
 		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: err.Error()}
 		return
 	}
@@ -221,7 +215,7 @@ func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 	}
 }
 
-// version gives the version as it is spelled, for a message: it may be anything, so it is cut.
+// version gives the version as it is spelled, shortened.
 func version(header []byte) string {
 	if v := rawjson.Get(header, "schema_version"); v != nil {
 		return string(v[:min(len(v), 40)])
@@ -229,7 +223,7 @@ func version(header []byte) string {
 	return "(none)"
 }
 
-// add keeps the envelope. Type and time are copied, since the bytes they point to go away.
+// add keeps the envelope. Type and time are copied, because data is reused.
 func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 	typ, ok := d.types[string(s.Type)]
 	if !ok {
@@ -238,12 +232,12 @@ func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 	}
 	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(rawjson.Inside(s.Time)), source: d.source}
 	r.Seq, r.HasSeq = number(s.Seq)
-	// A record without a run_id is taken for one of this run: nothing says that it is of another.
+	// A record without a run_id belongs to this run.
 	r.Stray = s.RunID != nil && string(rawjson.Inside(s.RunID)) != d.log.Header.RunID
 	d.log.records = append(d.log.records, r)
 }
 
-// damaged reports a piece of a line that is no JSON, up to the next record on the line or its end.
+// damaged reports a piece of a line that is not JSON, up to the next record on the line or its end.
 func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn bool, err error) {
 	end := next
 	if end < 0 {
@@ -251,22 +245,20 @@ func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn b
 	}
 	var syntax *rawjson.SyntaxError
 	kind, message := ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
-	// A line that had its newline may be torn, too: where JSON ends too early and nothing follows, it was cut off
-	// there and something appended a newline later.
+	// A line with a newline may be torn, too: a program may have appended the newline later.
 	if next < 0 && (torn || errors.As(err, &syntax) && syntax.Short) {
 		kind, message = ProblemTorn, fmt.Sprintf("the record was cut off after %d bytes", end-pos)
 	}
 	d.problem(line, offset+int64(pos), kind, message)
 }
 
-// behind looks behind a damaged piece for a record that goes to the end of the line, or to another one. The work is
-// limited: a hostile line must not make us scan it again for each of its braces.
+// behind searches after a damaged piece for a record that runs to the end of the line or to another record. The work is
+// limited: a hostile line must not be scanned again for each of its braces.
 func (d *Decoder) behind(data []byte, from int) int {
-	// Eight times the line is far more than honest damage needs: one torn record and one behind it.
+	// far more than one torn record and one after it need
 	budget := 8*len(data) + 4096
 	for budget > 0 {
-		// Recorders write the type first. A record that does not is not found, which costs that record, but a
-		// looser pattern would take messages inside of a torn record for records.
+		// Recorders write the type first. A looser pattern would accept messages inside a torn record.
 		i := bytes.Index(data[from:], []byte(`{"type":`))
 		if i < 0 {
 			return -1
@@ -283,8 +275,7 @@ func (d *Decoder) behind(data []byte, from int) int {
 		t.Reset(data[from:end])
 		rest := rawjson.SkipSpace(data, end)
 		if _, err := s.Scan(&t, 0); err == nil && s.IsRecord() && (rest >= len(data) || data[rest] == '{') {
-			// The line's quotes were paired from its beginning; an open string in the damage would pair them wrongly
-			// behind it.
+			// Quotes were paired from the beginning of the line; an open string in the damage would pair them wrongly.
 			d.text.Damaged()
 			return from
 		}
@@ -293,7 +284,7 @@ func (d *Decoder) behind(data []byte, from int) int {
 	return -1
 }
 
-// Finish gives the log. It fails only where there is no header; the error is a *Problem.
+// Finish gives the log. It fails only where there is no header, with a *Problem.
 func (d *Decoder) Finish() (*Log, error) {
 	if !d.header && d.refused == nil {
 		d.refused = &Problem{Line: 1, Kind: ProblemNoHeader, Message: "there is no header of a run"}

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Type is the type of a record.
-// Types beyond these are legal: those of extensions, and those of later versions. Both are kept as they stand.
+// Type is the type of a record. Types of extensions and of later versions are legal and kept as they are.
 type Type string
 
 // The ten types.
@@ -23,7 +22,7 @@ const (
 	TypeRunEnd      Type = "run.end"
 )
 
-// Known says whether the type is one of the ten.
+// Known reports whether the type is one of the ten.
 func (t Type) Known() bool {
 	switch t {
 	case TypeHeader, TypeRunStart, TypeRunContext, TypeAgentEvent, TypeToolOutput, TypeLLMRequest, TypeLLMResponse,
@@ -33,46 +32,44 @@ func (t Type) Known() bool {
 	return false
 }
 
-// Extension says whether the type is one that anybody may make up: x.<org>.<name>.
+// Extension reports whether the type is that of an extension: x.<org>.<name>.
 func (t Type) Extension() bool {
 	rest, ok := strings.CutPrefix(string(t), "x.")
 	org, name, dot := strings.Cut(rest, ".")
 	return ok && dot && org != "" && name != ""
 }
 
-// SchemaVersion is the version that is written. Others are read as well as we can.
+// SchemaVersion is the version that is written. Reading others is best effort.
 const SchemaVersion = 1
 
-// Raw is a JSON value as it stands in a log.
-// nil is a member that is not there, which is not the same as null.
+// Raw is a JSON value as the log has it. nil is an absent member, which differs from null.
 type Raw []byte
 
-// Member is a member of an object that we have no name for, or whose value is not what it should be.
+// Member is an unknown member of an object, or one with an unexpected value.
 type Member struct {
 	Key   string
 	Value Raw
 }
 
-// Body is what a record says. The set is closed: what is not known is Opaque.
-// The interface has unexported methods, so no other package can add to the set, and a switch over it is complete.
+// Body is the content of a record. The set is closed: anything unknown is Opaque.
 type Body interface {
 	Type() Type
 	envelope() *Envelope
 	members(w *writer)
 }
 
-// Envelope is what all records but the header have.
+// Envelope is what all records except the header have.
 type Envelope struct {
 	RunID string
-	Time  string // "ts", as it is spelled
-	Meta  Raw    // kept free for extensions
+	Time  string // "ts" as the log spells it
+	Meta  Raw    // reserved for extensions
 	Other []Member
 }
 
 func (e *Envelope) envelope() *Envelope { return e }
 
-// Header is the first record of a log. It is written once and never changed.
-// The pointers are nil where the header lacks the object. StartedAt is as it is spelled: it may be no time at all.
+// Header is the first record of a log, written once. Pointers are nil where the header lacks the object. StartedAt is as the
+// log spells it and may not be a time.
 type Header struct {
 	SchemaVersion               int64
 	RunID, SessionID, StartedAt string
@@ -85,7 +82,7 @@ type Header struct {
 	Other                       []Member
 }
 
-// Other, in these and in all types below, holds what we have no name for, in the order of the record.
+// Other, in all these types, holds the unknown members in the order of the record.
 type (
 	// Program names a program that took part.
 	Program struct {
@@ -101,13 +98,13 @@ type (
 		Other                     []Member
 	}
 
-	// Prompts are the texts that the run began with.
+	// Prompts are the texts at the beginning of the run.
 	Prompts struct {
 		System string
 		Other  []Member
 	}
 
-	// Tools are the tools that the model was offered.
+	// Tools are the tools that the model could call.
 	Tools struct {
 		Definitions Raw // an array
 		Source      string
@@ -130,13 +127,13 @@ type (
 		UIContext Raw
 	}
 
-	// RunContext says how much room the model's context has left.
+	// RunContext says how much of the model's context is left.
 	RunContext struct {
 		Envelope
 		ContextLeftPercent float64
 	}
 
-	// AgentEvent is something that the user was shown.
+	// AgentEvent is something that was shown to the user.
 	AgentEvent struct {
 		Envelope
 		Seq   int64
@@ -152,10 +149,10 @@ type (
 		OutputRef        *OutputRef
 	}
 
-	// LLMRequest is a request to the model, whole, as it was sent.
+	// LLMRequest is a whole request to the model, as it was sent.
 	LLMRequest struct {
 		Envelope
-		Seq   int64 // the number of the invocation; 0 lets the Recorder count
+		Seq   int64 // the number of the request; with 0 the Recorder counts
 		Model *Model
 		Input RequestInput
 	}
@@ -163,14 +160,14 @@ type (
 	// LLMResponse is what the model answered.
 	LLMResponse struct {
 		Envelope
-		Seq    int64 // that of the request; 0 is the Recorder's only open one
+		Seq    int64 // that of the request; 0 means the only open one
 		Output ResponseOutput
 	}
 
 	// RunStatus says that the run's state changed.
 	RunStatus struct {
 		Envelope
-		Status  string // StatusRunning and so on, or one that we do not know
+		Status  string // StatusRunning and so on, or an unknown one
 		Message string
 	}
 
@@ -183,11 +180,11 @@ type (
 	// RunEnd is the last record.
 	RunEnd struct {
 		Envelope
-		Outcome string // OutcomeCompleted and so on, or one that we do not know
-		Final   string // the last message, where there is one
+		Outcome string // OutcomeCompleted and so on, or an unknown one
+		Final   string // the last message, if any
 	}
 
-	// Opaque is a record of another type, whole.
+	// Opaque is a record of an unknown type.
 	Opaque struct {
 		Envelope
 		Name Type
@@ -195,7 +192,7 @@ type (
 	}
 )
 
-// What a run.status says.
+// The states of a run.status.
 const (
 	StatusRunning    = "running"
 	StatusAwaitingUI = "awaiting_ui"
@@ -204,7 +201,7 @@ const (
 	StatusCancelled  = "cancelled"
 )
 
-// What a run.end says.
+// The outcomes of a run.end.
 const (
 	OutcomeCompleted = "completed"
 	OutcomeCancelled = "cancelled"
@@ -220,14 +217,14 @@ type (
 		Other []Member
 	}
 
-	// OutputRef says where the output of a tool is kept besides.
+	// OutputRef says where else the output of a tool is stored.
 	OutputRef struct {
 		ID                  string
 		ByteSize, LineCount *int64
 		Other               []Member
 	}
 
-	// RequestInput is what the model was sent.
+	// RequestInput is what was sent to the model.
 	RequestInput struct {
 		Messages   Raw // an array
 		Tools      Raw // an array, null, or nothing
@@ -295,10 +292,10 @@ func (*RunEnd) Type() Type { return TypeRunEnd }
 // Type implements Body: the name that the record has.
 func (o *Opaque) Type() Type { return o.Name }
 
-// ProblemKind says what is wrong with a log, in the words that sessions have for it.
+// ProblemKind says what is wrong with a log, in the words of package session.
 type ProblemKind string
 
-// What may be wrong.
+// The kinds of problems.
 const (
 	ProblemNoHeader    ProblemKind = "no-header"
 	ProblemTorn        ProblemKind = "torn"
@@ -311,7 +308,8 @@ const (
 	ProblemNewer       ProblemKind = "newer-version"
 )
 
-// Problem is something wrong with a log that did not stop us, and where. It is an error too, for the one that does.
+// Problem is something wrong with a log that did not stop the reader, and where it is. It is also an error, for the one case
+// that does.
 type Problem struct {
 	Line    int         `json:"line"`
 	Offset  int64       `json:"offset"`
@@ -322,7 +320,7 @@ type Problem struct {
 // Error implements error.
 func (p *Problem) Error() string { return p.String() }
 
-// String says where, then what.
+// String says where and what.
 func (p Problem) String() string {
 	return fmt.Sprintf("line %d (byte %d): %s", p.Line, p.Offset, p.Message)
 }

@@ -11,34 +11,31 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Errors of a Recorder, told apart with errors.Is.
+// Errors of a Recorder, for errors.Is.
 var (
 	// ErrEnded: the run has ended; nothing follows run.end.
 	ErrEnded = errors.New("the run has ended")
-	// ErrRefused: the record does not fit; nothing was written, and others may follow.
+	// ErrRefused: the record is not valid. Nothing was written, and other records may follow.
 	ErrRefused = errors.New("record refused")
-	// ErrNewer: the log is of a schema_version that we do not write.
+	// ErrNewer: the log has a schema_version that is never written.
 	ErrNewer = errors.New("the run log is of another schema_version")
 )
 
-// RecorderOptions say what a Recorder works with. All are needed.
+// RecorderOptions are what a Recorder needs. All are required.
 type RecorderOptions struct {
 	// Encode gives the record of a body.
 	Encode func(Body) ([]byte, error)
-	// Append keeps a record behind those before it. When it returns the record is as durable as whoever made the function
-	// promises.
-	// The context is the caller's of Append or AppendRaw. It is called under the recorder's lock, so that the
-	// order of calls is the order of the log: it must not call the recorder.
+	// Append stores a record after those before it. When it returns, the record is as durable as the function promises. The
+	// context is that of Recorder.Append or AppendRaw. It is called with the recorder's lock held, so that the order of
+	// calls is the order of the log: it must not call the recorder.
 	Append func(ctx context.Context, record []byte) error
-	// Clock gives the time of records that have none.
+	// Clock gives the time of records without one.
 	Clock func() time.Time
 }
 
-// Recorder writes the records of one run, in the order in which its methods are called, from any goroutine. A record is
-// encoded during the call: what happens to the caller's value later does not matter. A write that fails is returned,
-// and again by every later call.
-// A latched error is not cleared by anything: after a failed write it is not known what the log ends with. Open it
-// anew with ContinueRecorder.
+// Recorder writes the records of one run in the order in which its methods are called, from any goroutine. A record is
+// encoded during the call: later changes to the caller's value do not leak in. A failed write is returned, latched and
+// returned again by every later call, because it is not known what the log ends with. ContinueRecorder opens it again.
 type Recorder struct {
 	header Header
 	opt    RecorderOptions
@@ -51,19 +48,18 @@ type Recorder struct {
 	err   error
 }
 
-// NewRecorder records a run whose header was written.
+// NewRecorder records a run whose header is written.
 func NewRecorder(h Header, opt RecorderOptions) *Recorder {
 	return &Recorder{header: h, opt: opt}
 }
 
-// ContinueRecorder goes on with a run that was recorded up to what the log shows.
+// ContinueRecorder continues a run after what the log shows.
 func ContinueRecorder(l *Log, opt RecorderOptions) (*Recorder, error) {
 	if l.Newer {
 		return nil, fmt.Errorf("%w: %s", ErrNewer, version(l.HeaderRaw))
 	}
 	r := NewRecorder(l.Header, opt)
-	// What the log has counts, not what was meant: a request whose response the crash took away is still open and
-	// may be answered now.
+	// Only what the log has counts: a request whose response was lost in a crash is still open and may be answered now.
 	for _, rec := range l.records {
 		switch rec.Type {
 		case TypeLLMRequest:
@@ -77,20 +73,20 @@ func ContinueRecorder(l *Log, opt RecorderOptions) (*Recorder, error) {
 	return r, nil
 }
 
-// Header is the run's.
+// Header is that of the run.
 func (r *Recorder) Header() Header { return r.header }
 
-// Ended says whether run.end was written.
+// Ended reports whether run.end was written.
 func (r *Recorder) Ended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ended
 }
 
-// Written says what was written.
+// Written describes a record that was written.
 type Written struct {
 	Type Type
-	// Seq is that of a request, a response or an event; HasSeq is false for all else.
+	// Seq is that of a request, response or event; HasSeq is false for any other record.
 	Seq    int64
 	HasSeq bool
 }
@@ -100,8 +96,7 @@ type Written struct {
 func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Encoded here and not in Append's callee: a queue that encodes later would write what the caller's lists have
-	// become by then (codelia does, see Late).
+	// Encoded now: a queue that encodes later would write what the caller's lists have become by then (see Late).
 	b, err := r.fill(b)
 	if err != nil {
 		return Written{}, err
@@ -113,9 +108,8 @@ func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
 	return r.append(ctx, record)
 }
 
-// AppendRaw writes a record that somebody else made, as it stands but for white space and what was left out: the id of
-// the run, the time, and the seq of a request or response.
-// Only what was left out is added: the rest of the record stays as its maker wrote it.
+// AppendRaw writes a record that the caller made. Only white space changes, and what was left out is added: the id of the
+// run, the time, and the seq of a request or response.
 func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,8 +124,7 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 	if rawjson.IsNull(rawjson.Get(record, "ts")) {
 		record = rawjson.Set(record, "ts", rawjson.Quote(r.now()))
 	}
-	// An event without a seq stays without: only the agent knows in which order the user saw them. check refuses
-	// it then.
+	// An event without a seq is refused by check: only the agent knows the order in which the user saw events.
 	if rawjson.IsNull(rawjson.Get(record, "seq")) {
 		seq := int64(0)
 		var err error
@@ -148,10 +141,10 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 			record = rawjson.Set(record, "seq", fmt.Append(nil, seq))
 		}
 	}
-	return r.append(ctx, Escape(record))
+	return r.append(ctx, rawjson.EscapeBreaks(record))
 }
 
-// milliseconds and Z, as JavaScript's toISOString: all programs of the format write times so
+// now spells the time with milliseconds and Z, like JavaScript's toISOString
 func (r *Recorder) now() string { return r.opt.Clock().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // End writes run.end.
@@ -164,7 +157,7 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
 }
 
-// fill gives the body with what was left out, without changing the caller's.
+// fill gives a copy of the body with what was left out.
 func (r *Recorder) fill(b Body) (Body, error) {
 	var err error
 	switch v := b.(type) {
@@ -189,7 +182,7 @@ func (r *Recorder) fill(b Body) (Body, error) {
 	default:
 		b = shallow(b)
 	}
-	// Only where nothing is wrong yet: the body is thrown away otherwise.
+	// only where nothing is wrong yet: otherwise the body is dropped
 	if e := b.envelope(); err == nil {
 		if e.RunID == "" {
 			e.RunID = r.header.RunID
@@ -201,9 +194,7 @@ func (r *Recorder) fill(b Body) (Body, error) {
 	return b, err
 }
 
-// shallow copies a body, so that its envelope can be filled in.
-// It lists the types because Go has no way to copy what an interface holds. RunStart and the two with a seq are
-// copied by fill.
+// shallow copies a body, so that its envelope can be filled in. fill copies RunStart and the two types with a seq itself.
 func shallow(b Body) Body {
 	switch v := b.(type) {
 	case *RunContext:
@@ -231,7 +222,7 @@ func shallow(b Body) Body {
 	return b
 }
 
-// onlyOpen gives the request that a response without seq can only be for.
+// onlyOpen gives the request that a response without a seq must belong to.
 func (r *Recorder) onlyOpen() (int64, error) {
 	if len(r.open) != 1 {
 		return 0, refuse("%s without seq, and %d requests wait for one", TypeLLMResponse, len(r.open))
@@ -239,8 +230,7 @@ func (r *Recorder) onlyOpen() (int64, error) {
 	return r.open[0], nil
 }
 
-// append checks a record and hands it over.
-// State moves only when the record was taken: a request that was not written is not open.
+// append checks a record and passes it on. The state changes only when the record was accepted.
 func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	if r.err != nil {
 		return Written{}, r.err
@@ -264,7 +254,7 @@ func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	return w, nil
 }
 
-// Requests may be answered in any order, and several may be open: agents ask models at the same time.
+// request notes a request or response. Several requests may be open and be answered in any order: agents ask models in parallel.
 func (r *Recorder) request(seq int64) {
 	r.open = append(r.open, seq)
 	r.last, r.asked = max(r.last, seq), true
@@ -276,8 +266,8 @@ func (r *Recorder) response(seq int64) {
 	}
 }
 
-// check says why a record cannot be written.
-// The record that will be written is checked, not the body: so what Append and AppendRaw refuse is the same.
+// check says why a record cannot be written. It checks the record, not the body, so that Append and AppendRaw refuse the
+// same.
 func (r *Recorder) check(record []byte) (Written, error) {
 	var t rawjson.Text
 	var s Scanned
@@ -287,7 +277,7 @@ func (r *Recorder) check(record []byte) (Written, error) {
 	}
 	w := Written{Type: Type(s.Type)}
 	w.Seq, w.HasSeq = number(s.Seq)
-	// ErrEnded is wrapped besides, because it is nothing that another record could mend.
+	// no other record can change this, so ErrEnded is wrapped as well
 	if r.ended {
 		return w, fmt.Errorf("%w: %w", ErrRefused, ErrEnded)
 	}

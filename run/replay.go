@@ -7,16 +7,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Events gives the agent.event records in the order in which they are played: by seq, and where two have the same in the
-// order of the log. One without a seq stays behind the one before it.
-// codelia's own history plays events in the order of the file. The numbers say in which order they were shown.
+// Events gives the agent.event records in the order in which they were shown: by seq, then in log order. An event without a
+// seq stays after the one before it.
 func (l *Log) Events() []Record {
 	type placed struct {
 		Record
 		at int64
 	}
 	var list []placed
-	// before the first number there is nothing: an event without one at the very beginning stays there
+	// an event without a seq at the very beginning stays there
 	last := int64(-1)
 	for _, r := range l.records {
 		if r.Type != TypeAgentEvent {
@@ -38,7 +37,7 @@ func (l *Log) Events() []Record {
 // EventType gives the type of an agent.event's event.
 func EventType(event []byte) string { return rawjson.Str(event, "type") }
 
-// IsCompaction says whether an event tells that the context was compacted, or begins to be.
+// IsCompaction reports whether an event says that the context was compacted, or begins to be.
 func IsCompaction(event []byte) bool {
 	switch EventType(event) {
 	case "compaction_start", "compaction_complete":
@@ -47,19 +46,19 @@ func IsCompaction(event []byte) bool {
 	return false
 }
 
-// Exchange is a request to the model and what came of it.
+// Exchange is a request to the model and its response.
 type Exchange struct {
 	Seq     int64
 	Request Record
-	// Response is the model's; Answered is false where there is none.
+	// Answered is false where there is no response.
 	Response Record
 	Answered bool
 }
 
-// Exchanges gives the requests in the order of the log, each with its response: the first one behind it with its seq.
+// Exchanges gives the requests in log order, each with the first response after it that has its seq.
 func (l *Log) Exchanges() []Exchange {
 	var list []Exchange
-	// The same seq may be asked twice, after a retry: the first response goes to the first request that waits.
+	// A retry may repeat a seq: the first response goes to the first request that waits.
 	waiting := map[int64][]int{}
 	for _, r := range l.records {
 		switch r.Type {
@@ -76,8 +75,7 @@ func (l *Log) Exchanges() []Exchange {
 	return list
 }
 
-// Messages reads the messages of an exchange: those that were sent, and those that came back (nil where none did).
-// The bytes are read from the log each time: whoever wants them twice keeps them.
+// Messages reads the messages of an exchange: those that were sent, and those that came back, or nil.
 func (x Exchange) Messages() (sent, received [][]byte, err error) {
 	raw, err := x.Request.Raw()
 	if err != nil {
@@ -94,11 +92,10 @@ func (x Exchange) Messages() (sent, received [][]byte, err error) {
 	return sent, slices.Collect(rawjson.Elements(rawjson.At(raw, "/output/messages"))), nil
 }
 
-// Late says from where on the messages of a request are such that were not there yet when it was sent: a program that
-// keeps its requests too late writes what was answered, and what followed, into the request itself. It is len(sent) where
-// all is well. Only what proves itself counts: an answer with the same tool call, or at the very end.
-// With tool calls the ids prove it. Without any, a short answer ("Done.") may have been given before, and only one
-// at the very end is taken for this.
+// Late gives the index of the first message in a request that did not exist when it was sent: a program that records requests
+// too late writes the answer, and what followed, into the request itself. It is len(sent) for a good request. Only
+// certain cases count: an answer with the same tool call, or an answer without calls at the very end. A short answer such
+// as "Done." may have been given before.
 func Late(sent, received [][]byte) int {
 	if len(received) == 0 {
 		return len(sent)

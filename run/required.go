@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// need is a member that a record must have, and what it must be.
+// need is a member that a record must have, and its type.
 type need struct {
 	pointer string
 	is      func([]byte) bool
@@ -20,9 +20,8 @@ func isNumber(v []byte) bool { return len(v) > 0 && (v[0] == '-' || v[0]-'0' <= 
 
 func isInteger(v []byte) bool { _, ok := number(v); return ok }
 
-// needs are the members without which a record of a type says nothing. They are asked for when a record is written; one
-// that is read may lack them.
-// The list is what the format's document calls required, without what AppendRaw and Append fill in themselves.
+// needs are the members that the format's document requires, without those that Append and AppendRaw fill in. They are
+// checked when a record is written, not when one is read.
 var needs = map[Type][]need{
 	TypeRunStart:   {{"/input", rawjson.IsObject, "an object"}, {"/input/type", rawjson.IsString, "a string"}},
 	TypeRunContext: {{"/context_left_percent", isNumber, "a number"}},
@@ -39,8 +38,7 @@ var needs = map[Type][]need{
 	TypeRunEnd:      {{"/outcome", rawjson.IsString, "a string"}},
 }
 
-// required says what a record lacks.
-// Messages name the member as the document spells it, with dots, because they reach whoever wrote the recorder.
+// required says what a record lacks. Errors name members as the document does, with dots.
 func required(w Written, record []byte) error {
 	switch {
 	case w.Type == "":
@@ -48,17 +46,17 @@ func required(w Written, record []byte) error {
 	case w.Type == TypeHeader:
 		return errors.New("the header is written once, before all else")
 	case !w.Type.Known() && !w.Type.Extension():
-		return fmt.Errorf("type %.60q is none of the format's; one of your own is called x.<org>.<name>", w.Type)
+		return fmt.Errorf("type %.60q is not part of the format; name your own types x.<org>.<name>", w.Type)
 	}
 	if ts := rawjson.Str(record, "ts"); !isTime(ts) {
-		return fmt.Errorf("ts %.60q is no time in the form of 2026-02-03T12:34:56.789Z", ts)
+		return fmt.Errorf("ts %.60q is not a time like 2026-02-03T12:34:56.789Z", ts)
 	}
 	for _, n := range needs[w.Type] {
 		if !n.is(rawjson.At(record, n.pointer)) {
 			return fmt.Errorf("%s: %s must be %s", w.Type, strings.ReplaceAll(n.pointer[1:], "/", "."), n.what)
 		}
 	}
-	// meta is where extensions put members of their own, so it must be able to hold some.
+	// extensions put their own members into meta
 	if meta := rawjson.Get(record, "meta"); meta != nil && !rawjson.IsObject(meta) {
 		return fmt.Errorf("%s: meta must be an object", w.Type)
 	}

@@ -6,16 +6,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Scanned is what one look at a record finds, without decoding it. The slices point into the record and are as they
-// stand there but for Type, which is text.
+// Scanned is the envelope of a record, found without decoding the rest. The slices point into the record. Type is decoded,
+// the others are raw.
 type Scanned struct {
 	Type                                []byte
 	RunID, SessionID, Time, Seq, CallID []byte
 }
 
-// Scan goes once through the record at pos and gives the offset behind it, or why it is no JSON.
-// It finds only the members of the record itself, not those of messages inside, and of a repeated key the last, as
-// JSON.parse does.
+// Scan reads the record at pos once and gives the offset of its end, or why it is not JSON. It finds only the record's own
+// members and of a repeated key the last, like JSON.parse.
 func (s *Scanned) Scan(t *rawjson.Text, pos int) (end int, err error) {
 	o, _ := t.Object(pos)
 	for o.Next() {
@@ -37,13 +36,12 @@ func (s *Scanned) Scan(t *rawjson.Text, pos int) (end int, err error) {
 	return o.End()
 }
 
-// IsHeader says whether the record is a header.
+// IsHeader reports whether the record is a header.
 func (s *Scanned) IsHeader() bool {
 	return string(s.Type) == string(TypeHeader) && rawjson.IsString(s.RunID)
 }
 
-// IsRecord tells a record from the other objects that a torn record has inside: messages and events have types, but no
-// run.
+// IsRecord tells a record from the other objects inside a torn record: messages and events have types, but no run.
 func (s *Scanned) IsRecord() bool { return s.Type != nil && rawjson.IsString(s.RunID) }
 
 // number gives a seq; ok is false where there is none.

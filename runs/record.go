@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -53,7 +52,7 @@ func (o *WriteOptions) fill() {
 		o.Clock = time.Now
 	}
 	if o.Random == nil {
-		o.Random = bufio.NewReaderSize(rand.Reader, 256) // ids are short
+		o.Random = rand.Reader
 	}
 }
 
@@ -256,5 +255,5 @@ func newHeader(d dialect.Runs, opt StartOptions) ([]byte, run.Header, error) {
 	case opt.Session != "" && h.SessionID != string(opt.Session):
 		return nil, h, fmt.Errorf("the header is of session %q, not of %q", h.SessionID, opt.Session)
 	}
-	return run.Escape(raw), h, nil
+	return rawjson.EscapeBreaks(raw), h, nil
 }

@@ -5,28 +5,27 @@ import (
 	"sort"
 )
 
-// Before is what is to be known of the entries before some place in a log, so that one who reads on from there finds what
-// one finds who reads all of it: how many branches there are, whether something is labelled, and what is wrong.
+// Before describes the entries before a place in a log, so that a reader that continues there gives the same numbers of
+// branches, labels and problems as one that reads the whole log.
 type Before struct {
-	// Entries and Problems count them.
+	// Entries and Problems are counts.
 	Entries, Problems int
-	// Ends are the ends of branches, in the order of the log: the last thing that was said, and then the labels and moves of
-	// the leaf below it. What is said below any of these goes on with that branch. Where entries follow each other without
-	// naming a parent there is one end, the last entry alone.
+	// Ends are the branch tips in log order. Each begins with the last entry that says something, followed by the labels and
+	// leaf moves below it: an entry below any of these continues that branch. Where entries follow each other without
+	// naming a parent there is one end, the last entry.
 	Ends [][]EntryID
-	// Labels are the entries that have a label, and Missing are the ids that an entry names as its parent or its target and
-	// that no entry has; both are sorted.
+	// Labels are the entries that have a label. Missing are the ids that an entry names as its parent or target and no entry
+	// has. Both are sorted.
 	Labels, Missing []EntryID
 }
 
-// Behind says that the log is not read from its beginning. has is asked whether an entry before that place has an id that
-// is not found behind it: an entry whose parent it knows is no orphan. The answers of the tree are then about the whole log where they
-// are numbers (Tips), and about what was read otherwise.
+// Behind says that the log is not read from its beginning. has reports whether an entry before that place has an id: an
+// entry with such a parent is not an orphan. Tips then counts the whole log; everything else covers only what was read.
 func (b *Builder) Behind(p Before, has func(EntryID) bool) {
 	b.t.before, b.has = &p, has
 }
 
-// Position is the number of entries in the log so far: those that it is read behind count, too.
+// Position is the number of entries in the log so far, including those before the place where reading began.
 func (b *Builder) Position() int {
 	if b.t.before == nil {
 		return len(b.t.nodes)
@@ -34,8 +33,8 @@ func (b *Builder) Position() int {
 	return b.t.before.Entries + len(b.t.nodes)
 }
 
-// Before gives what is to be known of the entries that stand before the offset, which is where a record begins. It is called
-// behind Finish. ok is false where what follows can change what they mean: they name entries that stand behind them.
+// Before describes the entries before offset, which is where a record begins. It is called after Finish. ok is false where
+// later records can change what these entries mean, because they name entries that stand after them.
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
@@ -76,7 +75,7 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	return p, !inRow || len(p.Ends) == 1 && len(p.Ends[0]) == 1
 }
 
-// Problems counts what is wrong with the log: what the tree lists, and what is wrong before that.
+// Problems counts the problems of the whole log, including those before the place where reading began.
 func (b *Builder) Problems() int {
 	n := len(b.t.problems)
 	if b.t.before != nil {
@@ -85,10 +84,10 @@ func (b *Builder) Problems() int {
 	return n
 }
 
-// Labelled says whether any entry of the log has a label.
+// Labelled reports whether any entry of the log has a label.
 func (b *Builder) Labelled() bool { return len(b.labels(len(b.t.nodes))) > 0 }
 
-// labels gives the entries that have a label after the first n that were read.
+// labels gives the entries that have a label after the first n entries.
 func (b *Builder) labels(n int) []EntryID {
 	var list []EntryID
 	if b.t.before != nil {
@@ -109,10 +108,10 @@ func (b *Builder) labels(n int) []EntryID {
 	return list
 }
 
-// said tells what is said from what is about other entries: labels, and moves of the leaf.
+// said reports whether an entry says something itself. Labels and leaf moves are about other entries.
 func (l link) said() bool { return l.kind != KindLabel && l.kind != KindLeaf }
 
-// tips counts the ends of branches among the first n entries, and says below which of them something was said.
+// tips counts the branch tips among the first n entries. below tells which of them have a descendant that says something.
 func (t *Tree) tips(n int) (tips int, below []bool) {
 	below = make([]bool, n)
 	for i := n - 1; i >= 0; i-- {
@@ -127,7 +126,7 @@ func (t *Tree) tips(n int) (tips int, below []bool) {
 	return tips, below
 }
 
-// open gives the ends before those that were read, nil in the place of each that one of the first n entries goes on with.
+// open gives the ends before the first entry that was read. An end that one of the first n entries continues is nil.
 func (t *Tree) open(n int, below []bool) [][]EntryID {
 	if t.before == nil {
 		return nil
@@ -148,7 +147,7 @@ func endOf(ends [][]EntryID, id EntryID) int {
 	return slices.IndexFunc(ends, func(end []EntryID) bool { return slices.Contains(end, id) })
 }
 
-// ends gives the ends of branches after the first n entries. No parent stands behind its child.
+// ends gives the branch tips after the first n entries. No parent stands after its child.
 func (t *Tree) ends(n int) [][]EntryID {
 	_, below := t.tips(n)
 	ends := t.open(n, below)

@@ -7,44 +7,41 @@ import (
 	"strings"
 )
 
-// Envelope is what a decoder tells a Builder of one entry. The byte slices may point into the record: the Builder copies
-// what it keeps.
+// Envelope is what a decoder tells a Builder about one entry. The byte slices may point into the record: the Builder
+// copies what it keeps.
 type Envelope struct {
-	// ID is the entry's id as text; nil where the record has none, then the Builder derives one.
+	// ID is the entry's id; nil where the record has none. The Builder then derives one.
 	ID []byte
-	// Made: the record has none, and the decoder made ID up. It must be the same each time the log is read, and no other
-	// entry's.
+	// Made: the record has no id and the decoder made ID up. It must be unique and the same each time the log is read.
 	Made bool
-	// Parent is the parent's id; nil for a root. InOrder says that the parent is the entry added before.
+	// Parent is the parent's id; nil for a root. InOrder: the parent is the entry added before.
 	Parent  []byte
 	InOrder bool
 	Kind    Kind
 	Role    Role
-	// Type is the dialect's name of the kind. It may point into the record.
+	// Type is the dialect's name of the kind.
 	Type []byte
-	// Span and Line: where the record stands.
+	// Span and Line say where the record is.
 	Span Span
 	Line int
 	// Migrated marks an entry of an old version.
 	Migrated bool
 	// Target and Label are the content of KindLabel; Target that of KindLeaf (nil: before the first entry).
 	Target, Label []byte
-	// KeepIndex is, where HasKeepIndex is set, the index of the entry that a compaction of version 1 keeps from (-1:
-	// none).
+	// KeepIndex is the index of the first entry that a compaction of version 1 keeps (-1: none), if HasKeepIndex is set.
 	KeepIndex    int
 	HasKeepIndex bool
-	// Record is the entry's record: some of it goes into a derived id.
+	// Record is the entry's record. A derived id depends on its beginning.
 	Record []byte
-	// Aside: the entry does not move the leaf. It is one of a side conversation, or no part of any.
+	// Aside: the entry does not move the leaf, because it belongs to a side conversation or to none.
 	Aside bool
-	// Message is the id of the message that the record is a piece of; nil where the record holds a whole one. Entries
-	// with the same id form one message, whatever stands between them: see Joiner and Entry.FirstPiece.
+	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries
+	// with the same id form one message, also with other records between them: see Joiner and Entry.FirstPiece.
 	Message []byte
-	// Foreign: the record is one of another log, which the decoder asked for. The tree keeps Record itself. Span and
+	// Foreign: the record is from another log that the decoder asked for. The tree keeps Record without copying it. Span and
 	// Line are those in the other log.
 	Foreign bool
-	// Repeats allows ids to occur again: the later entry gets "<id>~2" and keeps its own as NativeID, which is no
-	// Problem.
+	// Repeats: ids may occur again. The later entry gets "<id>~2" and keeps its own id as NativeID; that is not a Problem.
 	Repeats bool
 }
 
@@ -52,44 +49,44 @@ type Envelope struct {
 type Builder struct {
 	t          *Tree
 	arena      *strings.Builder
-	unresolved map[int32]EntryID // parents that were not there yet
+	unresolved map[int32]EntryID // parents that do not exist yet
 	targets    []target
-	checked    int       // of targets, those that were looked for
-	missing    []missing // what entries name and the log does not have
+	checked    int       // number of targets that were checked
+	missing    []missing // ids that entries name and the log does not have
 	has        func(EntryID) bool
 	duplicates bool
-	forward    bool // some parent stands behind its child: only then can there be a circle
+	forward    bool // a parent stands after its child: only then can there be a cycle
 	lastType   uint16
 	leafMoves  []leafMove
-	moved      int              // of leafMoves, those that were replayed
-	pending    bool             // entries that are added are in no log yet
-	finished   bool             // the tree was given away
-	indexed    int              // entries whose ids are in the table
-	messages   map[string]int32 // the first entry of a message that may span several
-	navigated  int              // entries that were there when the Navigator chose the leaf
+	moved      int              // number of leafMoves that were replayed
+	pending    bool             // new entries are not in a log yet
+	finished   bool             // Finish was called
+	indexed    int              // number of entries whose ids are in the table
+	messages   map[string]int32 // message id → the first entry of the message
+	navigated  int              // number of entries when the Navigator last chose the leaf
 }
 
-// target is what a label says: that of the entry is on, or is taken away.
+// target is what a label entry says about another entry: its label is set or removed.
 type target struct {
 	id   EntryID
 	node int32
 	on   bool
 }
 
-// missing is an id that no entry has, and who names it.
+// missing is an id that no entry has, and the entry that names it.
 type missing struct {
 	id   EntryID
 	node int32
 }
 
-// leafMove is a durable leaf: after the entry at that index the leaf is the target.
+// leafMove is a durable leaf: after the entry at that index, the leaf is the target.
 type leafMove struct {
 	after int32
 	to    EntryID
 	none  bool
 }
 
-// NewBuilder begins a tree. The name is that of the log, for Problems.
+// NewBuilder begins a tree. name is that of the log, for Problems.
 func NewBuilder(name string, source Source) *Builder {
 	return &Builder{
 		t:     &Tree{name: name, source: source, leaf: noParent},
@@ -97,21 +94,21 @@ func NewBuilder(name string, source Source) *Builder {
 	}
 }
 
-// SetCodec says who looks inside entries.
+// SetCodec sets the codec that looks inside entries.
 func (b *Builder) SetCodec(c Codec) { b.t.codec = c }
 
-// SetHeader says what the log's first record is.
+// SetHeader sets the header of the log.
 func (b *Builder) SetHeader(h Header) { b.t.header = h }
 
-// Header is what SetHeader said.
+// Header gives the header that was set.
 func (b *Builder) Header() Header { return b.t.header }
 
 // Len is the number of entries so far.
 func (b *Builder) Len() int { return len(b.t.nodes) }
 
-// Problem reports something wrong. The file's name is filled in.
+// Problem reports something wrong and fills in the name of the log.
 func (b *Builder) Problem(p Problem) {
-	b.index() // what is wrong with ids of earlier entries comes first
+	b.index() // problems with the ids of earlier entries come first
 	b.report(p)
 }
 
@@ -122,7 +119,7 @@ func (b *Builder) report(p Problem) {
 	b.t.problems = append(b.t.problems, p)
 }
 
-// keep copies an id. Ids share large pieces of memory: one small allocation for each would cost more than the scan.
+// keep copies an id. Ids share large allocations: one for each id would cost more than the scan.
 func (b *Builder) keep(id []byte) EntryID {
 	if b.arena.Cap()-b.arena.Len() < len(id) {
 		b.arena = new(strings.Builder)
@@ -157,7 +154,7 @@ func (b *Builder) typeIndex(name []byte) uint16 {
 	return b.lastType
 }
 
-// Add adds an entry behind the others and moves the leaf to it.
+// Add adds an entry after the others and moves the leaf to it, unless it is Aside.
 func (b *Builder) Add(env *Envelope) {
 	t := b.t
 	if len(t.nodes) >= math.MaxInt32-1 {
@@ -199,7 +196,7 @@ func (b *Builder) Add(env *Envelope) {
 		}
 	}
 	if len(t.nodes) == cap(t.nodes) && b.finished {
-		// Twice as much: the quarter that append gives a long list is copied, and thrown away, all too soon.
+		// append grows a long slice by a quarter, which would be copied again too soon.
 		t.nodes = slices.Grow(t.nodes, max(len(t.nodes), 16))
 		t.links = slices.Grow(t.links, max(len(t.links), 16))
 	}
@@ -220,11 +217,11 @@ func (b *Builder) Add(env *Envelope) {
 	}
 }
 
-// Pending says whether entries that are added from now on are in no log yet: the tree then keeps their records. Their
-// spans and lines are those that they will have.
+// Pending says whether entries that are added from now on are not in a log yet. The tree keeps their records. Their spans
+// and lines are those that they will have.
 func (b *Builder) Pending(on bool) { b.pending = on }
 
-// Written says that all entries are in the log now, where it was said that they would be.
+// Written says that all pending entries are in the log now, at their spans.
 func (b *Builder) Written() {
 	b.pending = false
 	b.t.pending = nil
@@ -245,10 +242,10 @@ func (b *Builder) SetLeaf(id EntryID) error {
 	return nil
 }
 
-// SetSource says where the bytes of entries are read from now on.
+// SetSource sets where the bytes of entries are read from.
 func (b *Builder) SetSource(s Source) { b.t.source = s }
 
-// resolve finds a parent. Nearly always it is the entry before; where it is not there yet, Finish looks again.
+// resolve finds a parent, nearly always the entry before. One that does not exist yet is resolved by Finish.
 func (b *Builder) resolve(i int32, parent []byte) int32 {
 	t := b.t
 	if i > 0 && string(t.nodes[i-1].id) == string(parent) {
@@ -264,7 +261,7 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 	return orphaned
 }
 
-// note keeps what labels, leaves and compactions of version 1 say.
+// note keeps what labels, leaf moves and compactions of version 1 say.
 func (b *Builder) note(i int32, env *Envelope) {
 	t := b.t
 	if env.Message != nil {
@@ -298,7 +295,7 @@ func (b *Builder) note(i int32, env *Envelope) {
 	}
 }
 
-// noteMessage keeps which entries form one message: each names the first.
+// noteMessage notes the first entry of the message that entry i continues.
 func (b *Builder) noteMessage(i int32, id []byte) {
 	first, again := b.messages[string(id)]
 	if !again {

@@ -7,38 +7,35 @@ import (
 	"slices"
 )
 
-// Rules says in which points the context of one dialect differs from that of another. They are data, so that there is
-// one algorithm.
+// Rules say how contexts of one dialect differ from those of others. They are data, so that there is one algorithm.
 type Rules struct {
-	// ExplicitModelWins: a model change counts over the model that an assistant message names, wherever they stand.
+	// ExplicitModelWins: a model change takes precedence over the model that an answer names, wherever they stand.
 	// Otherwise the later of the two counts.
 	ExplicitModelWins bool
-	// ContextEdits: KindContextEdit has effect.
+	// ContextEdits: entries of KindContextEdit have an effect.
 	ContextEdits bool
-	// KeepSystem: system messages in the part that a compaction keeps are still emitted.
+	// KeepSystem: system messages among the entries that a compaction keeps stay in the context.
 	KeepSystem bool
-	// SingleModel: the agent knows one model, not one for each role; whatever names a model sets it, also to less than
-	// a provider and a model.
+	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
 	SingleModel bool
-	// Heals: the agent itself removes dangling calls and results before it goes on, so every context is without them.
+	// Heals: the agent removes dangling calls and results itself, so every context is without them.
 	Heals bool
 }
 
-// ContextOptions ask for a context other than the agent's own.
+// ContextOptions change a context.
 type ContextOptions struct {
 	// DropFailed leaves out turns that ended in an error or were aborted, with their tool results.
 	DropFailed bool
-	// StripDangling removes tool calls that nothing answers, and results that answer nothing, so that a provider accepts the messages.
+	// StripDangling removes tool calls without a result and results without a call, so that a provider accepts the messages.
 	// A result answers the last call with its id before it.
 	StripDangling bool
 	// LLM gives the messages in the form that goes to a provider.
 	LLM bool
-	// FallBack takes the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
+	// FallBack uses the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
 	FallBack bool
-	// Before are messages that stand before those of the session: what the agent says where it goes on. They are given as they
-	// are, without an entry.
+	// Before are messages that precede those of the session, such as what the agent says on resuming. They have no entry.
 	Before []Raw
-	// Resolve, if set, is applied to each message before all else: it puts blobs in the place of their references.
+	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
 	Resolve func(message []byte) ([]byte, error)
 }
 
@@ -46,33 +43,33 @@ type ContextOptions struct {
 type ModelRef struct {
 	Role            string // "default", or what the agent uses another model for
 	Provider, Model string
-	Name            string // "provider/model"; "" where the path does not say both
+	Name            string // "provider/model"; "" where the path does not name both
 	// JSON is the model as the agent's own context spells it.
 	JSON Raw
 }
 
-// Context is what the model would see at a leaf. Its messages are read when they are asked for.
+// Context is what the model would see at a leaf. Messages are read on demand.
 type Context struct {
 	ThinkingLevel string
 	// Models are in the order in which their roles first occur on the path.
 	Models []ModelRef
-	// TTSRRules have no repeats.
+	// TTSRRules are without duplicates.
 	TTSRRules []string
 	Mode      string
 	ModeData  Raw
 
-	thinking, mode Raw // as the log has them, whatever their type; nil where the change does not say
+	thinking, mode Raw // raw values, whatever their type; nil where the change has none
 
 	tree    *Tree
 	path    []int32           // set where a Replayer makes the messages
 	items   []int32           // the entries that contribute
-	joined  map[int32][]int32 // the first piece of a message → all pieces; each of the others → none
+	joined  map[int32][]int32 // first piece of a message → all pieces; any other piece → none
 	edits   map[int32]ContextEdit
 	options ContextOptions
 	strip   *stripping
 }
 
-// ContextMessage is one message of a context, and the entry it comes from: the zero Entry where it comes from none.
+// ContextMessage is one message of a context and the entry that it comes from, or the zero Entry.
 type ContextMessage struct {
 	Entry Entry
 	JSON  []byte
@@ -88,7 +85,7 @@ func (c *Context) DefaultModel() (ModelRef, bool) {
 	return ModelRef{}, false
 }
 
-// Detach makes the context independent of its tree: entries may be added to it while messages are read.
+// Detach makes the context independent of its tree: entries may be added to the tree while messages are read.
 func (c *Context) Detach() {
 	t := c.tree
 	c.tree = &Tree{
@@ -119,11 +116,12 @@ func (c *Context) Entries() iter.Seq[Entry] {
 	}
 }
 
-// BuildContext computes what the model would see at leaf. The empty leaf is the place before the first entry: nothing.
+// BuildContext computes what the model would see at leaf. The empty leaf is the place before the first entry, where the
+// context is empty.
 //
-// The state (thinking level, models, mode, injected rules) comes from the whole path, also from the part that a
-// compaction hides. Of the messages, where the path has a compaction, only these are seen: the summary of the last one,
-// what it keeps from before (from its first kept entry on, nothing where that is not on the path), and what follows it.
+// The state (thinking level, models, mode, injected rules) comes from the whole path, including the part that a compaction
+// hides. Where the path has a compaction, the messages are the summary of the last one, the entries that it keeps (from its
+// first kept entry on; none where that is not on the path), and what follows it.
 func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 	c := &Context{
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
@@ -180,7 +178,7 @@ func (c *Context) choose(path []int32) error {
 		}
 		compaction, ok := body.(Compaction)
 		if !ok {
-			return fmt.Errorf("%s: entry %s is no compaction", t.name, t.nodes[path[last]].id)
+			return fmt.Errorf("%s: entry %s is not a compaction", t.name, t.nodes[path[last]].id)
 		}
 		visible = append([]int32{path[last]}, c.kept(path[:last], compaction)...)
 		visible = append(visible, path[last+1:]...)
@@ -216,7 +214,7 @@ func (c *Context) join() {
 	if _, ok := t.codec.EntryCodec.(Joiner); !ok || len(t.message) == 0 {
 		return
 	}
-	first := map[int]int32{} // the first entry of a message in the log → the first one here
+	first := map[int]int32{} // first entry of a message in the log → the first one here
 	c.joined = map[int32][]int32{}
 	for _, i := range c.items {
 		message := t.At(int(i)).FirstPiece()
@@ -264,7 +262,7 @@ func (c *Context) addEdit(i int32) error {
 	}
 	edit, ok := body.(ContextEdit)
 	if !ok {
-		return nil // it does not say what to do: it is shown as it is, and changes nothing
+		return nil // it does not say what to change
 	}
 	if target := t.ids.find(t.nodes, edit.Target); target >= 0 {
 		if c.edits == nil {
@@ -301,7 +299,7 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 	}
 }
 
-// read gives the messages of the session before the options change them. It ends at the first error.
+// read gives the messages before the options change them. It ends at the first error.
 func (c *Context) read() iter.Seq2[ContextMessage, error] {
 	if r := c.replayer(); r != nil {
 		return r.Replay(Path{c.tree, c.path})
@@ -367,7 +365,7 @@ func (c *Context) edited(e Entry) ([][]byte, error) {
 	return list, nil
 }
 
-// finish applies what the options ask for to one message, the nth; nil leaves it out.
+// finish applies the options to one message, the nth; nil leaves it out.
 func (c *Context) finish(m []byte, n int) (_ []byte, err error) {
 	codec := c.tree.codec
 	if c.strip != nil {

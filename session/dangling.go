@@ -2,33 +2,32 @@ package session
 
 import "slices"
 
-// A result answers the last call with its id that stands before it. Ids alone do not say which call is meant: some servers
-// count calls anew in each turn, and a session that was merged by hand may have an id twice. What stands before its call
-// answers nothing: a provider refuses it.
+// A result answers the last call with its id before it. Ids alone do not identify a call: some servers count calls anew in
+// each turn, and a session that was merged by hand may have an id twice. A result before its call answers nothing, and a
+// provider refuses it.
 
-// stripping is what DropFailed and StripDangling found in a first pass over a context.
+// stripping is what a first pass over a context found out for DropFailed and StripDangling.
 type stripping struct {
 	dropFailed bool
 	dangling   bool
 	answered   map[callIn]bool // calls that a result answers
-	stray      map[callIn]bool // results that go
+	stray      map[callIn]bool // results to remove
 }
 
-// callIn is the id of a call as one message names it: the one that makes the call, or one that answers it. Messages are
-// counted from 0 as they are read.
+// callIn is the id of a call in one message, which makes the call or answers it. Messages are counted from 0.
 type callIn struct {
 	message int
 	id      string
 }
 
-// findDangling reads all messages once to learn which calls are answered.
+// findDangling reads all messages once to find the calls that are answered.
 func (c *Context) findDangling() error {
 	s := &stripping{
 		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling, answered: map[callIn]bool{}, stray: map[callIn]bool{},
 	}
 	codec := c.tree.codec.MessageCodec
 	last := map[string]int{}    // the message of the last call with an id
-	failed := map[string]bool{} // whether that message goes
+	failed := map[string]bool{} // whether that message is dropped
 	n := 0
 	for m, err := range c.read() {
 		if err != nil {
@@ -53,8 +52,7 @@ func (c *Context) findDangling() error {
 	return nil
 }
 
-// apply gives the message without what does not stay; nil where nothing of it does. n is its number among those that were
-// read.
+// apply gives message number n without what is to be removed; nil where nothing is left.
 func (s *stripping) apply(codec MessageCodec, m []byte, n int) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil

@@ -5,9 +5,9 @@ import "fmt"
 // Kind says what an entry is. It is neutral: each dialect maps its own type names to kinds.
 type Kind uint8
 
-// The kinds; what each holds says the body of the same name.
+// The kinds. The body of the same name says what each holds.
 const (
-	KindOpaque Kind = iota // a type we do not know: kept, walked through, shown
+	KindOpaque Kind = iota // an unknown type: kept, walked through, shown
 	KindMessage
 	KindThinkingLevelChange
 	KindModelChange
@@ -30,7 +30,7 @@ var kindNames = [kindCount]string{
 	"custom_message", "label", "ttsr_injection", "session_init", "mode_change", "session_info", "leaf", "context_edit",
 }
 
-// String gives the name that most agents have for the kind.
+// String gives the name that most agents use for the kind.
 func (k Kind) String() string {
 	if k < kindCount {
 		return kindNames[k]
@@ -38,7 +38,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// KindNamed gives the kind that String gives the name of, KindOpaque for any other name.
+// KindNamed gives the kind with that String, KindOpaque for an unknown name.
 func KindNamed(name []byte) Kind {
 	if string(name) == "message" { // nearly all entries
 		return KindMessage
@@ -54,7 +54,7 @@ var kindsByName = func() map[string]Kind {
 	return kinds
 }()
 
-// KindOf gives the kind of entry that has such a body.
+// KindOf gives the kind of an entry with that body.
 func KindOf(b Body) Kind {
 	switch b.(type) {
 	case Message:
@@ -99,7 +99,7 @@ const (
 	RoleAssistant
 	RoleTool
 	RoleSystem
-	RoleOther // a role that only one agent knows; the body has its name
+	RoleOther // a role that only one agent has; the body has its name
 )
 
 var roleNames = [...]string{"", "user", "assistant", "tool", "system", "other"}
@@ -107,17 +107,17 @@ var roleNames = [...]string{"", "user", "assistant", "tool", "system", "other"}
 // String gives the name of the role, "" for none.
 func (r Role) String() string { return roleNames[r] }
 
-// Span is a piece of a log: where the bytes are.
+// Span is a piece of a log.
 type Span struct {
 	Offset int64
 	Length int64
 }
 
-// End is the offset behind the span.
+// End is the offset after the span.
 func (s Span) End() int64 { return s.Offset + s.Length }
 
-// Source gives the bytes of spans. It holds the opened log; a log that was truncated meanwhile gives an error.
-// The bytes belong to the caller.
+// Source gives the bytes of spans from an opened log. It fails for a log that was truncated meanwhile. The bytes belong to
+// the caller.
 type Source interface {
 	Bytes(s Span) ([]byte, error)
 }
@@ -133,12 +133,12 @@ type Codec struct {
 type EntryCodec interface {
 	// Body decodes the entry's content. raw is the entry's record.
 	Body(e Entry, raw []byte) (Body, error)
-	// Time finds when the entry was made.
+	// Time gives when the entry was made.
 	Time(raw []byte) Time
 	// Parts gives what is inside the entry in neutral form.
 	Parts(e Entry, raw []byte) ([]Part, error)
-	// Messages gives what an entry contributes to a context, as the agent's own JSON: the exact bytes of its message
-	// member where it has one, otherwise what the agent makes of a summary or a custom message.
+	// Messages gives what an entry contributes to a context, in the agent's own JSON: the exact bytes of its message member
+	// where it has one, otherwise what the agent makes of a summary or a custom message.
 	Messages(e Entry, raw []byte) ([][]byte, error)
 	// Rules says how contexts of this dialect differ from those of others.
 	Rules() Rules
@@ -150,8 +150,8 @@ type MessageCodec interface {
 	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil where the
 	// message is not sent.
 	LLM(message []byte) ([]byte, error)
-	// ResolveBlobs puts, in a message, the content of blobs in the place of references to them. It gives the message
-	// itself where it has none. get fails for a blob that is not there: then the reference stays.
+	// ResolveBlobs replaces the references to blobs in a message by their content. It gives the message itself where it has
+	// none. A reference whose blob get does not find stays.
 	ResolveBlobs(message []byte, get func(ref string) ([]byte, error)) ([]byte, error)
 	// Edit gives the message with its content replaced, for KindContextEdit.
 	Edit(message, content []byte) ([]byte, error)
@@ -167,29 +167,29 @@ type MessageCodec interface {
 	Strip(message []byte, drop func(id string) bool) ([]byte, error)
 }
 
-// Entry is one entry of a tree: its envelope, and the way to the rest.
+// Entry is one entry of a tree: its envelope and access to its content.
 type Entry struct {
 	ID EntryID
-	// Parent is the id that the entry names as its parent, "" for a root. It may be an id that does not exist.
+	// Parent is the id of the parent, "" for a root. It may not exist.
 	Parent EntryID
 	Kind   Kind
 	Role   Role
-	// Type is the dialect's own name of the kind.
+	// Type is the dialect's name of the kind.
 	Type string
 	// Index is the position among the tree's entries, in file order.
 	Index int
-	// Span and Line say where the record stands in its log. An entry that is not durable yet has Line 0.
+	// Span and Line say where the record is in its log. An entry that is not durable yet has Line 0.
 	Span Span
 	Line int
-	// Migrated is set when the log is of an old version: Raw is not what would be written today.
+	// Migrated is set where the log is of an old version: Raw is not what would be written today.
 	Migrated bool
-	// NativeID is the id as the log has it where that differs from ID (it is repeated, or absent).
+	// NativeID is the id in the log. It differs from ID where an id is repeated, and is "" where the record has none.
 	NativeID EntryID
 
 	tree *Tree
 }
 
-// Durable says whether the entry is in its log. One that is not is lost with the process.
+// Durable reports whether the entry is in its log. Otherwise it is lost with the process.
 func (e Entry) Durable() bool {
 	if e.tree == nil {
 		return false
@@ -198,8 +198,8 @@ func (e Entry) Durable() bool {
 	return !pending
 }
 
-// Foreign reports whether the record is one of another log, such as the log that this one was forked from. Span and Line
-// are those in the other log.
+// Foreign reports whether the record is from another log, such as the one that this log was forked from. Span and Line are
+// those in the other log.
 func (e Entry) Foreign() bool {
 	if e.tree == nil {
 		return false
@@ -208,7 +208,7 @@ func (e Entry) Foreign() bool {
 	return foreign
 }
 
-// FirstPiece gives the position of the first entry of the message that this entry is a piece of: its own Index where the
+// FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
 // message has one record.
 func (e Entry) FirstPiece() int {
 	if e.tree != nil {
@@ -219,7 +219,7 @@ func (e Entry) FirstPiece() int {
 	return e.Index
 }
 
-// Raw gives the entry's record, byte for byte as the log has it.
+// Raw gives the entry's record, byte for byte.
 func (e Entry) Raw() ([]byte, error) {
 	if e.tree == nil {
 		return nil, fmt.Errorf("entry %s belongs to no tree", e.ID)
@@ -227,7 +227,7 @@ func (e Entry) Raw() ([]byte, error) {
 	return e.tree.raw(e.Index)
 }
 
-// Body decodes what the entry says.
+// Body decodes the content of the entry.
 func (e Entry) Body() (Body, error) {
 	raw, err := e.Raw()
 	if err != nil {
@@ -236,7 +236,7 @@ func (e Entry) Body() (Body, error) {
 	return e.tree.codec.Body(e, raw)
 }
 
-// Time finds when the entry was made.
+// Time gives when the entry was made.
 func (e Entry) Time() (Time, error) {
 	raw, err := e.Raw()
 	if err != nil {
@@ -254,7 +254,8 @@ func (e Entry) Parts() ([]Part, error) {
 	return e.tree.codec.Parts(e, raw)
 }
 
-// FirstKept gives the entry that a compaction of an old version names by its position; ok is false for all others.
+// FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other
+// entries.
 func (e Entry) FirstKept() (id EntryID, ok bool) {
 	if e.tree == nil {
 		return "", false

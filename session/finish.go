@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. When
-// entries were added since, it may be called again and gives the same tree.
+// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. It may be
+// called again after more entries were added, and gives the same tree.
 func (b *Builder) Finish() *Tree {
 	b.index()
 	b.resolveLate()
@@ -27,7 +27,7 @@ func (b *Builder) Finish() *Tree {
 	return b.t
 }
 
-// misses says whether the whole log lacks an id that is not in what was read of it, and notes it.
+// misses reports whether the whole log lacks an id that was not found in the part that was read, and notes it.
 func (b *Builder) misses(node int32, id EntryID) bool {
 	if b.has != nil && b.has(id) {
 		return false
@@ -39,12 +39,12 @@ func (b *Builder) misses(node int32, id EntryID) bool {
 func (b *Builder) resolveLate() {
 	t := b.t
 	if b.finished && (b.duplicates || len(b.unresolved) > 0) {
-		// Parents change, and circles are marked; contexts may be reading the old ones.
+		// Parents and flags change below; contexts may be reading the old ones.
 		t.nodes, t.links = slices.Clone(t.nodes), slices.Clone(t.links)
 	}
 	if b.duplicates {
 		t.linked = 0
-		// The last entry of an id is meant, also by children that stood before it.
+		// An id means its last entry, also for children before that entry.
 		for i := range t.nodes {
 			l := &t.links[i]
 			if l.parent >= 0 && t.nodes[i].flags&inOrder == 0 {
@@ -58,7 +58,7 @@ func (b *Builder) resolveLate() {
 		return
 	}
 	t.linked = 0
-	for i := range t.nodes { // in file order, so that Problems are too
+	for i := range t.nodes { // in file order, like the Problems
 		parent, ok := b.unresolved[int32(i)]
 		if !ok {
 			continue
@@ -80,7 +80,7 @@ func (b *Builder) resolveLate() {
 	b.unresolved = nil
 }
 
-// cutCycles finds parents that run in a circle. Each entry is visited once.
+// cutCycles finds cycles of parents. Each entry is visited once.
 func (b *Builder) cutCycles() {
 	t := b.t
 	if !b.forward {
@@ -100,7 +100,7 @@ func (b *Builder) cutCycles() {
 		if k >= 0 && state[k] == walking {
 			t.cyclic = true
 			t.nodes[k].flags |= cutCycle
-			b.problemAt(k, ProblemCycle, fmt.Sprintf("the parents of entry %q run in a circle", t.nodes[k].id),
+			b.problemAt(k, ProblemCycle, fmt.Sprintf("the parents of entry %q form a cycle", t.nodes[k].id),
 				"all entries are kept; paths end at the first repeat")
 		}
 		for _, k := range trail {
@@ -109,7 +109,7 @@ func (b *Builder) cutCycles() {
 	}
 }
 
-// moveLeaf replays durable leaves: the last one that names an entry counts, unless entries follow it.
+// moveLeaf replays durable leaves: the last one with an existing target counts, unless entries follow it.
 func (b *Builder) moveLeaf() {
 	t := b.t
 	last := t.lastMover(len(t.nodes) - 1)
@@ -123,7 +123,7 @@ func (b *Builder) moveLeaf() {
 			if !b.misses(m.after, m.to) {
 				break
 			}
-			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf is to be entry %q, which does not exist", m.to),
+			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf moves to entry %q, which does not exist", m.to),
 				"the leaf before it is used")
 		}
 		if last <= m.after {
@@ -133,8 +133,7 @@ func (b *Builder) moveLeaf() {
 	b.moved = len(b.leafMoves)
 }
 
-// leafBefore gives the leaf that stood before the entry at i: what the last good leaf move before says, or the entry
-// before it.
+// leafBefore gives the leaf before the entry at i: the entry before it, or the target of the last good leaf move.
 func (b *Builder) leafBefore(i int32) int32 {
 	t := b.t
 	for k := t.lastMover(int(i) - 1); k >= 0; k = t.lastMover(int(k) - 1) {

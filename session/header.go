@@ -18,35 +18,34 @@ type Header struct {
 	Version   int
 	Timestamp Time
 	CWD       string
-	// Title is the name that the header (or a title slot before it) carries; "" where there is none.
+	// Title is the name in the header or in a title slot before it; "" where there is none.
 	Title string
-	// Parent is the lineage that the agent wrote: a session id or a path, as it was written.
+	// Parent is the session that this one comes from, as the agent wrote it: an id or a path.
 	Parent string
 	// Raw is the header's record, byte for byte.
 	Raw []byte
-	// Record tells where it stands.
+	// Span and Line say where the record is.
 	Span Span
 	Line int
-	// InEntry is set when the record is the first entry's too: the log has no record for a header alone.
+	// InEntry is set where the record is also that of the first entry: the log has no header record.
 	InEntry bool
-	// Newer is set when Version is higher than this program knows: such a log is read as well as we can and never
-	// written.
+	// Newer is set where Version is higher than this program knows. Reading such a log is best effort; it is never written.
 	Newer bool
 }
 
 // Time is a moment as a log spells it. The spelling is kept, because rewriting "2026-01-01T00:00:00Z" as
-// "2026-01-01T00:00:00.000Z" changes a file that only passed through.
+// "2026-01-01T00:00:00.000Z" would change a file that only passes through.
 type Time struct {
 	// Text is the JSON value: a string with its quotes, a number, or "" where the record has none.
 	Text string
 }
 
-// TimeFromMillis gives the usual spelling (ISO 8601 with milliseconds, UTC) of a moment.
+// TimeOf gives the usual spelling of a moment: ISO 8601 with milliseconds, UTC.
 func TimeOf(t time.Time) Time {
 	return Time{Text: `"` + t.UTC().Format("2006-01-02T15:04:05.000Z") + `"`}
 }
 
-// Time gives the moment; ok is false where the text is absent or no time.
+// Time gives the moment; ok is false where the text is absent or not a time.
 func (t Time) Time() (at time.Time, ok bool) {
 	text := t.Text
 	if text == "" || text == "null" {
@@ -85,8 +84,8 @@ var timeLayouts = []string{
 	"2006-01-02 15:04:05.999999999",
 }
 
-// numericTime reads a number: seconds with a fraction where it is small, milliseconds where it is large. No session is
-// older than the year 2001 in milliseconds or younger than 33658 in seconds.
+// numericTime reads a number: seconds if it is small, milliseconds if it is large. No session is older than 2001 in
+// milliseconds or newer than 33658 in seconds.
 func numericTime(text string) (time.Time, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != f || f < 0 || f > 8.64e15 {

@@ -2,9 +2,9 @@ package session
 
 import "hash/maphash"
 
-// idTable finds entries by id. It is a hash table of indexes into the nodes, which hold the ids: eight bytes a slot, where
-// a map[EntryID]int32 takes 25, and it lets a later entry take the place of an earlier one with the same id. A slot
-// keeps half of the hash beside the index, so that other ids are told apart without touching their nodes.
+// idTable finds entries by id. It is a hash table of indexes into the nodes, which hold the ids: eight bytes a slot, where a
+// map[EntryID]int32 takes 25. A later entry replaces an earlier one with the same id. A slot keeps half of the hash beside
+// the index, so that most other ids are told apart without touching their nodes.
 type idTable struct {
 	slots []idSlot
 	used  int
@@ -16,7 +16,7 @@ type idSlot struct {
 	node int32 // index+1; 0 is free
 }
 
-// insert makes nodes[i] the entry of its id and gives the one that was it before, or -1.
+// insert makes nodes[i] the entry of its id and gives the index of the one that it replaces, or -1.
 func (t *idTable) insert(nodes []node, i int32) (before int32) {
 	if t.used*2 >= len(t.slots) {
 		t.resize(max(64, 2*len(t.slots)))
@@ -41,7 +41,7 @@ func (t *idTable) find(nodes []node, id EntryID) int32 {
 
 func (t *idTable) hash(id EntryID) uint64 { return maphash.String(t.seed, string(id)) }
 
-// slot gives the slot of the id, or the free one where it would be.
+// slot gives the slot of the id, or the free slot where it belongs.
 func (t *idTable) slot(nodes []node, id EntryID, h uint64) *idSlot {
 	mask := uint32(len(t.slots) - 1)
 	tag := uint32(h >> 32)

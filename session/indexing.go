@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Expect makes room for the entries of a log of that many bytes, so that the tree need not grow step by step.
+// Expect makes room for the entries of a log of that many bytes.
 func (b *Builder) Expect(bytes int64) {
-	const perEntry = 1500 // what a record takes on average in the agents' own files; less only costs a copy
+	const perEntry = 1500 // average size of a record in the agents' files; a wrong guess only costs a copy
 	n := int(min(bytes/perEntry, 1<<20))
 	b.t.nodes = make([]node, 0, n)
 	b.t.links = make([]link, 0, n)
 	b.t.ids.resize(slotsFor(n))
 }
 
-// At gives the entry at a position, as far as it is known before the log's end: its parent may still turn out to be missing.
+// At gives the entry at a position before the end of the log is known: its parent may still turn out to be missing.
 func (b *Builder) At(i int) Entry {
 	e := b.t.At(i)
 	if parent, ok := b.unresolved[int32(i)]; ok {
@@ -32,7 +32,7 @@ func slotsFor(n int) int {
 	return slots
 }
 
-// trim gives back the room of a tree that has far fewer entries than were expected: one with images, say.
+// trim frees the memory that Expect reserved for far too many entries.
 func (b *Builder) trim() {
 	t := b.t
 	if n := len(t.nodes); cap(t.nodes) > n+n/4+64 {
@@ -43,8 +43,8 @@ func (b *Builder) trim() {
 	}
 }
 
-// indexAtOnce is how many entries are read before their ids go into the table. Each takes a slot that is in no cache; one
-// after the other in a short loop, the processor waits for many of them at the same time.
+// indexAtOnce is how many entries are read before their ids go into the table. Each id touches a slot that is not in the
+// cache; in a short loop the processor overlaps these misses.
 const indexAtOnce = 64
 
 // find gives the index of the last entry with the id, or -1.
@@ -53,7 +53,7 @@ func (b *Builder) find(id EntryID) int32 {
 	return b.t.ids.find(b.t.nodes, id)
 }
 
-// index enters the ids of the entries that have come since it was last called.
+// index enters the ids of new entries into the table.
 func (b *Builder) index() {
 	for t := b.t; b.indexed < len(t.nodes); {
 		i := int32(b.indexed)
@@ -64,16 +64,16 @@ func (b *Builder) index() {
 	}
 }
 
-// again deals with an id that an earlier entry has.
+// again handles an id that an earlier entry has.
 func (b *Builder) again(i, before int32) {
 	t := b.t
 	switch {
-	case t.nodes[i].flags&derivedID != 0: // we made it up: it steps aside
+	case t.nodes[i].flags&derivedID != 0: // a derived id gives way
 		t.ids.insert(t.nodes, before)
 		t.nodes[i].id = b.derive(i)
 		t.ids.insert(t.nodes, i)
 		return
-	case t.nodes[before].flags&derivedID != 0: // we made the other one up
+	case t.nodes[before].flags&derivedID != 0: // the earlier id was derived: it gives way
 		t.nodes[before].id = b.derive(before)
 		t.ids.insert(t.nodes, before)
 		return
@@ -81,14 +81,14 @@ func (b *Builder) again(i, before int32) {
 	b.duplicates = true
 	n := &t.nodes[i]
 	b.report(Problem{Line: int(n.line), Offset: n.offset, Kind: ProblemDuplicate,
-		Message: fmt.Sprintf("entry id %q stands on line %d already", n.id, t.nodes[before].line),
+		Message: fmt.Sprintf("entry id %q is already used on line %d", n.id, t.nodes[before].line),
 		Advice:  "both entries are kept; the id means this one, the last"})
 }
 
-// taken says whether an entry of the log has the id.
+// taken reports whether an entry of the log has the id.
 func (b *Builder) taken(id EntryID) bool { return b.find(id) >= 0 || b.has != nil && b.has(id) }
 
-// repeat gives the id of an entry whose own one an earlier entry has.
+// repeat gives a free id for an entry whose own id is taken.
 func (b *Builder) repeat(id []byte) EntryID {
 	for k := 2; ; k++ {
 		if next := EntryID(fmt.Sprintf("%s~%d", id, k)); !b.taken(next) {
@@ -104,8 +104,8 @@ func (b *Builder) setNative(i int32, id EntryID) {
 	b.t.natives[i] = id
 }
 
-// hash stands for node i of the log: it is the same each time the log is read, and made from the session, the position and the
-// beginning of the record. It is FNV-1a, written out: whole families have no ids of their own.
+// hash identifies node i of the log. It is the same each time the log is read: it depends on the session, the position and
+// the beginning of the record. FNV-1a is inlined, because in some families no entry has an id.
 func (b *Builder) hash(i int32, record []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
@@ -125,7 +125,7 @@ func (b *Builder) hash(i int32, record []byte) uint64 {
 	return h
 }
 
-// hexOf makes eight hex digits of a hash, as the agents make ids.
+// hexOf makes eight hex digits from a hash, the form of the agents' ids.
 func hexOf(h uint64) []byte {
 	hex := make([]byte, 8)
 	for k := range hex {
@@ -134,7 +134,7 @@ func hexOf(h uint64) []byte {
 	return hex
 }
 
-// derive gives an id for node i that no other has. It depends on the log alone.
+// derive gives a free id for node i. It depends on the log alone.
 func (b *Builder) derive(i int32) EntryID {
 	for h := b.hash(i, nil); ; h = h*6364136223846793005 + 1442695040888963407 {
 		if id := b.keep(hexOf(h)); b.t.ids.find(b.t.nodes, id) < 0 {

@@ -1,27 +1,26 @@
 package session
 
-// Raw is a JSON value as it stands in the log.
+// Raw is a JSON value as the log has it.
 type Raw []byte
 
-// Body is what an entry says. The set is closed: what is not known is Opaque.
+// Body is the content of an entry. The set is closed: anything unknown is Opaque.
 type Body interface{ body() }
 
 type (
-	// Message is something that was said: by the user, by the model, by a tool.
+	// Message is a message of the user, the model or a tool.
 	Message struct {
 		Role Role
 		// Native is the role as the dialect spells it.
 		Native string
 		// JSON is the dialect's own message.
 		JSON Raw
-		// Meta: the agent put it in, in the user's or the model's name.
+		// Meta: the agent inserted it in the name of the user or the model.
 		Meta bool
-		// Time is when it was said, where the message itself tells.
+		// Time is when it was said, if the message has a time.
 		Time Time
-		// Provider and Model say who answered; Stop why the answer ended; Error what went wrong. Assistants only.
+		// Provider and Model name the model that answered, Stop why the answer ended, Error what went wrong. Answers only.
 		Provider, Model string
-		// ModelJSON is the model as the agent's own context names it after this answer; nil where the answer changes
-		// nothing.
+		// ModelJSON is the model as the agent's context names it after this answer; nil where the answer does not change it.
 		ModelJSON   Raw
 		Stop, Error string
 		Usage       *Usage
@@ -30,23 +29,23 @@ type (
 	// ThinkingLevelChange sets how hard the model thinks from here on.
 	ThinkingLevelChange struct {
 		Level string
-		// JSON is the level as the agent's own context has it, whatever its type; nil where there is none.
+		// JSON is the raw level, whatever its type; nil where there is none.
 		JSON Raw
 	}
 
 	// ModelChange sets the model of a role from here on.
 	ModelChange struct {
-		// Role is "default" where the entry names none.
+		// Role is "default" where the entry names no role.
 		Role string
-		// Provider and ModelID are set as far as the entry tells; Model is "provider/id".
+		// Provider and ModelID are set if the entry has them; Model is "provider/id".
 		Provider, ModelID, Model string
-		// Split is set where the entry spells provider and model id in members of their own.
+		// Split: provider and model id are separate members.
 		Split bool
-		// JSON is the model as the agent's own context names it; nil where the agent passes the change over.
+		// JSON is the model as the agent's context names it; nil where the agent ignores the change.
 		JSON Raw
 	}
 
-	// Compaction replaces what came before by a summary.
+	// Compaction replaces what came before it by a summary.
 	Compaction struct {
 		Summary, ShortSummary string
 		// FirstKept is the first entry before the compaction that the model still sees.
@@ -58,7 +57,7 @@ type (
 		ReplacesAll bool
 	}
 
-	// BranchSummary tells a new branch what happened on the one that was left.
+	// BranchSummary tells a new branch what happened on the branch that was left.
 	BranchSummary struct {
 		From          EntryID
 		Summary       string
@@ -72,17 +71,17 @@ type (
 		Data Raw
 	}
 
-	// CustomMessage is a message of an extension. The model sees it; people only where Display is set.
+	// CustomMessage is a message of an extension. The model sees it; people see it only where Display is set.
 	CustomMessage struct {
 		Type    string
 		Content Raw
 		Display bool
 		Details Raw
-		// Attribution is who caused it, "user" or "agent"; "" where the agent does not say so.
+		// Attribution is "user" or "agent", the one that caused it; "" where the agent does not say.
 		Attribution string
 	}
 
-	// Label names an entry; an empty one removes the name.
+	// Label gives an entry a name; an empty Label removes it.
 	Label struct {
 		Target EntryID
 		Label  string
@@ -101,7 +100,7 @@ type (
 	// ModeChange switches the agent's mode.
 	ModeChange struct {
 		Mode string
-		// JSON is the mode as the agent's own context has it, whatever its type; nil where there is none.
+		// JSON is the raw mode, whatever its type; nil where there is none.
 		JSON Raw
 		Data Raw
 	}
@@ -109,17 +108,17 @@ type (
 	// SessionInfo names the session.
 	SessionInfo struct{ Name string }
 
-	// Leaf moves the leaf to an entry, or before the first one where Target is "".
+	// Leaf moves the leaf to an entry; a Target "" is the place before the first entry.
 	Leaf struct{ Target EntryID }
 
 	// ContextEdit changes what the model sees of an earlier entry.
 	ContextEdit struct {
 		Target EntryID
-		// Content takes the place of the message's content; nil removes the message.
+		// Content replaces the message's content; nil removes the message.
 		Content Raw
 	}
 
-	// Opaque is an entry of a type that we do not know, whole.
+	// Opaque is an entry of an unknown type.
 	Opaque struct {
 		Type string
 		JSON Raw
@@ -145,34 +144,34 @@ func (Opaque) body()              {}
 // Usage counts what one answer took, as far as it was recorded.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite, Total int64
-	// Cost is the sum, Costs what it consists of, in dollars.
+	// Cost is the sum of Costs, in dollars.
 	Cost  float64
 	Costs Costs
 }
 
-// Costs are what the tokens of one answer cost.
+// Costs are the costs of the tokens of one answer.
 type Costs struct{ Input, Output, CacheRead, CacheWrite float64 }
 
-// Part is a piece of an entry in neutral form: what transcripts, search and conversion work on.
+// Part is a piece of an entry in neutral form, for transcripts, search and conversion.
 type Part interface{ part() }
 
 type (
 	// Text is prose.
 	Text struct{ Text string }
 
-	// Thinking is what the model thought before it answered.
+	// Thinking is the reasoning of the model before its answer.
 	Thinking struct {
 		Text      string
 		Signature string
 	}
 
-	// ToolCall asks for a tool to be run.
+	// ToolCall asks to run a tool.
 	ToolCall struct {
 		ID, Name  string
 		Arguments Raw
 	}
 
-	// ToolResult is what a tool answered.
+	// ToolResult is the result of a tool call.
 	ToolResult struct {
 		CallID, Name string
 		// Parts are Text and Image.
@@ -180,13 +179,13 @@ type (
 		IsError bool
 	}
 
-	// Image is a picture: its bytes in base64, or a reference to a blob, or a URL.
+	// Image is a picture. Data is its bytes in base64, a reference to a blob, or a URL.
 	Image struct {
 		MIME string
 		Data string
 	}
 
-	// OpaquePart is a piece of a type that we do not know.
+	// OpaquePart is a piece of an unknown type.
 	OpaquePart struct {
 		Type string
 		JSON Raw

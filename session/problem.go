@@ -9,39 +9,39 @@ const (
 	ProblemNoHeader    ProblemKind = "no-header"     // the log has no readable header: it is not opened
 	ProblemTorn        ProblemKind = "torn"          // the last record was cut off in the middle
 	ProblemMalformed   ProblemKind = "malformed"     // a record is not JSON
-	ProblemNotObject   ProblemKind = "not-object"    // a record is JSON, but no object
+	ProblemNotObject   ProblemKind = "not-object"    // a record is JSON but not an object
 	ProblemGlued       ProblemKind = "glued"         // several records share a line
 	ProblemNULs        ProblemKind = "nul-bytes"     // NUL bytes where a record should be (a crash of the machine)
 	ProblemBOM         ProblemKind = "bom"           // a byte order mark before the first record
 	ProblemHeaderAgain ProblemKind = "second-header" // a header where an entry should be
 	ProblemNoID        ProblemKind = "no-id"         // an entry without an id
-	ProblemDuplicate   ProblemKind = "duplicate-id"  // an id that an earlier entry has already
+	ProblemDuplicate   ProblemKind = "duplicate-id"  // an id that an earlier entry has
 	ProblemOrphan      ProblemKind = "orphan"        // the parent does not exist
-	ProblemCycle       ProblemKind = "cycle"         // the parents run in a circle
+	ProblemCycle       ProblemKind = "cycle"         // parents form a cycle
 	ProblemLabelTarget ProblemKind = "label-target"  // a label on an entry that does not exist
-	ProblemLeafTarget  ProblemKind = "leaf-target"   // a leaf that points to an entry that does not exist
-	ProblemNewer       ProblemKind = "newer-version" // the log is of a newer version than we know
+	ProblemLeafTarget  ProblemKind = "leaf-target"   // a leaf move to an entry that does not exist
+	ProblemNewer       ProblemKind = "newer-version" // the log is of a version newer than we know
 	ProblemBlobMissing ProblemKind = "missing-blob"  // a blob reference without its blob
-	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // a blob reference that is none
-	ProblemField       ProblemKind = "field"         // a member has a value that does not fit
+	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // an invalid blob reference
+	ProblemField       ProblemKind = "field"         // a member has an unexpected value
 	ProblemUnreadable  ProblemKind = "unreadable"    // the log could not be read to its end
 )
 
-// Problem is something wrong that did not stop us, and where. It is an error too, for the few that do.
+// Problem is something wrong that did not stop the reader, and where it is. It is also an error, for the few cases that do.
 type Problem struct {
 	File    string      `json:"file"`
-	Line    int         `json:"line"`   // from 1; 0 where the problem is of the whole log
+	Line    int         `json:"line"`   // from 1; 0 for the whole log
 	Offset  int64       `json:"offset"` // in bytes from the start of the log
 	Kind    ProblemKind `json:"kind"`
 	Message string      `json:"message"`
-	// Advice says what was kept and what one can do.
+	// Advice says what was kept and what can be done.
 	Advice string `json:"advice"`
 }
 
 // Error implements error.
 func (p *Problem) Error() string { return p.String() }
 
-// String says where, what, and what one can do.
+// String says where, what, and what can be done.
 func (p Problem) String() string {
 	where := p.File
 	if p.Line > 0 {

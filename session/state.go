@@ -6,8 +6,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// state takes thinking level, models, rules and mode from the path. Of what only the last one counts, only the last
-// is read: it walks from the leaf up.
+// state reads thinking level, models, rules and mode from the path. It walks up from the leaf, so that where only the last
+// value counts only that one is decoded.
 func (c *Context) state(path []int32) error {
 	t := c.tree
 	s := stateWalk{c: c, rules: t.Rules(), at: map[string]int{}, firstAnswer: -1}
@@ -45,21 +45,21 @@ func (c *Context) state(path []int32) error {
 	return nil
 }
 
-// stateWalk is what a walk from the leaf up has found.
+// stateWalk is what the walk from the leaf up has found.
 type stateWalk struct {
 	c              *Context
 	rules          Rules
 	thinking, mode bool
-	// model: which model answers by default is settled; no answer further up changes it.
+	// model: the default model is settled; answers further up do not change it.
 	model       bool
 	roles       []roleModel // latest first
 	at          map[string]int
 	answered    ModelRef   // the last model that answered
-	firstAnswer int        // where on the path the first answer stands
+	firstAnswer int        // position of the first answer on the path
 	ttsr        [][]string // latest first
 }
 
-// roleModel is the model of a role, and where on the path the role is named first.
+// roleModel is the model of a role, and the first position on the path that names the role.
 type roleModel struct {
 	ModelRef
 	first int
@@ -100,7 +100,7 @@ func (s *stateWalk) take(body Body, at int) {
 	}
 }
 
-// set gives a role its model, unless one further down has done so.
+// set gives a role its model, unless a later entry has done so.
 func (s *stateWalk) set(m ModelRef, at int) {
 	if i, ok := s.at[m.Role]; ok {
 		s.roles[i].first = min(s.roles[i].first, at)
@@ -113,7 +113,7 @@ func (s *stateWalk) set(m ModelRef, at int) {
 // result lists the models in the order in which their roles occur on the path.
 func (s *stateWalk) result() []ModelRef {
 	if s.answered.JSON != nil {
-		s.set(s.answered, s.firstAnswer) // ExplicitModelWins: it counts where no change names the default model
+		s.set(s.answered, s.firstAnswer) // ExplicitModelWins: it counts only where no change names the default model
 	}
 	if i, ok := s.at["default"]; ok && s.firstAnswer >= 0 {
 		s.roles[i].first = min(s.roles[i].first, s.firstAnswer)
@@ -126,7 +126,7 @@ func (s *stateWalk) result() []ModelRef {
 	return models
 }
 
-// unique joins lists that stand latest first, without repeats.
+// unique joins lists, given latest first, in path order and without duplicates.
 func unique(lists [][]string) []string {
 	seen := map[string]bool{}
 	rules := []string{}
@@ -141,9 +141,9 @@ func unique(lists [][]string) []string {
 	return rules
 }
 
-// AppendState appends what the context says beside its messages, as members of a JSON object without the braces:
-// thinkingLevel, models, injectedTtsrRules, mode, modeData where it is set, and model where the agent knows only one.
-// Values stand as the agent's own program would spell them, also those of a type that they should not have.
+// AppendState appends the state of the context as members of a JSON object without the braces: thinkingLevel, models,
+// injectedTtsrRules, mode, modeData if set, and model if the agent has only one. Values are spelled as the agent's own
+// program does, including those of an unexpected type.
 func (c *Context) AppendState(dst []byte) []byte {
 	if value := spelled(c.thinking, c.ThinkingLevel); value != nil {
 		dst = append(append(dst, `"thinkingLevel":`...), value...)
@@ -191,7 +191,7 @@ func (c *Context) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// spelled gives a value as the log has it, or else its text; nil where there is neither.
+// spelled gives the raw value, or else its text quoted; nil where there is neither.
 func spelled(value Raw, text string) Raw {
 	if value == nil && text != "" {
 		return rawjson.Quote(text)

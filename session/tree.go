@@ -8,20 +8,19 @@ import (
 	"sync"
 )
 
-// ErrUnknownEntry is wrapped by errors that name an entry which the tree does not have.
+// ErrUnknownEntry is wrapped by errors about an entry that the tree does not have.
 var ErrUnknownEntry = errors.New("not found")
 
-// unknownEntry spells the error as the agents' own programs do, because their users search for it.
+// unknownEntry uses the words of the agents' own programs, because users search for them.
 func unknownEntry(id EntryID) error { return fmt.Errorf("Entry %s %w", id, ErrUnknownEntry) } //nolint:staticcheck
 
-// Parents that are no index.
+// Parents that are not an index.
 const (
 	noParent = -1 // a root
 	orphaned = -2 // its parent's id is in Tree.orphans
 )
 
-// node is what the tree keeps of an entry, together with its link. Bytes, body and parts are read again when someone looks
-// at them.
+// node is what the tree keeps of an entry, together with its link. Bytes, body and parts are read on demand.
 type node struct {
 	id     EntryID
 	offset int64
@@ -30,8 +29,7 @@ type node struct {
 	flags  nodeFlags
 }
 
-// link is what is looked at of each entry on a path. Links have a list of their own: of a million entries they are a sixth
-// of the memory, which is what it takes to walk through it.
+// link is what a walk along a path needs of an entry. Links are kept apart so that walking a path touches 1/6 of the memory.
 type link struct {
 	parent int32
 	typ    uint16 // index into Tree.types
@@ -45,12 +43,12 @@ const (
 	derivedID nodeFlags = 1 << iota // the log has no id for it
 	migrated                        // of an old version
 	inOrder                         // the parent is the entry before it, not a named one
-	cutCycle                        // its parents run in a circle, which is cut open here for display
+	cutCycle                        // a cycle of parents is cut open here for display
 	aside                           // it does not move the leaf
 )
 
-// Tree is the entries of one session. It is read-only but for the Builder that made it. Readers may share it between
-// goroutines as long as the Builder does not add to it.
+// Tree holds the entries of one session. Only the Builder that made it changes it. Goroutines may read it concurrently as
+// long as the Builder adds nothing.
 type Tree struct {
 	name     string
 	header   Header
@@ -61,12 +59,12 @@ type Tree struct {
 	leaf     int32 // index, or noParent for "before the first entry"
 	labels   map[EntryID]string
 	orphans  map[int32]EntryID
-	natives  map[int32]EntryID // ids as written where we had to choose another
+	natives  map[int32]EntryID // original ids where the tree uses another
 	problems []Problem
 	cyclic   bool
-	// keptByIndex holds, for compactions of version 1, the entry that they keep from: an index, or -1.
+	// keptByIndex holds, for compactions of version 1, the index of the first entry that they keep, or -1.
 	keptByIndex map[int32]int32
-	pending     map[int32][]byte // records that are in no log yet
+	pending     map[int32][]byte // records that are not in a log yet
 	foreign     map[int32][]byte // records of other logs
 	message     map[int32]int32  // an entry that continues a message → the first entry of the message
 	before      *Before          // nil where the log was read from its beginning
@@ -74,7 +72,7 @@ type Tree struct {
 	source Source
 	codec  Codec
 
-	// The lists of children are made when someone asks for them and again when the tree has grown.
+	// The lists of children are made on demand and extended when the tree has grown.
 	linking               sync.Mutex
 	linked                int
 	firstChild, lastChild []int32
@@ -85,13 +83,13 @@ type Tree struct {
 // Name is the log's name, for messages.
 func (t *Tree) Name() string { return t.name }
 
-// Header is what the first record says.
+// Header is the header of the log.
 func (t *Tree) Header() Header { return t.header }
 
 // Len is the number of entries.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// Rules says in which points contexts of this tree's dialect differ.
+// Rules says how contexts of this tree's dialect differ from those of others.
 func (t *Tree) Rules() Rules { return t.codec.Rules() }
 
 // Problems lists what is wrong with the log, in the order in which it was found.
@@ -121,7 +119,7 @@ func (t *Tree) At(i int) Entry {
 	return e
 }
 
-// Entries goes through all entries in file order.
+// Entries iterates over all entries in file order.
 func (t *Tree) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for i := range t.nodes {
@@ -132,7 +130,7 @@ func (t *Tree) Entries() iter.Seq[Entry] {
 	}
 }
 
-// Lookup finds an entry. Where several have the id, the last one is found.
+// Lookup finds an entry by id. If several have the id, it finds the last.
 func (t *Tree) Lookup(id EntryID) (Entry, bool) {
 	i := t.ids.find(t.nodes, id)
 	if i < 0 {
@@ -141,10 +139,10 @@ func (t *Tree) Lookup(id EntryID) (Entry, bool) {
 	return t.At(int(i)), true
 }
 
-// Has says whether there is an entry with the id.
+// Has reports whether an entry has the id.
 func (t *Tree) Has(id EntryID) bool { return t.ids.find(t.nodes, id) >= 0 }
 
-// Get is Lookup with the error that names the entry.
+// Get is Lookup with an error that names the entry.
 func (t *Tree) Get(id EntryID) (Entry, error) {
 	e, ok := t.Lookup(id)
 	if !ok {
@@ -153,7 +151,7 @@ func (t *Tree) Get(id EntryID) (Entry, error) {
 	return e, nil
 }
 
-// Leaf is where the conversation is now; ok is false where it is before the first entry.
+// Leaf is where the conversation is now; ok is false before the first entry.
 func (t *Tree) Leaf() (e Entry, ok bool) {
 	if t.leaf < 0 {
 		return Entry{}, false
@@ -161,7 +159,7 @@ func (t *Tree) Leaf() (e Entry, ok bool) {
 	return t.At(int(t.leaf)), true
 }
 
-// LeafID is the id of Leaf, "" where there is none.
+// LeafID is the id of Leaf, "" before the first entry.
 func (t *Tree) LeafID() EntryID {
 	if t.leaf < 0 {
 		return ""
@@ -172,13 +170,13 @@ func (t *Tree) LeafID() EntryID {
 // Label gives the label of an entry, "" where it has none.
 func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
-// Roots gives the entries that nobody is the parent of: roots, orphans, and one entry of each circle.
+// Roots gives the entries without a parent in the tree: roots, orphans, and one entry of each cycle.
 func (t *Tree) Roots() []Entry {
 	t.link()
 	return t.siblings(t.firstRoot)
 }
 
-// Children gives the entries whose parent is this one, in file order.
+// Children gives the children of an entry, in file order.
 func (t *Tree) Children(id EntryID) []Entry {
 	i := t.ids.find(t.nodes, id)
 	if i < 0 {
@@ -196,7 +194,7 @@ func (t *Tree) siblings(i int32) []Entry {
 	return list
 }
 
-// link makes the lists of children of the entries that have come since it was last called.
+// link extends the lists of children by the entries that were added since the last call.
 func (t *Tree) link() {
 	t.linking.Lock()
 	defer t.linking.Unlock()
@@ -247,7 +245,7 @@ func (p Path) Len() int { return len(p.index) }
 // At gives the entry at a position, the root first.
 func (p Path) At(i int) Entry { return p.tree.At(int(p.index[i])) }
 
-// Entries goes through the path from root to leaf.
+// Entries iterates over the path from root to leaf.
 func (p Path) Entries() iter.Seq2[int, Entry] {
 	return func(yield func(int, Entry) bool) {
 		for i := range p.index {
@@ -258,8 +256,8 @@ func (p Path) Entries() iter.Seq2[int, Entry] {
 	}
 }
 
-// Path walks from an entry to its root. It begins where a parent is missing, and where parents run in a circle it ends at
-// the first repeat. The empty id gives the empty path; an unknown one an error.
+// Path gives the path from a root to an entry. It begins where a parent is missing; in a cycle it begins at the first
+// repeat. The empty id gives the empty path, an unknown id an error.
 func (t *Tree) Path(leaf EntryID) (Path, error) {
 	p := Path{tree: t}
 	if leaf == "" {
@@ -281,7 +279,7 @@ func (t *Tree) walk(i int32) []int32 {
 	if t.cyclic {
 		seen = make([]bool, len(t.nodes))
 	}
-	// From the back of the list to its front: so it need not be turned round.
+	// filled from the back, so that it need not be reversed
 	up := make([]int32, 64)
 	begin := len(up)
 	for ; i >= 0; i = t.links[i].parent {
@@ -312,7 +310,7 @@ func (t *Tree) chosenPath(n Navigator, to int32) []int32 {
 	return path
 }
 
-// OnActivePath says for each entry, by index, whether it lies between a root and the leaf.
+// OnActivePath reports for each entry, by index, whether it is on the path to the leaf.
 func (t *Tree) OnActivePath() []bool {
 	on := make([]bool, len(t.nodes))
 	if t.leaf >= 0 {
@@ -323,8 +321,8 @@ func (t *Tree) OnActivePath() []bool {
 	return on
 }
 
-// Tips counts the ends of branches: entries that nothing was said below. Labels and moves of the leaf are about other
-// entries and do not count.
+// Tips counts the branch tips: entries with no descendant that says something. Labels and leaf moves are about other entries
+// and do not count.
 func (t *Tree) Tips() int {
 	tips, below := t.tips(len(t.nodes))
 	for _, end := range t.open(len(t.nodes), below) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,131 +14,100 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Saved is a session of an agent that saves sessions whole: its log at one moment.
-type Saved struct {
-	Dialect dialect.Dialect
-	// Header is the first record, Messages are the others.
-	Header   session.Raw
-	Messages []session.Raw
-	// Version is the compare-and-swap token; see Save.
-	Version string
-}
-
-// NewSaved is the Version of a session that must not exist yet.
+// NewSaved is the version of a session that must not exist yet.
 const NewSaved = "new"
 
 // ErrSaved is the error of a Save after another one.
 var ErrSaved = errors.New("the session was saved by another writer")
 
-// Resume gives the messages that the agent would begin with in a project folder and working directory.
-func (s Saved) Resume(root, workDir string) []session.Raw {
-	if r, ok := s.Dialect.(dialect.Resumer); ok {
-		return r.Resume(s.Header, s.Messages, dialect.Here{Root: root, WorkDir: workDir})
-	}
-	return s.Messages
-}
-
-// savers gives the dialects that save sessions whole; with a name only that one.
-func (s *Store) savers(name string) (list []dialect.WritingDialect, err error) {
+// saved gives the paths of a session that its agent saves whole, one for each dialect that does; with a name only that of
+// one dialect.
+func (s *Store) saved(name string, id session.ID) (dialects []dialect.Dialect, paths []string, err error) {
 	if name != "" {
 		d, err := s.Dialect(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		name = place.Sessions(d).Name()
 	}
 	for _, d := range s.Dialects() {
-		w, ok := dialect.AsWriter(d)
-		if ok && w.Habits().SavedWhole && (name == "" || d.Name() == name) {
-			list = append(list, w)
+		w, ok := d.(dialect.Writer)
+		if !ok || !w.Habits().SavedWhole || name != "" && d.Name() != name {
+			continue
 		}
+		if err := w.CheckID(id); err != nil {
+			return nil, nil, &IDError{err}
+		}
+		dialects = append(dialects, d)
+		paths = append(paths, place.Join(d.Layout().Roots(s.Env())[0].Sessions, d.Layout().File(time.Time{}, id)))
 	}
-	if list == nil {
+	if paths == nil {
 		err = fmt.Errorf("states of %q are %w: the agent keeps none", name, ErrUnsupported)
 	}
-	return list, err
+	return dialects, paths, err
 }
 
-// LoadSaved finds a session that is saved whole, of any dialect or of one; ErrNoSession if there is none.
-func (s *Store) LoadSaved(ctx context.Context, name string, id session.ID) (Saved, error) {
-	list, err := s.savers(name)
+// OpenSaved opens for reading a session that its agent saves whole, of any dialect or of one; ErrNoSession if there is none.
+func (s *Store) OpenSaved(ctx context.Context, name string, id session.ID) (*Session, error) {
+	dialects, paths, err := s.saved(name, id)
 	if err != nil {
-		return Saved{}, err
+		return nil, err
 	}
-	for _, d := range list {
-		if err := d.CheckID(id); err != nil {
-			return Saved{}, &IDError{err}
-		}
-		dir := d.Dialect.Layout().Roots(s.Env())[0].Sessions
-		b, err := s.Machine.Open(dir)
-		if err != nil {
-			return Saved{}, err
-		}
-		saved, err := readSaved(ctx, b, d.Dialect, id)
-		if err == nil || !errors.Is(err, backend.ErrNotExist) {
-			return saved, logtree.Named(dir, err)
+	for i, path := range paths {
+		sess, err := s.Open(ctx, path, OpenOptions{Dialect: dialects[i]})
+		if !errors.Is(err, backend.ErrNotExist) {
+			return sess, err
 		}
 	}
-	return Saved{}, fmt.Errorf("%s: %w", id, place.ErrNoSession)
+	return nil, fmt.Errorf("%s: %w", id, place.ErrNoSession)
 }
 
-func savedName(d dialect.Dialect, id session.ID) string { return d.Layout().File(time.Time{}, id) }
-
-// readSaved reads a log, again if it changes meanwhile.
-func readSaved(ctx context.Context, b backend.Backend, d dialect.Dialect, id session.ID) (saved Saved, err error) {
-	for range logtree.Retries {
-		var at backend.Log
-		if at, err = b.Stat(ctx, savedName(d, id)); err != nil {
-			return saved, err
-		}
-		var records []session.Raw
-		for r, readErr := range b.Read(ctx, at, 0) {
-			if err = readErr; err == nil {
-				records = append(records, append(session.Raw(nil), r.Data...))
-			}
-		}
-		if err == nil {
-			return Saved{Dialect: d, Header: records[0], Messages: records[1:], Version: at.Generation}, nil
-		}
-		if !errors.Is(err, backend.ErrChanged) {
-			break
-		}
-	}
-	return saved, err
-}
-
-// Save saves a session whole, in the place of a dialect ("" is the first that saves so), and gives it as it then is. With a
-// version it fails with ErrSaved, and saves nothing, if the session's is another; NewSaved is that of no session. Without
-// one it replaces whatever is there.
-func (s *Store) Save(ctx context.Context, name string, id session.ID, records [][]byte, version string) (Saved, error) {
-	list, err := s.savers(name)
+// Save saves the records of a session whole, in the place of a dialect ("" is the first that saves so), and opens it for
+// reading. With a version, which is the Generation of a Log, it fails with ErrSaved, and saves nothing, if the session's is
+// another; NewSaved is that of no session. Without one it replaces whatever is there.
+func (s *Store) Save(ctx context.Context, name string, id session.ID, records [][]byte, version string) (*Session, error) {
+	dialects, paths, err := s.saved(name, id)
 	if err != nil {
-		return Saved{}, err
+		return nil, err
 	}
-	d := list[0]
-	if err := d.CheckID(id); err != nil {
-		return Saved{}, &IDError{err}
-	}
-	dir := d.Dialect.Layout().Roots(s.Env())[0].Sessions
-	b, err := s.OpenWriting(dir, DurabilityFlush)
+	l, release, err := s.LocateWriting(paths[0], DurabilityFlush, nil)
 	if err != nil {
-		return Saved{}, err
+		return nil, err
 	}
+	defer release()
 	for {
-		at, err := b.Stat(ctx, savedName(d.Dialect, id))
-		switch {
-		case errors.Is(err, backend.ErrNotExist) && (version == "" || version == NewSaved):
-			_, err = b.Create(ctx, savedName(d.Dialect, id), records...)
-		case errors.Is(err, backend.ErrNotExist), err == nil && version != "" && version != at.Generation:
+		at, err := l.Backend.Stat(ctx, l.Name)
+		switch missing := errors.Is(err, backend.ErrNotExist); {
+		case missing && (version == "" || version == NewSaved):
+			_, err = l.Backend.Create(ctx, l.Name, records...)
+		case missing, err == nil && version != "" && version != at.Generation:
 			err = ErrSaved
 		case err == nil:
-			_, err = b.Replace(ctx, at, records...)
+			_, err = l.Backend.Replace(ctx, at, records...)
 		}
-		switch {
-		case err == nil:
-			return readSaved(ctx, b, d.Dialect, id)
-		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrExist):
-			return Saved{}, logtree.Named(dir, err)
+		if err == nil {
+			return s.Open(ctx, paths[0], OpenOptions{Dialect: dialects[0]})
+		}
+		if !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrExist) {
+			return nil, logtree.Named(paths[0], err)
 		}
 	}
+}
+
+// Resume gives the messages that the agent would begin with in a project folder and working directory.
+func (s *Session) Resume(ctx context.Context, root, workDir string) (list []session.Raw, err error) {
+	c, err := s.Context(ctx, s.Leaf(), ContextOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for m, err := range c.Messages() {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, bytes.Clone(m.JSON))
+	}
+	if r, ok := s.dialect.(dialect.Resumer); ok {
+		list = r.Resume(s.Header().Raw, list, dialect.Here{Root: root, WorkDir: workDir})
+	}
+	return list, nil
 }

@@ -2,8 +2,8 @@ package file
 
 import "os"
 
-// Access says whether a path exists, and whether it may be read and written. Here the latter is known only when it is
-// tried: what is not marked as read-only counts as writable.
+// Access reports whether a path exists, and whether it may be read and written. On Windows only an attempt would tell, so a
+// file that is not marked as read-only counts as writable.
 func Access(path string) (exists, read, write bool) {
 	info, err := os.Stat(path)
 	if err != nil {

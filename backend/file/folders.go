@@ -2,7 +2,7 @@ package file
 
 import "os"
 
-// Folders lists the names of the folders in a folder, sorted. Symbolic links are none.
+// Folders returns the sorted names of the folders in a folder, without symbolic links.
 func Folders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	var names []string

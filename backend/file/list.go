@@ -15,14 +15,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// List implements backend.Backend. It costs a stat per file and opens none; see the package comment for what the Logs are
-// good for. The Log beside an error names the folder or file that the error is about.
+// List implements backend.Backend with one stat per file. See the package comment for what its Logs are good for. The Log
+// yielded with an error names the folder or file.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
 	return b.list(ctx, prefix, false)
 }
 
-// Names is List for those who want no more than the names, or look at each log anyway, see Glimpse: nothing else in its
-// Logs is filled in, and no file is asked for. Some may not be there any more.
+// Names implements backend.Glimpser without a stat.
 func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
 	return b.list(ctx, prefix, true)
 }
@@ -33,7 +32,7 @@ func (b *Backend) list(ctx context.Context, prefix string, bare bool) iter.Seq2[
 			yield(backend.Log{}, backend.ErrClosed)
 			return
 		}
-		// Whatever folder the prefix names is gone to directly; its neighbours need not be read.
+		// Start in the folder that the prefix names.
 		start, dir := "", b.root
 		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
 			start = prefix[:i]
@@ -55,37 +54,37 @@ type lister struct {
 	prefix  string
 	yield   func(backend.Log, error) bool
 	start   string   // where the walk begins
-	bare    bool     // names are enough
+	bare    bool     // only names
 	entered []string // real paths of the root, of start, and of folders entered through symbolic links
-	watches []*watch // that are to tell of the folders of this walk
+	watches []*watch // that cover the folders of this walk
 
-	// Memory that is used again for each folder; that of items is shared with the folders around it.
+	// Reused for each folder. items is a stack, shared with the folders above.
 	listed []durable.Listed
 	items  []item
 	text   []byte
 }
 
-// item is an entry of a folder. Its key sorts it: a folder has a slash behind its name, as it has in the names of the
-// logs in it, or "a/b" and "a.b" would come in the wrong order.
+// item is an entry of a folder. The key of a folder ends in a slash, as in the names of its logs, so that "a.b" sorts
+// before "a/b".
 type item struct {
 	key  string
-	info durable.Info // as far as it is known already
+	info durable.Info // zero if unknown
 }
 
-// folder lists one folder and those in it. It returns false when nobody wants more.
+// folder lists one folder and those in it. It returns false if the caller stops.
 func (l *lister) folder(name, dir string) bool {
 	if l.ctx.Err() != nil {
 		l.yield(backend.Log{}, context.Cause(l.ctx))
 		return false
 	}
-	for _, w := range l.watches { // before the folder is read, so that nothing falls in between
+	for _, w := range l.watches { // before the folder is read, so that no change is missed
 		w.add(dir)
 	}
 	err := l.read(dir)
 	if gone(err) {
 		return true
 	}
-	// What could be read before the error is listed all the same.
+	// Entries read before the error are listed.
 	begin := len(l.items)
 	l.pick(name, dir)
 	end := len(l.items)
@@ -93,7 +92,7 @@ func (l *lister) folder(name, dir string) bool {
 	if err != nil && !l.yield(backend.Log{Name: name}, failed(name, err)) {
 		return false
 	}
-	// A name that is not UTF-8 is none, and so is every one below it.
+	// A name that is not UTF-8 makes all names below it invalid.
 	valid := name == "" || fs.ValidPath(name)
 	if name != "" {
 		name += "/"
@@ -119,11 +118,10 @@ func (l *lister) folder(name, dir string) bool {
 	return true
 }
 
-// together is of how many files names and generations are made in one piece of memory. There are two for each of ten thousand
-// files; but who keeps one keeps all that were made with it.
+// together is how many files share one allocation for their names and generations. Keeping one string keeps them all.
 const together = 64
 
-// files yields some of the items, which are files.
+// files yields the items from:to, which are files.
 func (l *lister) files(name, dir string, valid bool, from, to int) bool {
 	l.text = l.text[:0]
 	for _, it := range l.items[from:to] {
@@ -143,7 +141,7 @@ func (l *lister) files(name, dir string, valid bool, from, to int) bool {
 	return true
 }
 
-// read fills listed with the entries of a folder, and with what is known of them.
+// read fills listed with the entries of a folder.
 func (l *lister) read(dir string) (err error) {
 	if f, ok := l.fs.(durable.Lister); ok && !l.bare {
 		l.listed, err = f.ListDir(l.listed[:0], dir)
@@ -157,7 +155,7 @@ func (l *lister) read(dir string) (err error) {
 	return err
 }
 
-// pick adds those of the listed entries to items that matter, in order.
+// pick adds the listed entries that match the prefix to items, in order.
 func (l *lister) pick(name, dir string) {
 	begin := len(l.items)
 	if name != "" {
@@ -165,7 +163,7 @@ func (l *lister) pick(name, dir string) {
 	}
 	for i := range l.listed {
 		e := &l.listed[i]
-		// The type comes with the name, without a stat; only what a link leads to must be asked for.
+		// The type comes with the name. Only a link needs a stat.
 		base, mode, info := e.Name, e.Mode, e.Info
 		full := base
 		if l.prefix != "" || mode&fs.ModeSymlink != 0 {
@@ -178,7 +176,7 @@ func (l *lister) pick(name, dir string) {
 			path := dir + string(filepath.Separator) + base
 			var err error
 			if info, err = l.fs.Stat(path); err != nil {
-				continue // it leads nowhere: not a log
+				continue // a dangling link is not a log
 			}
 			if mode = info.Mode.Type(); mode.IsDir() && !l.enter(full, path) {
 				continue
@@ -194,7 +192,7 @@ func (l *lister) pick(name, dir string) {
 	slices.SortFunc(l.items[begin:], func(a, b item) int { return strings.Compare(a.key, b.key) })
 }
 
-// overlap says whether one begins with the other: a folder above the prefix leads to it, one below belongs to it.
+// overlap reports whether one begins with the other: the folder is above the prefix or below it.
 func overlap(a, b string) bool {
 	n := min(len(a), len(b))
 	return a[:n] == b[:n]
@@ -207,7 +205,7 @@ func (l *lister) file(name, generation, dir string, valid bool, it item) bool {
 		return false
 	}
 	if !valid || !utf8.ValidString(it.key) {
-		// It exists and holds something, so it is not passed over in silence.
+		// The file exists, so it is reported.
 		return l.yield(backend.Log{Name: name}, fmt.Errorf("%q: %w", name, backend.ErrName))
 	}
 	if l.bare {
@@ -226,9 +224,9 @@ func (l *lister) file(name, generation, dir string, valid bool, it item) bool {
 	return l.yield(backend.Log{Name: name, Generation: generation, Size: it.info.Size, Time: time.Unix(0, it.info.Nanos)}, nil)
 }
 
-// enter says whether the folder behind a symbolic link is to be listed here: not if it is, or contains, or lies in one
-// that is listed under another name, because a loop would never end and a log would appear twice. A link that the caller
-// named himself, in the prefix, is followed always.
+// enter reports whether to list the target of a symbolic link to a folder. It refuses a folder that is, contains or lies in
+// one that is listed under another name: a loop would never end, and logs would appear twice. A link that the prefix names
+// is always followed.
 func (l *lister) enter(name, path string) bool {
 	if strings.HasPrefix(l.prefix, name+"/") {
 		return true
@@ -259,7 +257,7 @@ func (l *lister) enter(name, path string) bool {
 	return true
 }
 
-// inside says whether path is the folder or below it.
+// inside reports whether path is the folder or below it.
 func inside(path, folder string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && (rest == "" || rest[0] == filepath.Separator || folder[len(folder)-1] == filepath.Separator)

@@ -16,14 +16,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/jsonl"
 )
 
-// patience is how often a look at a file that changes all the time is repeated before we give up.
+// patience is how often an operation on a file that keeps changing is tried.
 const patience = 100
 
-// look returns what the open file is and the last bytes before size, both of the same moment. A negative size stands
-// for the size it has. ErrChanged where the file is shorter.
+// look returns the state of an open file and the last bytes before size, both of the same moment. A negative size stands
+// for the size of the file. ErrChanged if the file is shorter.
 func look(f durable.File, name string, size int64) (durable.Info, []byte, error) {
 	info, err := f.Stat()
-	// Before and after reading the tail the file must be the same, or the tail may be that of another moment.
+	// Unless the file is the same before and after the read, the tail may be that of another moment.
 	for range patience {
 		if err != nil {
 			return info, nil, failed(name, err)
@@ -48,7 +48,7 @@ func look(f durable.File, name string, size int64) (durable.Info, []byte, error)
 			return info, tail, nil
 		}
 	}
-	return info, nil, fmt.Errorf("%s: %w: it does not stand still", name, backend.ErrChanged)
+	return info, nil, fmt.Errorf("%s: %w: it changes all the time", name, backend.ErrChanged)
 }
 
 // Stat implements backend.Backend.
@@ -69,24 +69,24 @@ func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
 	return fullLogOf(name, info, tail), nil
 }
 
-// snapshot is an open log, as the caller saw it. It is the Reader that Open returns.
+// snapshot is an open log as the caller saw it. Open returns it as a Reader.
 type snapshot struct {
 	f    durable.File
 	name string
 	size int64
 	tail []byte // the last bytes before size
 
-	// open is held for reading while the file is in use, so that Close cannot take it away in the middle: its
-	// descriptor's number might by then be another file's.
+	// open is held for reading while the file is in use, so that Close cannot release a descriptor that a read is
+	// about to use.
 	open   sync.RWMutex
 	closed bool
 
 	mu   sync.Mutex
-	seen durable.Info // the file, when it was last known to hold what the caller saw
+	seen durable.Info // of f when it last held what the caller saw
 }
 
-// hold opens the log that the caller saw. A file that has grown since still holds it; whether it only grew is told by
-// the bytes before the old end.
+// hold opens the log that the caller saw. The file may have grown since. Whether it only grew is decided by the bytes
+// before the old end.
 func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
 	path, err := b.begin(ctx, at.Name)
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
 	}
 	want, ok := parseGeneration(at.Generation)
 	if !ok || at.Size < 0 {
-		return nil, fmt.Errorf("%s: %w: it was not seen by this backend", at.Name, backend.ErrChanged)
+		return nil, fmt.Errorf("%s: %w: its generation is not from this backend", at.Name, backend.ErrChanged)
 	}
 	f, err := b.fs.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -123,7 +123,7 @@ func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, err
 	return s, nil
 }
 
-// ReadAt implements io.ReaderAt on the bytes that the caller saw; what was appended since is behind the end.
+// ReadAt implements io.ReaderAt. The log ends where the caller saw its end.
 func (s *snapshot) ReadAt(p []byte, off int64) (int, error) {
 	s.open.RLock()
 	defer s.open.RUnlock()
@@ -143,7 +143,7 @@ func (s *snapshot) ReadAt(p []byte, off int64) (int, error) {
 	if _, err := s.f.ReadAt(p, off); err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("%s: %w", s.name, err)
 	}
-	// Looked at after reading: only then is it sure that what was read is what the caller saw.
+	// Checked after the read: only then is it certain that these are the bytes that the caller saw.
 	if err := s.check(); err != nil {
 		return 0, err
 	}
@@ -156,7 +156,7 @@ func (s *snapshot) Renew() (size int64, grew bool, err error) {
 	if changed != nil && !errors.Is(changed, backend.ErrChanged) {
 		return 0, false, changed
 	}
-	s.open.Lock() // nobody reads while the end moves
+	s.open.Lock() // no reads while the end moves
 	defer s.open.Unlock()
 	if s.closed {
 		return 0, false, fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
@@ -203,11 +203,10 @@ func (s *snapshot) Close() error {
 	return s.f.Close()
 }
 
-// splitters are kept for the next Read: their buffers are worth more than a small log.
+// splitters are reused: allocating a buffer costs more than reading a small log.
 var splitters = sync.Pool{New: func() any { return new(jsonl.Splitter) }}
 
-// Read implements backend.Backend. With offset at.Size it yields no record, only ErrChanged where the log is no longer
-// what the caller saw plus growth.
+// Read implements backend.Backend.
 func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
 	return func(yield func(backend.Record, error) bool) {
 		s, err := b.hold(ctx, at)
@@ -228,15 +227,15 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 	}
 }
 
-// lines yields the records of a text log.
+// lines yields the records of a log of lines.
 func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.Record, error) bool) {
 	split := splitters.Get().(*jsonl.Splitter)
 	defer func() {
-		split.Reset(nil, 0) // let go of the file, and of the memory of a very long line
+		split.Reset(nil, 0) // releases the file, and the buffer of a very long line
 		splitters.Put(split)
 	}()
 	split.ResetAt(s, offset, s.size)
-	done := ctx.Done() // nil, and then free of cost, for a context that cannot be cancelled
+	done := ctx.Done()
 	for {
 		r, err := split.Next()
 		if errors.Is(err, io.EOF) {
@@ -257,9 +256,9 @@ func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.R
 	}
 }
 
-// whole yields the one record of a log that is not text.
+// whole yields the single record of a whole log.
 func (s *snapshot) whole(yield func(backend.Record, error) bool) {
-	// As long as the file was found to be, so a size that somebody made up allocates nothing.
+	// hold has checked that the file has this size, so a made-up size allocates nothing.
 	data := make([]byte, s.size)
 	if _, err := s.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
 		yield(backend.Record{}, err)

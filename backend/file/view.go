@@ -10,14 +10,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// viewLeast is the size from which on mapping a file costs less than reading it.
+// viewLeast is the size above which mapping a file costs less than reading it.
 const viewLeast = 1 << 20
 
-// View implements backend.Viewer: it maps the file, which saves the copy, a third of the time of reading a session.
+// View implements backend.Viewer: it maps the file. That saves the copy, a third of the time of reading a session.
 //
-// A page of a mapped file that another program cuts off is gone, and to look at it is a fault that would end the process.
-// So faults are made panics while look runs, and a panic that comes of the file's change is turned into ErrChanged. That
-// is why this is a function that calls another: an iterator must not recover what happens in the body of its loop.
+// If another program truncates the file, access to a page after its end is a fault that would end the process. So faults
+// become panics while look runs, and a panic caused by a change of the file becomes ErrChanged. An iterator could not do
+// this, since it must not recover panics from the body of its loop.
 func (b *Backend) View(ctx context.Context, at backend.Log, look func(data []byte) error) (err error) {
 	if at.Size < viewLeast {
 		return fmt.Errorf("%s: a view of so few bytes: %w", at.Name, errors.ErrUnsupported)
@@ -39,11 +39,11 @@ func (b *Backend) View(ctx context.Context, at backend.Log, look func(data []byt
 	if err := s.guard(data, look); err != nil {
 		return err
 	}
-	// Looked at in the end: only then is it sure that what was seen is what the caller saw.
+	// Checked at the end: only then is it certain that these were the bytes that the caller saw.
 	return s.check()
 }
 
-// guard calls look and turns a panic into ErrChanged where the reason is that the file changed under it.
+// guard calls look and turns a panic into ErrChanged if the file changed meanwhile.
 func (s *snapshot) guard(data []byte, look func(data []byte) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -51,7 +51,7 @@ func (s *snapshot) guard(data []byte, look func(data []byte) error) (err error) 
 		if cause == nil {
 			return
 		}
-		// Not only faults: who has checked some bytes, and finds others when he looks again, may do anything.
+		// Not only faults count: a parser that sees different bytes the second time may panic anywhere.
 		if !durable.FaultIn(cause, data) && s.check() == nil {
 			panic(cause)
 		}

@@ -15,24 +15,24 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// watch tells of changes in the folders that List goes through. The system is asked for one watch a folder, whatever the
-// number of files in it: those are what is scarce (8,192 for a user of an older Linux).
+// watch reports changes in the folders that List visits. It needs one watch of the system per folder, whatever the number
+// of files in it. Watches are scarce: a user of an older Linux has 8,192.
 type watch struct {
 	b      *Backend
 	told   func(name string, err error)
 	system *fsnotify.Watcher
-	ended  chan struct{} // closed when nothing is told any more
-	// watchFolder has the system watch a folder.
+	ended  chan struct{} // closed after the last call of told
+	// watchFolder makes the system watch a folder.
 	watchFolder func(dir string) error
 
 	mu      sync.Mutex
 	folders map[string]struct{} // paths that the system watches
-	full    bool                // the system has no more watches for us
+	full    bool                // the limit of the system is reached
 }
 
-// Watch implements backend.Watcher with what the operating system tells (inotify and its kin). It tells nothing of files
-// that another machine changes on a network file system. Where the system's limit is reached the rest of the folders is
-// not watched; told is told so once. A file system other than that of the machine cannot be watched.
+// Watch implements backend.Watcher with inotify or the like. It does not report files that another machine changes on a
+// network file system. When the limit of the system is reached, the remaining folders are not watched, and told gets the
+// error once. Only the file system of the machine can be watched.
 func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
@@ -54,7 +54,7 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	return w, nil
 }
 
-// watching gives the watches that there are.
+// watching returns the open watches.
 func (b *Backend) watching() []*watch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (w *watch) Close() error {
 	return err
 }
 
-// run passes on what the system tells, until the watch is closed.
+// run passes on events until the watch is closed.
 func (w *watch) run() {
 	defer close(w.ended)
 	for {
@@ -86,7 +86,7 @@ func (w *watch) run() {
 			case !ok:
 				return
 			case errors.Is(err, fsnotify.ErrEventOverflow):
-				w.told("", nil) // more happened than the system keeps
+				w.told("", nil) // events were lost
 			default:
 				w.told("", fmt.Errorf("watching %s: %w", w.b.root, err))
 			}
@@ -96,7 +96,7 @@ func (w *watch) run() {
 
 // event passes on one event.
 func (w *watch) event(e fsnotify.Event) {
-	if e.Op == fsnotify.Chmod { // of times and rights, not of bytes
+	if e.Op == fsnotify.Chmod { // of times or permissions
 		return
 	}
 	name, ok := w.name(e.Name)
@@ -104,7 +104,7 @@ func (w *watch) event(e fsnotify.Event) {
 	case !ok:
 	case e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename):
 		if w.forget(e.Name) {
-			// Perhaps there is another folder of that name by now. Who lists it has it watched.
+			// There may be a new folder of that name. The caller's List will watch it.
 			w.told(folderName(name), nil)
 			return
 		}
@@ -119,7 +119,7 @@ func (w *watch) event(e fsnotify.Event) {
 	}
 }
 
-// name gives the name of the log, or folder, at a path; "" is the root. ok is false for what is none.
+// name returns the name of the log or folder at a path; "" is the root. ok is false for temporary files.
 func (w *watch) name(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, w.b.root)
 	if !ok {
@@ -129,7 +129,7 @@ func (w *watch) name(path string) (name string, ok bool) {
 	return name, !strings.HasPrefix(name, ownPrefix) && !strings.Contains(name, "/"+ownPrefix)
 }
 
-// folderName is what a folder is called when it is told of.
+// folderName is how a folder is reported.
 func folderName(name string) string {
 	if name == "" {
 		return ""
@@ -137,7 +137,7 @@ func folderName(name string) string {
 	return name + "/"
 }
 
-// add has a folder watched.
+// add watches a folder.
 func (w *watch) add(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,14 +149,14 @@ func (w *watch) add(dir string) {
 	case err == nil:
 		w.folders[dir] = struct{}{}
 	case outOfWatches(err):
-		// Not tried again: on some systems each try opens all files of the folder.
+		// Not tried again: on some systems each attempt opens all files of the folder.
 		w.full = true
 		w.told("", fmt.Errorf("watching %s: %w", dir, err))
 	}
-	// What else is wrong with the folder, whoever lists it is told.
+	// List reports other errors of the folder.
 }
 
-// forget gives up the watch of a folder, and says whether there was one.
+// forget ends the watch of a folder, and reports whether there was one.
 func (w *watch) forget(dir string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,11 +164,11 @@ func (w *watch) forget(dir string) bool {
 		return false
 	}
 	delete(w.folders, dir)
-	_ = w.system.Remove(dir) // mostly the system has done so already
+	_ = w.system.Remove(dir) // mostly the system has done it already
 	return true
 }
 
-// outOfWatches says that a limit of the system is reached.
+// outOfWatches reports whether an error means that a limit of the system is reached.
 func outOfWatches(err error) bool {
 	for _, limit := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, limit) {

@@ -10,14 +10,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Time finds when a record was made.
+// Time gives when a record was made.
 func (d *Dialect) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "ts"))}
 }
 
-// Body decodes what an entry says.
-// A run has no messages of its own: what was asked, answered and put out stands in records of different types,
-// each of which becomes the message that codelia would have made of it.
+// Body decodes the content of an entry. A run has no messages of its own: input, answers and tool outputs are records of
+// different types. Each becomes the message that codelia would make of it.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	record, err := run.Decode(raw)
 	if err != nil {
@@ -30,7 +29,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return response(b), nil
 	case *run.ToolOutput:
 		return session.Message{Role: session.RoleTool, Native: "tool", JSON: toolMessage(b)}, nil
-	// A request is shown, but not as somebody's words: it repeats what other entries have said.
+	// A request is shown, but not as a message: it repeats other entries.
 	case *run.LLMRequest:
 		return session.CustomMessage{Type: e.Type, Content: session.Raw(b.Input.Messages)}, nil
 	case *run.RunError:
@@ -40,8 +39,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case *run.Opaque:
 		return session.Opaque{Type: e.Type, JSON: raw}, nil
 	}
-	// What is left (status, context, the end) has no meaning to a session: it is shown without what every record
-	// has.
+	// The rest (status, context, the end) is shown without the envelope.
 	data := raw
 	for _, key := range []string{"type", "run_id", "ts"} {
 		data = rawjson.Delete(data, key)
@@ -49,8 +47,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Custom{Type: e.Type, Data: data}, nil
 }
 
-// response is an answer of the model; of several messages the last one counts as it.
-// The message is that of the program; who answered and what it took stand beside it in the record.
+// response is an answer of the model; of several messages the last one. Model and usage are beside it in the record.
 func response(b *run.LLMResponse) session.Body {
 	m := session.Message{Role: session.RoleAssistant, Native: "assistant", Stop: stop(b.Output.StopReason)}
 	for message := range rawjson.Elements(b.Output.Messages) {
@@ -72,7 +69,7 @@ func response(b *run.LLMResponse) session.Body {
 	return m
 }
 
-// stop gives the usual ways to end the names that all dialects have for them.
+// stop gives the common names for the usual ways to end.
 func stop(reason string) string {
 	switch reason {
 	case "end_turn":
@@ -83,7 +80,7 @@ func stop(reason string) string {
 	return reason
 }
 
-// userMessage is what the run was asked, as a message.
+// userMessage gives the input of the run as a message.
 func userMessage(b *run.RunStart) []byte {
 	content := rawjson.Quote(b.Input.Text)
 	if b.Input.Parts != nil {
@@ -155,8 +152,8 @@ func follows(request, entry []byte) bool {
 	return run.Late(sent, received) == len(sent)
 }
 
-// Messages gives what an entry contributes to a context: a request all that was sent, a response what came back.
-// A run that was begun and never asked the model has only what the user said.
+// Messages gives what an entry contributes to a context: a request all that was sent, a response what came back, the start of
+// a run what the user said.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch run.Type(e.Type) {
 	case run.TypeLLMRequest:
@@ -171,7 +168,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// messages are the objects among the elements of a list.
+// messages gives the objects in a list.
 func messages(list []byte) [][]byte {
 	var out [][]byte
 	for m := range rawjson.Elements(list) {
@@ -182,9 +179,8 @@ func messages(list []byte) [][]byte {
 	return out
 }
 
-// Parts gives what is inside an entry in neutral form.
-// Of requests nothing is taken apart: their messages are those of other entries, and search would find each of
-// them as often as it was sent.
+// Parts gives what is inside an entry in neutral form. Requests are not taken apart: their messages are in other entries,
+// and search would find each of them many times.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch run.Type(e.Type) {
 	case run.TypeRunStart, run.TypeToolOutput, run.TypeRunError:

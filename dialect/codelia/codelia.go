@@ -2,16 +2,16 @@
 //
 // # The format
 //
-// Codelia keeps one log for each run, sessions/YYYY/MM/DD/<run_id>.jsonl by the day in UTC on which the run began; see
-// package run for what is in it. As a session such a log is linear: each record is an entry below the one before. What the
-// user asked, what the model answered and what tools put out are messages; a request to the model holds the whole context
-// as it was sent, so that the context of a run is its last request and the response to it. All else (status, events, the
-// end) is shown as it is.
+// Codelia keeps one log for each run, sessions/YYYY/MM/DD/<run_id>.jsonl by the day in UTC on which the run began; package
+// run describes its content. As a session such a log is linear: each record is an entry below the one before. What the user
+// asked, the model answered and tools returned are messages. A request to the model holds the whole context as it was sent,
+// so the context of a run is its last request and the response to it. Everything else (status, events, the end) is shown as
+// it is.
 //
-// What a codelia session is beyond its runs, the state that it is resumed from, is kept elsewhere and is not read here.
+// The state that a session is resumed from is stored elsewhere: see StateDialect.
 //
-// Codelia and CodeliaDoc read and write the same run logs. They differ in where they look: the program knows a second
-// place (CODELIA_LAYOUT=xdg), the document does not.
+// Codelia and CodeliaDoc read and write the same run logs. They differ in where they look: the program has a second place
+// (CODELIA_LAYOUT=xdg), the document does not.
 package codelia
 
 import (
@@ -40,19 +40,19 @@ var (
 	_ session.Replayer     = (*Dialect)(nil)
 )
 
-// Name is how people call the value.
+// Name is the name that people use.
 func (d *Dialect) Name() string { return d.name }
 
 // Family is what both values share.
 func (d *Dialect) Family() string { return "codelia" }
 
-// Layout says where run logs are kept.
+// Layout says where run logs are.
 func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Rules are the usual ones: nothing of a run's context is put together.
+// Rules are the default: Replay makes the context of a run.
 func (d *Dialect) Rules() session.Rules { return session.Rules{} }
 
 // Sessions are states, kept by the program or as the document says.
@@ -66,7 +66,7 @@ func (d *Dialect) Sessions() dialect.Dialect {
 // Encode gives the record of an entry: its own bytes. There is one version of the format.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
-// kindOf says what the records of a type are in a session, and who speaks in them.
+// kindOf gives the kind and the role of the records of a type.
 func kindOf(typ []byte) (session.Kind, session.Role) {
 	switch run.Type(typ) {
 	case run.TypeRunStart:

@@ -12,9 +12,9 @@ import (
 
 var _ dialect.Composer = (*StateDialect)(nil)
 
-// Compose makes messages of neutral parts. What the model thought and what each tool answered are messages of their own.
-// Pictures in what a tool answered, and all that is neither text nor picture, become prose or are lost here:
-// whoever converts compares and carries along what is missing.
+// Compose makes messages from neutral parts. Thinking and each tool result are messages of their own. Pictures in a tool
+// result, and everything that is neither text nor picture, become prose or are lost; the conversion compares and carries
+// along what is missing.
 func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
 	case session.RoleUser, session.RoleSystem:
@@ -30,18 +30,17 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	case session.RoleTool:
 		_, results := dialect.Results(m.Parts)
 		if results == nil {
-			return nil, errors.New("no tool answers in the message")
+			return nil, errors.New("the message has no tool results")
 		}
 		return outputs(results), nil
 	}
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
 }
 
-// The program would send it as it stands, and a conversation that cannot be continued is worth less than one with
-// a gap.
-var errSilent = errors.New("the message says nothing, which no provider takes")
+// errSilent: the program would send an empty message as it is, and the conversation could not be continued.
+var errSilent = errors.New("the message is empty; no provider accepts it")
 
-// speaks says whether there is a text or a picture.
+// speaks reports whether there is a text or a picture.
 func speaks(parts []session.Part) bool {
 	return slices.ContainsFunc(parts, func(p session.Part) bool {
 		t, ok := p.(session.Text)
@@ -54,8 +53,8 @@ func message(role string, content []byte) []byte {
 	return append(append(append(m, `,"content":`...), content...), '}')
 }
 
-// answer puts thoughts before the rest: an answer to a call must follow the message that has it.
-// A message that only thought is legal to codelia: the list then has nothing but reasoning.
+// answer puts thinking before the rest, because a tool result must directly follow the message with the call. A message
+// that consists of thinking is legal.
 func answer(parts []session.Part) ([][]byte, error) {
 	var list, calls [][]byte
 	var said []session.Part
@@ -78,7 +77,7 @@ func answer(parts []session.Part) ([][]byte, error) {
 		}
 		return list, nil
 	}
-	// null and not "": nothing was said
+	// null: nothing was said
 	m := message("assistant", []byte("null"))
 	if said != nil {
 		m = message("assistant", content(said))
@@ -89,13 +88,13 @@ func answer(parts []session.Part) ([][]byte, error) {
 	return append(list, m), nil
 }
 
-// call is a tool call as chat completions have it: the arguments are JSON in a string.
+// call is a tool call in the form of chat completions: the arguments are JSON in a string.
 func call(c session.ToolCall) []byte {
 	arguments := string(c.Arguments)
 	if s, ok := rawjson.Unquote(c.Arguments); ok {
-		arguments = s // what was no JSON when it was written
+		arguments = s // it was not JSON when it was written
 	}
-	// providers take no empty text for arguments
+	// providers refuse empty arguments
 	if arguments == "" {
 		arguments = "{}"
 	}
@@ -106,7 +105,7 @@ func call(c session.ToolCall) []byte {
 	return rawjson.Set(o, "function", f)
 }
 
-// outputs gives a message for each answer of a tool.
+// outputs gives a message for each tool result.
 func outputs(results []session.ToolResult) (list [][]byte) {
 	for _, r := range results {
 		m := rawjson.Set([]byte(`{"role":"tool"}`), "tool_call_id", rawjson.Quote(r.CallID))
@@ -120,7 +119,7 @@ func outputs(results []session.ToolResult) (list [][]byte) {
 	return list
 }
 
-// content gives text alone as a string, and all else as parts.
+// content gives a single text as a string, and anything else as parts.
 func content(parts []session.Part) []byte {
 	switch {
 	case len(parts) == 0:
@@ -142,8 +141,7 @@ func content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// mediaTypes are those that the program names beside the address.
-// Other types are given by the data URL alone.
+// mediaTypes are those that the program names beside the URL. Others are only in the data URL.
 var mediaTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 func picture(i session.Image) []byte {
@@ -158,25 +156,24 @@ func picture(i session.Image) []byte {
 	return rawjson.Set([]byte(`{"type":"image_url"}`), "image_url", o)
 }
 
-// Content gives text and images as they stand in a message. There are no custom messages: it stands in none.
+// Content gives text and images as the content of a message. The format has no custom messages.
 func (d *StateDialect) Content(parts []session.Part) []byte { return content(dialect.Prose(parts)) }
 
-// SetOrigin puts it into the message: the program keeps members that it does not know and sends none of them. Of a state it
-// goes into the meta, which has a column of its own.
-// The meta is written with every save and never sent to a model.
+// SetOrigin adds a member to a message: the program keeps unknown members and does not send them. For a state it goes into
+// the meta, which is written with every save and never sent to a model.
 func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
-		return dialect.EscapeBreaks(dialect.SetOrigin(record, origin))
+		return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
 	}
 	meta := rawjson.Get(record, "meta")
 	if !rawjson.IsObject(meta) {
 		meta = []byte("{}")
 	}
-	return rawjson.Set(record, "meta", dialect.EscapeBreaks(dialect.SetOrigin(meta, origin)))
+	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(meta, origin)))
 }
 
-// Origin takes it out again. Of a state only what stays the same from save to save is left, and the folder: that is how it
-// knows a state that went on for the one that was converted.
+// Origin removes it again. Of a state only what is the same in every save is left, so that a state that was continued is
+// still recognised as the one that was converted.
 func (d *StateDialect) Origin(record []byte) (origin, bare []byte) {
 	if !isState(record) {
 		return dialect.Origin(record)

@@ -12,19 +12,18 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout has a folder for each day, whatever the working directory.
+// layout has a folder for each day, for all working directories.
 type layout struct {
-	// xdg: the program keeps its things in the user's folder of state where CODELIA_LAYOUT says so.
+	// xdg: the program uses the user's state folder if CODELIA_LAYOUT says so.
 	xdg bool
 }
 
-// Roots gives the folder in use, then the usual one.
-// The usual one is looked at also with CODELIA_LAYOUT=xdg: who switched has old runs there.
+// Roots gives the folder in use, then the usual one, which may have old runs.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	var roots []dialect.Root
 	if l.xdg && env.Getenv("CODELIA_LAYOUT") == "xdg" {
 		state := env.Getenv("XDG_STATE_HOME")
-		if !filepath.IsAbs(state) { // what the rule for such folders says
+		if !filepath.IsAbs(state) { // a rule of the XDG specification
 			state = filepath.Join(env.Home, ".local", "state")
 		}
 		roots = append(roots, l.RootAt(filepath.Join(state, "codelia")))
@@ -38,17 +37,16 @@ func (l layout) RootAt(dir string) dialect.Root {
 }
 
 // Dir is the same for every working directory.
-// Hence all sessions of all directories share it, and the header says where each belongs.
 func (l layout) Dir(dialect.Env, string) string { return "" }
 
-// File has the day's folder before the name: the time decides, not the working directory.
+// File is the folder of the day and the id.
 func (l layout) File(t time.Time, id session.ID) string {
 	return t.UTC().Format("2006/01/02/") + string(id) + ".jsonl"
 }
 
 var logName = regexp.MustCompile(`^[0-9]{4}/[0-9]{2}/[0-9]{2}/[^/]+\.jsonl$`)
 
-// Owns takes the logs in the folders of days. What lies beside them is the state of sessions.
+// Owns accepts the logs in the folders of days. The states of sessions are beside them.
 func (l layout) Owns(name string) bool { return logName.MatchString(name) }
 
 // RunHeader gives the first record of a run's log.
@@ -69,12 +67,12 @@ func (d *Dialect) RunName(h run.Header) (string, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, h.StartedAt)
 	if err != nil {
-		return "", fmt.Errorf("started_at %.60q is no time in the form of 2026-02-03T12:34:56.789Z", h.StartedAt)
+		return "", fmt.Errorf("started_at %.60q is not a time like 2026-02-03T12:34:56.789Z", h.StartedAt)
 	}
 	return d.layout.File(t, session.ID(h.RunID)), nil
 }
 
-// NewRunID makes a UUID of version 4: chance alone.
+// NewRunID makes a UUID of version 4.
 func (d *Dialect) NewRunID(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -87,10 +85,10 @@ func (d *Dialect) NewRunID(random io.Reader) (string, error) {
 
 var uuid4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
 
-// CheckRunID wants a UUID of version 4. The id becomes the name of a file: nothing else may pass.
+// CheckRunID accepts only a UUID of version 4: the id becomes a file name.
 func (d *Dialect) CheckRunID(id string) error {
 	if !uuid4.MatchString(id) {
-		return fmt.Errorf("run id %.80q is no UUID of version 4", id)
+		return fmt.Errorf("run id %.80q is not a UUID of version 4", id)
 	}
 	return nil
 }

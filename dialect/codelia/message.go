@@ -19,7 +19,7 @@ func roleOf(name []byte) session.Role {
 	switch string(name) {
 	case "user":
 		return session.RoleUser
-	case "assistant", "reasoning": // what the model thought stands in a message of its own
+	case "assistant", "reasoning": // thinking is a message of its own
 		return session.RoleAssistant
 	case "tool":
 		return session.RoleTool
@@ -31,16 +31,15 @@ func roleOf(name []byte) session.Role {
 	return session.RoleOther
 }
 
-// LLM gives the message as it is: that is what was sent.
+// LLM gives the message as it is, which is what was sent.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
-// ResolveBlobs has nothing to do: pictures stand in the log.
+// ResolveBlobs does nothing: pictures are in the log.
 func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) {
 	return m, nil
 }
 
-// Edit puts another content in the place of a message's.
-// An edit without content takes the member away, as in the other families.
+// Edit replaces the content of a message; without content the member is removed.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
 		return rawjson.Delete(m, "content"), nil
@@ -68,11 +67,10 @@ func (d *Dialect) ToolResults(m []byte) []string {
 	return nil
 }
 
-// Failed: a response that failed was never recorded.
+// Failed: a response that failed was not recorded.
 func (d *Dialect) Failed([]byte) bool { return false }
 
-// Strip removes tool calls.
-// A message that is left with neither a call nor a text would be refused by providers, so it goes (nil).
+// Strip removes tool calls. Providers refuse a message without calls and text, so it becomes nil.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	left := false
 	calls := rawjson.MapElements(rawjson.Get(m, "tool_calls"), func(call []byte) []byte {
@@ -94,9 +92,8 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
-// MessageParts gives what is inside a message in neutral form.
-// "reasoning" is codelia's way to keep what a model thought. One whose content is no text falls through and is
-// shown by its parts.
+// MessageParts gives what is inside a message in neutral form. A message with the role "reasoning" is thinking, unless its
+// content is not a text.
 func MessageParts(m []byte) []session.Part {
 	content := rawjson.Get(m, "content")
 	switch rawjson.Str(m, "role") {
@@ -120,8 +117,7 @@ func MessageParts(m []byte) []session.Part {
 	return parts
 }
 
-// arguments are JSON as text; a text that is none stays one.
-// A model that was cut off leaves half a JSON text. It must survive as it is, so it is kept as the string.
+// arguments reads JSON in a string. If the model was cut off it is not JSON and stays a string.
 func arguments(value []byte) session.Raw {
 	if s, ok := rawjson.Unquote(value); ok && rawjson.Valid([]byte(s)) {
 		return session.Raw(s)
@@ -139,7 +135,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// Content that is neither text nor a list is nothing that the program writes. It is kept, and shown as what it is.
+// contentParts gives the parts of a content. The program does not write one that is neither a text nor a list. It is kept and shown as it is.
 func contentParts(content []byte) []session.Part {
 	if s, ok := rawjson.Unquote(content); ok {
 		return textPart(s)
@@ -164,7 +160,7 @@ func contentParts(content []byte) []session.Part {
 	return parts
 }
 
-// image takes a picture out of its address, where that holds it.
+// image takes a picture out of a data URL.
 func image(part []byte) session.Part {
 	url := rawjson.Str(rawjson.Get(part, "image_url"), "url")
 	head, data, ok := strings.Cut(url, ",")

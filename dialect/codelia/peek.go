@@ -1,28 +1,22 @@
 package codelia
 
 import (
-	"bytes"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list's row from the two ends of a log.
-// Small logs come whole and are counted as a decoder counts them; of larger ones the number of messages stays
-// unknown.
+// Peek makes a list row from the two ends of a log. A whole log is counted as a decoder counts it.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if whole {
 		return d.count(head)
 	}
 	p := peek{s: dialect.Summary{Messages: -1}}
-	p.lines(dialect.TrimBOM(head), false)
+	p.lines(dialect.TrimBOM(head), true, false)
 	if p.s.OK && len(tail) > 0 {
-		p.s.Active = session.Time{} // that of the head is not the last
-		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-			p.lines(tail[i+1:], true)
-		}
+		p.s.Active = session.Time{} // only the tail has the last
+		p.lines(tail, false, true)
 	}
 	return p.s
 }
@@ -51,17 +45,11 @@ type peek struct {
 	refused bool
 }
 
-// lines looks at each line that is there whole.
-// A line that is cut at the end of head is not looked at; at the end of the log it is.
-func (p *peek) lines(b []byte, toEnd bool) {
-	for len(b) > 0 && !p.refused {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
-		if !found && !toEnd {
-			return
-		}
-		b = rest
+// lines looks at the whole lines. A line that is cut at the end of head does not count.
+func (p *peek) lines(b []byte, fromStart, toEnd bool) {
+	for line, cut := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)
-		if start >= len(line) || line[start] != '{' {
+		if p.refused || cut == dialect.LineCut || start >= len(line) || line[start] != '{' {
 			continue
 		}
 		var s run.Scanned
@@ -70,7 +58,7 @@ func (p *peek) lines(b []byte, toEnd bool) {
 		if err != nil {
 			continue
 		}
-		record := line[start:end] // another one may share the line
+		record := line[start:end] // the line may have another one
 		if p.s.OK {
 			p.entry(record, run.Type(s.Type))
 			continue
@@ -87,8 +75,7 @@ func (p *peek) header(h session.Header) {
 	p.s.ID, p.s.CWD, p.s.Version, p.s.Created = h.ID, h.CWD, h.Version, h.Timestamp
 }
 
-// entry looks at a record behind the header.
-// The prompt is what the run was asked first.
+// entry takes a record after the header. The prompt is the first input of the run.
 func (p *peek) entry(record []byte, typ run.Type) {
 	if at := rawjson.Get(record, "ts"); rawjson.IsString(at) {
 		p.s.Active = session.Time{Text: string(at)}

@@ -1,7 +1,6 @@
 package codelia
 
 import (
-	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,22 +12,26 @@ import (
 
 var _ dialect.Resumer = (*StateDialect)(nil)
 
-// Resume implements dialect.Resumer. The system prompt is the agent's to add.
+// Resume implements dialect.Resumer. It leaves out the system messages that begin a conversation, because the agent makes
+// its system prompt again, and results that name no call, which providers refuse.
 func (d *StateDialect) Resume(header session.Raw, messages []session.Raw, now dialect.Here) []session.Raw {
-	list := Healed(messages)
+	var list []session.Raw
 	if text, changed := Reminder(header, now); changed {
-		list = slices.Insert(list, 0, session.Raw(slices.Concat([]byte(`{"role":"system","content":`), rawjson.Quote(text), []byte("}"))))
+		list = append(list, slices.Concat([]byte(`{"role":"system","content":`), rawjson.Quote(text), []byte("}")))
+	}
+	begun := false
+	for _, m := range messages {
+		role := rawjson.Str(m, "role")
+		begun = begun || role != "system"
+		if begun && (role != "tool" || rawjson.Str(m, "tool_call_id") != "") {
+			list = append(list, m)
+		}
 	}
 	return list
 }
 
 // resumed begins the message that says where a session resumed. It is made again each time.
 const resumed = `<system-reminder type="session.resume.diff">`
-
-// isReminder reports whether a message is that of an earlier resume.
-func isReminder(m []byte) bool {
-	return rawjson.Str(m, "role") == "system" && strings.HasPrefix(rawjson.Str(m, "content"), resumed)
-}
 
 // Reminder is what the program tells the model about where a session resumes, word for word; changed reports whether that
 // is another root or working directory than before. The program tells it in any case.
@@ -80,77 +83,4 @@ func modelName(h dialect.Here) string {
 		return h.Provider + h.Model
 	}
 	return h.Provider + "/" + h.Model
-}
-
-// Healed gives a conversation that a provider accepts: without the system messages that begin it and the reminders of
-// earlier resumes (the agent makes both again), without tool calls that have no result, and without results that follow no
-// call. A message with content stays when its calls go.
-func Healed(messages []session.Raw) []session.Raw {
-	start := 0
-	for start < len(messages) && rawjson.Str(messages[start], "role") == "system" {
-		start++
-	}
-	messages = messages[start:]
-	// A result belongs to the last call with its id before it: some servers number the calls of each turn from zero.
-	asked, answered := map[string]int{}, map[toolCall]bool{}
-	stray := map[int]bool{}
-	for i, m := range messages {
-		switch rawjson.Str(m, "role") {
-		case "assistant":
-			for c := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
-				if id := rawjson.Str(c, "id"); id != "" {
-					asked[id] = i
-				}
-			}
-		case "tool":
-			id := rawjson.Str(m, "tool_call_id")
-			if at, ok := asked[id]; ok {
-				answered[toolCall{at, id}] = true
-			} else {
-				stray[i] = true
-			}
-		}
-	}
-	list := make([]session.Raw, 0, len(messages))
-	for i, m := range messages {
-		if stray[i] || isReminder(m) {
-			continue
-		}
-		if rawjson.Str(m, "role") == "assistant" && rawjson.Get(m, "tool_calls") != nil {
-			m = withoutCalls(m, func(id string) bool { return answered[toolCall{i, id}] })
-		}
-		if m != nil {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// toolCall is a tool call: the index of its message, and its id.
-type toolCall struct {
-	at int
-	id string
-}
-
-// withoutCalls leaves out the calls without a result; nil if nothing is left. A message whose calls all have one stays
-// byte for byte.
-func withoutCalls(m session.Raw, answered func(id string) bool) session.Raw {
-	var kept [][]byte
-	all := true
-	for c := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
-		if answered(rawjson.Str(c, "id")) {
-			kept = append(kept, c)
-		} else {
-			all = false
-		}
-	}
-	switch {
-	case all:
-		return m
-	case len(kept) > 0:
-		return rawjson.Set(m, "tool_calls", slices.Concat([]byte("["), bytes.Join(kept, []byte(",")), []byte("]")))
-	case !rawjson.Truthy(rawjson.Get(m, "content")):
-		return nil
-	}
-	return rawjson.Delete(m, "tool_calls")
 }

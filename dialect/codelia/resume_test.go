@@ -6,6 +6,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -29,15 +30,37 @@ func text(list []session.Raw) string {
 	return b.String()
 }
 
+// healed is what the model sees of a conversation that resumes where it was.
+func healed(t *testing.T, messages []session.Raw) (list []session.Raw) {
+	t.Helper()
+	const header = `{"schema_version":1,"session_id":"one","updated_at":"2026"}`
+	tree, err := dialecttest.Decode(codelia.State, "log", []byte(header+"\n"+text(messages)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range c.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, m.JSON)
+	}
+	return codelia.State.Resume(tree.Header().Raw, list, dialect.Here{})
+}
+
 // Calls without a result and results without a call are left out, and nothing else.
 func TestHealed(t *testing.T) {
-	got := text(codelia.Healed(raws(`
+	got := text(healed(t, raws(`
 		{"role":"system","content":"You are."}
 		{"role":"user","content":"go"}
 		{"role":"tool","tool_call_id":"c1","content":"before its call"}
 		{"role":"assistant","content":"I look.","tool_calls":[{"id":"c1"},{"id":"c2"}]}
 		{"role":"tool","tool_call_id":"c1","content":"one"}
-		{"role":"tool","tool_call_id":"c9","content":"nobody asked"}
+		{"role":"tool","tool_call_id":"c9","content":"no call"}
+		{"role":"tool","content":"no id"}
 		{"role":"system","content":"<system-reminder type=\"session.resume.diff\">\nold</system-reminder>"}
 		{"role":"system","content":"stays"}
 		{"role":"assistant","content":"says something","tool_calls":[{"id":"c3"}]}
@@ -66,7 +89,7 @@ func TestHealedRepeatedIDs(t *testing.T) {
 		{"role":"tool","tool_call_id":"call_0","content":"second"}`
 	const interrupted = `
 		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}`
-	if got, want := text(codelia.Healed(raws(turns+interrupted))), text(raws(turns)); got != want {
+	if got, want := text(healed(t, raws(turns+interrupted))), text(raws(turns)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// StateDialect reads and writes the states that codelia's sessions are resumed from, as a log: the state without its
-// messages as the header,
+// StateDialect reads and writes the states from which codelia's sessions are resumed, as a log: the state without its
+// messages is the header,
 //
 //	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?}
 //
-// then a message on each line. No file of the agent looks like this: backend/rows/codelia makes the log of a row
-// and its messages, or of a document. Messages have no ids and no times; each is below the one before.
-// The two values differ in where they lie; what stands in them is the same.
+// then each message is a line. The agent has no such file: the backend puts a database row and its messages, or the members
+// of one document, together. Messages have neither ids nor times; each is below the one before. The two values differ
+// in where states are stored.
 type StateDialect struct {
 	name   string
 	layout stateLayout
@@ -35,13 +35,13 @@ var (
 	_ session.EntryCodec = stateCodec{}
 )
 
-// Name is how people call the value.
+// Name is the name that people use.
 func (d *StateDialect) Name() string { return d.name }
 
 // Family is what both values share.
 func (d *StateDialect) Family() string { return "codelia-state" }
 
-// Layout says where states are kept.
+// Layout says where states are.
 func (d *StateDialect) Layout() dialect.Layout { return d.layout }
 
 // Codec looks inside messages.
@@ -56,8 +56,7 @@ func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessagePar
 // driver names the backend.Driver that shows states as logs.
 const driver = "codelia"
 
-// stateLayout has one folder for all sessions.
-// The embedded layout gives the agent's folders; states are one level below.
+// stateLayout has one folder for all sessions, one level below the agent's folders.
 type stateLayout struct {
 	layout
 	folder, ext string
@@ -77,8 +76,8 @@ func (l stateLayout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder), Driver: driver}
 }
 
-// Place: states lie in a folder of codelia's, and the database beside it. In a folder that is none of them they are put as
-// CODELIA_LAYOUT=xdg puts them: with XDG_STATE_HOME set to the folder the program finds them.
+// Place: states are in a folder of codelia, with the database beside it. In any other folder they are placed as with
+// CODELIA_LAYOUT=xdg: the program finds them if XDG_STATE_HOME is that folder.
 func (l stateLayout) Place(dir string) string {
 	base, above := filepath.Base(dir), filepath.Base(filepath.Dir(dir))
 	owned := func(name string) bool { return name == ".codelia" || name == "codelia" }
@@ -96,28 +95,26 @@ func (l stateLayout) Place(dir string) string {
 // File is the id.
 func (l stateLayout) File(_ time.Time, id session.ID) string { return string(id) + l.ext }
 
-// Owns takes what has the right ending.
-// Hidden files are nobody's sessions.
+// Owns accepts files with the right ending that are not hidden.
 func (l stateLayout) Owns(name string) bool {
 	return strings.HasSuffix(name, l.ext) && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
 
-// Shares: the folder lies inside that of the run logs.
+// Shares: the folder is inside that of the run logs.
 func (l stateLayout) Shares() bool { return true }
 
-// Order: lists go by the time of the last save.
+// Order: lists use the time of the last save.
 func (l stateLayout) Order() dialect.Order { return dialect.OrderActive }
 
-// stateCodec looks inside messages. They are those of the run logs, but what is put together of them is not.
+// stateCodec looks inside entries. Messages are like those of run logs, but the context is not.
 type stateCodec struct{}
 
 var ofStates = session.Codec{EntryCodec: stateCodec{}, MessageCodec: Codelia}
 
-// Rules: a conversation is healed before it goes on.
+// Rules: the program repairs a conversation before it continues.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 
-// Time: messages have none, but the document's example has; a state says when it was saved.
-// The document's example has a time in each message, which the program has not.
+// Time: a state has the time of its last save. Messages have a time only in the document's example.
 func (stateCodec) Time(raw []byte) session.Time {
 	if isState(raw) {
 		return session.Time{Text: string(rawjson.Get(raw, "updated_at"))}
@@ -141,18 +138,16 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return MessageParts(raw), nil
 }
 
-// Messages gives the message, unless it is what was said at an earlier resume.
-// The reminder of an earlier resume would tell the model about a change that is long past.
+// Messages gives the message, unless it announces an earlier resume, which is out of date.
 func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage || e.Role == session.RoleSystem && strings.HasPrefix(rawjson.Str(raw, "content"), resumed) {
 		return nil, nil
 	}
-	_, bare := dialect.Origin(raw) // what it was converted from is no part of what was said
+	_, bare := dialect.Origin(raw) // the origin was not said
 	return [][]byte{bare}, nil
 }
 
-// isState tells a header from all other objects.
-// A header has an id and a time of saving, and neither "type" nor "messages": no message looks so.
+// isState tells a header from any other object: it has an id and a time of saving, and neither "type" nor "messages".
 func isState(object []byte) bool {
 	t := dialect.GetText()
 	defer dialect.PutText(t)
@@ -184,16 +179,15 @@ func (d *StateDialect) NewDecoder(b *session.Builder) dialect.Decoder {
 // Decode takes the next record.
 func (dec *stateDecoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
 
-// Other has nothing to do: what is no object is reported and passed over.
+// Other ignores a value that is not an object.
 func (dec *stateDecoder) Other([]byte) {}
 
-// IsRecord tells a record from what a torn one has inside.
+// IsRecord tells a record from the objects inside a torn one.
 func (dec *stateDecoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "role")) || isState(object)
 }
 
-// Finish says whether it was a state.
-// An empty log is an empty session, as in the other dialects.
+// Finish refuses a log without a header, unless it is empty.
 func (dec *stateDecoder) Finish() error {
 	if dec.header || !dec.lines.Started() {
 		return nil
@@ -217,25 +211,25 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		if h.Newer {
-			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "it is read as well as we can and never written")
+			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "reading it is best effort; it is never written")
 		}
 	case state:
-		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is no entry")
-	// Messages before the header are passed over: Finish then says that there is none.
+		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is not an entry")
+	// Messages before the header are ignored: Finish then refuses the log.
 	case dec.header:
 		dec.message(r, record, span, f.role)
 	}
 	return end, nil
 }
 
-// stateFields are the members that tell records apart, as they stand.
-// A document as a whole ("messages" in it) and an entry of another family ("type") must not be taken for a header.
+// stateFields are the raw members that tell records apart. "messages" and "type" exclude a whole document and an entry of
+// another family.
 type stateFields struct {
 	role, id, updated []byte
-	other             bool // it has a member that no header has
+	other             bool // it has a member that a header never has
 }
 
-// scan goes once through the record at pos.
+// scan reads the record at pos once.
 func (f *stateFields) scan(t *rawjson.Text, pos int) (int, error) {
 	members, end, err := t.Outline(pos, 0)
 	if err != nil {
@@ -260,7 +254,7 @@ func (f *stateFields) scan(t *rawjson.Text, pos int) (int, error) {
 	return end, nil
 }
 
-// isState tells a header from all other objects.
+// isState tells a header from any other object.
 func (f *stateFields) isState() bool {
 	return !f.other && rawjson.IsString(f.id) && rawjson.IsString(f.updated)
 }
@@ -273,7 +267,7 @@ func stateHeader(record []byte) session.Header {
 	if h.CWD == "" {
 		h.CWD = rawjson.Str(rawjson.Get(record, "meta"), "codelia_workspace_root")
 	}
-	// Anything but 1 is not ours to write, also a version that is missing.
+	// Only version 1 is written.
 	h.Newer = string(rawjson.Get(record, "schema_version")) != "1"
 	return h
 }
@@ -281,7 +275,7 @@ func stateHeader(record []byte) session.Header {
 // ownMember of the meta holds what the format has no place for.
 const ownMember = "treeline"
 
-// message hands an envelope to the builder. Messages have no ids: the builder makes them.
+// message passes an envelope to the builder. Messages have no ids: the builder derives them.
 func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.Span, role []byte) {
 	dec.env = session.Envelope{
 		InOrder: true, Kind: session.KindMessage, Type: messageType, Span: span, Line: r.Line, Record: record,
@@ -297,9 +291,7 @@ func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.S
 
 var messageType, unknownType = []byte("message"), []byte("unknown")
 
-// Peek makes a list's row from the beginning: the header, and the first thing that the user said.
-// The program's list shows what was asked first. The header stands at the beginning, so the tail is of no
-// interest.
+// Peek makes a list row from the beginning: the header, and the first message of the user. The tail is not needed.
 func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	count := 0

@@ -16,13 +16,13 @@ var (
 	_ dialect.Speaker = (*StateDialect)(nil)
 )
 
-// Habits says how things are done: one line of messages, no branches, no labels, no names; a session is kept with its first
-// message.
+// Habits: a linear session without branches, labels and names, created with its first message. The program replaces a state
+// with every save (SavedWhole).
 func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
 
-// stateTime is the program's spelling of a time.
+// stateTime spells a time like the program.
 func stateTime(t time.Time) []byte {
 	return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
@@ -38,8 +38,7 @@ func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	return setParent(h, n.Parent), nil
 }
 
-// setRoot says where the session works, in the two places that the program looks at.
-// Whatever else stands in the meta stays.
+// setRoot sets the working directory in the two places where the program looks for it, and keeps the rest of the meta.
 func setRoot(h []byte, cwd string) []byte {
 	meta := rawjson.Get(h, "meta")
 	if !rawjson.IsObject(meta) {
@@ -49,7 +48,7 @@ func setRoot(h []byte, cwd string) []byte {
 	return rawjson.Set(h, "meta", rawjson.Set(meta, "codelia_workspace_root", rawjson.Quote(cwd)))
 }
 
-// A parent is nothing that codelia knows, so it stands in our own member and goes with it.
+// setParent sets the parent in our own member, because codelia has none.
 func setParent(h []byte, parent string) []byte {
 	meta := rawjson.Get(h, "meta")
 	if !rawjson.IsObject(meta) {
@@ -65,8 +64,7 @@ func setParent(h []byte, parent string) []byte {
 	return rawjson.Set(h, "meta", rawjson.Set(meta, ownMember, rawjson.Set([]byte("{}"), "parent", rawjson.Quote(parent))))
 }
 
-// EditHeader changes members of a header and keeps all others.
-// updated_at is the only time that a state has, so the time of the header is that.
+// EditHeader changes members of a header and keeps all others. The only time of a state is updated_at.
 func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
@@ -87,12 +85,12 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 	return raw, nil, nil
 }
 
-// Record gives the line of a message: the message.
-// A type would make it an entry of another family when it is read back, and a state would become a second header.
+// Record gives the line of a message: the message. A message that would be read back as an entry of another family or as a
+// header is refused.
 func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
-		return nil, fmt.Errorf("a session of %s holds messages, no %T", d.name, n.Body)
+		return nil, fmt.Errorf("a session of %s holds only messages, not %T", d.name, n.Body)
 	}
 	m := rawjson.Compact(b.JSON)
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
@@ -104,10 +102,10 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if rawjson.Get(m, "type") != nil || isState(m) {
 		return nil, errors.New("a message of codelia has no type")
 	}
-	return dialect.EscapeBreaks(m), nil
+	return rawjson.EscapeBreaks(m), nil
 }
 
-// Persist changes nothing: pictures stay where they are.
+// Persist does nothing: pictures stay in the message.
 func (d *StateDialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
 	return record, nil
 }
@@ -118,15 +116,15 @@ func (d *StateDialect) NewID(_ time.Time, random io.Reader) (session.ID, error) 
 	return session.ID(id), err
 }
 
-// CheckID takes what can be the name of a file: the program looks at nothing.
+// CheckID accepts any file name: the program checks nothing.
 func (d *StateDialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
-// NewEntryID makes an id for as long as a message is not written: it carries none.
+// NewEntryID makes a temporary id: messages are written without one.
 func (d *StateDialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	return dialect.ShortEntryID(random)
 }
 
-// Say gives a message of plain text.
+// Say makes a message from plain text.
 func (d *StateDialect) Say(role session.Role, text string, _ time.Time, _ session.ModelRef) ([]byte, error) {
 	switch role {
 	case session.RoleUser, session.RoleAssistant, session.RoleSystem:

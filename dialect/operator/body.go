@@ -8,8 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Body decodes what an entry says. What does not fit its kind is Opaque.
-// Members are looked up one by one: bodies are decoded on demand, a few at a time.
+// Body decodes the content of an entry. What does not fit its kind is Opaque.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -52,8 +51,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// value gives a member; one that is null is as good as none.
-// The program leaves out what has no value, but its own forks write null.
+// value gives a member, nil where it is null: the program leaves out what has no value, but its own forks write null.
 func value(raw []byte, key string) session.Raw {
 	v := rawjson.Get(raw, key)
 	if rawjson.IsNull(v) {
@@ -62,7 +60,7 @@ func value(raw []byte, key string) session.Raw {
 	return v
 }
 
-// Everything but the message's own JSON is there for lists, search and conversion; a context takes the JSON.
+// message reads a message. Everything except its JSON is for lists, search and conversion; a context uses the JSON.
 func message(e session.Entry, raw []byte) session.Body {
 	m := rawjson.Get(raw, "message")
 	if !rawjson.IsObject(m) {
@@ -86,7 +84,7 @@ func message(e session.Entry, raw []byte) session.Body {
 	return body
 }
 
-// Operator writes no total of tokens, so it is the sum. Its costs are in dollars.
+// usage reads the usage of an answer. Operator writes no total of tokens, so it is the sum. Costs are in dollars.
 func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
@@ -111,7 +109,7 @@ func float(object []byte, key string) float64 {
 	return f
 }
 
-// Larger numbers have no use as counts and would overflow a sum.
+// integer reads a count. Larger numbers are useless as counts and would overflow a sum.
 func integer(value []byte) int64 {
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != f || f > 1<<60 || f < -(1<<60) {
@@ -120,7 +118,7 @@ func integer(value []byte) int64 {
 	return int64(f)
 }
 
-// modelChange reads provider and model, which stand in members of their own. The context has them so too.
+// modelChange reads provider and model, which are separate members, in contexts as well.
 func modelChange(raw []byte) session.ModelChange {
 	m := session.ModelChange{Role: "default", Split: true}
 	provider, id := value(raw, "provider_id"), value(raw, "model_id")

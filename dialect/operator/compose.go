@@ -128,7 +128,7 @@ func resultBlocks(results []session.ToolResult) []byte {
 
 // SetOrigin adds a member. The program ignores unknown members, and loses them when it rewrites a file.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
-	return dialect.SetOrigin(record, dialect.EscapeBreaks(origin))
+	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }
 
 // Origin removes it again.

@@ -33,7 +33,7 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
 	}
 	// The record is rewritten anyway, and unescaped the program would lose it.
-	return dialect.EscapeBreaks(raw), nil
+	return rawjson.EscapeBreaks(raw), nil
 }
 
 // Rechain changes the parent of a record, and what a compaction keeps. A root has no parent_id, as the program writes it.
@@ -46,14 +46,14 @@ func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, 
 	if keep != "" {
 		record = rawjson.Set(record, "first_kept_entry_id", rawjson.Quote(string(keep)))
 	}
-	return dialect.EscapeBreaks(record), nil
+	return rawjson.EscapeBreaks(record), nil
 }
 
 // SetArguments changes the arguments of one tool call.
 func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
 	edited, changed, err := dialect.SetArguments(record, callID, arguments, "contents", "tool_call", "args")
 	if changed {
-		edited = dialect.EscapeBreaks(edited)
+		edited = rawjson.EscapeBreaks(edited)
 	}
 	return edited, changed, err
 }

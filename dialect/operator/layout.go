@@ -10,11 +10,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout is flat: the sessions of all working directories lie in one folder, and each profile has one.
+// layout is flat: the sessions of all working directories are in one folder, and each profile has one.
 type layout struct {
-	// profile is whose folder new sessions go to; "" is the folder beside the profiles.
+	// profile is the one that new sessions go to; "" is the folder beside the profiles.
 	profile string
-	// order is that of lists: the program goes by the last message, the document by the file's last change.
+	// order is that of lists: the program uses the last message, the document the last change of the file.
 	order dialect.Order
 }
 
@@ -23,8 +23,8 @@ func (l layout) Order() dialect.Order { return l.order }
 
 const base = ".operator"
 
-// Roots gives the folder for new sessions, then the one beside the profiles and those of all profiles.
-// Profiles are found by looking, since their names are the user's.
+// Roots gives the folder for new sessions, then the one beside the profiles and those of all profiles. Profiles have names
+// of the user's choice, so their folder is listed.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dir := filepath.Join(env.Home, base)
 	profiles := filepath.Join(dir, "profiles")
@@ -61,7 +61,7 @@ func (l layout) File(t time.Time, id session.ID) string {
 	return strings.Replace(t.Format("2006-01-02T15-04-05.000000"), ".", "-", 1) + "_" + string(id) + ".jsonl"
 }
 
-// Owns takes the text logs in the folder itself.
+// Owns accepts the text logs in the folder itself.
 func (l layout) Owns(name string) bool {
 	return path.Ext(name) == ".jsonl" && !strings.Contains(name, "/")
 }

@@ -15,12 +15,11 @@ import (
 
 var _ dialect.Lister = (*Dialect)(nil)
 
-// Shows takes every log of a folder.
+// Shows accepts every log of a folder.
 func (d *Dialect) Shows(name string, all bool) bool { return all || !strings.Contains(name, "/") }
 
-// List gives a session's row in the program's words. Its time of last use is that of the last message, or of the header;
-// the document goes by the file.
-// The program never fills in the name; we do, where an entry has one.
+// List gives a session's row in the program's words. The time of last use is that of the last message, or of the header; for
+// the document it is that of the file. The program never fills in the name; here an entry may give one.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	p := peek{s: dialect.Summary{Messages: 0}, text: new(rawjson.Text)}
 	for e := range t.Entries() {
@@ -38,7 +37,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	}
 	h := t.Header()
 	l := dialect.Listing{CWD: h.CWD, Modified: changed}
-	// The program's own list goes by what was last said, also where the file was touched later.
+	// The program's list uses the last message, even where the file was touched later.
 	if d.layout.order == dialect.OrderActive {
 		used := session.Time{Text: string(p.used)}
 		if p.used == nil {
@@ -63,7 +62,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	return l, nil
 }
 
-// Recent names a session by its name, its first prompt, its id or its file, whichever is there first.
+// Recent names a session by its name, its first prompt, its id or its file, whichever is found first.
 func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	head = head[:min(len(head), dialect.RecentHead)]
 	s := d.Peek(head, nil, false)
@@ -79,7 +78,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 		}
 	}
 	r := dialect.Recent{Name: name, FullName: name}
-	// as in the lists of the pi family, here in characters
+	// like the lists of the pi family, but in characters
 	if utf8.RuneCountInString(name) > 40 {
 		r.Name = string([]rune(name)[:39]) + "…"
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Messages gives what an entry contributes to a context, as the program makes it.
-// Messages of the log go out as they stand, members that we do not know included.
+// Messages gives what an entry contributes to a context, like the program. Messages of the log keep unknown members.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	var w dialect.Object
 	switch e.Kind {
@@ -30,7 +29,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	case session.KindCompaction:
 		w = dialect.Object(`{"role":"compaction_summary"`)
 		copyValues(&w, raw, "summary")
-		// The program would not have loaded a compaction without it; the document's have none.
+		// The program requires the count; the document's compactions have none.
 		tokens := value(raw, "tokens_before")
 		if tokens == nil {
 			tokens = noTokens
@@ -52,10 +51,10 @@ func copyValues(w *dialect.Object, raw []byte, keys ...string) {
 	}
 }
 
-// noTokens is what a compaction says that nobody counted for.
+// noTokens is the token count of a compaction that has none.
 var noTokens = session.Raw("0")
 
-// blocks gives a custom message's content as the program has it: a text is a block of its own.
+// blocks gives the content of a custom message like the program: a text becomes a block.
 func blocks(content []byte) []byte {
 	switch {
 	case rawjson.IsArray(content):
@@ -78,9 +77,8 @@ const (
 	summaryEnd     = "\n</summary>"
 )
 
-// LLM gives a message in the form that goes to a provider; nil where it is not sent. Operator has no words of its own
-// for summaries: they are wrapped as the pi family does it.
-// Unknown roles are not sent: a provider would refuse them.
+// LLM gives a message in the form that goes to a provider; nil where it is not sent. Operator has no words of its own for
+// summaries: they are wrapped like those of the pi family. A provider would refuse unknown roles.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch rawjson.Str(m, "role") {
 	case "user", "assistant", "tool", "system":
@@ -104,13 +102,12 @@ func asUser(m, contents []byte) []byte {
 	return w.End()
 }
 
-// ResolveBlobs has nothing to do: pictures stand in the log.
+// ResolveBlobs does nothing: pictures are in the log.
 func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) {
 	return m, nil
 }
 
-// Edit puts other blocks in the place of a message's.
-// A text becomes a block, because the program's contents are always a list.
+// Edit replaces the blocks of a message. A text becomes a block, because contents are always a list.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
 		return rawjson.Delete(m, "contents"), nil
@@ -147,7 +144,7 @@ func ids(m []byte, kind string) []string {
 	return list
 }
 
-// Failed says whether the message is a turn that did not end well.
+// Failed reports whether the message is a turn that ended in an error or was aborted.
 func (d *Dialect) Failed(m []byte) bool {
 	if rawjson.Str(m, "role") != "assistant" {
 		return false
@@ -156,9 +153,8 @@ func (d *Dialect) Failed(m []byte) bool {
 	return stop == "error" || stop == "abort"
 }
 
-// Strip removes tool calls from an assistant's message, and results from others. The signatures of thinking were made
-// for the message as it was and are rejected without the calls, so they go too.
-// A thinking block alone does not make the message useful: it only explains what follows.
+// Strip removes tool calls from an assistant's message, and results from others. Signatures of thinking were made for the
+// message with the calls and are rejected without them, so they are removed, too. Thinking alone is not worth sending.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	contents := rawjson.MapElements(rawjson.Get(m, "contents"), func(block []byte) []byte {
@@ -214,7 +210,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// Blocks of a kind that we do not know are kept as they are, so that they can be shown and counted.
+// contentParts gives the parts of a list of blocks. Blocks of an unknown type are kept, so that they can be shown.
 func contentParts(contents []byte) []session.Part {
 	var parts []session.Part
 	for block := range rawjson.Elements(contents) {
@@ -239,7 +235,7 @@ func contentParts(contents []byte) []session.Part {
 	return parts
 }
 
-// images gives the pictures of one block. The log does not say what they are: their first bytes do.
+// images gives the pictures of one block. Their first bytes say what they are; the log does not.
 func images(block []byte) []session.Part {
 	var parts []session.Part
 	for picture := range rawjson.Elements(rawjson.Get(block, "images")) {
@@ -256,8 +252,8 @@ func images(block []byte) []session.Part {
 	return parts
 }
 
-// mimeOf knows a picture by the first bytes of its base64, as the program does; "" for an address.
-// PNG is what the program takes for granted where it knows nothing better.
+// mimeOf recognises a picture by the first bytes of its base64, like the program, which assumes PNG for all others; "" for an
+// address.
 func mimeOf(data string) string {
 	if strings.Contains(data[:min(len(data), 12)], ":") {
 		return ""

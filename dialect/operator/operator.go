@@ -6,22 +6,22 @@
 //
 //	{"type":"session","version":3,"id":UUIDv7,"timestamp":1794705154.29,"cwd":…,"parent_session"?:path}
 //
-// and every further one an entry:
+// and every other one an entry:
 //
 //	{"id":8 characters,"timestamp":…,"parent_id"?:id,"type":KIND,…}
 //
-// A member that has no value is left out; the program's own forks have it as null. A message has its blocks under
-// "contents" and their text under "content".
+// A member without a value is left out; the program's own forks write null. A message has its blocks under "contents" and
+// their text under "content".
 //
-// The leaf is the last entry, unless that is of type "leaf": such an entry hangs on the old leaf and makes its target
+// The leaf is the last entry, unless that is of type "leaf": such an entry is a child of the old leaf and makes its target
 // the new one, so that going back survives a restart.
 //
-// The document of the format calls the header "session_header", without a version, and two of the kinds "branch" and
-// "custom_info"; it has compactions without time and count of tokens. Operator and OperatorDoc both read both forms.
-// Operator writes what the program of today reads, OperatorDoc what the document says.
+// In the format's document the header is called "session_header" and has no version, two of the kinds are called "branch" and
+// "custom_info", and compactions have neither time nor token count. Operator and OperatorDoc both read both forms.
+// Operator writes what today's program reads, OperatorDoc what the document says.
 //
-// The program splits its files at every line break of Unicode and loses entries whose texts have one: U+0085, U+2028 and
-// U+2029 are therefore written as escapes.
+// The program splits its files at every line break of Unicode and loses entries whose texts have one. Therefore U+0085,
+// U+2028 and U+2029 are written as escapes.
 package operator
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// version is the one that the program writes today.
+// version is the version that the program writes today.
 const version = 3
 
 // Types of the header.
@@ -45,7 +45,7 @@ type Dialect struct {
 	header string // type of the header that is written
 	// branch and custom are the types of a branch summary and of an extension's state.
 	branch, custom string
-	// strict: what the program would pass over when it loads the log is not written.
+	// strict: what the program would ignore when it loads the log is not written.
 	strict bool
 	layout layout
 }
@@ -69,7 +69,7 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 )
 
-// Name is how people call the value.
+// Name is the name that people use.
 func (d *Dialect) Name() string { return d.name }
 
 // Family is what both values share.
@@ -81,10 +81,10 @@ func (d *Dialect) Layout() dialect.Layout { return d.layout }
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Rules: the program knows one model, set by its own entries alone, and keeps system messages behind a compaction.
+// Rules: the program has one model, which only its own entries set, and keeps system messages after a compaction.
 func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }
 
-// Time finds when an entry was made.
+// Time gives when an entry was made.
 func (d *Dialect) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }

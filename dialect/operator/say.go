@@ -14,9 +14,9 @@ var (
 	_ dialect.Namer   = (*Dialect)(nil)
 )
 
-// Say makes a message of plain text. Which model answered stands in entries of its own.
+// Say makes a message from plain text. The model is not in it: entries of their own name the model.
 func (d *Dialect) Say(role session.Role, text string, at time.Time, _ session.ModelRef) ([]byte, error) {
-	// the id is made from what is said and when: Say has no source of chance
+	// the id is made from the text and the time, because Say has no random source
 	m := dialect.NewMessage{
 		ID:   fmt.Sprintf("%d %s %s", at.UnixNano(), role, text),
 		Role: role, Parts: []session.Part{session.Text{Text: text}}, Time: at,
@@ -33,5 +33,5 @@ func (d *Dialect) Say(role session.Role, text string, at time.Time, _ session.Mo
 
 // SetID changes the id of a record.
 func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
-	return dialect.EscapeBreaks(rawjson.Set(record, "id", rawjson.Quote(string(id)))), nil
+	return rawjson.EscapeBreaks(rawjson.Set(record, "id", rawjson.Quote(string(id)))), nil
 }

@@ -17,8 +17,7 @@ import (
 
 var _ dialect.Writer = (*Dialect)(nil)
 
-// Habits says how the program does things.
-// Nothing is written before the model answered: what a user typed and gave up leaves no file, as with the program.
+// Habits says how the program behaves. Creation is deferred until the model answers.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
@@ -26,8 +25,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	}
 }
 
-// seconds is the program's spelling of a time: to the microsecond, always with a fraction.
-// Whole seconds get a ".0", as Python spells floats.
+// seconds spells a time like the program: to the microsecond, always with a fraction, as Python writes floats.
 func seconds(t time.Time) []byte {
 	us := t.Round(time.Microsecond).UnixMicro()
 	out := strconv.AppendFloat(nil, float64(us)/1e6, 'f', -1, 64)
@@ -37,8 +35,7 @@ func seconds(t time.Time) []byte {
 	return out
 }
 
-// Header gives the first record of a session.
-// The document's header has no version; see versionOf.
+// Header gives the first record of a session. The document's header has no version.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -53,19 +50,18 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if n.Parent != "" {
 		w.Str("parent_session", n.Parent)
 	}
-	return dialect.EscapeBreaks(w.End()), nil
+	return rawjson.EscapeBreaks(w.End()), nil
 }
 
-// EditHeader changes a header. The document's becomes the program's where the program is to read it; the program's
-// becomes the document's only as that of a new session.
-// The title is an entry of its own, so a title in the edit has nothing to change here.
+// EditHeader changes a header. The document's header becomes the program's where the program is to read it; the program's
+// becomes the document's only for a new session. The title is an entry of its own.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if rawjson.Str(raw, "type") != d.header && (d.header == typeHeader || edit.ID != nil) {
 		raw = rawjson.Set(raw, "type", rawjson.Quote(d.header))
 		if d.header == typeHeader {
 			raw = rawjson.Set(raw, "version", strconv.AppendInt(nil, version, 10))
-			if !dialect.IsNumber(rawjson.Get(raw, "timestamp")) { // the program would take the file for none
+			if !dialect.IsNumber(rawjson.Get(raw, "timestamp")) { // otherwise the program would not read the file
 				at, _ := h.Timestamp.Time()
 				raw = rawjson.Set(raw, "timestamp", seconds(at))
 			}
@@ -83,13 +79,13 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 		raw = rawjson.Set(raw, "timestamp", seconds(*edit.Time))
 	}
 	if edit.CWD != nil {
-		raw = rawjson.Set(raw, "cwd", dialect.EscapeBreaks(rawjson.Quote(*edit.CWD)))
+		raw = rawjson.Set(raw, "cwd", rawjson.EscapeBreaks(rawjson.Quote(*edit.CWD)))
 	}
 	if edit.Parent != nil {
 		if *edit.Parent == "" {
 			raw = rawjson.Delete(raw, "parent_session")
 		} else {
-			raw = rawjson.Set(raw, "parent_session", dialect.EscapeBreaks(rawjson.Quote(*edit.Parent)))
+			raw = rawjson.Set(raw, "parent_session", rawjson.EscapeBreaks(rawjson.Quote(*edit.Parent)))
 		}
 	}
 	return raw, nil, nil
@@ -114,12 +110,11 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
-	return dialect.EscapeBreaks(w.End()), nil
+	return rawjson.EscapeBreaks(w.End()), nil
 }
 
-// complete gives a message what each of the program's has: without an id it would have another one whenever it is loaded,
-// and without a time that of the moment.
-// The id is made from what makes the message unique in its session, since a dialect has no source of chance here.
+// complete adds the id and the time that each of the program's messages has: otherwise the program would make up new ones at
+// each load. The id is made from what makes the message unique in its session, because there is no random source here.
 func complete(m []byte, n dialect.NewEntry) []byte {
 	if rawjson.IsNull(rawjson.Get(m, "id")) {
 		m = rawjson.Set(m, "id", rawjson.Quote(messageID(fmt.Sprintf("%d %s %s", n.Time.UnixNano(), n.ID, m))))
@@ -145,7 +140,7 @@ func (d *Dialect) typeOf(b session.Body) (typ string, ok bool) {
 	}
 }
 
-// members adds what a body says.
+// members adds the content of a body.
 func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	var errs []error
 	raw := func(key string, value session.Raw) {
@@ -165,7 +160,7 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		}
 		raw("message", b.JSON)
 	case session.ThinkingLevelChange:
-		// The program drops an entry with a level that it does not know, on loading: better to refuse it now.
+		// The program drops an entry with an unknown level when it loads the log.
 		if d.strict && !slices.Contains(levels, b.Level) {
 			return fmt.Errorf("thinking level %q: Operator knows %s", b.Level, strings.Join(levels, ", "))
 		}
@@ -223,11 +218,11 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	return errors.Join(errs...)
 }
 
-// levels are what the program knows: an entry with another is lost to it.
+// levels are those that the program accepts.
 var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// checkMessage says why the program would not read a message back: it drops roles that it does not know, and takes one
-// without "contents" for an empty one.
+// checkMessage says why the program would not read a message back: it drops unknown roles and reads a message without
+// "contents" as empty.
 func (d *Dialect) checkMessage(m []byte) error {
 	if !rawjson.IsObject(m) {
 		return errors.New("the message must be a JSON object")
@@ -247,12 +242,12 @@ func (d *Dialect) checkMessage(m []byte) error {
 	return nil
 }
 
-// Persist has nothing to do: the program keeps everything as it is.
+// Persist does nothing: the program writes everything as it is.
 func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
 	return record, nil
 }
 
-// CheckID says why an id will not do.
+// CheckID says why an id is not valid.
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
 // NewID makes a UUID of version 7.

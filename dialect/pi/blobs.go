@@ -9,10 +9,8 @@ import (
 
 var blobPrefix = []byte(`"blob:sha256:`)
 
-// ResolveBlobs puts the pictures that omp keeps beside its sessions back into a message: the data of image blocks, in
-// base64, and data URLs, whole.
-// A blob that is missing leaves its reference where it was, as the programs do: a message with a hole is better
-// than none. Who gave get knows which were missing.
+// ResolveBlobs puts the pictures that omp stores in blobs back into a message: the data of image blocks in base64, data URLs
+// whole. A reference whose blob is missing stays, as in the programs; get knows which were missing.
 func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) ([]byte, error) {
 	if !bytes.Contains(m, blobPrefix) {
 		return m, nil
@@ -20,8 +18,8 @@ func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) (
 	return resolve(m, get, false, 0), nil
 }
 
-// resolve walks down a value; inContent is set for the elements of an array under the key "content".
-// Most values hold no reference: one search through the bytes decides for all that is inside of them.
+// resolve walks down a value; inContent is set for the elements of an array under the key "content". Most values have no
+// reference: one search through the bytes decides for everything inside.
 func resolve(value []byte, get func(string) ([]byte, error), inContent bool, depth int) []byte {
 	if depth > deepest || !bytes.Contains(value, blobPrefix) {
 		return value
@@ -39,7 +37,7 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool, dep
 			case !isString:
 				now = resolve(member, get, key == "content", depth+1)
 			case !bytes.HasPrefix(member, blobPrefix):
-			// only pictures in a content are made into blobs by omp; other members of that name are somebody's own
+			// omp makes blobs only of pictures in a content; elsewhere a member of that name is something else
 			case key == "data" && image:
 				if data, err := get(ref); err == nil {
 					now = rawjson.Quote(base64.StdEncoding.EncodeToString(data))

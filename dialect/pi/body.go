@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Body decodes what an entry says. What does not fit its kind is Opaque.
-// Both programs' members are read by every value: a file may have been written by both.
+// Body decodes the content of an entry. What does not fit its kind is Opaque. Every value reads the members of both
+// programs, because both may have written the file.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -70,7 +70,7 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 	body := session.Message{
 		Role: e.Role, Native: str(native), JSON: m, Provider: str(provider), Model: str(model), Stop: str(v[3]), Error: str(v[5]),
 		Usage: usage(v[6]),
-		// The attribution of a message is who caused it: a person, or the agent itself.
+		// The attribution says who caused the message: a person or the agent.
 		Meta: rawjson.Truthy(v[7]) || e.Role == session.RoleUser && str(v[8]) == "agent",
 	}
 	if v[4] != nil {
@@ -82,8 +82,8 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 	return body
 }
 
-// answered is the model of a context after an answer. omp would join what is missing as the word "undefined": an
-// answer that does not say who gave it changes nothing instead.
+// answered gives the model of a context after an answer. omp writes "undefined" for what is missing; here an answer without
+// a model changes nothing.
 func (d *Dialect) answered(provider, model []byte) session.Raw {
 	if !d.omp {
 		return splitModel(provider, model)
@@ -96,7 +96,7 @@ func (d *Dialect) answered(provider, model []byte) session.Raw {
 	return rawjson.Quote(p + "/" + m)
 }
 
-// splitModel is the model of pi's contexts: what the record says of provider and model, whatever its type.
+// splitModel gives the model of pi's contexts: provider and model as the record has them, whatever their type.
 func splitModel(provider, model []byte) session.Raw {
 	var w dialect.Object = []byte("{")
 	if provider != nil {
@@ -116,9 +116,9 @@ func usage(value []byte) *session.Usage {
 	return &u
 }
 
-// usageOf is usage of a value that is an object.
+// usageOf reads a usage that is an object.
 func usageOf(value []byte) session.Usage {
-	// One pass: there is a usage in every answer, and a catalogue reads them all.
+	// One pass: every answer has a usage, and a catalogue reads them all.
 	var v [6][]byte
 	rawjson.Pick(value, usageKeys, v[:])
 	u := session.Usage{
@@ -128,7 +128,7 @@ func usageOf(value []byte) session.Usage {
 	return u
 }
 
-// costs reads what an answer cost: the sum, and what it consists of.
+// costs reads the costs of an answer: the sum and its parts.
 func costs(value []byte) (total float64, c session.Costs) {
 	if !rawjson.IsObject(value) {
 		return 0, c
@@ -138,7 +138,7 @@ func costs(value []byte) (total float64, c session.Costs) {
 	return amount(v[0]), session.Costs{Input: amount(v[1]), Output: amount(v[2]), CacheRead: amount(v[3]), CacheWrite: amount(v[4])}
 }
 
-// amount is a value that is a number, and 0 for any other.
+// amount gives a number, 0 for any other value.
 func amount(value []byte) float64 {
 	if len(value) == 0 || len(value) == 1 && value[0] == '0' {
 		return 0
@@ -153,8 +153,8 @@ func amount(value []byte) float64 {
 	return f
 }
 
-// decimal is amount for digits with a point among them, as nearly all are: 15 digits are a whole number that a float64 holds,
-// and so are the powers of ten up to the 22nd, so that their quotient is the float64 that is nearest.
+// decimal is amount for digits with a decimal point, as nearly all are. 15 digits fit exactly into a float64, and so do powers
+// of ten up to the 22nd, so the quotient is the nearest float64.
 func decimal(value []byte) (f float64, ok bool) {
 	if len(value) > 16 {
 		return 0, false
@@ -178,7 +178,7 @@ func decimal(value []byte) (f float64, ok bool) {
 
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// integer is a number without what stands behind its point, and 0 for one that is beyond all counting.
+// integer gives a number without its fraction, 0 for one that is too large.
 func integer(value []byte) int64 {
 	n, whole := int64(0), len(value) < 16
 	for _, c := range value {
@@ -189,7 +189,7 @@ func integer(value []byte) int64 {
 		n = n*10 + int64(c)
 	}
 	if whole {
-		return n // as nearly all are
+		return n // the usual case
 	}
 	f := amount(value)
 	if f != f || f > 1<<62 || f < -(1<<62) {
@@ -198,7 +198,7 @@ func integer(value []byte) int64 {
 	return int64(f)
 }
 
-// thinkingLevelChange: omp takes null for "off".
+// thinkingLevelChange: to omp null means "off".
 func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
 	level := rawjson.Get(raw, "thinkingLevel")
 	if d.omp && rawjson.IsNull(level) {
@@ -208,8 +208,8 @@ func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
 	return session.ThinkingLevelChange{Level: text, JSON: level}
 }
 
-// modelChange takes both spellings, "provider/id" in one member or in two, for those who show the entry. In contexts
-// each program knows its own spelling alone; the document's reader knows both.
+// modelChange reads both spellings, "provider/id" in one member or two members, for display. In contexts each program reads
+// only its own spelling; the document's reader reads both.
 func (d *Dialect) modelChange(raw []byte) session.ModelChange {
 	m := session.ModelChange{Role: "default"}
 	if role := rawjson.Get(raw, "role"); !rawjson.IsNull(role) {
@@ -276,12 +276,12 @@ func contextEdit(raw []byte) session.Body {
 		return edit
 	}
 	if edit.Content = rawjson.Get(replacement, "content"); edit.Content == nil {
-		edit.Content = session.Raw{} // the member disappears
+		edit.Content = session.Raw{} // the member is removed
 	}
 	return edit
 }
 
-// fromExtension takes the spellings of both programs.
+// fromExtension reads the spellings of both programs.
 func fromExtension(raw []byte) bool {
 	return rawjson.Truthy(rawjson.Get(raw, "fromExtension")) || rawjson.Truthy(rawjson.Get(raw, "fromHook"))
 }
@@ -296,19 +296,19 @@ func stringList(value []byte) []string {
 	return list
 }
 
-// oneLine is how pi cleans a session's name.
+// oneLine cleans the name of a session like pi.
 func oneLine(name string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(name))
 }
 
-// The members of messages that bodies are made of, found in one pass: a catalogue reads them all.
+// The members of messages that bodies are made of, found in one pass, because a catalogue reads them all.
 var (
 	bodyKeys  = []string{"role", "provider", "model", "stopReason", "timestamp", "errorMessage", "usage", "synthetic", "attribution"}
 	usageKeys = []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"}
 	costKeys  = []string{"total", "input", "output", "cacheRead", "cacheWrite"}
 )
 
-// str is the text of a value that is a string.
+// str gives the text of a string.
 func str(value []byte) string {
 	s, _ := rawjson.Unquote(value)
 	return s

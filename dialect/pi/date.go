@@ -8,10 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// jsMillis reads a timestamp the way JavaScript's Date does, in milliseconds since 1970; ok is false for what Date calls
-// invalid. A time without a zone is taken as UTC: the zone of the machine that wrote it is not in the file.
-// The programs compute times of summaries from entries with new Date(…), so what that accepts decides what a
-// context says.
+// jsMillis reads a timestamp like JavaScript's Date, in milliseconds since 1970; ok is false for an invalid date. The programs
+// use it for the times of summaries. A time without a zone is UTC: the file does not say in which zone it was written.
 func jsMillis(value []byte) (ms int64, ok bool) {
 	switch {
 	case value == nil:
@@ -22,12 +20,12 @@ func jsMillis(value []byte) (ms int64, ok bool) {
 		return 1, true
 	}
 	if rawjson.IsArray(value) {
-		return jsDate(jsString(value)) // only the text of a single element can be a date
+		return jsDate(jsString(value)) // only an array of one string can be a date
 	}
 	s, isString := rawjson.Unquote(value)
 	if !isString {
 		f, err := strconv.ParseFloat(string(value), 64)
-		// 8.64e15 ms is as far from 1970 as a Date can be.
+		// the range of a Date
 		if err != nil || math.Abs(f) > 8.64e15 {
 			return 0, false
 		}
@@ -36,10 +34,8 @@ func jsMillis(value []byte) (ms int64, ok bool) {
 	return jsDate(s)
 }
 
-// jsDate reads the ISO forms: a date, or a date and a time, with or without fraction and offset. Days up to 31 are
-// accepted in every month and roll over.
-// Dates in other than ISO forms are accepted by some JavaScript engines, each in its own way. They count as
-// invalid here.
+// jsDate reads the ISO forms: a date, or a date and a time, with or without fraction and offset. Days up to 31 are valid
+// in every month and roll over. Other forms, which JavaScript engines read in different ways, are invalid.
 func jsDate(s string) (int64, bool) {
 	p := dateParser{s: s}
 	year := p.year()
@@ -72,8 +68,7 @@ func jsDate(s string) (int64, bool) {
 	return ms, ms >= -8.64e15 && ms <= 8.64e15
 }
 
-// dateParser cuts pieces off the front of a date.
-// bad is looked at once at the end: what follows a mistake is read and thrown away.
+// dateParser cuts pieces off the front of a date. bad is checked once at the end.
 type dateParser struct {
 	s   string
 	bad bool
@@ -103,7 +98,7 @@ func (p *dateParser) digits(n int) int {
 	return v
 }
 
-// Six digits with a sign are ECMAScript's own extension; -000000 is not allowed.
+// year reads four digits, or six with a sign, which is an extension of ECMAScript; -000000 is not valid.
 func (p *dateParser) year() int {
 	switch {
 	case p.byte('+'):
@@ -116,8 +111,7 @@ func (p *dateParser) year() int {
 	return p.digits(4)
 }
 
-// fraction reads the digits behind the point; what is finer than a millisecond is cut off.
-// JavaScript cuts and does not round.
+// fraction reads the digits after the point and, like JavaScript, cuts them to milliseconds.
 func (p *dateParser) fraction() int {
 	ms, n := 0, 0
 	for ; p.s != "" && p.s[0]-'0' <= 9; n++ {
@@ -153,11 +147,10 @@ func (p *dateParser) offset() int {
 	return sign * (h*60 + m)
 }
 
-// iso is the programs' spelling of a time.
+// iso spells a time like the programs.
 func iso(t time.Time) []byte { return appendISO(nil, t) }
 
-// appendISO appends a time in quotes. The layout is spelled out because time.AppendFormat takes longer than the rest of a
-// record.
+// appendISO appends a time in quotes. time.AppendFormat would take longer than the rest of a record.
 func appendISO(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()

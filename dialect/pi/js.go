@@ -8,13 +8,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// The programs are written in JavaScript, and the texts that they send to a provider show how it turns values into
-// text. This file does the same, so that a text is the same where a member is missing or of another type.
+// The programs are written in JavaScript, and the texts that they send to a provider show how it converts values to strings.
+// This file does the same, for members that are missing or of another type.
 
-// jsString gives the text that JavaScript makes of a value; nil stands for a member that is missing.
+// jsString converts a value like JavaScript; nil is undefined.
 func jsString(value []byte) string { return jsText(value, 0) }
 
-// Elements of arrays are joined with commas, objects say nothing: so it reads in the programs' texts, too.
+// jsText is jsString at a depth. Elements of arrays are joined with commas, objects are "[object Object]".
 func jsText(value []byte, depth int) string {
 	if s, ok := rawjson.Unquote(value); ok {
 		return s
@@ -33,9 +33,9 @@ func jsText(value []byte, depth int) string {
 	return string(value) // true, false, null
 }
 
-// jsJoin gives the elements of an array with commas between them; null is nothing.
+// jsJoin joins the elements of an array with commas; null is empty.
 func jsJoin(array []byte, depth int) string {
-	if depth > 8 { // each level is looked through again: what goes deeper is meant to keep us busy
+	if depth > 8 { // each level is scanned again: deeper nesting is hostile
 		return ""
 	}
 	var texts []string
@@ -49,7 +49,7 @@ func jsJoin(array []byte, depth int) string {
 	return strings.Join(texts, ",")
 }
 
-// number reads a JSON number; what is too large is infinite, as in JavaScript.
+// number reads a JSON number; a number that is too large is infinite, as in JavaScript.
 func number(value []byte) (float64, bool) {
 	if len(value) == 0 || value[0] != '-' && value[0]-'0' > 9 {
 		return 0, false
@@ -58,8 +58,7 @@ func number(value []byte) (float64, bool) {
 	return f, true
 }
 
-// jsNumber spells a number as JavaScript does.
-// The borders 1e21 and 1e-6 are those of ECMAScript's Number::toString.
+// jsNumber spells a number like JavaScript, with the limits 1e21 and 1e-6 of Number::toString.
 func jsNumber(f float64) string {
 	switch abs := math.Abs(f); {
 	case f == 0:
@@ -74,7 +73,7 @@ func jsNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// jsSpace says what JavaScript trims and its patterns call \s.
+// jsSpace reports whether JavaScript trims the character and matches it with \s.
 func jsSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:

@@ -10,18 +10,17 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout is where one program of the family keeps its sessions.
-// The values differ in these members only.
+// layout says where one program of the family keeps its sessions.
 type layout struct {
 	base   string // folder in the home directory
-	env    string // variable that names the agent's folder instead
+	env    string // variable that names another folder
 	rule   func(env dialect.Env, cwd string) string
 	blobs  bool
 	crumbs bool
 }
 
-// Roots gives the agent's folder: the one that the environment names, or the one in the home directory.
-// One and not both: a program that is told another folder does not look into its own.
+// Roots gives the agent's folder: the one that the environment names, or else the one in the home directory. The program
+// does not look into both.
 func (l *layout) Roots(env dialect.Env) []dialect.Root {
 	if dir := env.Getenv(l.env); dir != "" {
 		return []dialect.Root{l.RootAt(resolvePath(env, expandHome(env, dir)))}
@@ -44,17 +43,16 @@ func (l *layout) RootAt(dir string) dialect.Root {
 // Dir is the folder for the sessions of a working directory.
 func (l *layout) Dir(env dialect.Env, cwd string) string { return l.rule(env, cwd) }
 
-// File is the time, with what a file name cannot hold replaced, and the id.
-// The programs replace the same two characters; the time sorts as text.
+// File is the time, with two characters replaced that a file name cannot hold, and the id.
 func (l *layout) File(t time.Time, id session.ID) string {
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.UTC().Format("2006-01-02T15:04:05.000Z"))
 	return stamp + "_" + string(id) + ".jsonl"
 }
 
-// Owns takes every text log below the sessions' folder: subagents' logs lie in folders of their own.
+// Owns accepts every text log below the folder of sessions: logs of subagents are in folders of their own.
 func (l *layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
 
-// resolvePath makes a path absolute and clean, as path.resolve does.
+// resolvePath makes a path absolute and clean, like path.resolve.
 func resolvePath(env dialect.Env, cwd string) string {
 	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(env.WorkDir, cwd)
@@ -64,7 +62,7 @@ func resolvePath(env dialect.Env, cwd string) string {
 
 var dashes = strings.NewReplacer("/", "-", `\`, "-", ":", "-")
 
-// absolute encodes a whole path: one leading separator goes, the others become dashes.
+// absolute encodes a whole path: one leading separator is removed, the others become dashes.
 func absolute(p string) string {
 	if p != "" && (p[0] == '/' || p[0] == '\\') {
 		p = p[1:]
@@ -72,7 +70,7 @@ func absolute(p string) string {
 	return "--" + dashes.Replace(p) + "--"
 }
 
-// expandHome puts the home directory in the place of a leading "~".
+// expandHome replaces a leading "~" by the home directory.
 func expandHome(env dialect.Env, p string) string {
 	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') {
 		return filepath.Join(env.Home, rest)
@@ -80,14 +78,13 @@ func expandHome(env dialect.Env, p string) string {
 	return p
 }
 
-// dirPi is pi's rule. It expands "~".
+// dirPi is pi's rule: it expands "~".
 func dirPi(env dialect.Env, cwd string) string {
 	return absolute(resolvePath(env, expandHome(env, cwd)))
 }
 
-// dirOmp is omp's rule: links resolved, short names below the home and the temporary folder.
-// Only omp resolves links, so one project that is reached by two names has one folder in omp and two in pi. Home
-// goes before the temporary folder, which may lie in it.
+// dirOmp is omp's rule: it resolves links and gives short names below the home and the temporary folder. Home comes first,
+// because the temporary folder may be in it.
 func dirOmp(env dialect.Env, cwd string) string {
 	real := func(p string) string {
 		p = resolvePath(env, p)
@@ -112,8 +109,7 @@ func dirOmp(env dialect.Env, cwd string) string {
 // dirDoc is the rule of the format's document.
 func dirDoc(env dialect.Env, cwd string) string { return absolute(resolvePath(env, cwd)) }
 
-// inside gives the path of p relative to dir where it lies there.
-// A folder called "..x" is inside, so ".." alone or with a separator is what is outside.
+// inside gives the path of p relative to dir if p is in it. A folder named "..x" is inside.
 func inside(dir, p string) (string, bool) {
 	rel, err := filepath.Rel(dir, p)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

@@ -18,19 +18,18 @@ var (
 	_ dialect.Lister = (*Dialect)(nil)
 )
 
-// listing is what the programs' lists gather from the entries of a session.
-// It is what one pass over the entries gives; the two programs pick different parts of it.
+// listing is what one pass over the entries gives; the two programs use different parts of it.
 type listing struct {
 	messages int
 	first    string   // the first prompt
-	texts    []string // what was said
+	texts    []string // the texts of messages
 	name     string   // the last session_info
 	short    []byte   // the last compaction's short summary
-	active   float64  // when something was last said, in milliseconds
+	active   float64  // time of the last message, in milliseconds
 }
 
-// Shows: pi lists what lies directly in the folder of a working directory. omp lists what lies anywhere below the folder of
-// sessions, those of subagents too, but nothing hidden.
+// Shows: pi lists what is directly in the folder of a working directory. omp lists everything below the folder of sessions,
+// including subagents, except hidden files.
 func (d *Dialect) Shows(name string, all bool) bool {
 	if d.omp {
 		return (all || !strings.Contains(name, "/")) && name[0] != '.' && !strings.Contains(name, "/.")
@@ -38,10 +37,8 @@ func (d *Dialect) Shows(name string, all bool) bool {
 	return all == strings.Contains(name, "/") && strings.Count(name, "/") <= 1
 }
 
-// List gives a session's row as the programs do. omp's is called by its title and ordered by the time of its file; pi's by
-// the name that it was given and the time of what was last said in it.
-// The members and their order are the programs' own: clients take the row for what listSessions of the program
-// gives.
+// List gives a session's row like the programs' listSessions, with their members in their order. omp names a session by its
+// title and orders it by the time of the file; pi uses its given name and the time of the last message.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	var l listing
 	for e := range t.Entries() {
@@ -60,7 +57,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	if d.omp && h.ID == "" {
 		return dialect.Listing{}, dialect.ErrNotShown
 	}
-	// Dates of files have a fraction of milliseconds; omp cuts it, pi rounds it.
+	// File times have a fraction of a millisecond; omp cuts it, pi rounds it.
 	modified, known := changed.UTC().Truncate(time.Millisecond), true
 	if !d.omp {
 		modified, known = l.modified(h, changed.UTC().Round(time.Millisecond))
@@ -98,8 +95,7 @@ func isoOrNull(t time.Time, ok bool) []byte {
 	return iso(t)
 }
 
-// take looks at one entry.
-// That a message counts although it says nothing is pi's way; omp leaves out what has no message.
+// take reads one entry. To pi a message without text counts as a message, too; omp leaves out sessions without messages.
 func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 	switch kind {
 	case session.KindSessionInfo:
@@ -135,9 +131,8 @@ func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 	}
 }
 
-// blockTexts joins the text blocks of a message's content, empty ones too.
-// Other blocks are passed over. Blanks stand between texts, also where one is empty: so it is in the programs'
-// search text.
+// blockTexts joins the text blocks of a content with blanks, including empty ones, like the programs' search text. Other
+// blocks are ignored.
 func blockTexts(content []byte) string {
 	if s, ok := rawjson.Unquote(content); ok {
 		return s
@@ -151,9 +146,8 @@ func blockTexts(content []byte) string {
 	return strings.Join(texts, " ")
 }
 
-// title is what omp calls a session: the header's title, also an empty one, or else the last short summary. A title slot
-// counts over the header.
-// h.Title is the slot's where there is one. That the two differ is how it is known here.
+// title is omp's name for a session: the title in the header, even an empty one, or else the last short summary. A title slot
+// takes precedence over the header: then h.Title differs from the title in h.Raw.
 func (l *listing) title(h session.Header) []byte {
 	title := rawjson.Get(h.Raw, "title")
 	if h.Title != rawjson.Str(h.Raw, "title") {
@@ -168,8 +162,8 @@ func (l *listing) title(h session.Header) []byte {
 	return title
 }
 
-// modified is when pi says that a session was last used.
-// It is the latest moment, not the last: entries of an older branch may stand behind.
+// modified is when pi considers a session last used: the latest time, not the last, because entries of an older branch may
+// follow.
 func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool) {
 	if l.active > 0 {
 		if math.IsInf(l.active, 0) || l.active > 8.64e15 {
@@ -184,9 +178,8 @@ func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool
 	return changed, true
 }
 
-// Recent names a session by its title, its first prompt, its id or its file, whichever is there first, in its first
-// 4096 bytes.
-// Of head only what the program would have read counts, so that both show the same name.
+// Recent names a session by its title, its first prompt, its id or its file, whichever is found first in its first 4096
+// bytes.
 func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	head = dialect.TrimBOM(head[:min(len(head), dialect.RecentHead)])
 	var header []byte
@@ -208,7 +201,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 			if !slot {
 				title = rawjson.Str(line, "title")
 			}
-		// only as long as it is needed: parsing messages is what costs here
+		// only while it is needed: parsing messages is what costs
 		case kind == "message" && !prompted && title == "":
 			prompt, prompted = firstText(rawjson.Get(line, "message"))
 		}
@@ -224,14 +217,14 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 		}
 	}
 	r := dialect.Recent{Name: name, FullName: name}
-	// JavaScript cuts at 39 units, also through a pair; Decode makes U+FFFD of the half.
+	// JavaScript cuts at 39 units, even through a pair; Decode turns a half into U+FFFD.
 	if units := utf16.Encode([]rune(name)); len(units) > 40 {
 		r.Name = string(utf16.Decode(units[:39])) + "…"
 	}
 	return r, true
 }
 
-// firstText is what a user's message begins with, be it nothing; ok is false for another message, or one without text.
+// firstText gives the first text of a user's message, even an empty one; ok is false for any other message.
 func firstText(message []byte) (text string, ok bool) {
 	if rawjson.Str(message, "role") != "user" {
 		return "", false
@@ -248,7 +241,7 @@ func firstText(message []byte) (text string, ok bool) {
 	return "", false
 }
 
-// firstLine takes the control characters out of the first line of a text.
+// firstLine removes the control characters from the first line of a text.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return jsTrim(strings.Map(func(r rune) rune {

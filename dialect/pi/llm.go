@@ -6,8 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// The texts that the programs put around a summary before it goes to a provider.
-// They are the programs' words, to the letter: what the model was told decides how it answers.
+// The texts that the programs put around a summary before it goes to a provider, word for word.
 const (
 	piCompactionText  = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 	ompCompactionText = "Another language model started to solve this problem and produced a summary of its thinking process. " +
@@ -17,8 +16,7 @@ const (
 	branchText = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 )
 
-// LLM gives a message in the form that goes to a provider; nil where it is not sent.
-// Roles that are not listed are not sent by the programs either.
+// LLM gives a message in the form that goes to a provider; nil where it is not sent. The programs do not send other roles.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant":
@@ -64,8 +62,8 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// said passes on what a person or a tool said. omp notes who is behind it.
-// pi knows no developer; omp passes it on and says that the agent is behind it.
+// said passes on what a person or a tool said. omp notes the attribution, and has the role developer, which it attributes to
+// the agent.
 func (d *Dialect) said(m []byte, role string) []byte {
 	if !d.omp {
 		if role == "developer" {
@@ -102,8 +100,7 @@ func block(quoted []byte) []byte {
 	return append(append([]byte(`[{"type":"text","text":`), quoted...), "}]"...)
 }
 
-// asUser is a message of the program in the user's name.
-// more names members that omp passes on besides.
+// asUser is a message of the program in the user's name. more names members that omp passes on as well.
 func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []byte {
 	w := object(`"role":"user"`)
 	w.Add("content", block(rawjson.Quote(text)))
@@ -115,9 +112,8 @@ func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []b
 	return w.End()
 }
 
-// summary wraps a summary. pi puts the closing text right behind it; omp renders a template, in which a missing
-// summary is nothing, and formats the whole.
-// Both go to the model as a user's message: providers know no other way to say something that nobody said.
+// summary wraps a summary as a message of the user. pi appends the closing text; omp renders a template, in which a missing
+// summary is empty, and formats the result.
 func (d *Dialect) summary(m []byte, opening, closing string) []byte {
 	summary := rawjson.Get(m, "summary")
 	text := jsString(summary)
@@ -130,8 +126,7 @@ func (d *Dialect) summary(m []byte, opening, closing string) []byte {
 	return d.asUser(m, tidy(opening+text+"\n</summary>\n"), "agent", "providerPayload")
 }
 
-// ran tells of a command that the user ran.
-// The same words as the programs', cancelled before failed: a cancelled command has an exit code as well.
+// ran describes a command that the user ran. A cancelled command has an exit code, too, so that case comes first.
 func (d *Dialect) ran(m []byte, role string) []byte {
 	if rawjson.Truthy(rawjson.Get(m, "excludeFromContext")) || role == "pythonExecution" && !d.omp {
 		return nil
@@ -165,8 +160,7 @@ func (d *Dialect) ran(m []byte, role string) []byte {
 	return d.asUser(m, text, "user")
 }
 
-// files tells of files that the user mentioned.
-// omp alone has them. The files are one text, their pictures blocks behind it.
+// files describes files that the user mentioned, which only omp has: one text, followed by the pictures as blocks.
 func (d *Dialect) files(m []byte) []byte {
 	var texts []string
 	images := []byte{}

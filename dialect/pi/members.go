@@ -9,8 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// members adds what a body says.
-// The order is that in which the programs write members, so that files of both can be compared line by line.
+// members adds the content of a body, in the order in which the programs write members.
 func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	switch b := body.(type) {
 	case session.ThinkingLevelChange:
@@ -50,7 +49,7 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		w.Str("name", oneLine(b.Name))
 	case session.ContextEdit:
 		return editMembers(w, b)
-	// What somebody hands over whole is taken over but for the envelope, which is ours.
+	// The members of an Opaque body are copied, except those of the envelope.
 	case session.Opaque:
 		for key, value := range rawjson.Fields(b.JSON) {
 			switch key {
@@ -63,7 +62,7 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	return nil
 }
 
-// compactionMembers leaves out what only omp has, so that pi's files have pi's members.
+// compactionMembers leaves out what only omp has for pi.
 func (d *Dialect) compactionMembers(w *dialect.Object, b session.Compaction) error {
 	w.Str("summary", b.Summary)
 	if d.omp {
@@ -82,7 +81,7 @@ func (d *Dialect) compactionMembers(w *dialect.Object, b session.Compaction) err
 	return err
 }
 
-// customMembers has to tell omp from the document's value: only the program adds an attribution of its own.
+// customMembers adds the default attribution only for the program, not for the document's value.
 func (d *Dialect) customMembers(w *dialect.Object, b session.CustomMessage) error {
 	w.Str("customType", b.Type)
 	if err := w.Raw("content", b.Content); err != nil {
@@ -92,14 +91,14 @@ func (d *Dialect) customMembers(w *dialect.Object, b session.CustomMessage) erro
 	if err := w.Raw("details", b.Details); err != nil {
 		return err
 	}
-	if b.Attribution == "" && d == Omp { // what the program says of those that nobody asked for
+	if b.Attribution == "" && d == Omp { // the program's default
 		b.Attribution = "agent"
 	}
 	w.Optional("attribution", b.Attribution)
 	return nil
 }
 
-// editMembers: null hides the target, a content takes the place of its own.
+// editMembers: null hides the target, a content replaces its content.
 func editMembers(w *dialect.Object, b session.ContextEdit) error {
 	w.Str("targetId", string(b.Target))
 	if b.Content == nil {
@@ -113,7 +112,7 @@ func editMembers(w *dialect.Object, b session.ContextEdit) error {
 	return nil
 }
 
-// modelMembers spells a model as the program does: omp in one member with a role, pi in two.
+// modelMembers spells a model like the program: omp in one member with a role, pi in two.
 func (d *Dialect) modelMembers(w *dialect.Object, m session.ModelChange) {
 	if d.omp && (m.Model != "" || !m.Split) {
 		w.Add("model", rawjson.Quote(m.Model))
@@ -126,7 +125,7 @@ func (d *Dialect) modelMembers(w *dialect.Object, m session.ModelChange) {
 	w.Add("modelId", rawjson.Quote(m.ModelID))
 }
 
-// extension notes that an extension made the summary, in the program's own word.
+// extension notes, in the program's own word, that an extension made the summary.
 func (d *Dialect) extension(w *dialect.Object, from bool) {
 	if !from {
 		return

@@ -9,9 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Messages gives what an entry contributes to a context, as the program makes it.
-// Messages of the log are the bytes of the file wherever nothing has to change; what is put together has the
-// members of the program's own objects in their order.
+// Messages gives what an entry contributes to a context, like the program. Messages of the log are the bytes of the file if
+// nothing has to change; others have the members of the program's objects in their order.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -35,7 +34,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// migrated gives the message of an old version as today's version has it.
+// migrated gives the message of an old version as in today's version.
 func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
 	if e.Migrated && rawjson.Str(m, "role") == "hookMessage" {
 		return rawjson.Set(m, "role", []byte(`"custom"`))
@@ -43,8 +42,8 @@ func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
 	return m
 }
 
-// normal mends a message as the programs do when they load it: pi gives one without content an empty one, omp takes out
-// what is only good while the provider keeps the conversation.
+// normal corrects a message as the programs do when they load it: pi adds a missing content, omp removes what is only valid
+// while the provider keeps the conversation.
 func (d *Dialect) normal(role session.Role, m []byte) []byte {
 	empty := []byte(`[]`)
 	switch role {
@@ -64,13 +63,13 @@ func (d *Dialect) normal(role session.Role, m []byte) []byte {
 	return rawjson.Set(m, "content", empty)
 }
 
-// withoutHistory removes the provider's own history from an answer, and the signatures that are bound to it.
-// It is good only for a conversation that the provider still has, and it has not after a reload.
+// withoutHistory removes the provider's own history from an answer, and the signatures that are bound to it. It is not valid
+// after a reload.
 func withoutHistory(m []byte) []byte {
 	const history = "openaiResponsesHistory"
 	// \u: the word may be spelled with escapes, which the search would miss
 	if !bytes.Contains(m, []byte(history)) && !bytes.Contains(m, []byte(`\u`)) {
-		return m // nearly every message: one look at the bytes, none at the members
+		return m // nearly every message: one search, no parsing
 	}
 	if rawjson.Str(rawjson.Get(m, "providerPayload"), "type") != history {
 		return m
@@ -108,7 +107,7 @@ func (d *Dialect) customMessage(raw []byte) []byte {
 	return ended(m, raw)
 }
 
-// pi puts a system message before the summary where the entry has one.
+// compactionMessages gives the messages of a compaction. pi puts a system message before the summary if the entry has one.
 func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 	var list [][]byte
 	m := object(`"role":"compactionSummary"`)
@@ -140,8 +139,7 @@ func ended(w dialect.Object, raw []byte) []byte {
 	return w.End()
 }
 
-// Edit applies pi's context edit to one message.
-// Blocks are needed where the role's content is always a list.
+// Edit applies a context edit of pi to one message. Roles whose content is always a list get blocks.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant", "toolResult":
@@ -159,9 +157,8 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 }
 
 // Role says who speaks in a message.
-// Looking for the member costs a walk through the message, and a context asks for each.
 func (d *Dialect) Role(m []byte) session.Role {
-	// The programs write it first, and once.
+	// The programs write it first, and once: the usual case needs no walk through the message.
 	if rest, ok := bytes.CutPrefix(m, roleFirst); ok {
 		if end := bytes.IndexByte(rest, '"'); end > 0 && !bytes.Contains(rest, []byte(`"role"`)) && bytes.IndexByte(rest[:end], '\\') < 0 {
 			return roleOf(rest[:end])
@@ -194,7 +191,7 @@ func (d *Dialect) ToolResults(m []byte) []string {
 	return nil
 }
 
-// Failed says whether the message is a turn that did not end well.
+// Failed reports whether the message is a turn that ended in an error or was aborted.
 func (d *Dialect) Failed(m []byte) bool {
 	if rawjson.Str(m, "role") != "assistant" {
 		return false
@@ -203,8 +200,8 @@ func (d *Dialect) Failed(m []byte) bool {
 	return stop == "error" || stop == "aborted"
 }
 
-// Strip removes tool calls from an assistant's message. The signatures of its thinking were made for the message as it
-// was and are rejected without the calls, so they go too.
+// Strip removes tool calls from an assistant's message, and the signatures of its thinking: they were made for the message
+// with the calls and are rejected without them.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	content := rawjson.MapElements(rawjson.Get(m, "content"), func(block []byte) []byte {

@@ -5,15 +5,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Encode gives the record of an entry that was read: its own bytes, unless its log is of an old version. Then the
-// members that the migration changes are changed and all others stay as they are.
-// Rewriting happens when a session is opened for writing; reading an old log changes nothing on disk.
+// Encode gives the record of an entry that was read: its own bytes, unless its log is of an old version. Then the members
+// that the migration changes are changed and all others stay. Reading an old log changes nothing on disk; it is rewritten
+// when the session is opened for writing.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	raw, err := e.Raw()
 	if err != nil || !e.Migrated {
 		return raw, err
 	}
-	// version 1: made-up ids, and parents by position
+	// version 1: derived ids, and parents by position
 	if e.NativeID != e.ID {
 		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
 		parent := []byte("null")
@@ -29,7 +29,7 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 		}
 	}
 	if m := rawjson.Get(raw, "message"); m != nil {
-		// hookMessage and custom differ in length, so this sees every change there can be
+		// hookMessage and custom differ in length, so this sees every change
 		if now := d.migrated(e, m); len(now) != len(m) {
 			raw = rawjson.Set(raw, "message", now)
 		}

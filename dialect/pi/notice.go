@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// outputNotice is what omp adds to the output of a command that was cut: how much is shown, and how to see the rest.
-// The words are the program's. Members that are missing read "undefined" there, and so they do here.
+// outputNotice is what omp adds to the output of a command that was cut: how much is shown, and how to see the rest. As in
+// the program, missing members read "undefined".
 func outputNotice(meta []byte) string {
 	var parts []string
 	if t := rawjson.Get(meta, "truncation"); rawjson.Truthy(t) {
@@ -33,7 +33,7 @@ func outputNotice(meta []byte) string {
 	return "\n\n[" + strings.Join(parts, ". ") + "]"
 }
 
-// Lines are counted by the program when it cuts; nothing is counted anew.
+// truncationNotice describes a cut. The program counted the lines when it cut them.
 func truncationNotice(t []byte) string {
 	member := func(key string) string { return jsString(rawjson.Get(t, key)) }
 	shown := rawjson.Get(t, "shownRange")
@@ -60,7 +60,7 @@ func truncationNotice(t []byte) string {
 	return notice
 }
 
-// byteSize spells a number of bytes; halves are rounded up, as JavaScript's toFixed does.
+// byteSize spells a number of bytes; halves are rounded up, like JavaScript's toFixed.
 func byteSize(n float64) string {
 	if n < 1024 {
 		return jsNumber(n) + "B"

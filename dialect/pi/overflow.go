@@ -10,8 +10,7 @@ import (
 
 var _ dialect.Overflower = (*Dialect)(nil)
 
-// Whole puts back what Persist cut off.
-// The beginning must be the same: a string that somebody changed after it was cut is what it is now.
+// Whole restores what Persist cut off. A string that no longer has the same beginning was changed since and stays.
 func (d *Dialect) Whole(record []byte, get func(ref string) ([]byte, error)) []byte {
 	if !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
 		return record

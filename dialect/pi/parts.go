@@ -5,11 +5,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The members of messages and of blocks that parts are made of, found in one pass: search reads them all.
+// The members of messages and blocks that parts are made of, found in one pass, because search reads them all.
 var (
 	messageKeys = []string{"role", "content", "errorMessage", "toolCallId", "toolName", "isError"}
 	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data"}
-	// skimKeys are those of messages, and what an answer says of itself.
+	// skimKeys are those of messages, and those that describe an answer.
 	skimKeys = append(messageKeys[:len(messageKeys):len(messageKeys)], "provider", "model", "usage")
 )
 
@@ -34,7 +34,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 
 // Skim implements session.Skimmer.
 func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
-	if e.Kind != session.KindMessage { // nearly all are messages
+	if e.Kind != session.KindMessage { // few are not
 		parts, err := d.Parts(e, raw)
 		s.Parts = append(s.Parts, parts...)
 		return err
@@ -52,15 +52,15 @@ func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// MessageParts gives what is inside a message of a context in neutral form, as Parts does for an entry. A context's
-// messages may differ from the entries that they come from: edited, stripped, or in the provider's form.
+// MessageParts gives what is inside a message of a context in neutral form, as Parts does for an entry. A message of a
+// context may differ from its entry: edited, stripped, or in the provider's form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	var v [6][]byte
 	rawjson.Pick(m, messageKeys, v[:])
 	return partsOf(nil, m, v[:], nil)
 }
 
-// textPart adds a text, where there is one.
+// textPart adds a text that is not empty.
 func textPart(parts []session.Part, s string) []session.Part {
 	if s == "" {
 		return parts
@@ -68,7 +68,7 @@ func textPart(parts []session.Part, s string) []session.Part {
 	return append(parts, session.Text{Text: s})
 }
 
-// partsOf adds the parts of a message, of which the values of messageKeys were found already. Texts are decoded by s.
+// partsOf adds the parts of a message; values are those of messageKeys. Texts are decoded by s.
 func partsOf(parts []session.Part, m []byte, v [][]byte, s *session.Skim) []session.Part {
 	text := func(value []byte) string {
 		t, _ := s.Text(value)
@@ -114,7 +114,7 @@ func execution(tool, member string, m []byte) []session.Part {
 	}
 }
 
-// contentParts adds the parts of the content of a message: a string, or a list of blocks. Texts are decoded by s.
+// contentParts adds the parts of a content: a string or a list of blocks. Texts are decoded by s.
 func contentParts(parts []session.Part, content []byte, s *session.Skim) []session.Part {
 	if t, ok := s.Text(content); ok {
 		return textPart(parts, t)

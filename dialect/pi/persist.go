@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxUnits is the length, in UTF-16 units, that omp keeps of a string.
+	// maxUnits is the length, in UTF-16 units, to which omp cuts a string.
 	maxUnits = 500_000
 	// notice ends a string that was cut.
 	notice = "\n\n[Session persistence truncated large content]"
-	// minImage is the length in base64 from which on an image goes to a blob.
+	// minImage is the length in base64 from which an image goes to a blob.
 	minImage = 1024
-	// deepest is how far down Persist looks: deeper down nothing of a message's own is.
+	// deepest is how far down Persist looks: a message is not that deep.
 	deepest = 200
-	// overflowMember names, in a record with strings that were cut, the blobs that hold them whole, by JSON pointer.
+	// overflowMember names the blobs that hold the strings that were cut, by JSON pointer.
 	overflowMember = "treelineOverflow"
 )
 
-// Persist controls the size of a record as omp does: images become blobs, monstrous strings are cut, and what only a
-// running turn needs goes. pi keeps everything as it is.
+// Persist limits the size of a record like omp: images become blobs, very long strings are cut, and what only a running turn
+// needs is removed. pi changes nothing.
 func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, error) {
 	if !d.omp || !mayNeedWork(record) {
 		return record, nil
@@ -49,9 +49,8 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 	return out, nil
 }
 
-// mayNeedWork passes most records at the speed of a search.
-// It may say true for nothing; it must never say false where something has to be done. Whatever Persist looks for
-// has one of these words in it, or is long.
+// mayNeedWork decides for most records with a search. It may be wrong only in one direction: whatever Persist changes has one
+// of these words in it, or is long.
 func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
 		has(record, "partialJson", 'J') || has(record, "jsonlEvents", 'E') ||
@@ -59,8 +58,7 @@ func mayNeedWork(record []byte) bool {
 			(len(record) > minImage || bytes.Contains(record, []byte("image_url")) || bytes.Contains(record, blobPrefix))
 }
 
-// has is bytes.Contains for a word that begins with a letter which is in every text, and has a rare one: it is looked for
-// by that one.
+// has is bytes.Contains for a word with a rare letter, which it searches for: the first letter may be in every text.
 func has(text []byte, word string, rare byte) bool {
 	before := strings.IndexByte(word, rare)
 	for i := before; i < len(text); i++ {
@@ -84,11 +82,10 @@ type persister struct {
 
 type overflow struct{ pointer, ref string }
 
-// place is where in the record a value stands.
-// Strings that are cut are named by their place, so the way down is kept.
+// place is where a value is in the record. Strings that are cut are named by it.
 type place struct {
 	pointer string
-	key     string // of the member, or of the member whose array it is an element of
+	key     string // of the member, or of the member that is the array
 	element bool
 	depth   int
 }
@@ -118,7 +115,7 @@ func (p *persister) value(v []byte, at place) []byte {
 	return v
 }
 
-// An array that needs no work is not taken apart.
+// array gives what is kept of an array. One that needs no change is not taken apart.
 func (p *persister) array(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -130,7 +127,7 @@ func (p *persister) array(v []byte, at place) []byte {
 	})
 }
 
-// Image data is tested before strings are: a picture must not be cut.
+// object gives what is kept of an object. Image data comes before strings: a picture must not be cut.
 func (p *persister) object(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -143,7 +140,7 @@ func (p *persister) object(v []byte, at place) []byte {
 			out = rawjson.Delete(out, key)
 			continue
 		case key == "thinkingSignature" || key == "thoughtSignature" || key == "textSignature":
-			continue // a signature that was cut is worthless
+			continue // a signature that was cut is useless
 		}
 		now := member
 		if image && key == "data" {
@@ -158,15 +155,14 @@ func (p *persister) object(v []byte, at place) []byte {
 	if len(out) == len(v) && bytes.Equal(out, v) {
 		return v
 	}
-	// omp counts the lines of a file's content anew, because the cut changed them
+	// omp counts the lines of a file's content again, because the cut changed them
 	if content, ok := rawjson.Unquote(rawjson.Get(out, "content")); ok && rawjson.Get(out, "lineCount") != nil {
 		out = rawjson.Set(out, "lineCount", strconv.AppendInt(nil, int64(strings.Count(content, "\n")+1), 10))
 	}
 	return out
 }
 
-// image puts an image into a blob. Base64 that is not spelled canonically stays where it is: it would come back
-// different.
+// image puts an image into a blob. Base64 that is not in canonical form stays: it would come back different.
 func (p *persister) image(member []byte) []byte {
 	data, ok := rawjson.Unquote(member)
 	if !ok || p.isRef(data) || len(data) < minImage {
@@ -179,17 +175,17 @@ func (p *persister) image(member []byte) []byte {
 	return p.put(b, member)
 }
 
-// isRef says whether a picture is a reference already. What only looks like one is refused: it would reach whoever joins
-// it to a path one day.
+// isRef reports whether a picture is a reference already. What only looks like a reference is refused, because it could
+// reach a path join.
 func (p *persister) isRef(data string) bool {
 	digits, ok := strings.CutPrefix(data, "blob:sha256:")
 	if ok && (len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "") && p.err == nil {
-		p.err = fmt.Errorf("the picture %.80q is not a blob reference: behind blob:sha256: that has 64 hex digits", data)
+		p.err = fmt.Errorf("the picture %.80q is not a blob reference: blob:sha256: and 64 hex digits", data)
 	}
 	return ok
 }
 
-// put gives the reference of a blob, quoted; the member itself where there is no place for blobs.
+// put gives the reference of a blob, quoted; the member itself where there is no blob store.
 func (p *persister) put(b, member []byte) []byte {
 	if p.opt.Put == nil {
 		return member
@@ -202,8 +198,8 @@ func (p *persister) put(b, member []byte) []byte {
 	return rawjson.Quote(ref)
 }
 
-// str cuts a string that is too long. The whole of it goes to a blob where that is asked for.
-// The length in bytes bounds the length in units from above, so most strings are not decoded.
+// str cuts a string that is too long and, if asked to, puts the whole into a blob. The length in bytes is an upper bound for
+// that in units, so most strings are not decoded.
 func (p *persister) str(v []byte, at place) []byte {
 	if at.key == "image_url" && !at.element {
 		url, ok := rawjson.Unquote(v)
@@ -227,7 +223,7 @@ func (p *persister) str(v []byte, at place) []byte {
 	}
 	if p.opt.KeepOverflow {
 		if p.opt.Put == nil {
-			return v // there is no place for the whole of it but this
+			return v // there is no other place for the whole text
 		}
 		ref, err := p.opt.Put([]byte(text))
 		if err != nil {
@@ -239,8 +235,7 @@ func (p *persister) str(v []byte, at place) []byte {
 	return rawjson.Quote(kept + notice)
 }
 
-// cutUnits keeps, of a text longer than most UTF-16 units, so much that the notice still fits. No character is cut
-// in half.
+// cutUnits cuts a text that is longer than most UTF-16 units, so that the notice still fits. It cuts no character in half.
 func cutUnits(text string, most int) (string, bool) {
 	units := 0
 	for _, r := range text {

@@ -6,16 +6,15 @@
 //
 //	{"type":"session","version":3,"id":…,"timestamp":ISO,"cwd":…,"title"?,"parentSession"?}
 //
-// and every further one an entry:
+// and every other one an entry:
 //
 //	{"type":KIND,"id":8 hex,"parentId":id or null,"timestamp":ISO,…}
 //
-// The leaf is the last entry of the file. Newer omp files have a title slot before the header, a record of 256 bytes
-// that is overwritten in place. Version 1 has no ids (each entry follows the one before, compactions name what they keep
-// by position, the header counting as 0); version 2 calls the role "custom" "hookMessage". Both are migrated in memory.
+// The leaf is the last entry of the file. Newer omp files have a title slot before the header, a record of 256 bytes that
+// is overwritten in place. Version 1 has no ids: each entry follows the one before, and compactions name what they keep by
+// position, with the header as 0. Version 2 calls the role "custom" "hookMessage". Both are migrated in memory.
 //
-// Three values share the code and differ by data: Pi and Omp read as those programs do, OmpDoc as the format's
-// document says.
+// Three values share the code and differ by data: Pi and Omp read like those programs, OmpDoc as the format's document says.
 package pi
 
 import (
@@ -23,17 +22,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// version is the one that the programs write today.
+// version is the version that the programs write today.
 const version = 3
 
-// Dialect is one value of the family.
-// What differs between programs is data here; only where words or members differ is there an if on omp.
+// Dialect is one value of the family. What differs is data; the code asks for omp only where words or members differ.
 type Dialect struct {
 	name  string
 	rules session.Rules
-	// omp: summaries carry shortSummary, custom messages attribution; texts for the provider are omp's.
+	// omp: summaries have shortSummary, custom messages attribution; texts for the provider are those of omp.
 	omp bool
-	// bothSpellings: a model change may name provider and model in two members as well as in one.
+	// bothSpellings: a model change may name provider and model in one member or in two.
 	bothSpellings bool
 	layout        layout
 }
@@ -65,19 +63,19 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 )
 
-// Name is how people call the value.
+// Name is the name that people use.
 func (d *Dialect) Name() string { return d.name }
 
 // Family is what the three values share.
 func (d *Dialect) Family() string { return "pi" }
 
 // Layout says where the program keeps its sessions.
-func (d *Dialect) Layout() dialect.Layout { return &d.layout } // lists ask often; a copy would cost memory each time
+func (d *Dialect) Layout() dialect.Layout { return &d.layout } // a pointer: lists ask often, and a copy would allocate
 
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Rules says in which points the value's contexts differ.
+// Rules says how contexts of the value differ from those of others.
 func (d *Dialect) Rules() session.Rules { return d.rules }
 
 // kindOf reads a type. A "leaf" means nothing to these programs: they walk through it as through every unknown type.

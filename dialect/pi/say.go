@@ -12,8 +12,8 @@ import (
 
 var _ dialect.Speaker = (*Dialect)(nil)
 
-// Say makes a message of plain text, with all that the programs count on finding in one: they add up the usage of each
-// answer without asking whether it has any.
+// Say makes a message from plain text with all members that the programs expect: they add up the usage of each answer
+// without checking that it has one.
 func (d *Dialect) Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error) {
 	var name string
 	switch role {
@@ -22,12 +22,12 @@ func (d *Dialect) Say(role session.Role, text string, at time.Time, model sessio
 	case session.RoleAssistant:
 		name = "assistant"
 	default:
-		return nil, fmt.Errorf("plain text of the role %q is nothing that %s knows", role, d.name)
+		return nil, fmt.Errorf("%s has no plain text of the role %q", d.name, role)
 	}
 	w := object(`"role":"` + name + `"`)
 	w.Add("content", append(append([]byte(`[{"type":"text","text":`), rawjson.Quote(text)...), "}]"...))
 	if role == session.RoleAssistant {
-		// An answer must name a model. Where none is known it is one that nobody takes for real.
+		// An answer must name a model; without one it gets a name that no real model has.
 		provider, id := model.Provider, model.Model
 		if provider == "" || id == "" {
 			provider, id = "treeline", "none"

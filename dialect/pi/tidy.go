@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// tidy formats a text the way omp formats every prompt it renders, summaries included: ends of lines trimmed, tables
-// narrowed, blank lines thinned out around tags and lists. Text between code fences is only trimmed at line ends.
-// It is done because the text is what the model sees: a context must say the same, character for character.
+// tidy formats a text as omp formats every prompt that it renders, summaries included, because the model sees the result: it
+// trims line ends, narrows tables and removes blank lines around tags and lists. Text between code fences is only trimmed
+// at line ends.
 func tidy(text string) string {
 	lines := strings.Split(text, "\n")
 	out := make([]string, 0, len(lines))
@@ -31,7 +31,7 @@ func tidy(text string) string {
 		switch {
 		case code:
 		case isTag(inner, "</"):
-			// a closing tag takes the blank lines before it away
+			// a closing tag removes the blank lines before it
 			for len(out) > 0 && jsTrim(out[len(out)-1]) == "" {
 				out = out[:len(out)-1]
 			}
@@ -50,7 +50,7 @@ func tidy(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// isTag says whether the line is one tag and nothing else: "<name …>" or, without more, "</name>".
+// isTag reports whether the line is a single tag: "<name …>" or "</name>".
 func isTag(line, opening string) bool {
 	rest, ok := strings.CutPrefix(line, opening)
 	if !ok || !strings.HasSuffix(rest, ">") {
@@ -68,7 +68,7 @@ func isTag(line, opening string) bool {
 	return opening == "<" && jsSpace(space) && !strings.Contains(name, ">")
 }
 
-// isListItem says whether the line begins like "- ", "* " or "12. ". The line is trimmed, so a bare dash is none.
+// isListItem reports whether the line begins like "- ", "* " or "12. ". The line is trimmed, so a bare dash is not an item.
 func isListItem(line string) bool {
 	rest := strings.TrimLeft(line, "0123456789")
 	switch {
@@ -83,22 +83,21 @@ func isListItem(line string) bool {
 	return jsSpace(space)
 }
 
-// isTableRow says whether the line begins and ends with a bar. A pattern of JavaScript decides that, in which
-// U+2028 and U+2029 end a line too; in a separator they may stand.
+// isTableRow reports whether the line begins and ends with a bar, like the program's pattern: in JavaScript U+2028 and U+2029
+// end a line, too, except in a separator.
 func isTableRow(line string) bool {
 	return len(line) > 1 && line[0] == '|' && line[len(line)-1] == '|' &&
 		(isSeparator(line) || !strings.ContainsAny(line, "\r\u2028\u2029"))
 }
 
-// isSeparator is the line below a table's head: bars, dashes and colons only.
+// isSeparator reports whether the line consists of bars, dashes and colons, like the one below the head of a table.
 func isSeparator(line string) bool {
 	return len(line) > 2 && strings.IndexFunc(line, func(r rune) bool {
 		return r != '|' && r != '-' && r != ':' && !jsSpace(r)
 	}) < 0
 }
 
-// tableRow writes a row without spaces around its cells, and the cells of a separator with three dashes.
-// Alignment marks of a separator stay: a table without them would be another one.
+// tableRow writes a row without spaces around its cells. The cells of a separator get three dashes and keep their alignment.
 func tableRow(line string) string {
 	cells := strings.Split(line, "|")
 	if !isSeparator(line) {

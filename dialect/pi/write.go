@@ -18,12 +18,11 @@ var (
 	_ dialect.RecordAppender = (*Dialect)(nil)
 )
 
-// leafType is the type of the custom entry that makes a branch survive a restart: its parent is the entry to go on from,
-// and the programs of the family resume at the last entry of the file.
+// leafType is the type of the custom entry that makes a branch survive a restart. Its parent is the entry to continue from:
+// the programs of the family resume at the last entry of the file.
 const leafType = "treeline.leaf"
 
-// Habits says how the program does things.
-// Each habit is described in dialect.Habits; which program has which was observed.
+// Habits says how the program behaves, as observed.
 func (d *Dialect) Habits() dialect.Habits {
 	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: dialect.DeferMessage,
 		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true, OldestHeader: `{"type":"session","id":"x"}`}
@@ -53,8 +52,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return w.End(), nil
 }
 
-// EditHeader changes a header, and the title slot where there is one.
-// Members that the edit does not name keep their bytes, unknown ones included.
+// EditHeader changes a header, and the title slot if there is one. Other members keep their bytes.
 func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderEdit) (header, newSlot []byte, err error) {
 	raw := h.Raw
 	if h.Version < version {
@@ -95,7 +93,7 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 	case edit.DropSlot:
 		slot = nil
 	case slot != nil && edit.Title != nil:
-		slot = fitSlot(slot, title) // it counts over the header's
+		slot = fitSlot(slot, title) // it takes precedence over the header
 	}
 	return raw, slot, nil
 }
@@ -103,9 +101,7 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 // slotSize is the length of a title slot without its newline: omp overwrites it in place.
 const slotSize = 255
 
-// fitSlot puts a title into a slot, cut at a character so that the record keeps its length.
-// A title that does not fit is cut, not refused. The loop ends, since an empty title always fits unless the slot
-// itself is too long.
+// fitSlot puts a title into a slot. A title that does not fit is cut at a character, so that the record keeps its length.
 func fitSlot(slot []byte, title string) []byte {
 	slot = rawjson.Set(slot, "source", []byte(`"user"`))
 	for runes := []rune(title); ; runes = runes[:len(runes)-1] {
@@ -127,16 +123,14 @@ func fitSlot(slot []byte, title string) []byte {
 // Record gives the record of a new entry, members in the order in which the programs write them.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) { return d.AppendRecord(nil, n) }
 
-// AppendRecord implements dialect.RecordAppender.
-// Messages are written without going through members: they are nearly all there is, and an append must cost
-// little.
+// AppendRecord implements dialect.RecordAppender. Messages, which nearly all entries are, do not go through members.
 func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	_, message, isMessage := messageOf(n.Body)
 	kind, ok := typeOf(n.Body)
 	if !ok && !isMessage {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	const envelope = 160 // bytes, with ids as the programs make them: the record is made in one piece
+	const envelope = 160 // bytes with ids of the usual length: one allocation
 	w := dialect.Object(slices.Grow(dst, envelope+len(message)))
 	if isMessage {
 		w = append(w, `{"type":"message"`...)
@@ -151,8 +145,7 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	}
 	w = appendISO(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
-		// Nearly all entries are messages.
-		// A message comes from outside: it is checked in full before it can spoil a log.
+		// A message comes from outside: it is validated before it can damage a log.
 		ok, tight := valid(message)
 		if !ok || !rawjson.IsObject(message) {
 			return nil, errNotObject
@@ -169,8 +162,8 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	return w.End(), nil
 }
 
-// messageOf gives what a message says, and who says it; ok is false for all other bodies.
-// A pointer is taken as well: see dialect.RecordAppender.
+// messageOf gives the role and JSON of a message; ok is false for any other body. It accepts a pointer, too: see
+// dialect.RecordAppender.
 func messageOf(b session.Body) (by session.Role, message []byte, ok bool) {
 	switch m := b.(type) {
 	case session.Message:
@@ -194,7 +187,7 @@ func typeOf(b session.Body) (typ string, ok bool) {
 	}
 }
 
-// valid is rawjson.Valid, faster. tight says that there is certainly nothing to compact.
+// valid is rawjson.Valid, faster. tight: there is certainly nothing to compact.
 func valid(b []byte) (ok, tight bool) {
 	t := dialect.GetText()
 	defer dialect.PutText(t)
@@ -205,10 +198,10 @@ func valid(b []byte) (ok, tight bool) {
 
 var errNotObject = errors.New("the message must be a JSON object")
 
-// CheckID says why an id will not do.
+// CheckID says why an id is not valid.
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
-// NewID makes a UUID of version 7, or what the document calls a snowflake: 64 bits of time and chance in 16 digits.
+// NewID makes a UUID of version 7 or, for the document, a snowflake: 64 bits of time and random bits in 16 digits.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	if d != OmpDoc {
 		return dialect.UUIDv7(t, random)
@@ -217,7 +210,7 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
 	}
-	// the first of January 2015, from which the document's ids count
+	// 1 January 2015, the epoch of the document's ids
 	const epoch = 1420070400000
 	n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
 	return session.ID(fmt.Sprintf("%016x", n)), nil

@@ -1,19 +1,18 @@
-// Package durable is where every write that must survive a crash goes through: a small file system interface, its
-// implementation by the operating system, and the few sequences of operations that are right in every order of events.
+// Package durable does every write that must survive a crash. It has a small file system interface, its implementation by
+// the operating system, and a few sequences of operations that are safe at any moment of a crash.
 //
-// # What a crash may do
+// # What a crash can do
 //
-// Until Sync returns, bytes that were written may be lost, all or some, and a file may have its new length without its
-// new content. Until SyncDir returns, a name that was made, renamed or removed may be as it was before. Nothing orders
-// one file against another, or a name against the bytes behind it, but these two calls. A rename that replaces is all or
-// nothing: the name stands for the old file or for the new one. Package crashfs beside this one is that paragraph as a
-// program.
+// Until Sync returns, written bytes may be lost, all or some of them, and a file may have its new length without its new
+// content. Until SyncDir returns, a name that was created, renamed or removed may be as before. Only these two calls order
+// one file against another, or a name against the bytes of its file. A rename that replaces a file is atomic. Package
+// crashfs implements this paragraph.
 //
 // # Why an interface
 //
-// Because lost syncs do not show in ordinary tests. Through crashfs a test stops the world after each operation and looks
-// at all that may be left; through faultfs each operation fails once; and the list of operations is compared with a
-// recorded one, so that a forgotten sync is a difference in a review.
+// Missing syncs do not show in ordinary tests. With crashfs a test crashes after each operation and checks everything that
+// may be left. With faultfs each operation fails once. The list of operations is compared with a golden file, so that a
+// missing sync is visible in a review.
 package durable
 
 import (
@@ -22,55 +21,55 @@ import (
 	"unsafe"
 )
 
-// FS is the file system, as far as we use it. Paths are those of the operating system. Errors are *fs.PathError, or
+// FS is the part of a file system that is used here. Paths are those of the operating system. Errors are *fs.PathError, or
 // *os.LinkError, so that errors.Is with fs.ErrNotExist and fs.ErrExist works.
 type FS interface {
-	// Open opens or makes a file; flag as for os.OpenFile. With os.O_CREATE|os.O_EXCL the new file has exactly the
-	// mode perm, whatever the umask is. A file opened with os.O_APPEND is written at its end, each Write in one piece.
-	// Opening never blocks, not on a pipe either: look at Stat before use.
+	// Open opens or creates a file; flag as for os.OpenFile. With os.O_CREATE|os.O_EXCL the new file has exactly the
+	// mode perm, whatever the umask is. With os.O_APPEND each Write goes to the end, in one piece. Open never blocks,
+	// even on a pipe: check Stat before use.
 	Open(name string, flag int, perm fs.FileMode) (File, error)
 	// Stat follows symbolic links.
 	Stat(name string) (Info, error)
 	// ReadDir returns the entries of a folder in no particular order.
 	ReadDir(name string) ([]fs.DirEntry, error)
-	// Mkdir makes one folder; its name is lasting after SyncDir of the folder above.
+	// Mkdir makes one folder. Its name is durable after SyncDir of the folder above.
 	Mkdir(name string, perm fs.FileMode) error
-	// Rename moves a file onto a name, which from then on stands for it and not for what was there before.
+	// Rename gives a file a new name, and replaces the file that had it.
 	Rename(from, to string) error
-	// Link gives a file a second name and fails with fs.ErrExist where the name is taken. Some file systems cannot.
+	// Link gives a file a second name; fs.ErrExist if the name is taken. Some file systems cannot.
 	Link(from, to string) error
-	// Remove takes a name away.
+	// Remove removes a name.
 	Remove(name string) error
-	// SyncDir returns when the names in a folder are lasting.
+	// SyncDir returns when the names in a folder are durable.
 	SyncDir(name string) error
 }
 
-// File is an open file. It is not for several goroutines at once, except ReadAt and Stat.
+// File is an open file. Only ReadAt and Stat may be called from several goroutines at once.
 type File interface {
 	io.ReaderAt
-	// Write writes all of p or says how much it wrote and why not more.
+	// Write writes all of p, or returns how much it wrote and why not more.
 	io.Writer
 	Stat() (Info, error)
 	Truncate(size int64) error
-	// Sync returns when what was written is lasting: the bytes and the length with Data, times and mode too with All.
+	// Sync returns when the file is durable: bytes and length with Data, also times and mode with All.
 	Sync(what Scope) error
-	// TryLock takes the exclusive lock of the file if it is free. The lock is advisory, belongs to this opening of the
-	// file (not to the process), and is given up by Unlock, by Close and by the end of the process.
+	// TryLock takes the exclusive lock of the file if it is free. The lock is advisory and belongs to this open file,
+	// not to the process. Unlock, Close and the end of the process release it.
 	TryLock() (bool, error)
 	Unlock() error
 	io.Closer
 }
 
-// Mapper is a File whose bytes can be had without copying them.
+// Mapper is a File that can be mapped into memory.
 type Mapper interface {
-	// Map gives size bytes of the file, from an offset on, as they are at any moment: another's writes show in them. To look at
-	// bytes that were cut off meanwhile is a fault that ends the program, unless debug.SetPanicOnFault makes a panic of
-	// it; see FaultIn. After unmap, to look at any of them is one. whole says that all of them will be looked at: then they are
-	// brought in at once, which costs less than page by page. Where files cannot be mapped it says ErrUnsupported.
+	// Map maps size bytes of the file from an offset. Later writes show in them. Access to bytes that were truncated
+	// meanwhile, or to any byte after unmap, is a fault that ends the program, unless debug.SetPanicOnFault turns it
+	// into a panic; see FaultIn. whole says that all bytes will be used: they are then loaded at once, which costs
+	// less than page by page. The error is ErrUnsupported if files cannot be mapped.
 	Map(from, size int64, whole bool) (data []byte, unmap func() error, err error)
 }
 
-// FaultIn says whether a panic comes of looking at a byte of data.
+// FaultIn reports whether a panic was caused by access to a byte of data.
 func FaultIn(cause any, data []byte) bool {
 	fault, ok := cause.(interface{ Addr() uintptr })
 	if !ok {
@@ -80,7 +79,7 @@ func FaultIn(cause any, data []byte) bool {
 	return fault.Addr() >= start && fault.Addr()-start < uintptr(len(data))
 }
 
-// Scope says how much Sync waits for.
+// Scope says what Sync makes durable.
 type Scope bool
 
 // The scopes.
@@ -89,26 +88,25 @@ const (
 	All  Scope = true
 )
 
-// Info is what is known of a file. Two equal Infos mean the same file, unchanged, as far as the system can tell: its
-// clock moves in steps of up to 10 ms, so two writes of equal length within a step look like one.
+// Info is the state of a file. Equal Infos mean the same file, unchanged, as far as the system can tell: its clock moves in
+// steps of up to 10 ms, so two writes of equal length within a step look like one.
 type Info struct {
-	// Dev and Ino identify the file. On Windows, where asking for them needs an open file, Dev is 0 and Ino is the time
-	// of creation.
+	// Dev and Ino identify the file. On Windows, where they need an open file, Dev is 0 and Ino is the time of creation.
 	Dev, Ino uint64
-	// Links is how many names the file has; an open file without a name was removed or replaced. On Windows it is 1.
+	// Links is the number of names; an open file with none was removed or replaced. On Windows it is 1.
 	Links uint32
-	// Mode is type and permissions.
+	// Mode is the type and the permissions.
 	Mode fs.FileMode
 	// Size is the length in bytes.
 	Size int64
 	// Nanos is the time of the last modification in nanoseconds since 1970.
 	Nanos int64
-	// Changed is when anything about the file last changed, its bytes, its names or its mode, in nanoseconds since 1970;
-	// nobody can set it back. 0 where the system does not tell, or does not count names among it for certain.
+	// Changed is when the bytes, names or mode of the file last changed, in nanoseconds since 1970. No program can set
+	// it. It is 0 if the system does not tell, or may leave out changes of names.
 	Changed int64
 }
 
-// SameFile says whether both are the same file, changed or not.
+// SameFile reports whether both are the same file, changed or not.
 func (i Info) SameFile(j Info) bool { return i.Dev == j.Dev && i.Ino == j.Ino }
 
 // Resolver is an FS that knows symbolic links.
@@ -117,9 +115,10 @@ type Resolver interface {
 	EvalSymlinks(name string) (string, error)
 }
 
-// Lister is an FS that looks at all files of a folder in fewer steps than ReadDir and Stat take.
+// Lister is an FS that stats all files of a folder at less cost than ReadDir and Stat.
 type Lister interface {
-	// ListDir adds the entries of a folder to a list, in no particular order. What was found before an error is given, too.
+	// ListDir appends the entries of a folder to a list, in no particular order. After an error the list has the
+	// entries found so far.
 	ListDir(list []Listed, name string) ([]Listed, error)
 }
 
@@ -128,6 +127,6 @@ type Listed struct {
 	Name string
 	// Mode is the type alone.
 	Mode fs.FileMode
-	// Info is that of a regular file; empty where it could not be looked at, and for all else.
+	// Info is that of a regular file. It is zero for everything else, and if the stat failed.
 	Info Info
 }

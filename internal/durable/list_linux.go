@@ -11,9 +11,8 @@ import (
 	"unsafe"
 )
 
-// ListDir implements Lister with getdents64(2) and fstatat(2) on the open folder: the kernel need not walk the whole path
-// for every file, and nothing is allocated but the names.
-// A folder of ten thousand logs is looked at by every list, so this is what such a list costs.
+// ListDir implements Lister with getdents64(2) and fstatat(2) on the open folder: the kernel does not walk the whole path
+// for every file, and only names are allocated. This is most of the cost of listing ten thousand logs.
 func (OS) ListDir(list []Listed, name string) ([]Listed, error) {
 	fd := -1
 	err := retry(func() (err error) {
@@ -40,24 +39,23 @@ func (OS) ListDir(list []Listed, name string) ([]Listed, error) {
 	}
 }
 
-// direntBuffers are kept for the next folder.
+// direntBuffers are reused.
 var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// The head of a dirent64, as the kernel writes it: inode, offset, length of the record, type; then the name and a zero.
+// Offsets in a dirent64: inode, offset, length of the record, type; then the name and a zero.
 const (
 	direntLength = 16
 	direntType   = 18
 	direntName   = 19
 )
 
-// appendListed reads records where the kernel put them. "." and ".." are no entries.
+// appendListed parses the records of the kernel, without "." and "..".
 func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
-	text := string(buf) // of which all names are parts: to make one of each would cost as much as asking for the files
+	text := string(buf) // all names are parts of it: one allocation for each would cost as much as its stat
 	for len(buf) > direntName {
 		size := int(binary.NativeEndian.Uint16(buf[direntLength:]))
 		if size <= direntName || size > len(buf) {
-			// It would mean that the layout is not what it is on this system; the entries so far are right.
-			return list // the kernel does not write such a thing
+			return list // never written by the kernel
 		}
 		record, at := buf[:size], len(text)-len(buf)
 		buf = buf[size:]
@@ -78,8 +76,7 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 			l.Mode = fs.ModeDir
 		case syscall.DT_LNK:
 			l.Mode = fs.ModeSymlink
-		// Lstat, since what a link points to is asked elsewhere.
-		case syscall.DT_UNKNOWN: // some file systems do not say
+		case syscall.DT_UNKNOWN: // some file systems do not tell
 			if info, err := os.Lstat(dir + string(name)); err == nil {
 				l.Mode = info.Mode().Type()
 			}
@@ -90,8 +87,7 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 	return list
 }
 
-// statIn looks at a file of an open folder; name ends in a zero. Where that fails, the Info is empty.
-// Links are followed (flag 0): only regular files get here, as far as the entry's type says.
+// statIn stats a regular file in an open folder; name ends in a zero. If that fails, the Info is zero.
 func statIn(fd int, name *byte) Info {
 	var st syscall.Stat_t
 	for {

@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// Map implements Mapper.
-// Nothing is mapped for an empty file, which mmap refuses.
+// Map implements Mapper. mmap refuses an empty mapping.
 func (f *unixFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
-	// Mappings begin with a page.
+	// A mapping begins at a page.
 	before := from % int64(os.Getpagesize())
 	if from < 0 || size <= 0 || size > math.MaxInt-before {
 		return nil, nil, f.fail("map", errors.ErrUnsupported)
 	}
 	flags := syscall.MAP_SHARED
-	// Where much must come from a disk, one could not stop it.
+	// Loading cannot be cancelled, so it is limited.
 	const most = 256 << 20
 	if whole && size <= most {
 		flags |= mapWhole

@@ -9,8 +9,7 @@ import (
 // OS is the file system of the operating system.
 type OS struct{}
 
-// ReadDir implements FS. Unlike os.ReadDir it does not sort.
-// Lists sort by something else anyway.
+// ReadDir implements FS. Unlike os.ReadDir it does not sort, since lists have their own order.
 func (OS) ReadDir(name string) ([]fs.DirEntry, error) {
 	f, err := os.Open(name)
 	if err != nil {

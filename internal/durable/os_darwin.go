@@ -7,18 +7,17 @@ import (
 
 func mtime(st *syscall.Stat_t) int64 { return st.Mtimespec.Nano() }
 
-// changed is unknown: whether a rename counts is up to the file system here.
+// changed is unknown: on darwin the file system decides whether a rename counts.
 func changed(*syscall.Stat_t) int64 { return 0 }
 
-// syncFile leaves the work to os.File, which knows that fsync(2) on this system stops at the drive's own cache and how to
-// ask for more. It gets a duplicate, because an os.File closes what it was given.
-// Both scopes are the same there.
+// syncFile uses os.File for both scopes: on darwin fsync(2) stops at the cache of the drive, and os.File knows the call that
+// goes further. It gets a duplicate, because an os.File closes its descriptor.
 func syncFile(fd int, _ Scope) error {
 	d, err := syscall.Dup(fd)
 	if err != nil {
 		return err
 	}
-	// os.NewFile would otherwise hand it to the poller.
+	// Otherwise os.NewFile gives it to the poller.
 	if err := syscall.SetNonblock(d, false); err != nil {
 		_ = syscall.Close(d)
 		return err
@@ -28,5 +27,5 @@ func syncFile(fd int, _ Scope) error {
 	return f.Sync()
 }
 
-// mapWhole is not known here: pages come in one by one.
+// mapWhole does not exist on darwin: pages are loaded one by one.
 const mapWhole = 0

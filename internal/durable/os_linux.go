@@ -4,10 +4,10 @@ import "syscall"
 
 func mtime(st *syscall.Stat_t) int64 { return st.Mtim.Nano() }
 
-// changed is the time of change. To rename a file, to link it and to remove one of its names counts as one.
+// changed is the time of change, which a rename, a link and a removal of a name update too.
 func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
-// fdatasync leaves out times, which nobody needs after a crash, and is faster for it.
+// syncFile uses fdatasync for Data: it leaves out times, so it is faster.
 func syncFile(fd int, what Scope) error {
 	if what == Data {
 		return syscall.Fdatasync(fd)
@@ -15,5 +15,5 @@ func syncFile(fd int, what Scope) error {
 	return syscall.Fsync(fd)
 }
 
-// mapWhole brings in all pages of a mapping at once.
+// mapWhole loads all pages of a mapping at once.
 const mapWhole = syscall.MAP_POPULATE

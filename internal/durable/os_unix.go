@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// unixFile calls the system directly. os.File would do, but it costs a third of an append: each of its calls takes a
-// lock of its own, and Stat allocates.
+// unixFile makes system calls directly. With os.File an append costs a third more: each call takes a lock, and Stat
+// allocates.
 type unixFile struct {
 	fd   int
 	name string
@@ -21,7 +21,7 @@ type unixFile struct {
 func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	var fd int
 	err := retry(func() (err error) {
-		// O_NONBLOCK means nothing to a regular file and keeps a pipe from blocking us for ever.
+		// O_NONBLOCK does nothing for a regular file; it keeps a pipe from blocking for ever.
 		fd, err = syscall.Open(name, flag|syscall.O_CLOEXEC|syscall.O_NONBLOCK, uint32(perm.Perm()))
 		return err
 	})
@@ -30,7 +30,7 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	}
 	const exclusive = os.O_CREATE | os.O_EXCL
 	if flag&exclusive == exclusive {
-		// The umask took bits away. It belongs to the process, so it cannot be set aside for a moment.
+		// The umask removed bits. It belongs to the process, so it cannot be changed for a moment.
 		if err := syscall.Fchmod(fd, uint32(perm.Perm())); err != nil {
 			_ = syscall.Close(fd)
 			return nil, &fs.PathError{Op: "chmod", Path: name, Err: err}
@@ -40,11 +40,10 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 }
 
 // Stat implements FS.
-// Interrupted calls are repeated here, as everywhere: a signal is no answer.
 func (OS) Stat(name string) (Info, error) {
 	for {
 		var st syscall.Stat_t
-		// No closure, as elsewhere: this is called once per append, and a closure would move st to the heap.
+		// Not with retry, whose closure would move st to the heap for every file of a list.
 		switch err := syscall.Stat(name, &st); err {
 		case nil:
 			return info(&st), nil
@@ -56,7 +55,6 @@ func (OS) Stat(name string) (Info, error) {
 }
 
 // SyncDir implements FS.
-// os.File is good enough: to sync takes longer than anything it adds.
 func (OS) SyncDir(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,14 +62,14 @@ func (OS) SyncDir(name string) error {
 	}
 	defer f.Close()
 	err = f.Sync()
-	// Some file systems cannot sync a folder, and say so; there is nothing else to be done on them.
+	// Some file systems cannot sync a folder. Nothing can be done about that.
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
 		return nil
 	}
 	return err
 }
 
-// Pipes, devices and sockets are all irregular to us: none of them is a log.
+// info translates a stat. Pipes, devices and sockets are all irregular: none of them is a log.
 func info(st *syscall.Stat_t) Info {
 	mode := fs.FileMode(st.Mode & 0o777)
 	switch st.Mode & syscall.S_IFMT {
@@ -87,7 +85,7 @@ func info(st *syscall.Stat_t) Info {
 	}
 }
 
-// retry repeats a call that a signal interrupted; Go's own scheduler sends such signals.
+// retry repeats a call that a signal interrupted. Go's scheduler sends such signals.
 func retry(call func() error) error {
 	for {
 		if err := call(); err != syscall.EINTR {
@@ -103,8 +101,7 @@ func (f *unixFile) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.name, Err: err}
 }
 
-// ReadAt implements io.ReaderAt.
-// A short read is not the end: io.ReaderAt must fill p or say why not.
+// ReadAt implements io.ReaderAt. A short read is not the end of the file, so it reads on.
 func (f *unixFile) ReadAt(p []byte, off int64) (done int, err error) {
 	for done < len(p) {
 		n, err := syscall.Pread(f.fd, p[done:], off+int64(done))
@@ -121,8 +118,8 @@ func (f *unixFile) ReadAt(p []byte, off int64) (done int, err error) {
 	return done, nil
 }
 
-// Write implements io.Writer: one write(2), unless the system takes less than all (Linux takes 2 GB at most).
-// A second call may find another's bytes between the two pieces; the backend's lock keeps those out who take it.
+// Write implements io.Writer with one write(2), unless the system takes less than all (Linux takes at most 2 GB). Bytes of
+// a writer without a lock may then come between the pieces.
 func (f *unixFile) Write(p []byte) (done int, err error) {
 	for done < len(p) {
 		n, err := syscall.Write(f.fd, p[done:])
@@ -159,8 +156,8 @@ func (f *unixFile) Sync(what Scope) error {
 	return f.fail("sync", retry(func() error { return syncFile(f.fd, what) }))
 }
 
-// TryLock implements File with flock(2), which belongs to the opened file. The other kind of lock, fcntl(2), belongs to
-// the process and is lost as soon as any other part of it closes the same file.
+// TryLock implements File with flock(2), which belongs to the open file. A lock by fcntl(2) would belong to the process and
+// be lost as soon as any part of it closes the same file.
 func (f *unixFile) TryLock() (bool, error) {
 	err := retry(func() error { return syscall.Flock(f.fd, syscall.LOCK_EX|syscall.LOCK_NB) })
 	if err == syscall.EWOULDBLOCK {
@@ -174,12 +171,12 @@ func (f *unixFile) Unlock() error {
 	return f.fail("unlock", retry(func() error { return syscall.Flock(f.fd, syscall.LOCK_UN) }))
 }
 
-// Close implements io.Closer. A second call fails and does no harm: the number may already be another file's.
+// Close implements io.Closer. A second call fails: the descriptor may already be that of another file.
 func (f *unixFile) Close() error {
 	fd := f.fd
 	if f.fd = -1; fd < 0 {
 		return f.fail("close", fs.ErrClosed)
 	}
-	// Not repeated after EINTR: on Linux the descriptor is gone all the same.
+	// Not repeated after EINTR: on Linux the descriptor is released anyway.
 	return f.fail("close", syscall.Close(fd))
 }

@@ -8,11 +8,10 @@ import (
 	"unsafe"
 )
 
-// windowsFile is an os.File that was opened such that others may rename and remove it meanwhile, as they may elsewhere.
+// windowsFile is an os.File that other processes may rename and remove while it is open, as on Unix.
 type windowsFile struct{ *os.File }
 
-// Open implements FS.
-// os.OpenFile does not share deletion, and without that no agent could rename a file that we read.
+// Open implements FS. os.OpenFile does not share deletion, so an agent could not rename a file that is open here.
 func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
@@ -25,10 +24,10 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	default:
 		access = syscall.GENERIC_READ | syscall.GENERIC_WRITE
 	}
-	// O_APPEND has no counterpart among the flags of CreateFile.
+	// CreateFile has no flag for O_APPEND.
 	if flag&os.O_APPEND != 0 {
-		// Without the right to write data elsewhere the system appends, each write in one piece. To truncate needs
-		// that right, so it opens the file again.
+		// Without the right to write data elsewhere the system appends, each write in one piece. Truncate needs that
+		// right, so it opens the file again.
 		access = access&^syscall.GENERIC_WRITE | syscall.FILE_APPEND_DATA | syscall.FILE_WRITE_ATTRIBUTES
 	}
 	switch {
@@ -56,10 +55,10 @@ func (OS) Stat(name string) (Info, error) {
 	return info(fi), nil
 }
 
-// SyncDir implements FS. There is no such call here; the file system keeps its own journal of names.
+// SyncDir implements FS. Windows has no such call; its file system journals names.
 func (OS) SyncDir(string) error { return nil }
 
-// The creation time stands for the inode: a file that was replaced has another one.
+// info uses the creation time as the inode: a file that was replaced has another one.
 func info(fi fs.FileInfo) Info {
 	i := Info{Links: 1, Size: fi.Size(), Nanos: fi.ModTime().UnixNano(), Mode: fi.Mode()}
 	if d, ok := fi.Sys().(*syscall.Win32FileAttributeData); ok {
@@ -77,8 +76,7 @@ func (f *windowsFile) Stat() (Info, error) {
 	return info(fi), nil
 }
 
-// Truncate implements File.
-// By name, because a file that is opened for appending may not be truncated; see Open.
+// Truncate implements File. It goes by name, since a file open for appending cannot be truncated; see Open.
 func (f *windowsFile) Truncate(size int64) error { return os.Truncate(f.Name(), size) }
 
 // Sync implements File.
@@ -94,13 +92,12 @@ const (
 	lockFailImmediately = 1
 	lockExclusive       = 2
 	errLockViolation    = syscall.Errno(33)
-	// lockHigh puts the locked byte 2^62 bytes into the file: locks are mandatory here, and one on bytes that exist
-	// would keep others from reading them.
+	// lockHigh puts the locked byte 2^62 bytes into the file: locks are mandatory on Windows, and one on existing bytes
+	// would prevent reading them.
 	lockHigh = 1 << 30
 )
 
 // TryLock implements File.
-// One byte is enough for a lock that everybody agrees on.
 func (f *windowsFile) TryLock() (bool, error) {
 	where := &syscall.Overlapped{OffsetHigh: lockHigh}
 	ok, _, err := lockFileEx.Call(f.Fd(), lockFailImmediately|lockExclusive, 0, 1, 0, uintptr(unsafe.Pointer(where)))

@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// TempPrefix begins the names of files in the making. They lie in the folder of the file that they become, because a
-// rename across file systems is a copy; after a crash one may be left over, and whoever finds an old one may remove it.
+// TempPrefix begins the names of temporary files. They are in the folder of the file that they become, since a rename
+// cannot cross file systems. A crash may leave one; an old one may be removed.
 const TempPrefix = ".treeline-tmp-"
 
-// tempTries is how many files in the making one folder can have at once, left-overs included.
+// tempTries limits the temporary files in one folder, including those left by crashes.
 const tempTries = 10_000
 
-// Replace puts content in the place of the file, atomically and lastingly: whoever looks, now or after a crash, finds the
-// old file or the new one, whole. The mode is that of the old file, or perm where there is none. It returns what the new
-// file is, but for Info.Changed: that it got its name is a change too. After an error the old file is in place, with one exception: an error of the last step (the folder's sync)
-// leaves the new one, which a crash may take back.
+// Replace replaces the content of a file atomically and durably: a reader, now or after a crash, finds the whole old file
+// or the whole new one. The mode is that of the old file, or perm if there is none. It returns the Info of the new file,
+// without Info.Changed, since the rename changes it. After an error the old file is in place, except if the last step, the
+// sync of the folder, failed: then the new file is in place, and a crash may undo that.
 func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
 	if old, err := fsys.Stat(path); err == nil {
 		perm = old.Mode.Perm()
@@ -32,29 +32,27 @@ func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, e
 	if err != nil {
 		return Info{}, err
 	}
-	// The name now changes hands in one step.
 	if err := fsys.Rename(temp, path); err != nil {
 		_ = fsys.Remove(temp)
 		return Info{}, err
 	}
-	// Until the folder is synced the step may be undone by a crash, and what is said to be written would be gone.
+	// Until the folder is synced a crash may undo the rename.
 	return info, fsys.SyncDir(filepath.Dir(path))
 }
 
-// Create makes a file that did not exist, atomically and lastingly: nobody ever sees a part of it. fs.ErrExist where the
-// name is taken; an error of the folder's sync leaves the file, as in Replace.
+// Create makes a new file atomically and durably: a reader never sees a part of it. fs.ErrExist if the name is taken. If the
+// sync of the folder failed, the file is in place, as in Replace.
 func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
 	dir := filepath.Dir(path)
 	temp, info, err := stage(fsys, dir, perm, content)
 	if err != nil {
 		return Info{}, err
 	}
-	// A link, unlike a rename, refuses a name that is taken.
+	// Unlike a rename, a link does not replace a file.
 	err = fsys.Link(temp, path)
 	if cannotLink(err) {
-		// Some file systems (FAT, some network shares) know no links. What is left is to look and then to rename:
-		// somebody who makes the same name between the two loses his file. Names of new logs are unique, so that
-		// takes intent.
+		// Some file systems (FAT, some network shares) have no links. There, a file of that name created between the
+		// stat and the rename is lost. Names of new logs are unique, so this does not happen by accident.
 		if _, err = fsys.Stat(path); err == nil {
 			err = &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 		} else if errors.Is(err, fs.ErrNotExist) {
@@ -64,8 +62,7 @@ func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, er
 			return info, fsys.SyncDir(dir)
 		}
 	}
-	// The name that the file had in the making goes, whatever became of it. Where that does not work it stays behind:
-	// the file is complete all the same.
+	// If the temporary name cannot be removed, it stays. The file is complete all the same.
 	_ = fsys.Remove(temp)
 	if err != nil {
 		return Info{}, err
@@ -73,16 +70,15 @@ func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, er
 	return info, fsys.SyncDir(dir)
 }
 
-// What a file system answers that knows no links differs from one to the next.
+// cannotLink reports whether a file system has no links. They answer with different errors.
 func cannotLink(err error) bool {
 	return err != nil && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) ||
 		errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EINVAL))
 }
 
-// stage writes content to a new file in the folder and returns its path when the bytes, not yet the name, are lasting.
-// In this order, for these reasons:
+// stage writes content to a temporary file in the folder and returns its path. The bytes are durable, the name is not.
 func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader) (path string, info Info, err error) {
-	// A name of its own, so that two who replace the same file do not write into one another's.
+	// The name is unique, so that two processes that replace the same file do not write into one temporary file.
 	f, path, err := temp(fsys, dir, perm)
 	if err != nil {
 		return "", Info{}, err
@@ -93,26 +89,26 @@ func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader) (path strin
 		}
 	}()
 	n, err := io.Copy(f, content)
-	// The length is checked because a full disk, or a quota, has been known to be reported by nothing else.
+	// The length is checked because some systems report a full disk or a quota in no other way.
 	if err == nil {
 		if info, err = f.Stat(); err == nil && info.Size != n {
 			err = fmt.Errorf("%s: %d bytes were written and %d are there: %w", path, n, info.Size, io.ErrShortWrite)
 		}
 	}
-	// Synced before it gets its name: otherwise a crash may leave the name with an empty file behind it.
+	// Synced before it gets its name: otherwise a crash may leave the name with an empty file.
 	if err == nil {
 		err = f.Sync(All)
 	}
-	// Closed before it gets its name: some file systems report a failed write only now, and some cannot rename a file
-	// that is open.
+	// Closed before it gets its name: some file systems report a failed write only at close, and some cannot rename an
+	// open file.
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	info.Changed = 0 // what is done to its name is still to come
+	info.Changed = 0 // the rename will change it
 	return path, info, err
 }
 
-// temp makes a new file. Its number is the first that is free: no chance, no clock, so tests see the same names always.
+// temp creates a temporary file with the first free number, so that tests always see the same names.
 func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
 	for try := range tempTries {
 		path := filepath.Join(dir, TempPrefix+strconv.Itoa(try))
@@ -121,12 +117,11 @@ func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
 			return f, path, err
 		}
 	}
-	return nil, "", fmt.Errorf("%s: too many left-over files %s*", dir, TempPrefix)
+	return nil, "", fmt.Errorf("%s: too many temporary files %s*", dir, TempPrefix)
 }
 
-// MkdirAll makes the folder and those above it where they are missing, lastingly.
-// Each folder's name is synced in the one above it, from the top down: a crash must not leave a folder below a
-// name that is lost.
+// MkdirAll durably makes a folder and the missing folders above it. It syncs from the top down, so that a crash cannot lose
+// the name of a folder above a durable one.
 func MkdirAll(fsys FS, dir string, perm fs.FileMode) error {
 	info, err := fsys.Stat(dir)
 	if err == nil {
@@ -145,16 +140,15 @@ func MkdirAll(fsys FS, dir string, perm fs.FileMode) error {
 	if err := MkdirAll(fsys, above, perm); err != nil {
 		return err
 	}
-	// Somebody else may have made it meanwhile; its name must be lasting all the same, and he may not be as far yet.
+	// Another process may have made it just now, and not synced it yet.
 	if err := fsys.Mkdir(dir, perm); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return fsys.SyncDir(above)
 }
 
-// Unsynced returns fsys without its syncs: what is written through it survives the end of the process, but not a crash
-// of the machine.
-// It is for the index, which can be made anew.
+// Unsynced returns fsys without its syncs: writes survive a crash of the process, but not of the machine. It is for derived
+// data, and for DurabilityNone.
 func Unsynced(fsys FS) FS { return unsynced{fsys} }
 
 type unsynced struct{ FS }
@@ -173,7 +167,7 @@ type unsyncedFile struct{ File }
 
 func (unsyncedFile) Sync(Scope) error { return nil }
 
-// Map implements Mapper, as far as the file does.
+// Map implements Mapper if the file does.
 func (f unsyncedFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
 	if m, ok := f.File.(Mapper); ok {
 		return m.Map(from, size, whole)

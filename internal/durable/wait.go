@@ -5,9 +5,7 @@ import (
 	"time"
 )
 
-// Wait returns after that time, or when ctx ends, with its cause. It is for whoever found a lock taken, or a file in the
-// middle of a change: nobody tells when that is over.
-// A timer and no sleep: whoever waits must be able to be told to stop.
+// Wait returns after that time, or with the cause of ctx when it ends. It is for polling a lock or a file that changes.
 func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -45,7 +45,6 @@
 package codelia
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -103,9 +102,10 @@ type Options struct {
 	FS durable.FS
 	// Clock gives the time of saves; nil is the machine's.
 	Clock func() time.Time
-	// Busy is how long to wait for other writers; 0 is ten seconds.
-	Busy time.Duration
 }
+
+// busy is how long to wait for other writers.
+const busy = 10 * time.Second
 
 // place is what both schemas have in common.
 type place struct {
@@ -119,9 +119,6 @@ func newPlace(dir string, opt Options) place {
 	}
 	if opt.Clock == nil {
 		opt.Clock = time.Now
-	}
-	if opt.Busy == 0 {
-		opt.Busy = 10 * time.Second
 	}
 	return place{dir, opt}
 }
@@ -139,32 +136,7 @@ func (p place) Parse(id string, records [][]byte) (rows.Session, error) {
 		return rows.Session{}, fmt.Errorf("%w: a session begins with a header", backend.ErrRecord)
 	}
 	s, err := parseState(rows.Session{ID: id, Header: records[0], Messages: records[1:]})
-	if err != nil {
-		return rows.Session{}, err
-	}
-	return s.session(), nil
-}
-
-// stateStore is a schema in terms of states.
-type stateStore interface {
-	load(ctx context.Context, id string) (state, error)
-	save(ctx context.Context, s state) error
-}
-
-func load(ctx context.Context, from stateStore, id string) (rows.Session, error) {
-	s, err := from.load(ctx, id)
-	if err != nil {
-		return rows.Session{}, err
-	}
-	return s.session(), nil
-}
-
-func save(ctx context.Context, to stateStore, session rows.Session) error {
-	s, err := parseState(session)
-	if err != nil {
-		return err
-	}
-	return to.save(ctx, s)
+	return s.session(), err
 }
 
 // An id neither begins nor ends with a dot: a name of dots alone is another folder, and one that begins with a dot is

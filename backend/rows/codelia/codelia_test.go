@@ -31,7 +31,8 @@ func clock() time.Time { return noon }
 // tested is a schema and what it does with states.
 type tested interface {
 	rows.Schema
-	stateStore
+	load(ctx context.Context, id string) (state, error)
+	save(ctx context.Context, s state) error
 }
 
 var forms = []string{"database", "document"}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,15 +42,10 @@ func (d *Database) List(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	seen := map[string]bool{}
-	for i := range snap.rows {
-		seen[snap.rows[i].id] = true
-		ids = append(ids, snap.rows[i].id)
-	}
+	ids := slices.Collect(maps.Keys(snap.rows))
 	files, err := d.files(messagesName, ".jsonl")
 	for _, id := range files {
-		if !seen[id] {
+		if snap.rows[id] == nil {
 			ids = append(ids, id)
 		}
 	}
@@ -71,7 +68,8 @@ func (p place) files(folder, ext string) (ids []string, err error) {
 
 // Load implements rows.Schema.
 func (d *Database) Load(ctx context.Context, id string) (rows.Session, error) {
-	return load(ctx, d, id)
+	s, err := d.load(ctx, id)
+	return s.session(), err
 }
 
 // A save changes the messages a moment before the row. A reader that sees messages newer than the row waits for the row a
@@ -91,7 +89,7 @@ func (d *Database) load(ctx context.Context, id string) (state, error) {
 		if err != nil {
 			return state{}, err
 		}
-		r := snap.find(id)
+		r := snap.rows[id]
 		s, err := d.join(r, id)
 		now, stampErr := d.stamp()
 		switch {

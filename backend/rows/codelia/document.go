@@ -54,7 +54,8 @@ func (d *Document) List(ctx context.Context) ([]string, error) {
 
 // Load implements rows.Schema.
 func (d *Document) Load(ctx context.Context, id string) (rows.Session, error) {
-	return load(ctx, d, id)
+	s, err := d.load(ctx, id)
+	return s.session(), err
 }
 
 func (d *Document) load(_ context.Context, id string) (state, error) {
@@ -141,7 +142,13 @@ func metaOf(s *state) []byte {
 
 // Save implements rows.Schema. The file is replaced whole under the lock of the file that it replaces; a new one is
 // created without replacing anything. The program takes no locks, but it does not write such files any more.
-func (d *Document) Save(ctx context.Context, s rows.Session) error { return save(ctx, d, s) }
+func (d *Document) Save(ctx context.Context, session rows.Session) error {
+	s, err := parseState(session)
+	if err != nil {
+		return err
+	}
+	return d.save(ctx, s)
+}
 
 func (d *Document) save(ctx context.Context, s state) error {
 	if err := checkID(s.id); err != nil {
@@ -188,7 +195,7 @@ func (d *Document) locked(ctx context.Context, id string, f func(content []byte)
 		switch {
 		case done:
 			return err
-		case waited >= d.opt.Busy:
+		case waited >= busy:
 			return fmt.Errorf("%s: %w", d.path(id), backend.ErrLocked)
 		}
 		if err := durable.Wait(ctx, pause); err != nil {

@@ -41,7 +41,13 @@ const upsert = `INSERT INTO session_state
 	workspace_root = excluded.workspace_root`
 
 // Save implements rows.Schema.
-func (d *Database) Save(ctx context.Context, s rows.Session) error { return save(ctx, d, s) }
+func (d *Database) Save(ctx context.Context, session rows.Session) error {
+	s, err := parseState(session)
+	if err != nil {
+		return err
+	}
+	return d.save(ctx, s)
+}
 
 // save does what the package comment says under Writing.
 func (d *Database) save(ctx context.Context, s state) error {
@@ -188,7 +194,7 @@ func (d *Database) stage(messages [][]byte) (string, error) {
 
 // openWrite opens the database for writing. It makes it, as the program would, if it is missing.
 func (d *Database) openWrite(ctx context.Context) (*litefile.DB, error) {
-	db, err := litefile.Write(d.opt.FS, d.path(), litefile.Writing{Busy: d.opt.Busy, Lasting: true})
+	db, err := litefile.Write(d.opt.FS, d.path(), litefile.Writing{Busy: busy, Lasting: true})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +208,7 @@ func (d *Database) openWrite(ctx context.Context) (*litefile.DB, error) {
 // prepare switches to the journal that the program uses and makes what is missing. If nothing is, it writes nothing: the
 // program does not wait for locks and would fail meanwhile.
 func (d *Database) prepare(ctx context.Context, db *litefile.DB) error {
-	if err := db.UseWAL(ctx, d.opt.Busy); err != nil {
+	if err := db.UseWAL(ctx, busy); err != nil {
 		return err
 	}
 	var n int

@@ -49,17 +49,7 @@ func (r *row) matches(s *state) bool {
 // snapshot is the database at one moment.
 type snapshot struct {
 	stamp litefile.Stamp
-	rows  []row
-}
-
-// find gives the row of a session, nil if there is none.
-func (s *snapshot) find(id string) *row {
-	for i := range s.rows {
-		if s.rows[i].id == id {
-			return &s.rows[i]
-		}
-	}
-	return nil
+	rows  map[string]*row // by session id
 }
 
 // stamp gives the state of the database's files, zero if there is no database.
@@ -117,7 +107,7 @@ func (d *Database) settled(s litefile.Stamp) bool {
 
 // readRows reads the database, or a copy of it, without a trace. It waits for a save to end, which takes no longer than a
 // copy.
-func (d *Database) readRows(ctx context.Context, s litefile.Stamp) ([]row, error) {
+func (d *Database) readRows(ctx context.Context, s litefile.Stamp) (map[string]*row, error) {
 	db, err := litefile.Read(d.path(), s, litefile.Reading{Wait: true})
 	if err != nil {
 		return nil, err
@@ -133,13 +123,13 @@ func (d *Database) readRows(ctx context.Context, s litefile.Stamp) ([]row, error
 		return nil, err
 	}
 	defer found.Close()
-	var rows []row
+	rows := map[string]*row{}
 	for found.Next() {
-		var r row
+		r := new(row)
 		if err := r.scan(found); err != nil {
 			return nil, err
 		}
-		rows = append(rows, r)
+		rows[r.id] = r
 	}
 	return rows, found.Err()
 }

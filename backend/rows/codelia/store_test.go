@@ -109,6 +109,60 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// A search finds what is in the sessions now, in both forms: after an append, after a save of the row alone, and after a
+// save of other messages.
+func TestSearch(t *testing.T) {
+	for place, ext := range map[string]string{"messages": ".jsonl", "state": ".json"} {
+		t.Run(place, func(t *testing.T) {
+			dir := t.TempDir()
+			sessions := filepath.Join(dir, ".codelia", "sessions")
+			c := form(map[string]string{"state": "document"}[place], sessions, Options{})
+			finds := func(word string, want int) {
+				t.Helper()
+				res, err := machine(t, dir, Driver()).Search(t.Context(), word, store.SearchOptions{Problem: func(err error) { t.Error(err) }})
+				if err != nil || len(res.Hits) != want {
+					t.Fatalf("%s: %+v, %v; want %d hits", word, res, err, want)
+				}
+				for _, h := range res.Hits {
+					sess, err := machine(t, dir, Driver()).Open(t.Context(), h.Session.Path, store.OpenOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !strings.Contains(h.Snippet, word) || !sess.Tree().Has(h.Entry) {
+						t.Errorf("%s: found %q in %s", word, h.Snippet, h.Entry)
+					}
+					sess.Close()
+				}
+			}
+			long := sample(one)
+			for i := range 3000 {
+				long.messages = append(long.messages, messages(fmt.Sprintf("number%d of many words that fill the log", i))...)
+			}
+			mustSave(t, c, long)
+			finds("number17", 1)
+			sess, err := machine(t, dir, Driver()).OpenWrite(t.Context(), filepath.Join(sessions, place, one+ext), treeline.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer sess.Close()
+			if _, err := sess.AppendText(t.Context(), session.RoleUser, "appended"); err != nil {
+				t.Fatal(err)
+			}
+			finds("appended", 1)
+			finds("number2999", 1)
+			long = mustLoad(t, c, one)
+			long.run = "another-run-with-a-longer-name-than-the-one-before"
+			mustSave(t, c, long)
+			finds("appended", 1)
+			finds("number17", 1)
+			long.messages = long.messages[2000:]
+			mustSave(t, c, long)
+			finds("number17", 0)
+			finds("number2999", 1)
+		})
+	}
+}
+
 // The corpus, through the store.
 func TestCorpusStore(t *testing.T) {
 	corpus := dialecttest.Corpus(t, "codelia")
@@ -189,7 +243,7 @@ func rowOf(t *testing.T, d *Database, id string) row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return *snap.find(id)
+	return *snap.rows[id]
 }
 
 // requests compares the reminders that the agent sent with ours.

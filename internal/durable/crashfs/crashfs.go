@@ -1,17 +1,16 @@
-// Package crashfs is a file system in memory that forgets, as a real one does when the power fails.
+// Package crashfs is a file system in memory that loses what was not synced, as a real one does when the power fails.
 //
-// It keeps beside every file what of it is lasting, with the list of changes since, and beside every folder the names that
-// are lasting. Crash makes a new file system of what a crash could leave behind at this moment:
+// For every file it keeps the durable content and the changes since, and for every folder the durable names. Crash returns
+// a new file system with what a crash at this moment could leave:
 //
-//   - of the changes to a file since its last sync each is lost, made, or made in part: the first bytes of a write without
-//     the others, or its length without its bytes (zeros). A change may be made though an earlier one is lost.
-//   - of the names that changed in a folder since its last sync each is the old or the new one, independent of the others
-//     and of the bytes behind it: a file can have its name and no content.
+//   - Each change to a file since its last sync is lost, done, or done in part: only the first bytes of a write, or its
+//     length with zeros. A change may be done although an earlier one is lost.
+//   - Each name that changed in a folder since its last sync is the old one or the new one, independent of the others and of
+//     the bytes of the file: a file can have its name and no content.
 //
-// That is more than most file systems do, and no less than what POSIX allows, with one promise that all keep: a rename
-// that replaces is one step.
+// That is worse than most file systems, and all that POSIX allows, except that a rename that replaces a file is atomic.
 //
-// Every operation is recorded as a line of text; OnOp is called after each, which is where tests crash.
+// Every operation is recorded as a line of text. OnOp is called after each one; that is where tests crash.
 package crashfs
 
 import (
@@ -33,17 +32,16 @@ import (
 // Fate decides what a crash leaves: it picks one of n possibilities, ordered from lost to kept.
 type Fate func(n int) int
 
-// Lost is the crash after which nothing is left but what was synced.
+// Lost keeps only what was synced.
 func Lost(int) int { return 0 }
 
-// Kept is the crash that loses nothing: all had reached the disk by chance.
+// Kept loses nothing.
 func Kept(n int) int { return n - 1 }
 
-// Mixed is a crash that loses this and keeps that, the same for the same seed.
+// Mixed loses some changes at random, the same for the same seed.
 func Mixed(seed uint64) Fate { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
 // FS is the file system. Make one with New.
-// One lock for everything: operations are short, and tests want them in one order.
 type FS struct {
 	mu    sync.Mutex
 	root  *node
@@ -53,23 +51,21 @@ type FS struct {
 	onOp  func(op string)
 }
 
-// node is a file or a folder.
-// data is what every process sees now; lasting and lastingNames are what the disk is sure of. A crash chooses
-// between the two.
+// node is a file or a folder. data and names are what processes see now, lasting and lastingNames what is durable.
 type node struct {
 	ino   uint64
 	mode  fs.FileMode
 	nanos int64
-	links uint32 // how many names a file has
+	links uint32 // number of names of a file
 
 	data    []byte   // a file's bytes
-	lasting []byte   // those that a crash leaves
-	changes []change // what happened to the file since lasting
+	lasting []byte   // the durable ones
+	changes []change // since lasting
 
 	names        map[string]*node // a folder's names; nil for a file
 	lastingNames map[string]*node
 
-	holder *file // who has the lock
+	holder *file // of the lock
 }
 
 // change is a write at an offset, or a truncation (bytes is nil).
@@ -78,12 +74,10 @@ type change struct {
 	bytes []byte
 }
 
-// epoch is the time of the first change; each operation is a millisecond.
-// Any fixed moment will do. Time moves with operations only, so that a test sees the same Infos each time.
+// epoch is when time begins. Each operation takes a millisecond, so that a test always sees the same Infos.
 const epoch = 1_767_323_045_000_000_000
 
-// New returns an empty file system that has the folders above and including root.
-// The folders are lasting from the beginning: a test begins where a home folder is.
+// New returns a file system that has only the folder root and those above it. They are durable.
 func New(root string) *FS {
 	f := &FS{nanos: epoch}
 	f.root = f.folder()
@@ -96,16 +90,16 @@ func New(root string) *FS {
 	return f
 }
 
-// folder makes a folder that has no name yet.
+// folder makes a folder without a name.
 func (f *FS) folder() *node {
 	f.nodes++
 	return &node{ino: f.nodes, mode: fs.ModeDir | 0o700, names: map[string]*node{}, lastingNames: map[string]*node{}}
 }
 
-// OnOp sets the function that is called after each operation that can matter to a crash.
+// OnOp sets the function that is called after each operation.
 func (f *FS) OnOp(call func(op string)) { f.onOp = call }
 
-// Ops returns the operations so far, and forgets them.
+// Ops returns the operations since the last call.
 func (f *FS) Ops() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +108,7 @@ func (f *FS) Ops() []string {
 	return ops
 }
 
-// Volume names are cut off, so that the paths of Windows work as well.
+// split drops volume names, so that paths of Windows work too.
 func split(path string) []string {
 	path = filepath.ToSlash(strings.TrimPrefix(filepath.Clean(path), filepath.VolumeName(path)))
 	if path = strings.Trim(path, "/"); path == "" {
@@ -137,7 +131,7 @@ func (f *FS) walk(path string) (*node, error) {
 	return at, nil
 }
 
-// parent finds the folder that a name is in.
+// parent finds the folder of a name.
 func (f *FS) parent(path string) (*node, string, error) {
 	dir, err := f.walk(filepath.Dir(path))
 	if err == nil && dir.names == nil {
@@ -146,8 +140,7 @@ func (f *FS) parent(path string) (*node, string, error) {
 	return dir, filepath.Base(path), err
 }
 
-// do runs one operation and records it. Failed ones are recorded too: they are part of what a program does.
-// The callback is called without the lock: it makes a crash, which takes it.
+// do runs one operation and records it, even if it fails. It calls onOp without the lock, since onOp calls Crash.
 func (f *FS) do(op, path string, run func() error) error {
 	f.mu.Lock()
 	f.nanos += 1_000_000
@@ -156,7 +149,7 @@ func (f *FS) do(op, path string, run func() error) error {
 	if path != "" {
 		line += " " + path
 	}
-	// the end of a file is how reading ends, not something that failed
+	// The end of a file is not a failure.
 	if err != nil && err != io.EOF {
 		line += fmt.Sprintf(": %v", err)
 		err = &fs.PathError{Op: op, Path: path, Err: err}
@@ -170,8 +163,7 @@ func (f *FS) do(op, path string, run func() error) error {
 	return err
 }
 
-// Crash returns the file system as it might be found after a crash at this moment. The old one goes on undisturbed.
-// Locks and open files do not survive: the copies have no holder, as after a restart.
+// Crash returns the file system as a crash at this moment may leave it, without locks. The old one can be used further.
 func (f *FS) Crash(fate Fate) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,9 +173,8 @@ func (f *FS) Crash(fate Fate) *FS {
 	return next
 }
 
-// crash copies what is left of a node; a node with two names is copied once.
+// crash copies what is left of a node. A node with two names is copied once.
 func (n *node) crash(fate Fate, copies map[*node]*node) *node {
-	// The copy is put into the map before its contents are made, so links within it find it.
 	if c := copies[n]; c != nil {
 		return c
 	}
@@ -198,7 +189,7 @@ func (n *node) crash(fate Fate, copies map[*node]*node) *node {
 		return c
 	}
 	c.names = map[string]*node{}
-	// Sorted, so that the same seed gives the same crash: the order of maps is random.
+	// Sorted, so that the same seed gives the same crash.
 	for _, name := range slices.Sorted(maps.Keys(union(n.names, n.lastingNames))) {
 		entry := n.lastingNames[name]
 		if now := n.names[name]; now != entry && fate(2) == 1 {
@@ -220,8 +211,6 @@ func union(a, b map[string]*node) map[string]*node {
 }
 
 // apply makes the change, or the part of it that fate leaves.
-// Changes are applied in their order; that a later one may be kept though an earlier one is lost is what makes
-// holes.
 func (ch change) apply(data []byte, fate Fate) []byte {
 	if ch.bytes == nil {
 		if fate(2) == 1 {
@@ -241,7 +230,7 @@ func (ch change) apply(data []byte, fate Fate) []byte {
 	return data
 }
 
-// resize gives data that length, filled up with zeros, as a file system does.
+// resize cuts data to a length, or fills it up with zeros.
 func resize(data []byte, size int64) []byte {
 	if size <= int64(len(data)) {
 		return data[:size:size]
@@ -255,12 +244,11 @@ func put(data []byte, at int64, bytes []byte) []byte {
 	return data
 }
 
-// All files are on one device.
 func (n *node) info() durable.Info {
 	return durable.Info{Dev: 1, Ino: n.ino, Links: n.links, Mode: n.mode, Size: int64(len(n.data)), Nanos: n.nanos}
 }
 
-// flags that are not about reading or writing, by name, for the record.
+// flagNames names the flags other than those for reading and writing.
 func flagNames(flag int) string {
 	out := ""
 	for _, fl := range []struct {

@@ -13,7 +13,6 @@ import (
 )
 
 // Open implements durable.FS.
-// Every operation goes through do, which counts it: what is not counted cannot be crashed at.
 func (f *FS) Open(path string, flag int, perm fs.FileMode) (durable.File, error) {
 	var h *file
 	err := f.do("open"+flagNames(flag), path, func() error {
@@ -25,14 +24,13 @@ func (f *FS) Open(path string, flag int, perm fs.FileMode) (durable.File, error)
 				return err
 			}
 			f.nodes++
-			// The name is there at once, for everybody; lasting it is after SyncDir.
+			// The name is visible at once, and durable after SyncDir.
 			n = &node{ino: f.nodes, mode: perm, nanos: f.nanos, links: 1}
 			dir.names[name] = n
 		case err != nil:
 			return err
 		case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
 			return syscall.EEXIST
-		// O_TRUNC is a change like a write, so a crash may bring the old bytes back.
 		case flag&os.O_TRUNC != 0:
 			n.change(f.nanos, change{})
 		}
@@ -85,7 +83,7 @@ func (e entry) Name() string      { return e.name }
 func (e entry) IsDir() bool       { return e.node.mode.IsDir() }
 func (e entry) Type() fs.FileMode { return e.node.mode.Type() }
 
-// Nobody here asks for it: durable.FS has Stat.
+// Info is not used: durable.FS has Stat.
 func (e entry) Info() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
 
 // Mkdir implements durable.FS.
@@ -112,13 +110,12 @@ func (f *FS) Rename(from, to string) error {
 		if err != nil {
 			return err
 		}
-		// The parent of a name that was found exists.
-		source, old, _ := f.parent(from)
+		source, old, _ := f.parent(from) // exists
 		target, name, err := f.parent(to)
 		if err != nil {
 			return err
 		}
-		// The replaced file loses a name, not its bytes: whoever has it open goes on reading them.
+		// The replaced file loses a name, not its bytes.
 		if have := target.names[name]; have != nil && have.names != nil {
 			return syscall.EISDIR
 		}
@@ -158,7 +155,6 @@ func (f *FS) Remove(path string) error {
 		if err != nil {
 			return err
 		}
-		// Also a folder that is not lasting yet must be empty to go.
 		if len(n.names) > 0 {
 			return syscall.ENOTEMPTY
 		}
@@ -171,15 +167,13 @@ func (f *FS) Remove(path string) error {
 	})
 }
 
-// SyncDir implements durable.FS.
-// A sync of the folder above is not included, as in POSIX: MkdirAll syncs each.
+// SyncDir implements durable.FS. As in POSIX, it syncs neither the name of the folder itself nor the bytes of its files.
 func (f *FS) SyncDir(path string) error {
 	return f.do("syncdir", path, func() error {
 		n, err := f.walk(path)
 		if err != nil {
 			return err
 		}
-		// The names, not what is behind them: a file's bytes need a sync of their own.
 		n.lastingNames = maps.Clone(n.names)
 		return nil
 	})
@@ -195,7 +189,7 @@ type file struct {
 	closed bool
 }
 
-// do is FS.do for an open file; one that was closed fails, as a descriptor does.
+// do is FS.do for an open file.
 func (h *file) do(op string, run func() error) error {
 	return h.fs.do(op, h.path, func() error {
 		if h.closed {
@@ -229,10 +223,10 @@ func (h *file) Write(p []byte) (n int, err error) {
 			return syscall.EBADF
 		}
 		if h.flag&os.O_APPEND != 0 {
-			h.pos = int64(len(h.node.data)) // the end at this moment, whoever moved it
+			h.pos = int64(len(h.node.data))
 		}
 		if len(p) > 0 {
-			// Clone: the caller may use its buffer again before the crash.
+			// The caller may reuse its buffer before the crash.
 			h.node.change(h.fs.nanos, change{h.pos, slices.Clone(p)})
 		}
 		h.pos += int64(len(p))
@@ -242,9 +236,9 @@ func (h *file) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// change makes a change, now and for the crash.
+// change makes a change.
 func (n *node) change(nanos int64, ch change) {
-	// The slice is cloned, because a reader or a crash may hold the old one.
+	// A crash may hold the old slice.
 	n.data = ch.apply(slices.Clone(n.data), Kept)
 	n.changes = append(n.changes, ch)
 	n.nanos = nanos
@@ -267,22 +261,19 @@ func (h *file) Truncate(size int64) error {
 	})
 }
 
-// Sync implements durable.File.
-// Data and All are told apart in the record of operations only: this file system has no times that matter.
+// Sync implements durable.File. Data and All differ only in the record of operations.
 func (h *file) Sync(what durable.Scope) error {
 	op := "sync-data"
 	if what == durable.All {
 		op = "sync"
 	}
 	return h.do(op, func() error {
-		// All of the file, whoever wrote it; its names stay as they are.
 		h.node.lasting, h.node.changes = slices.Clone(h.node.data), nil
 		return nil
 	})
 }
 
-// TryLock implements durable.File.
-// It belongs to the opening, as flock's does, so two openings of one process exclude each other.
+// TryLock implements durable.File. As with flock, the lock belongs to the open file.
 func (h *file) TryLock() (got bool, err error) {
 	err = h.do("lock", func() error {
 		if h.node.holder == nil || h.node.holder == h {
@@ -301,7 +292,7 @@ func (h *file) Unlock() error {
 	})
 }
 
-// unlock does nothing for who does not hold it.
+// unlock does nothing if h does not hold the lock.
 func (h *file) unlock() {
 	if h.node.holder == h {
 		h.node.holder = nil

@@ -1,7 +1,7 @@
 // Package faultfs is a file system whose nth operation fails.
 //
-// A test counts the operations of a run without fault, and then repeats the run once for each of them and each way to
-// fail. What must hold each time is simple: an error comes back, or nothing was lost.
+// A test counts the operations of a run without faults, then repeats the run for each operation and each kind of fault. Each
+// time, either an error is returned or nothing is lost.
 package faultfs
 
 import (
@@ -13,20 +13,19 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Fault is a way to fail.
+// Fault is a kind of failure.
 type Fault struct {
-	// Name is for the test's messages.
+	// Name is for messages of the test.
 	Name string
 	// Err is what the operation returns.
 	Err error
-	// Done says that the operation is carried out all the same; a write is then carried out by half.
+	// Done says that the operation is done all the same; of a write, half is done.
 	Done bool
-	// Lasting says that all later operations that write fail too, as on a disk that stays full.
+	// Lasting says that all later writes fail too, as on a disk that stays full.
 	Lasting bool
 }
 
-// Faults are the ways that disks have.
-// "Done" is the worse kind: the caller is told of a failure and finds the effect there all the same.
+// Faults are the failures of disks.
 var Faults = []Fault{
 	{Name: "full", Err: syscall.ENOSPC},
 	{Name: "full for good", Err: syscall.ENOSPC, Lasting: true},
@@ -36,7 +35,7 @@ var Faults = []Fault{
 	{Name: "broken for good", Err: syscall.EIO, Done: true, Lasting: true},
 }
 
-// FS passes everything on to another file system, but for the operation that fails.
+// FS passes all operations on to another file system, except the one that fails.
 type FS struct {
 	durable.FS
 	fault Fault
@@ -44,22 +43,21 @@ type FS struct {
 	count atomic.Int64
 }
 
-// New returns a file system whose nth operation, counted from 1, fails. With nth 0 none does.
-// Operations are counted over all files together, in the order in which they come.
+// New returns a file system whose nth operation, counted from 1 over all files, fails. With nth 0 none does.
 func New(inner durable.FS, nth int, fault Fault) *FS {
 	return &FS{FS: inner, nth: int64(nth), fault: fault}
 }
 
-// Count returns how many operations there were.
+// Count returns the number of operations.
 func (f *FS) Count() int { return int(f.count.Load()) }
 
-// fails counts an operation and says whether it is its turn to fail. Reading operations recover; only writes stay broken.
+// fails counts an operation and reports whether it fails.
 func (f *FS) fails(writes bool) bool {
 	n := f.count.Add(1)
 	return f.nth != 0 && (n == f.nth || n > f.nth && f.fault.Lasting && writes)
 }
 
-// run is called also where the answer is an error (Done), because a disk may fail after it did what it was asked.
+// do runs an operation unless it fails.
 func (f *FS) do(writes bool, run func() error) error {
 	switch {
 	case !f.fails(writes):
@@ -75,7 +73,7 @@ func (f *FS) Open(name string, flag int, perm fs.FileMode) (file durable.File, e
 	inner := durable.File(nil)
 	if err := f.do(false, func() (err error) { inner, err = f.FS.Open(name, flag, perm); return err }); err != nil {
 		if inner != nil {
-			_ = inner.Close() // carried out, but the caller does not know
+			_ = inner.Close() // opened, but the caller does not know
 		}
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -109,8 +107,7 @@ func (f *FS) Link(from, to string) error {
 	return f.do(true, func() error { return f.FS.Link(from, to) })
 }
 
-// Remove implements durable.FS.
-// To remove is no writing: a full disk still lets files go.
+// Remove implements durable.FS. It is not a write: it works on a full disk.
 func (f *FS) Remove(name string) error {
 	return f.do(false, func() error { return f.FS.Remove(name) })
 }
@@ -120,7 +117,7 @@ func (f *FS) SyncDir(name string) error {
 	return f.do(true, func() error { return f.FS.SyncDir(name) })
 }
 
-// faultFile counts the operations of an open file together with all others.
+// faultFile is an open file of an FS.
 type faultFile struct {
 	durable.File
 	fs *FS
@@ -131,7 +128,7 @@ func (h *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Half of it: a short write is what a full disk leaves.
+// Write writes half of p if it fails with Done.
 func (h *faultFile) Write(p []byte) (int, error) {
 	switch {
 	case !h.fs.fails(true):
@@ -148,7 +145,7 @@ func (h *faultFile) Stat() (info durable.Info, err error) {
 	return info, err
 }
 
-// Truncating frees space, so it works on a full disk.
+// Truncate is not a write: it works on a full disk.
 func (h *faultFile) Truncate(size int64) error {
 	return h.fs.do(false, func() error { return h.File.Truncate(size) })
 }
@@ -164,7 +161,7 @@ func (h *faultFile) TryLock() (got bool, err error) {
 
 func (h *faultFile) Unlock() error { return h.fs.do(false, h.File.Unlock) }
 
-// Close is always carried out, as it is by the system.
+// Close is always done, even if it fails.
 func (h *faultFile) Close() error {
 	fails := h.fs.fails(false)
 	err := h.File.Close()

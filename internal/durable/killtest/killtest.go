@@ -1,5 +1,5 @@
-// Package killtest runs a test binary as another process, one that writes until it is killed: what a process acknowledged
-// must be there after any end that it may have. Such a child prints a line for each thing that is acknowledged to it.
+// Package killtest runs a test binary as a child process that writes until it is killed. The child prints a line for each
+// write that was acknowledged, so that a test can check that none is lost.
 package killtest
 
 import (
@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// env has the arguments of a child.
+// env is the variable with the arguments of a child.
 const env = "TREELINE_TEST_CHILD"
 
-// Main is for TestMain. It runs the tests; in a process that Command made it runs child instead, with its arguments.
-// A test binary is both: so the child has the very code that is tested, and nothing must be built.
+// Main is for TestMain. It runs the tests, or child in a process that Command made.
 func Main(m *testing.M, child func(args string) error) {
 	args, isChild := os.LookupEnv(env)
 	if !isChild {
@@ -31,8 +30,8 @@ func Main(m *testing.M, child func(args string) error) {
 	os.Exit(0)
 }
 
-// Command gives the command that runs child in a process of its own. The arguments are put together as fmt.Sprintln does,
-// so that child can take them apart with fmt.Sscan; no one of them may have a space in it.
+// Command returns the command that runs child in a process of its own. The arguments are joined as by fmt.Sprintln, so that
+// child can split them with fmt.Sscan. None may contain a space.
 func Command(args ...any) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	// The race detector would sleep a second at the end of each child.
@@ -40,9 +39,8 @@ func Command(args ...any) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a command, and kills it that long after it has acknowledged so many things. It gives all that was acknowledged.
-// The error is that the command said something on its standard error, or could not be started.
-// Every line counts, also those that came between the decision to kill and the end.
+// Run runs a command and kills it some time after it has printed a number of lines. It returns all lines. It is an error if
+// the command cannot be started or writes to its standard error.
 func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []string, err error) {
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
@@ -56,12 +54,12 @@ func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []strin
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
-		if err != nil { // half a line is no acknowledgement
+		if err != nil { // half a line does not count
 			break
 		}
 		acknowledged = append(acknowledged, strings.TrimSpace(line))
 		if len(acknowledged) == after {
-			time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it may have ended by itself
+			time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it may have ended already
 		}
 	}
 	_, _ = io.Copy(io.Discard, lines)

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Room is memory for strings that nobody keeps: those who look at millions of them take it again and again. The zero value is
-// ready. A nil Room stands for memory of the strings' own.
+// Room is memory for strings that are not kept: a caller that looks at millions of them uses it again and again. The zero
+// value is ready. With a nil Room each string has its own memory.
 type Room struct{ buf []byte }
 
 // roomSize is how much memory a Room has at once. A longer string makes it as long, until Trim.

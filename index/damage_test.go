@@ -102,7 +102,7 @@ func TestDamagedSignatures(t *testing.T) {
 			broken[at] ^= 1 << r.IntN(8)
 		case 1: // never written
 			clear(broken[at:min(at+n, len(broken))])
-		case 2: // somebody else's
+		case 2: // of another program
 			copy(broken[at:min(at+n, len(broken))], data[r.IntN(len(data)):])
 		}
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
@@ -141,7 +141,7 @@ func TestCutSignatures(t *testing.T) {
 		c.Sound()
 	})
 	if len(unknown) == 0 {
-		t.Error("all signatures are taken for known")
+		t.Error("no signatures are lost")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestOverwrittenSignatures(t *testing.T) {
 	}
 }
 
-// TestOldCatalogue: who looks at signatures by a catalogue from before others were committed is told which are not to be had.
+// TestOldCatalogue: EachChunk reports the signatures that an old catalogue names and that no longer exist.
 // That is no damage, and nothing is said.
 func TestOldCatalogue(t *testing.T) {
 	dir := t.TempDir()

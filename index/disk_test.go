@@ -28,7 +28,7 @@ import (
 
 const crashDir = "/cache/treeline"
 
-// openOn opens the index on a file system, without waiting for anybody.
+// openOn opens the index on a file system, without waiting for locks.
 func openOn(fsys durable.FS) *index.Index {
 	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 500, Wait: func(context.Context, time.Duration) error { return nil }})
 }
@@ -193,7 +193,7 @@ func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, 
 	return o.FS.Open(name, flag, perm)
 }
 
-// TestOwnCatalogue: who commits again does not read what he wrote himself, and reads what another wrote.
+// TestOwnCatalogue: a second commit does not read its own catalogue again, and reads that of another process.
 func TestOwnCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	fsys := &openings{FS: durable.OS{}}
@@ -230,7 +230,7 @@ func TestUnusable(t *testing.T) {
 	if err := script(x); err != nil {
 		t.Fatal(err)
 	}
-	if len(said) != 1 || !strings.Contains(said[0], "cannot be kept") {
+	if len(said) != 1 || !strings.Contains(said[0], "cannot be saved") {
 		t.Errorf("said: %q", said)
 	}
 	if len(messages(x)) != 4 {
@@ -247,10 +247,10 @@ func TestFolderInTheWay(t *testing.T) {
 		said  string
 		keeps bool
 	}{
-		{"empty", []string{"catalogue/"}, "", "is made anew", true},
+		{"empty", []string{"catalogue/"}, "", "is rebuilt", true},
 		{"full", []string{"catalogue/mine"}, "catalogue.aside-1/mine", "catalogue.aside-1 now", true},
-		{"full again", []string{"catalogue/mine", "catalogue.aside-1/old"}, "catalogue.aside-2/mine", "is made anew", true},
-		{"the lock", []string{"lock/"}, "lock", "cannot be kept", false},
+		{"full again", []string{"catalogue/mine", "catalogue.aside-1/old"}, "catalogue.aside-2/mine", "is rebuilt", true},
+		{"the lock", []string{"lock/"}, "lock", "cannot be saved", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -298,7 +298,7 @@ func TestFolderInTheWay(t *testing.T) {
 	}
 }
 
-// TestTogether: several who work at once lose nothing of one another.
+// TestTogether: several processes at once lose no updates.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

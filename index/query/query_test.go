@@ -180,8 +180,8 @@ func TestParseQuery(t *testing.T) {
 		"foo -bar":   "",
 		"-":          "",
 		"*":          "",
-		`"open`:      `the quote before "open" is not closed`,
-		`a -"open b`: `the quote before "open b" is not closed`,
+		`"open`:      `unclosed quote before "open"`,
+		`a -"open b`: `unclosed quote before "open b"`,
 		`5" disk`:    "",
 		`"a \" b" c`: "",
 		"foo*":       "",
@@ -197,8 +197,8 @@ func TestParseQuery(t *testing.T) {
 		}
 	}
 	_, err := query.Parse("a)(b", query.Options{Regexp: true})
-	if want := `not a regular expression (RE2): unexpected ): "a)(b"`; err == nil || err.Error() != want {
-		t.Errorf("an expression that is none: error %v, want %s", err, want)
+	if want := `invalid regular expression: unexpected ): "a)(b"`; err == nil || err.Error() != want {
+		t.Errorf("an invalid expression: error %v, want %s", err, want)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestManyTerms(t *testing.T) {
 		fmt.Fprint(&many, "w", i, " ")
 	}
 	_, err = query.Parse(many.String(), query.Options{})
-	if want := "10000 different terms are too many: a query has 100 at most"; err == nil || err.Error() != want {
+	if want := "too many terms: 10000, the limit is 100"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -262,7 +262,7 @@ func TestSubstrings(t *testing.T) {
 	}
 	sub, ok := q.Substrings()
 	if !ok {
-		t.Fatal("a plain word is none")
+		t.Fatal("no substrings of a plain word")
 	}
 	if _, ok := sub.Match([]query.Text{{query.FieldUser, "parseHeader is a phrase"}}); !ok {
 		t.Error("the word is not found as a substring")

@@ -83,5 +83,5 @@ func TestForeignSignatures(t *testing.T) {
 	}
 }
 
-// kept is a chunk as the index would give it.
+// kept is a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }

@@ -148,7 +148,7 @@ func (a *app) filesIn(ctx context.Context, s *store.Store, refs []string) (files
 		}
 		path, err := a.locate(ctx, s, ref)
 		if errors.Is(err, store.ErrNoSession) && ref != "@last" {
-			return nil, nil, fmt.Errorf("%s: no such file, and %w; 'treeline ls --all' lists them", ref, store.ErrNoSession)
+			return nil, nil, fmt.Errorf("%s: no such file, and %w", ref, store.ErrNoSession)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -28,7 +28,7 @@ func testApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 	}}, stdout, stderr
 }
 
-// stopAt cancels a context once so much was written.
+// stopAt cancels a context once a text was written.
 type stopAt struct {
 	*bytes.Buffer
 	after  string
@@ -67,7 +67,7 @@ func TestCheckInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a command that is stopped says so in one word.
+// TestInterrupted: an interrupted command says so.
 func TestInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.jsonl")
 	if err := os.WriteFile(file, []byte(`{"type":"session","version":3,"id":"s"}`+"\n"+`{"type":"message","id":"a","parentId":null}`+"\n"), 0o600); err != nil {
@@ -83,12 +83,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// failing is an output that goes wrong.
+// failing is an output that fails.
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestOutputFails: a reader who went away is no error, a full disk is one.
+// TestOutputFails: a closed pipe is not an error, a full disk is.
 func TestOutputFails(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -105,7 +105,7 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// TestFlagsOfFindingComplete: whoever looks for something is offered what each flag takes, or nothing, and no files.
+// TestFlagsOfFindingComplete: every flag of these commands completes its values, or nothing, but no files.
 func TestFlagsOfFindingComplete(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range a.root().Commands() {
@@ -120,7 +120,7 @@ func TestFlagsOfFindingComplete(t *testing.T) {
 	}
 }
 
-// TestEveryCommandExplainsItself: a long help and an example, and what completes its arguments.
+// TestEveryCommandExplainsItself: every command has a long help, an example and a completion.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range a.root().Commands() {

@@ -181,17 +181,7 @@ func logsBelow(ctx context.Context, s *store.Store, dir string) (files []string,
 
 // isState reports whether an agent would keep a session under this name.
 func isState(s *store.Store, path string) bool {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	for _, src := range s.Sources() {
-		rel, err := filepath.Rel(src.Root.Sessions, abs)
-		if err == nil && filepath.IsLocal(rel) && src.Dialect.Layout().Owns(filepath.ToSlash(rel)) {
-			return true
-		}
-	}
-	return false
+	return inSource(s, path, func(src store.Source, name string) bool { return src.Dialect.Layout().Owns(name) })
 }
 
 // unreadable is the problem of a file that could not be read at all.

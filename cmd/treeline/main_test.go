@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -145,5 +146,30 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestHint: errors of the library get the command that helps, once.
+func TestHint(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("%q: %w", "x", store.ErrNoSession), "'treeline ls --all' lists them"},
+		{fmt.Errorf("@last: %w for /w", store.ErrNoSession), "'treeline ls --all' lists those of other directories"},
+		{usageError{fmt.Errorf("%q: %w", "x", store.ErrUnknownSource), nil}, "'treeline sources' lists them"},
+		{fmt.Errorf("%q: %w", "x", store.ErrNoRun), "'treeline run ls --all' lists them"},
+		{fmt.Errorf("writing is %w", store.ErrUnsupported), "'treeline convert' makes"},
+	} {
+		once := hint(c.err)
+		if !strings.Contains(once.Error(), c.want) || !errors.Is(once, errors.Unwrap(c.err)) {
+			t.Errorf("%v", once)
+		}
+		if twice := hint(once); twice.Error() != once.Error() {
+			t.Errorf("%v", twice)
+		}
+	}
+	if err := errors.New("other"); hint(err) != err || hint(nil) != nil {
+		t.Error("an error that needs no hint has one")
 	}
 }

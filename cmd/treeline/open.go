@@ -228,6 +228,22 @@ func isPath(ref string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// inSource reports whether a file is in one of the agents' folders and ok accepts its name there. Names are compared, not
+// files: a symbolic link into a folder is outside.
+func inSource(s *store.Store, path string, ok func(src store.Source, name string) bool) bool {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	for _, src := range s.Sources() {
+		rel, err := filepath.Rel(src.Root.Sessions, abs)
+		if err == nil && filepath.IsLocal(rel) && ok(src, filepath.ToSlash(rel)) {
+			return true
+		}
+	}
+	return false
+}
+
 // ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen.
 func ambiguous(err error) error {
 	var many *store.AmbiguousError

@@ -11,7 +11,6 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // Without its driver an agent's database is a source that needs it: shown, not read, and never written as a plain folder.
@@ -72,7 +71,7 @@ func TestBackends(t *testing.T) {
 		if !found {
 			t.Errorf("needs %q: the source is not listed", tc.needs)
 		}
-		rows, err := tc.s.List(t.Context(), store.ListOptions{})
+		rows, err := tc.s.List(t.Context(), treeline.ListOptions{})
 		if err != nil || len(rows) != tc.sessions {
 			t.Errorf("needs %q: %d sessions, %v", tc.needs, len(rows), err)
 		}

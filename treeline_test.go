@@ -96,7 +96,7 @@ func TestRepairsAreTold(t *testing.T) {
 	whole := `{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}`
 	for name, test := range map[string]struct{ content, want string }{
 		"whole": {header + whole, "had no newline"},
-		"torn":  {header + whole + "\n" + whole[:30], "cut off"},
+		"torn":  {header + whole + "\n" + whole[:30], "torn record"},
 	} {
 		path := filepath.Join(dir, name+".jsonl")
 		if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
@@ -153,7 +153,7 @@ func TestRootsAreKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := s.Catalogue(t.Context(), store.RefreshOptions{})
+			rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%v, %v", rows, err)
 			}

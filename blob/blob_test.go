@@ -14,6 +14,7 @@ import (
 const hi = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" // sha256("hi")
 
 func TestRef(t *testing.T) {
+	t.Parallel()
 	r := blob.Sum([]byte("hi"))
 	if r.Hex() != hi || r.String() != "blob:sha256:"+hi {
 		t.Errorf("the reference is %s", r)
@@ -53,6 +54,7 @@ func stores(t *testing.T) map[string]blob.Store {
 }
 
 func TestStores(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +90,7 @@ func TestStores(t *testing.T) {
 }
 
 func TestDamagedBlob(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	s := blob.NewDir(dir)
@@ -116,6 +119,7 @@ func TestDamagedBlob(t *testing.T) {
 }
 
 func TestDirIsPrivate(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
 	r, err := blob.NewDir(dir).Put(context.Background(), []byte("hi"))
 	if err != nil {

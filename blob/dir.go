@@ -14,14 +14,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Dir is the blobs in a folder, one file each, named by its hash: the layout of the agents that keep blobs.
+// Dir keeps blobs in a folder, one file each, named by its hash. Agents use this layout.
 type Dir struct {
 	path string
 	fs   durable.FS
 	now  func() time.Time
 }
 
-// NewDir gives the blobs of a folder, which need not exist.
+// NewDir returns the Dir of a folder, which need not exist.
 func NewDir(path string) *Dir { return NewDirFS(path, durable.OS{}) }
 
 // NewDirFS is NewDir on another file system.
@@ -60,13 +60,11 @@ func (d *Dir) Has(_ context.Context, r Ref) (bool, error) {
 	return err == nil, err
 }
 
-// fresh is how long a blob counts as just written. It is half of the time that callers of Remove leave blobs alone.
+// fresh is how long a blob counts as just written. It is half of the age at which callers of Remove remove blobs.
 const fresh = 30 * time.Minute
 
-// Put implements Store. A blob that is there already is not written again, unless it is damaged: other programs write
-// theirs without care for crashes, after which a file may have its length and not its bytes. One that has been there for
-// long is written again all the same: nobody may refer to it any more, and whoever removes such blobs must see by its time
-// that somebody is about to.
+// Put implements Store. It rewrites an existing blob only if it is damaged or old. Programs that do not sync leave damaged
+// ones after a crash. An old one may be unreferenced and about to be removed; its new time prevents that.
 func (d *Dir) Put(ctx context.Context, b []byte) (Ref, error) {
 	r := Sum(b)
 	path := d.file(r)
@@ -78,7 +76,7 @@ func (d *Dir) Put(ctx context.Context, b []byte) (Ref, error) {
 	if err := durable.MkdirAll(d.fs, d.path, 0o700); err != nil {
 		return r, err
 	}
-	// Replace, not create: two writers of one blob write the same bytes, and the later one does no harm.
+	// Replace, not create: two writers of a blob write the same bytes.
 	if _, err := durable.Replace(d.fs, path, 0o600, bytes.NewReader(b)); err != nil {
 		return r, err
 	}

@@ -19,15 +19,15 @@ type Item struct {
 	// Time is when it was last written.
 	Time time.Time
 
-	names []string // of its files: agents give some blobs a second name with an ending
+	names []string // of its files: agents give some blobs a second name with an extension
 }
 
-// Lister is a Store that says what it has, and lets go of it.
+// Lister is a Store whose blobs can be listed and removed.
 type Lister interface {
-	// List yields the blobs in the order of their references. What is in the place and no blob is left out. It ends with
-	// the first error; a place that does not exist has none.
+	// List yields the blobs in the order of their references, and ends at the first error. A place that does not exist
+	// has no blobs.
 	List(ctx context.Context) iter.Seq2[Item, error]
-	// Remove removes a blob, unless it was written at before or later: whoever writes a blob is about to refer to it.
+	// Remove removes a blob if it was last written earlier than before. A newer one may be about to be referenced.
 	Remove(ctx context.Context, i Item, before time.Time) (removed bool, err error)
 }
 
@@ -63,7 +63,7 @@ func (d *Dir) List(ctx context.Context) iter.Seq2[Item, error] {
 			item, err := d.item(names[:n])
 			names = names[n:]
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // it went meanwhile
+				continue // removed meanwhile
 			}
 			if !yield(item, err) || err != nil {
 				return
@@ -74,7 +74,7 @@ func (d *Dir) List(ctx context.Context) iter.Seq2[Item, error] {
 
 const hexLen = 2 * len(Ref{})
 
-// refOf reads the name of a blob's file: the hash, and for a second name an ending.
+// refOf parses the name of a blob's file: the hash, and possibly an extension.
 func refOf(name string) (r Ref, ok bool) {
 	if len(name) < hexLen || len(name) > hexLen && name[hexLen] != '.' || strings.ToLower(name[:hexLen]) != name[:hexLen] {
 		return r, false
@@ -99,12 +99,11 @@ func (d *Dir) item(names []string) (Item, error) {
 	return i, nil
 }
 
-// gonePrefix begins the name that a blob has while it is being removed. It is that of files in the making, so that one
-// that a crash leaves behind is swept with them.
+// gonePrefix begins the name of a blob while it is removed. It is a temporary name, so that one left by a crash is swept.
 const gonePrefix = ".treeline-tmp-gone-"
 
-// Remove implements Lister. The file is renamed before it is looked at for the last time: a writer that comes after the
-// rename makes a new file, and one that came before it is seen.
+// Remove implements Lister. It renames the file and then checks its time: a Put after the rename makes a new file, and one
+// before it shows in the time.
 func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (bool, error) {
 	for _, name := range i.names {
 		path, away := filepath.Join(d.path, name), filepath.Join(d.path, gonePrefix+name)

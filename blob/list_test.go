@@ -21,6 +21,7 @@ func listed(t *testing.T, d *Dir) []Item {
 }
 
 func TestListAndRemove(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "blobs")
 	d := NewDir(dir)
@@ -63,6 +64,7 @@ func TestListAndRemove(t *testing.T) {
 
 // A blob that nobody may have referred to for long shows by its time that somebody is about to.
 func TestPutMakesAnOldBlobYoung(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	d := NewDir(t.TempDir())
 	r, err := d.Put(ctx, []byte("hi"))

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// Memory keeps blobs in memory, for sessions that are kept nowhere and for tests.
+// Memory keeps blobs in memory, for tests and for sessions that are never stored.
 type Memory struct {
 	mu    sync.Mutex
 	blobs map[Ref][]byte
 }
 
-// NewMemory gives an empty store.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{blobs: map[Ref][]byte{}} }
 
 // Open implements Reader.

@@ -1,7 +1,7 @@
-// Package blob keeps large pieces of sessions, pictures mostly, outside of the logs, under the hash of their content.
+// Package blob keeps large parts of sessions, mostly images, outside the logs, under the hash of their content.
 //
-// A record names a blob by a reference, "blob:sha256:" and 64 hex digits. Nothing else is ever taken for one: a
-// reference is parsed into a Ref before anything is done with it, so no text from a session reaches a path.
+// A record names a blob by a reference: "blob:sha256:" and 64 hex digits. A reference is parsed into a Ref before it is
+// used, so no text from a session reaches a path.
 package blob
 
 import (
@@ -14,11 +14,11 @@ import (
 
 // Errors that callers tell apart with errors.Is.
 var (
-	// ErrRef: the text is no reference.
+	// ErrRef: the text is not a reference.
 	ErrRef = errors.New("not a blob reference")
 	// ErrNotExist: the store has no such blob.
 	ErrNotExist = errors.New("blob does not exist")
-	// ErrCorrupt: what the store has under the reference is not what the reference says.
+	// ErrCorrupt: the bytes in the store do not have the hash of the reference.
 	ErrCorrupt = errors.New("blob does not match its reference")
 )
 
@@ -28,10 +28,10 @@ const Prefix = "blob:sha256:"
 // Ref is the SHA-256 of a blob's bytes.
 type Ref [sha256.Size]byte
 
-// Sum gives the reference of these bytes.
+// Sum returns the reference of these bytes.
 func Sum(b []byte) Ref { return sha256.Sum256(b) }
 
-// ParseRef reads a reference: the prefix and 64 hex digits in lower case, nothing else.
+// ParseRef parses a reference: the prefix and exactly 64 lower-case hex digits.
 func ParseRef(s string) (Ref, error) {
 	var r Ref
 	digits, ok := strings.CutPrefix(s, Prefix)
@@ -44,8 +44,8 @@ func ParseRef(s string) (Ref, error) {
 	return r, nil
 }
 
-// Hex is the hash in 64 digits: the name of the file.
+// Hex returns the hash in 64 digits, which is the name of the file.
 func (r Ref) Hex() string { return hex.EncodeToString(r[:]) }
 
-// String is the reference as records spell it.
+// String returns the reference as it is written in records.
 func (r Ref) String() string { return Prefix + r.Hex() }

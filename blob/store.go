@@ -6,23 +6,23 @@ import (
 	"io"
 )
 
-// Reader gives blobs.
+// Reader reads blobs.
 type Reader interface {
-	// Open gives the bytes of a blob; ErrNotExist where the store has none of that reference.
+	// Open opens a blob; ErrNotExist if there is none.
 	Open(ctx context.Context, r Ref) (io.ReadCloser, error)
-	// Has says whether Open would find the blob.
+	// Has reports whether there is a blob.
 	Has(ctx context.Context, r Ref) (bool, error)
 }
 
-// Store gives and keeps blobs.
+// Store reads and writes blobs.
 type Store interface {
 	Reader
-	// Put keeps these bytes and gives their reference. When it returns they survive a crash of the machine, so that a
-	// record that names them can be written. Bytes that are there already are not written again.
+	// Put stores bytes and returns their reference. They are then durable, so that a record may refer to them. It does
+	// not write a blob that is already there.
 	Put(ctx context.Context, b []byte) (Ref, error)
 }
 
-// Get reads a blob whole and checks it: ErrCorrupt where its bytes are not those that the reference stands for.
+// Get reads a whole blob and checks its hash; ErrCorrupt if that is wrong.
 func Get(ctx context.Context, s Reader, r Ref) ([]byte, error) {
 	f, err := s.Open(ctx, r)
 	if err != nil {

@@ -133,7 +133,7 @@ func ComposeEach(m NewMessage, name string, said func(role string, parts []sessi
 		list = append(list, answer(parts))
 	case session.RoleTool:
 		if len(results) == 0 {
-			return nil, nil, errors.New("the answer of a tool names no call")
+			return nil, nil, errors.New("the tool result names no call")
 		}
 	default:
 		return nil, nil, fmt.Errorf("%s has no messages of the role %q", name, m.Role)

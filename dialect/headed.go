@@ -62,12 +62,12 @@ func (h *Headed) Refused() bool { return h.refused != nil }
 
 // Again reports a second header.
 func (h *Headed) Again(r Record, span session.Span) {
-	h.Lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second header", "it stays in the file and is no entry")
+	h.Lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second header", "it stays in the file and is not an entry")
 }
 
 // Newer reports a log of a version that is not known.
 func (h *Headed) Newer(r Record, span session.Span, message string) {
-	h.Lines.ProblemAt(r, span, session.ProblemNewer, message, "it is read as well as we can and never written")
+	h.Lines.ProblemAt(r, span, session.ProblemNewer, message, "reading it is best effort; it is never written")
 }
 
 // Finish implements Decoder.

@@ -64,7 +64,7 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 	if !l.started {
 		if bytes.HasPrefix(data, bom) {
 			data, at = data[len(bom):], at+int64(len(bom))
-			l.Problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is passed over")
+			l.Problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is ignored")
 		}
 		// After an empty first line the mark may still follow.
 		l.started = len(data) > 0
@@ -123,7 +123,7 @@ func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 	at += int64(len(data) - len(trimmed))
 	trimmed = bytes.TrimRight(trimmed, "\x00")
 	l.Problem(r, 0, session.ProblemNULs, fmt.Sprintf("%d NUL bytes", len(data)-len(trimmed)),
-		"they are passed over; an entry may have been lost here when the machine went down")
+		"they are ignored; an entry may have been lost here when the machine went down")
 	return trimmed, at
 }
 
@@ -139,7 +139,7 @@ func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, 
 	}
 	// pos counts in data, which may lack a byte order mark or NULs of the record.
 	l.Problem(r, int(at-r.Offset)+pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", Shorten(data[pos:end])),
-		"it is passed over and stays in the file")
+		"it is ignored and stays in the file")
 	to.Other(data[pos:end])
 	return end, nil
 }
@@ -157,7 +157,7 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 	// a JSON text that ends too early, at the end of the log or before
 	short := errors.As(err, &syntax) && syntax.Short
 	kind, message := session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
-	advice := "they are passed over and stay in the file"
+	advice := "they are ignored and stay in the file"
 	if next < 0 && (r.Torn || short) {
 		kind = session.ProblemTorn
 		message = fmt.Sprintf("the record was cut off after %d bytes", end-pos)

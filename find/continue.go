@@ -1,6 +1,7 @@
 package find
 
 import (
+	"bytes"
 	"context"
 	"hash/fnv"
 	"slices"
@@ -18,7 +19,8 @@ import (
 // from the index. The result is, field by field, what reading the whole log gives. The whole log is read
 //
 //   - if logtree.Tail does not report growth, or the header is another one: agents write a title there, in place;
-//   - if a new entry has an id that the past has or names: a repeated id changes what older entries mean;
+//   - if a new entry has an id that the past has or names, or one with the same hash: a repeated id changes what older
+//     entries mean;
 //   - if the past itself names entries after it, or has more branch tips, labels and missing parents than are worth
 //     keeping;
 //   - if the log has one chunk, so that it is short, or if its records depend on those before them (dialect.Continuer).
@@ -69,8 +71,15 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	if err != nil || h.Raw == nil || headHash(h) != was.Head {
 		return false, err
 	}
-	p := past{before: &was.Before}
-	err = t.r.f.ix.IDs(known, known.ChunkCount()-1, func(_ int64, hash uint32) { p.hashes = append(p.hashes, hash) })
+	r, err := backend.OpenLog(ctx, b, at)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	p := past{was: &was, r: r}
+	err = t.r.f.ix.IDs(known, known.ChunkCount()-1, func(from int64, hash uint32) {
+		p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from)
+	})
 	if err != nil || len(p.hashes) != was.Before.Entries {
 		return false, nil // the signatures are damaged: they are made again
 	}
@@ -94,7 +103,7 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	tree := t.builder.Finish()
 	// If a torn record has become another one, the chunk begins elsewhere. Without a time, an older entry may have to say
 	// when the session was last used.
-	if t.begun != was.From || t.sum.Active.Text == "" || p.repeated(t.r.ids, tree) {
+	if t.begun != was.From || t.sum.Active.Text == "" || p.repeated(t.r.ids, tree) || p.unsure {
 		return false, nil
 	}
 	t.finish(tree)
@@ -178,17 +187,46 @@ func idBytes(p session.Before) (n int) {
 	return n
 }
 
-// past is the part of a log that is not read again: what its tree leaves open, and a hash of each entry's id.
+// past is the part of a log that is not read again. The index has a hash of each entry's id.
 type past struct {
-	before *session.Before
+	was    *index.Resume
+	r      backend.Reader
 	hashes []uint32
+	chunks []int64 // where the chunk of each entry begins
+	unsure bool    // an id has the hash of another one, or could not be looked up
 }
 
-// has reports whether the past has an entry with the id. Two ids may have one hash, about one in 40,000 in a log of
-// 100,000 entries: a missing parent is then not reported until all of the log is read.
+// has reports whether the past has an entry with the id. If its hash is there, the id must stand in that chunk.
 func (p *past) has(id session.EntryID) bool {
-	return slices.ContainsFunc(p.before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) ||
-		slices.Contains(p.hashes, hashID(id))
+	if slices.ContainsFunc(p.was.Before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) {
+		return true
+	}
+	hash := hashID(id)
+	for i := range p.hashes {
+		if p.hashes[i] == hash {
+			if bytes.Contains(p.chunk(i), []byte(id)) {
+				return true
+			}
+			p.unsure = true
+		}
+	}
+	return false
+}
+
+// chunk reads the chunk of an entry; nil if it cannot.
+func (p *past) chunk(i int) []byte {
+	from, to := p.chunks[i], p.was.From
+	if k := slices.IndexFunc(p.chunks[i:], func(next int64) bool { return next > from }); k >= 0 {
+		to = p.chunks[i+k]
+	}
+	if from == p.chunks[0] {
+		from = 0 // entries without text may stand before it
+	}
+	data := make([]byte, to-from)
+	if n, _ := p.r.ReadAt(data, from); n < len(data) {
+		return nil
+	}
+	return data
 }
 
 // repeated reports whether the past has or names an id of the entries that were read. Equal hashes are enough.
@@ -198,5 +236,5 @@ func (p *past) repeated(ids []idAt, tree *session.Tree) bool {
 		mine[id.hash] = true
 	}
 	return slices.ContainsFunc(p.hashes, func(hash uint32) bool { return mine[hash] }) ||
-		slices.ContainsFunc(p.before.Missing, tree.Has)
+		slices.ContainsFunc(p.was.Before.Missing, tree.Has)
 }

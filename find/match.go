@@ -200,15 +200,9 @@ func (m *matcher) open(ctx context.Context) (err error) {
 	return err
 }
 
-// whole searches all entries of a session, for logs that do not consist of lines. If the log is replaced meanwhile it is
-// searched again.
+// whole searches all entries of a session, for logs that do not consist of lines.
 func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
-	for try := 0; ; try++ {
-		hits, err := m.all(ctx)
-		if try == logtree.Retries || !errors.Is(err, backend.ErrChanged) {
-			return hits, err
-		}
-	}
+	return retry(func() ([]Hit, error) { return m.all(ctx) })
 }
 
 func (m *matcher) all(ctx context.Context) ([]Hit, error) {

@@ -38,10 +38,16 @@ type idAt struct {
 // such. The chunks are valid until the next call.
 func (r *reader) read(ctx context.Context, j *job, path string) (index.Log, error) {
 	r.job, r.tell = j, r.meter.next(0)
+	defer r.skim.Trim()
+	return retry(func() (index.Log, error) { return r.once(ctx, j, path) })
+}
+
+// retry calls read again as long as the log is replaced or truncated while it is read.
+func retry[T any](read func() (T, error)) (T, error) {
 	for try := 0; ; try++ {
-		l, err := r.once(ctx, j, path)
+		got, err := read()
 		if try == logtree.Retries || !errors.Is(err, backend.ErrChanged) {
-			return l, err
+			return got, err
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
 		if ok && l.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
 			continue
 		}
-		signed, err := s.f.signRun(ctx, b, log.Name, l, &signer)
+		signed, err := retry(func() (index.Log, error) { return s.f.signRun(ctx, b, log.Name, l, &signer) })
 		if err != nil {
 			if ctx.Err() != nil {
 				return err

@@ -13,12 +13,11 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// moveAside gives a database, with the files that belong to it, another name, and returns it. Nothing is deleted. fresh, if
-// it is not "", is a database that takes its place. Neither may be open.
+// moveAside renames a database and the files that belong to it, and returns the new name. Nothing is deleted. fresh, if not
+// "", is a database that takes its place. Neither may be open.
 //
-// After an error, or a crash, each file is there under one of its two names, or both; the database is the last to lose its
-// old one, and with fresh there is one under that name at any time. It is the last because a database with the journal of
-// another would be read as if the journal were its own.
+// After an error or a crash each file has its old name, its new name, or both. The database loses its old name last, because
+// another database there would be read with the wrong journal; with fresh there is always one under that name.
 func moveAside(path, fresh string, opt dbOptions) (string, error) {
 	opt.fill()
 	dir := filepath.Dir(path)
@@ -26,16 +25,16 @@ func moveAside(path, fresh string, opt dbOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A second name, then without the first: a crash in a rename may leave none.
+	// Link and then remove: a crash during a rename may leave neither name.
 	var linked []string
 	for _, suffix := range litefile.Suffixes() {
 		switch err := opt.FS.Link(path+suffix, to+suffix); {
 		case err == nil:
 			linked = append(linked, path+suffix)
-		// Only the database itself must be there.
+		// Only the database itself must exist.
 		case suffix != "" && errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM):
-			// A file system without links has nothing better than a rename.
+			// The file system has no links.
 			if err := opt.FS.Rename(path+suffix, to+suffix); err != nil {
 				return "", err
 			}
@@ -43,7 +42,7 @@ func moveAside(path, fresh string, opt dbOptions) (string, error) {
 			return "", err
 		}
 	}
-	// The new names must last before the first old one goes.
+	// The new names must be durable before the first old one is removed.
 	if err := opt.FS.SyncDir(dir); err != nil {
 		return "", err
 	}
@@ -70,8 +69,8 @@ func moveAside(path, fresh string, opt dbOptions) (string, error) {
 	return to, opt.FS.SyncDir(dir)
 }
 
-// Remove deletes a database and the files that belong to it, where there are any. It is for what can be made again. The
-// database is the last to go, for the reason that moveAside has.
+// removeDB deletes a database that can be made again, and the files that belong to it. The database is the last, for the
+// reason given at moveAside.
 func removeDB(path string, opt dbOptions) error {
 	opt.fill()
 	for _, suffix := range litefile.Suffixes() {
@@ -82,7 +81,7 @@ func removeDB(path string, opt dbOptions) error {
 	return nil
 }
 
-// freeName gives the name, or where it is taken, for the database or a file beside it, one with a number behind it.
+// freeName returns the name, with a number appended if the database or a file beside it exists.
 func freeName(fsys durable.FS, name string) (string, error) {
 	for n := range 1000 {
 		try := name
@@ -104,21 +103,21 @@ func freeName(fsys durable.FS, name string) (string, error) {
 	return "", fmt.Errorf("%s: too many files of that name", name)
 }
 
-// salvage gives the prompts that can still be read of a damaged database, oldest first. Where the table cannot be read
-// in one go it is read in pieces, forwards and around what is broken. The database is not changed.
+// salvage returns the prompts of a damaged database that can still be read, oldest first. It skips what is broken. The
+// database is not changed.
 func salvage(ctx context.Context, path string, opt dbOptions) ([]Prompt, error) {
 	opt.fill()
 	s, err := litefile.StampOf(opt.FS, path)
 	if err != nil {
 		return nil, err
 	}
-	// Not openReader: what it would look at first may be what is broken.
+	// Not openReader, which may stumble over the damage.
 	h, err := attach(path, opt, s, false)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	// With this SQLite reads a file that is shorter than it should be. It does not write: nothing here does.
+	// This makes SQLite read a truncated file. Nothing is written.
 	_, _ = h.db.ExecContext(ctx, `PRAGMA writable_schema = ON`)
 	var list []Prompt
 	from, misses := int64(0), 0
@@ -127,24 +126,24 @@ func salvage(ctx context.Context, path string, opt dbOptions) ([]Prompt, error) 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		// An error may come after some rows: they are as good as any.
+		// Rows before the error are good.
 		list = append(list, part...)
 		if err == nil {
 			break
 		}
-		// Whatever comes next cannot be read: row by row as far as a page reaches, then further each time.
+		// The next row cannot be read: skip row by row for about a page, then in growing steps.
 		const page = 200
 		if misses++; len(part) > 0 {
 			from, misses = last, 0
 		}
-		// So a gap of any length is crossed in some sixty more steps, and at its end at most as many rows are passed over
-		// as the last step was long. Beyond 62 doublings the sum overflows, which ends the loop.
+		// So a gap of any length takes about sixty more steps, and at its end at most one step of rows is lost. After 62
+		// doublings the sum overflows, which ends the loop.
 		from += 1 << max(0, misses-page)
 	}
 	return list, nil
 }
 
-// rowsFrom reads rows in the order of their ids until there are no more, or the next cannot be read.
+// rowsFrom reads rows in the order of their ids up to the end or to the first that cannot be read.
 func (h *History) rowsFrom(ctx context.Context, from int64) (list []Prompt, last int64, err error) {
 	rows, err := h.db.QueryContext(ctx, `SELECT `+columns+` FROM history h WHERE h.id >= ? ORDER BY h.id`, from)
 	if err != nil {

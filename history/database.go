@@ -12,27 +12,27 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// Prompt is something that was typed.
+// Prompt is a prompt that was typed.
 type Prompt struct {
-	// ID is the row; later ones are larger. 0 for a prompt that is in no database.
+	// ID is the row in the database; later prompts have larger ones. 0 means none.
 	ID   int64
 	Text string
-	// CWD is where it was typed, "" where that is not known.
+	// CWD is the directory where it was typed, "" if unknown.
 	CWD string
-	// At is when, in whole seconds.
+	// At is the time, in whole seconds.
 	At time.Time
 }
 
-// dbOptions change how a history is kept. The zero value is right outside of tests.
+// dbOptions say how a database is used. The zero value is right outside of tests.
 type dbOptions struct {
-	// FS is the file system for all but the database itself; nil is that of the machine.
+	// FS is the file system for everything but the database itself; nil is the operating system's.
 	FS durable.FS
-	// Clock gives the times of prompts; nil is that of the machine.
+	// Clock returns the times of prompts; nil is time.Now.
 	Clock func() time.Time
-	// Busy is how long to wait for others who write; 0 is five seconds, as the program waits.
+	// Busy is how long to wait for other writers; 0 means five seconds, as oh-my-pi waits.
 	Busy time.Duration
-	// Guest says that the database is an agent's, which may open it at any moment and does not wait then: Close does not
-	// lock it, and leaves the journal beside it as the agent does when it ends.
+	// Guest says that the database belongs to an agent, which may open it at any moment without waiting for locks: Close
+	// does not lock it, and leaves the write-ahead log as the agent does when it exits.
 	Guest bool
 }
 
@@ -48,44 +48,41 @@ func (o *dbOptions) fill() {
 	}
 }
 
-// Errors that can be told apart. ErrDamaged, ErrForeign and ErrNotHistory are wrapped by what Open, openReader and every
-// later call return.
+// Errors of this package. Every function and method may return an error that wraps one of them.
 var (
-	// ErrDamaged: the file is no database, or parts of it cannot be read. moveAside and salvage are for it.
+	// ErrDamaged: the file is not a database, or parts of it cannot be read.
 	ErrDamaged = errors.New("the history is damaged")
-	// ErrForeign: the database has another layout, of a newer program. It can be read where it has the same columns.
+	// ErrForeign: the database has the layout of a newer program. It can be read if it has the same columns.
 	ErrForeign = errors.New("the history has the layout of another program or of a newer version")
-	// ErrNotHistory: the database is used for something else: it has tables, and none of them holds prompts.
+	// ErrNotHistory: the database belongs to another program: it has tables, and none of them has prompts.
 	ErrNotHistory = errors.New("not a history: the database has other tables, and none named history")
-	// ErrReadOnly: the history was opened by openReader.
+	// ErrReadOnly: the history was opened for reading.
 	ErrReadOnly = errors.New("the history was opened for reading")
 	// ErrClosed: the history was closed.
 	ErrClosed = errors.New("the history is closed")
 )
 
-// History is an open database. Its methods may be called from several goroutines at once, and other processes may use
-// the same database.
+// History is an open database. Its methods are safe for concurrent use, and other processes may use the same database.
 type History struct {
 	path  string
 	opt   dbOptions
-	queue *queue // nil: for reading only
+	queue *queue // nil: read-only
 
-	foreign bool // of another program, or a newer one: only read
+	foreign bool // of another or newer program: read-only
 
-	mu   sync.RWMutex // a reader may have to look anew
+	mu   sync.RWMutex // a reader may have to reopen the database
 	db   *litefile.DB
-	seen *litefile.Stamp // of the agent's own file, where that is what is read
+	seen *litefile.Stamp // of the agent's file, if that is read directly
 
 	closing sync.Once
-	closed  error // what Close returned
+	closed  error // the result of Close
 }
 
-// Open opens a history for reading and writing and makes it, with its folders, where there is none. An older layout is
-// brought up to date as the program does it; a database of something else is left as it is (ErrNotHistory). The caller must
-// Close it.
+// openDB opens a database for reading and writing, and creates it with its folders if it is missing. It migrates an older
+// layout as oh-my-pi does, and refuses the database of another program (ErrNotHistory).
 func openDB(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	opt.fill()
-	// Two connections: one writes, and the other need not wait for it to read.
+	// Two connections, so that reading need not wait for writing.
 	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy, Connections: 2})
 	if err != nil {
 		return nil, err
@@ -94,19 +91,19 @@ func openDB(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	if err := h.prepare(ctx); err != nil {
 		return nil, errors.Join(h.explain(err), db.Close())
 	}
-	if opt.Guest { // not before it is known to be a history: nothing is left beside anything else
+	if opt.Guest { // only once it is known to be a history: nothing is left beside other databases
 		db.KeepLog()
 	}
 	h.queue = newQueue(h.write)
 	return h, nil
 }
 
-// Path is the database file.
+// Path returns the path of the database.
 func (h *History) Path() string { return h.path }
 
-// Add queues a prompt and returns at once. It is written in the order of the calls, unless it is empty or equals the
-// prompt before it: that of this History, of an earlier one, or of another process. The error is that of an earlier
-// write, which stays, or ErrReadOnly or ErrClosed; nil does not say that the prompt is written. That says Flush.
+// Add queues a prompt and returns at once. Prompts are written in the order of the calls, except empty ones and one that
+// equals the prompt before it, also of another process. The error is that of the first write that failed, ErrReadOnly or
+// ErrClosed; nil does not mean that the prompt is written. See Flush.
 func (h *History) Add(prompt, cwd string) error {
 	if h.queue == nil {
 		return ErrReadOnly
@@ -118,8 +115,8 @@ func (h *History) Add(prompt, cwd string) error {
 	return h.queue.add(Prompt{Text: prompt, CWD: cwd, At: h.opt.Clock()})
 }
 
-// Flush returns when all that was added before is written, with the error of the first write that failed. When ctx ends
-// earlier it returns its cause, and the writing goes on.
+// Flush returns when everything added before is written, with the error of the first write that failed. When ctx is
+// cancelled it returns the cause, and writing continues.
 func (h *History) Flush(ctx context.Context) error {
 	if h.queue == nil {
 		return ErrReadOnly
@@ -127,8 +124,8 @@ func (h *History) Flush(ctx context.Context) error {
 	return h.queue.flush(ctx)
 }
 
-// Close writes what was added and closes the database. It returns the error of the first write that failed. A second
-// call returns the same.
+// Close writes what was added and closes the database. It returns the error of the first write that failed. A second call
+// returns the same.
 func (h *History) Close() error {
 	h.closing.Do(func() {
 		var errs []error
@@ -148,8 +145,8 @@ func (h *History) Close() error {
 	return h.closed
 }
 
-// write puts one batch of the queue into the database, in one transaction. The last prompt is asked for in it, because
-// others write too.
+// write writes one batch of the queue in one transaction. The last prompt is read in it, because other processes write as
+// well.
 func (h *History) write(batch []Prompt) error {
 	err := h.db.Transact(context.Background(), func(tx *sql.Tx) error {
 		var last string
@@ -178,7 +175,7 @@ func insert(ctx context.Context, tx *sql.Tx, p Prompt) error {
 
 func nullable(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// explain names the file, and tells damage from all else.
+// explain adds the path, and ErrDamaged for damage.
 func (h *History) explain(err error) error {
 	switch {
 	case err == nil:

@@ -37,8 +37,10 @@ func ExampleImport() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	st := must(treeline.New(treeline.Options{Home: dir, WorkDir: "/work/garden", Getenv: func(string) string { return "" }}))
+	defer st.Close()
 	s := must(st.Create(ctx, treeline.CreateOptions{}))
 	must(s.AppendMessage(ctx, []byte(`{"role":"user","content":"plan the beds"}`)))
+	must(s.AppendMessage(ctx, []byte(`{"role":"assistant","content":"six of them"}`)))
 	check(s.Close())
 
 	opt := history.Options{State: filepath.Join(dir, "state"), Cache: filepath.Join(dir, "cache"), Sessions: st}

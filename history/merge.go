@@ -8,24 +8,22 @@ import (
 	"time"
 )
 
-// promptKey stands for the text of a prompt.
+// promptKey is a hash of the text of a prompt.
 type promptKey [16]byte
 
-// keyOf gives the key of a prompt.
 func keyOf(prompt string) promptKey {
 	sum := sha256.Sum256([]byte(normal(prompt)))
 	return promptKey(sum[:16])
 }
 
-// Imported says what became of prompts that were imported.
+// Imported counts what History.Import did.
 type Imported struct {
-	// Added were not in the history; Renewed were, and have a later time now.
+	// Added were not in the history; Renewed were, and got a later time.
 	Added, Renewed int
 }
 
-// Import adds the prompts that the history does not have, in the order of their times, in one transaction. One that is
-// given several times, or is there already, is kept once, with time and place of its last use. So importing again
-// changes nothing.
+// Import adds the prompts that the history does not have, in the order of their times, in one transaction. Each is kept
+// once, with the time and directory of its last use, so importing again changes nothing.
 func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error) {
 	if h.queue == nil {
 		return Imported{}, ErrReadOnly
@@ -38,7 +36,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 			return err
 		}
 		for _, p := range list {
-			// list has each key once, so known need not learn what is added here.
+			// list has each key once, so known need not be updated.
 			row, ok := known[keyOf(p.Text)]
 			switch {
 			case !ok:
@@ -46,7 +44,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 				err = insert(ctx, tx, p)
 			case row.at < p.At.Unix():
 				done.Renewed++
-				// The text stays, so the text index does not mind.
+				// The text stays, so the text index need not change.
 				_, err = tx.ExecContext(ctx, `UPDATE history SET created_at = ?, cwd = ifnull(?, cwd) WHERE id = ?`, p.At.Unix(), nullable(p.CWD), row.id)
 			}
 			if err != nil {
@@ -64,7 +62,7 @@ func (h *History) Import(ctx context.Context, prompts []Prompt) (Imported, error
 	return done, h.explain(err)
 }
 
-// lastUses gives each prompt once, as it was used last, in the order of time.
+// lastUses returns each prompt once, with its last use, sorted by time.
 func lastUses(prompts []Prompt) []Prompt {
 	list := make([]Prompt, 0, len(prompts))
 	for _, p := range prompts {
@@ -72,10 +70,10 @@ func lastUses(prompts []Prompt) []Prompt {
 			list = append(list, p)
 		}
 	}
-	// In whole seconds, which is what the table has: within one the order in which prompts came counts.
+	// In whole seconds, as in the table; within a second the given order counts.
 	slices.SortStableFunc(list, func(a, b Prompt) int { return a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)) })
 	seen := make(map[promptKey]bool, len(list))
-	kept := len(list) // from here on
+	kept := len(list) // list[kept:] is the result
 	for i := len(list) - 1; i >= 0; i-- {
 		if k := keyOf(list[i].Text); !seen[k] {
 			seen[k] = true
@@ -88,8 +86,8 @@ func lastUses(prompts []Prompt) []Prompt {
 
 type rowTime struct{ id, at int64 }
 
-// rowsByKey gives the newest row of each prompt. The table has no index that could be asked for a text. It is read whole in
-// the transaction that adds, so that two who import at once do not both add a prompt.
+// rowsByKey returns the newest row of each prompt. The table has no index over texts. It is read in the transaction that
+// adds, so that two processes do not add the same prompt.
 func rowsByKey(ctx context.Context, tx *sql.Tx) (map[promptKey]rowTime, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT `+columns+` FROM history h`)
 	if err != nil {

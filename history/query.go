@@ -11,23 +11,22 @@ import (
 	"unicode"
 )
 
-// MaxLimit is how many prompts an answer has at most.
+// MaxLimit is the largest Limit of a Query.
 const MaxLimit = 1000
 
-// Query says which prompts are wanted.
+// Query selects prompts.
 type Query struct {
-	// Text is words, separated by white space. Every one must occur in the prompt, as the beginning of a word of it;
-	// a word with punctuation inside stands for its pieces in a row. Without any word all prompts fit.
+	// Text is a list of words. Each must be the beginning of a word of the prompt; a word with punctuation stands for its
+	// parts in a row. Without words all prompts match.
 	Text string
-	// Anywhere takes words for pieces of text that may stand anywhere in a prompt, also inside of words: for languages that
-	// are written without spaces. Prompts are looked at one by one.
+	// Anywhere lets words match anywhere in a prompt, also inside words, for languages without spaces. It reads prompts one
+	// by one.
 	Anywhere bool
-	// CWD, if set, keeps the prompts that were typed there.
+	// CWD, if set, selects the prompts that were typed in that directory.
 	CWD string
-	// Also, if set, is asked for prompts of other directories: true keeps them too. It is for those who know more of a
-	// prompt than its row does. Without CWD it is not asked.
+	// Also, if set, is called for prompts of other directories than CWD; true selects them as well. See Places.In.
 	Also func(Prompt) bool
-	// Limit is how many are wanted, from 1 to MaxLimit; what is outside is taken for the nearest.
+	// Limit is how many prompts are wanted, from 1 to MaxLimit; other values are clamped.
 	Limit int
 }
 
@@ -36,7 +35,7 @@ const (
 	newestFirst = ` ORDER BY h.created_at DESC, h.id DESC`
 )
 
-// Search gives the prompts that fit, newest first.
+// Search returns the matching prompts, newest first.
 func (h *History) Search(ctx context.Context, q Query) ([]Prompt, error) {
 	for {
 		h.mu.RLock()
@@ -63,14 +62,14 @@ func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 	return nil, h.indexed(ctx)
 }
 
-// question is a query as SQLite is asked it.
+// question is a query in SQL.
 type question struct {
 	from    string
 	where   []string
 	args    []any
 	limit   int
-	keep    func(Prompt) bool // what SQLite is not asked; may be nil
-	indexed bool              // the text index is asked
+	keep    func(Prompt) bool // what SQL does not decide; may be nil
+	indexed bool              // it uses the text index
 }
 
 func newQuestion(q Query) question {
@@ -87,14 +86,14 @@ func newQuestion(q Query) question {
 	return a
 }
 
-// and gives a question with one more condition.
+// and returns the question with one more condition.
 func (a question) and(condition string, args ...any) question {
 	a.where = append(slices.Clip(a.where), condition)
 	a.args = append(slices.Clip(a.args), args...)
 	return a
 }
 
-// ask gives the answers, newest first.
+// ask returns the answers, newest first.
 func (h *History) ask(ctx context.Context, a question) ([]Prompt, error) {
 	text := a.from
 	if len(a.where) > 0 {
@@ -109,7 +108,7 @@ func (h *History) ask(ctx context.Context, a question) ([]Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() // soon: a reader has one connection
+	defer rows.Close() // early: a reader has one connection
 	var list []Prompt
 	for len(list) < a.limit && rows.Next() {
 		p, err := scan(rows)
@@ -120,23 +119,22 @@ func (h *History) ask(ctx context.Context, a question) ([]Prompt, error) {
 			list = append(list, p)
 		}
 	}
-	if ctx.Err() != nil { // what the driver makes of it differs
+	if ctx.Err() != nil { // the error of the driver varies
 		return nil, context.Cause(ctx)
 	}
 	return list, rows.Err()
 }
 
-// amongNewest looks for answers among the newest prompts: of a common word there are enough, and then nobody need fetch and sort
-// all prompts that have it. ok is false where there are not enough, or none so soon that it is worth while.
+// amongNewest searches the newest prompts only: a common word occurs there often enough, and not all prompts with it need to
+// be fetched and sorted. ok is false if it does not.
 //
-// Ids mostly grow with time, so that the newest prompts are those behind some id; where they do not, the row of ids begins
-// earlier, and more of it is passed over. What is found is exact in any case: of the prompts that are left out, none comes
-// before one of those that were looked at.
+// Ids mostly grow with time, so the newest prompts are those after some id; otherwise the range of ids begins earlier and
+// has more prompts to skip. The result is exact in either case: no prompt outside the range is newer than one inside.
 func (h *History) amongNewest(ctx context.Context, a question) (list []Prompt, ok bool, err error) {
 	const (
-		some  = 16  // prompts that are looked at for each that is wanted
-		first = 400 // and no more at first: it soon shows how common the word is
-		part  = 8   // no more than this part of all is worth while
+		some  = 16  // prompts to search per wanted prompt
+		first = 400 // at most, in the first try, which shows how common the word is
+		part  = 8   // largest fraction of all prompts to search
 	)
 	for n, last := min(some*a.limit, first), false; ; last = true {
 		var rows, from, all int64
@@ -147,7 +145,7 @@ func (h *History) amongNewest(ctx context.Context, a question) (list []Prompt, o
 			return nil, false, context.Cause(ctx)
 		}
 		if err != nil || rows < int64(n) || since == nil {
-			return nil, false, err // these are all
+			return nil, false, err // these are all prompts
 		}
 		list, err = h.ask(ctx, a.and(`f.rowid >= ? AND h.created_at >= ?`, from, since))
 		if err != nil || len(list) == a.limit {
@@ -162,11 +160,11 @@ func (h *History) amongNewest(ctx context.Context, a question) (list []Prompt, o
 	}
 }
 
-// indexed says whether the text index has as many prompts as the table. Who finds nothing wants to know: an index that lost
-// prompts may be a good one to all checks of SQLite. More than the table has is what is left of rows that somebody deleted.
+// indexed says whether the text index has as many prompts as the table. It is called if nothing was found, since an index
+// that lost prompts may pass all checks of SQLite. More texts than rows are left by deleted rows.
 func (h *History) indexed(ctx context.Context) error {
 	if h.foreign {
-		return nil // another index, which we do not know
+		return nil // the index of another program
 	}
 	var rows, texts int64
 	err := h.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM history), (SELECT count(*) FROM history_fts_docsize)`).Scan(&rows, &texts)
@@ -176,7 +174,7 @@ func (h *History) indexed(ctx context.Context) error {
 	return h.explain(err)
 }
 
-// filter is what SQLite is not asked about a prompt; nil where it is asked all.
+// filter is what SQL does not decide about a prompt; nil if it decides everything.
 func (q Query) filter() func(Prompt) bool {
 	var pieces []string
 	if q.Anywhere {
@@ -197,26 +195,26 @@ func (q Query) filter() func(Prompt) bool {
 	}
 }
 
-// words gives the words of a query, each once.
+// words returns the words of a query, each once.
 func words(query string) []string {
 	list := strings.FieldsFunc(query, isSpace)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// Recent gives the newest prompts.
+// Recent returns the newest prompts.
 func (h *History) Recent(ctx context.Context, limit int) ([]Prompt, error) {
 	return h.Search(ctx, Query{Limit: limit})
 }
 
-// Last gives the largest id that the history ever gave to a prompt, 0 for none. It never goes back.
+// last returns the largest id that the history ever gave to a prompt, 0 if none. It never decreases.
 func (h *History) last(ctx context.Context) (int64, error) {
 	var last sql.NullInt64
 	err := h.db.QueryRowContext(ctx, `SELECT max(seq) FROM sqlite_sequence WHERE name = 'history'`).Scan(&last)
 	return last.Int64, h.explain(err)
 }
 
-// scan reads a row. A database that others write may hold anything in any column: SQLite does not mind.
+// scan reads a row. Columns may contain values of any type, since other programs write the database.
 func scan(rows *sql.Rows) (p Prompt, err error) {
 	var (
 		text, cwd sql.NullString
@@ -235,8 +233,8 @@ func scan(rows *sql.Rows) (p Prompt, err error) {
 	return p, nil
 }
 
-// match spells a query for FTS5. Each word is a string in its syntax, so that nothing in it is an operator. A word that
-// the tokenizer makes nothing of is passed over there, and a query of nothing else fits nothing.
+// match spells a query for FTS5. Each word is a quoted string, so that nothing in it is an operator. FTS5 ignores a word
+// without tokens; a query of only such words matches nothing.
 func match(query string) string {
 	var b strings.Builder
 	for _, word := range words(query) {
@@ -250,16 +248,16 @@ func match(query string) string {
 	return b.String()
 }
 
-// ftsString makes a word fit for a string of FTS5: a quote is doubled, and what would end the whole text is none.
+// ftsString escapes a word for a string of FTS5: quotes are doubled, and NUL, which would end the query, is replaced.
 var ftsString = strings.NewReplacer(`"`, `""`, "\x00", " ")
 
-// normal is a prompt as it is kept: trimmed, and text. What is not UTF-8 no string of the program could hold.
+// normal returns a prompt as it is stored: trimmed valid UTF-8, which is what JavaScript strings can contain.
 func normal(prompt string) string { return trim(strings.ToValidUTF8(prompt, "\ufffd")) }
 
-// trim cuts white space off both ends, as the program does.
+// trim removes white space at both ends, as JavaScript does.
 func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// isSpace is white space as JavaScript has it.
+// isSpace says whether JavaScript considers a rune white space.
 func isSpace(r rune) bool {
 	return r == 0xfeff || unicode.IsSpace(r) && r != 0x85
 }

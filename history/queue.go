@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// queue is what was added and is not yet written, and the goroutine that writes it. It has no bound: whoever adds never
-// waits, and people do not type faster than a disk writes.
+// queue has the prompts that were added and not yet written, and the goroutine that writes them. It is unbounded, since
+// people type more slowly than disks write.
 type queue struct {
 	write func([]Prompt) error
-	done  chan struct{} // closed when the goroutine has ended
+	done  chan struct{} // closed when the goroutine ends
 
 	mu      sync.Mutex
-	more    sync.Cond // something was added, or the end has come
+	more    sync.Cond // something was added, or the queue was closed
 	waiting []Prompt
-	added   int           // since the beginning
-	settled int           // of these, those that were written or could not be
-	moved   chan struct{} // closed, and made anew, when settled changes
-	err     error         // the first failed write; it stays
+	added   int           // total
+	settled int           // of these, written or failed
+	moved   chan struct{} // closed and replaced when settled changes
+	err     error         // of the first write that failed
 	closed  bool
 }
 
@@ -43,12 +43,12 @@ func (q *queue) add(p Prompt) error {
 	return nil
 }
 
-// run writes all that is waiting as one batch, again and again, until the queue is closed and empty. After an error
-// nothing more is written: what follows would stand behind a gap that nobody sees.
+// run writes everything that waits as one batch, until the queue is closed and empty. After an error it writes nothing more,
+// since that would leave an invisible gap.
 func (q *queue) run() {
 	defer close(q.done)
 	q.mu.Lock()
-	// Not held while it is written: whoever adds meanwhile does not wait for the disk.
+	// Released during a write, so that add never waits for the disk.
 	defer q.mu.Unlock()
 	for {
 		for len(q.waiting) == 0 && !q.closed {
@@ -71,8 +71,7 @@ func (q *queue) run() {
 	}
 }
 
-// flush waits until all that was added before the call is written, or cannot be: others may go on adding, and are not
-// waited for.
+// flush waits until everything added before the call is written or failed. It does not wait for later prompts.
 func (q *queue) flush(ctx context.Context) error {
 	q.mu.Lock()
 	want := q.added
@@ -91,13 +90,13 @@ func (q *queue) flush(ctx context.Context) error {
 	}
 }
 
-// close has what is waiting written and waits for that, however long it takes. It may be called again.
+// close waits until everything is written. It may be called twice.
 func (q *queue) close() error {
 	q.mu.Lock()
 	q.closed = true
 	q.more.Signal()
 	q.mu.Unlock()
 	<-q.done
-	// The goroutine has ended: nobody writes it any more.
+	// The goroutine has ended, so no lock is needed.
 	return q.err
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// openReader opens an agent's history for reading, without a trace: nothing is made, changed or locked beside it (see
-// litefile.Read). Each answer is that of a moment; what others add after openReader may be seen or not. fs.ErrNotExist
-// where there is none.
+// openReader opens a database for reading, without a trace: it creates, changes and locks nothing (see litefile.Read). Each
+// answer is a snapshot, with or without what other processes add after openReader. The error is fs.ErrNotExist if the
+// database is missing.
 func openReader(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	opt.fill()
 	var h *History
 	err := litefile.Steady(ctx, opt.FS, path, func(s litefile.Stamp) (final bool, err error) {
 		if h != nil {
-			_ = h.Close() // of two moments, perhaps
+			_ = h.Close() // it may mix two states
 		}
 		h, err = openAt(ctx, path, opt, s)
-		// What is shared with its writers has SQLite's own locks, and is of one moment whatever changes.
+		// A shared database is protected by SQLite's own locks.
 		return h != nil && h.db.Kind == litefile.Shared, err
 	})
 	if err != nil {
@@ -30,9 +30,9 @@ func openReader(ctx context.Context, path string, opt dbOptions) (*History, erro
 	return h, nil
 }
 
-// lookAgain opens the database anew where it changed since it was opened: what was read may be of two moments.
+// lookAgain opens the database again if it changed since it was opened: what was read may mix two states.
 func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, error) {
-	// Without a stamp it is a copy, or SQLite itself gives each answer of one moment.
+	// Without a stamp it is a copy, or SQLite isolates each query.
 	if seen == nil || ctx.Err() != nil {
 		return false, nil
 	}
@@ -43,7 +43,7 @@ func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, er
 	if err != nil {
 		return false, err
 	}
-	// Searches hold the lock for reading, so that none is in the old database when it is closed.
+	// Searches hold the read lock, so none uses the old database when it is closed.
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.seen != seen { // another goroutine was faster
@@ -54,7 +54,7 @@ func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, er
 	return err == nil, err
 }
 
-// openAt opens the database as the stamp describes it.
+// openAt opens the database in the state of the stamp.
 func openAt(ctx context.Context, path string, opt dbOptions, s litefile.Stamp) (*History, error) {
 	h, err := attach(path, opt, s, false)
 	if err != nil {
@@ -66,11 +66,11 @@ func openAt(ctx context.Context, path string, opt dbOptions, s litefile.Stamp) (
 	case l.alien():
 		err = ErrNotHistory
 	case s.DB.Size == 0 || l.table == "":
-		// Nothing was ever added. The questions are the same with an empty table, which is nobody's file.
+		// Nothing was ever added. An empty table in memory answers all queries.
 		return openEmpty(ctx, path, opt, h.Close())
 	case !l.readable():
 		err = ErrForeign
-	case !l.text: // it is old; a copy gets what it lacks
+	case !l.text: // an old layout; a copy gets what is missing
 		if h, err = reattach(h, s); err == nil {
 			_, err = h.db.ExecContext(ctx, l.missing())
 		}
@@ -85,8 +85,8 @@ func openAt(ctx context.Context, path string, opt dbOptions, s litefile.Stamp) (
 	return h, nil
 }
 
-// attach opens the database, or a copy of it, without looking into it. It does not wait for who writes: a history is open
-// as long as its program runs.
+// attach opens the database, or a copy of it, without looking into it. It does not wait for writers: an agent has its
+// history open as long as it runs.
 func attach(path string, opt dbOptions, s litefile.Stamp, copied bool) (*History, error) {
 	db, err := litefile.Read(path, s, litefile.Reading{Copy: copied})
 	if err != nil {
@@ -99,7 +99,7 @@ func attach(path string, opt dbOptions, s litefile.Stamp, copied bool) (*History
 	return h, nil
 }
 
-// reattach goes on with a copy.
+// reattach replaces the database by a copy.
 func reattach(h *History, s litefile.Stamp) (*History, error) {
 	if h.db.Kind == litefile.Copied {
 		return h, nil
@@ -110,7 +110,7 @@ func reattach(h *History, s litefile.Stamp) (*History, error) {
 	return attach(h.path, h.opt, s, true)
 }
 
-// openEmpty is a history without prompts, in memory.
+// openEmpty returns a history without prompts, in memory.
 func openEmpty(ctx context.Context, path string, opt dbOptions, err error) (*History, error) {
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The program's schema, space for space: SQLite keeps the text, and the text is compared.
+// The schema of oh-my-pi, space for space: SQLite stores its text, and oh-my-pi compares it.
 const (
 	createTable = `CREATE TABLE IF NOT EXISTS history (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -26,9 +26,9 @@ const (
 	rebuildText = `INSERT INTO history_fts(history_fts) VALUES('rebuild');`
 )
 
-// prepare makes a database what the program would make it.
+// prepare completes a database as oh-my-pi would.
 func (h *History) prepare(ctx context.Context) error {
-	// First of all: another journal is a change too, and not for us to make in what is not a history.
+	// First, since changing the journal mode would already change the database of another program.
 	l, err := lookAt(ctx, h.db)
 	if err == nil {
 		err = l.refused()
@@ -40,7 +40,7 @@ func (h *History) prepare(ctx context.Context) error {
 		return err
 	}
 	return h.db.Transact(ctx, func(tx *sql.Tx) error {
-		l, err := lookAt(ctx, tx) // somebody else may have been faster
+		l, err := lookAt(ctx, tx) // another process may have been faster
 		if err == nil {
 			err = l.refused()
 		}
@@ -52,12 +52,11 @@ func (h *History) prepare(ctx context.Context) error {
 	})
 }
 
-// layout is what a database consists of, as far as we know it. Names and the table's text are enough to tell the versions
-// apart that there have been.
+// layout is the schema of a database. Names and the text of the table distinguish all versions so far.
 type layout struct {
-	table                string // its text, "" where there is none
+	table                string // its text, "" if there is none
 	index, text, trigger bool
-	others               bool // tables that no history has
+	others               bool // there are tables that no history has
 	version              int
 	columns              map[string]bool
 }
@@ -67,13 +66,13 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// lookAt finds out what a database consists of. It reads the schema alone, no row.
+// lookAt reads the layout of a database, and no row.
 func lookAt(ctx context.Context, db querier) (layout, error) {
 	l := layout{columns: map[string]bool{}}
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&l.version); err != nil {
 		return l, err
 	}
-	// What begins like a table of the history is what is left of one: its text index, or the table of an older layout.
+	// Tables named history_* are left of a history: its text index, or the table of an older layout.
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'view' OR type = 'table'
 		AND name <> 'history' AND name NOT GLOB 'history_*' AND name NOT GLOB 'sqlite_*')`).Scan(&l.others); err != nil {
 		return l, err
@@ -118,21 +117,21 @@ func lookAt(ctx context.Context, db querier) (layout, error) {
 	return l, columns.Err()
 }
 
-// readable says whether the columns are there that we read.
+// readable says whether it has the columns that are read.
 func (l layout) readable() bool {
 	return l.columns["id"] && l.columns["prompt"] && l.columns["created_at"] && l.columns["cwd"]
 }
 
-// foreign says that the database is not one that we may write to: a newer program marks its own with a version and
-// has more columns, with rules of their own.
+// foreign says that the database must not be written: a newer program sets a version and has further columns, with rules of
+// their own.
 func (l layout) foreign() bool {
 	return l.version != 0 || l.table != "" && (!l.readable() || len(l.columns) != 4)
 }
 
-// alien says that the database belongs to something else: a path was mistyped.
+// alien says that the database belongs to another program: the path was mistyped.
 func (l layout) alien() bool { return l.table == "" && l.others }
 
-// refused is why the database may not be written to, nil where it may.
+// refused returns why the database must not be written, nil if it may be.
 func (l layout) refused() error {
 	switch {
 	case l.alien():
@@ -143,17 +142,16 @@ func (l layout) refused() error {
 	return nil
 }
 
-// old says that the table is one of the first ones, whose default needs a newer SQLite than some have.
+// old says that the table has its first layout, whose default value needs a newer SQLite than some programs have.
 func (l layout) old() bool { return strings.Contains(l.table, "unixepoch(") }
 
 func (l layout) complete() bool {
 	return l.table != "" && !l.old() && l.index && l.text && l.trigger
 }
 
-// missing is what turns the database into a complete one. Where the text index is new it is filled.
+// missing returns the statements that complete the database, and fill the text index if it is new.
 func (l layout) missing() string {
-	// As oh-my-pi does it: a new table, into which the rows are copied. The ids stay, and with them the order of prompts of
-	// one second.
+	// As oh-my-pi does it: the rows are copied to a new table, with their ids, which order the prompts of one second.
 	if l.old() {
 		return `ALTER TABLE history RENAME TO history_legacy;
 DROP INDEX IF EXISTS idx_history_created_at;
@@ -164,7 +162,7 @@ INSERT INTO history (id, prompt, created_at, cwd) SELECT id, prompt, created_at,
 DROP TABLE history_legacy;
 ` + createText + createTrigger + rebuildText
 	}
-	// What is there already is not made again: each begins with IF NOT EXISTS.
+	// Each begins with IF NOT EXISTS.
 	s := createTable + createIndex + createText + createTrigger
 	if !l.text {
 		s += rebuildText
@@ -172,8 +170,7 @@ DROP TABLE history_legacy;
 	return s
 }
 
-// Check reads the whole database, the text index too, and says what is wrong with it: SQLite's own check has been known
-// to call an index good that no query could use.
+// check reads the whole database, including the text index: SQLite's own check may accept an index that no query can use.
 func (h *History) check(ctx context.Context) error {
 	var answer string
 	if err := h.db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&answer); err != nil {
@@ -182,7 +179,7 @@ func (h *History) check(ctx context.Context) error {
 	if answer != "ok" {
 		return fmt.Errorf("%s: %w: %s", h.path, ErrDamaged, strings.ReplaceAll(answer, "\n", " "))
 	}
-	// 1: also against the table, not only against itself.
+	// 1 compares with the table as well.
 	_, err := h.db.ExecContext(ctx, `INSERT INTO history_fts(history_fts, rank) VALUES('integrity-check', 1)`)
 	return h.explain(err)
 }

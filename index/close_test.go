@@ -79,25 +79,3 @@ func TestClose(t *testing.T) {
 		}
 	}
 }
-
-// TestContinues: a log is continued if it grew, or if it has the same size and a racy stamp.
-func TestContinues(t *testing.T) {
-	l := index.Log{Name: "a", Stamp: index.Stamp{Size: 100}}
-	if l.Continues(200) {
-		t.Error("without a Resume")
-	}
-	l.SetResume(index.Resume{From: 50})
-	for _, c := range []struct {
-		size int64
-		racy bool
-		want bool
-	}{{99, false, false}, {100, false, false}, {101, false, true}, {99, true, false}, {100, true, true}, {101, true, true}} {
-		l.Stamp.Racy = c.racy
-		if l.Continues(c.size) != c.want {
-			t.Errorf("%+v", c)
-		}
-	}
-	if lost := l.Lost(); lost.Continues(200) {
-		t.Error("without signatures")
-	}
-}

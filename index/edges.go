@@ -40,8 +40,9 @@ const (
 	small = ones * 0x20 // the bit of lower-case letters and digits that capitals do not have
 )
 
-// findEdgesGo is findEdges in portable code.
-func findEdgesGo(text []byte, blocks, base, inside int, out []int) (n int) {
+// findEdges writes to out where runs begin and end in the first blocks of 64 bytes of text, which is at base, and returns how
+// many edges there are. inside is 1 if a run continues from before, otherwise 0. There must be room for as many edges as bytes.
+func findEdges(text []byte, blocks, base, inside int, out []int) (n int) {
 	before := uint64(inside)
 	for i := range blocks {
 		in := wordBits((*[64]byte)(text[64*i:]))

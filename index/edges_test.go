@@ -38,14 +38,6 @@ func TestEdges(t *testing.T) {
 		if got := allEdges(text); !cmp.Equal(got, want) {
 			t.Fatalf("%q: %s", text, cmp.Diff(want, got))
 		}
-		if blocks := length / 64; blocks > 0 {
-			out, portable := make([]int, length), make([]int, length)
-			n := findEdges(text, blocks, 7, length&1, out)
-			n2 := findEdgesGo(text, blocks, 7, length&1, portable)
-			if diff := cmp.Diff(out[:n], portable[:n2]); diff != "" {
-				t.Fatalf("%q: %s", text, diff)
-			}
-		}
 	}
 }
 

@@ -44,13 +44,6 @@ func (l *Log) SetResume(v Resume) {
 	}
 }
 
-// Continues says whether a log of that size can be continued from Resume instead of being read from the start: it has grown, or
-// it has the same size and a racy stamp. In both cases the caller must check that the bytes that the stamp describes are still
-// there.
-func (l *Log) Continues(size int64) bool {
-	return l.resume != "" && (size > l.Stamp.Size || size == l.Stamp.Size && l.Stamp.Racy)
-}
-
 // resume writes a Resume in the order of reader.resume.
 func (w *writer) resume(r *Resume, s *Summary) {
 	w.varint(r.From)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // ErrNotSession is wrapped by the error for a log that no dialect can read.
@@ -19,11 +20,18 @@ var ErrNotSession = errors.New("not a session")
 // Retries bounds how often a log is read again because another process rewrote it meanwhile.
 const Retries = 100
 
-// Named puts the path of a log before an error. An empty path leaves the error as it is.
+// Named puts the path of a log before an error. An empty path leaves the error as it is. Damage that a backend found in a
+// file of its own becomes a Problem, which names that file.
 func Named(path string, err error) error {
+	var damage *backend.DamageError
 	switch {
 	case err == nil || path == "":
 		return err
+	case errors.As(err, &damage):
+		return &session.Problem{
+			File: damage.File, Line: damage.Line, Offset: damage.Offset, Kind: session.ProblemMalformed,
+			Message: damage.Message, Advice: damage.Advice,
+		}
 	// The backend's error names the log relative to its root; the path says more.
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)

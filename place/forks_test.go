@@ -22,6 +22,7 @@ func forkRows(parents ...string) []Row {
 
 // Forks stand below what they come from, all else keeps its place: also sessions whose parents run in a circle.
 func TestForks(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		parents []string
@@ -53,6 +54,7 @@ func TestForks(t *testing.T) {
 
 // Of several files of one name none is taken for the parent.
 func TestForksSameName(t *testing.T) {
+	t.Parallel()
 	rows := forkRows("", "", "/elsewhere/a.jsonl")
 	rows[1].Path = "/copy/a.jsonl"
 	if _, depth := Forks(rows); !cmp.Equal(depth, []int{0, 0, 0}) {
@@ -62,6 +64,7 @@ func TestForksSameName(t *testing.T) {
 
 // Whatever the parents are, each session is listed once, below its parent or in its place among those that have none.
 func TestForksRandom(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 500 {
 		n := 1 + r.IntN(20)

@@ -11,32 +11,35 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
 func TestList(t *testing.T) {
-	h := newHouse(t)
-	garden, shed := filepath.Join(h.home, "garden"), filepath.Join(h.home, "shed")
+	t.Parallel()
+	h := world.New(t)
+	garden, shed := filepath.Join(h.Home, "garden"), filepath.Join(h.Home, "shed")
 	for _, dir := range []string{garden, shed} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	link := filepath.Join(h.home, "link")
+	link := filepath.Join(h.Home, "link")
 	if err := os.Symlink(garden, link); err != nil {
 		if runtime.GOOS != "windows" { // where it needs rights
 			t.Fatal(err)
 		}
 		link = garden
 	}
-	h.put(".omp/agent/sessions/-garden/1_aaaa1111.jsonl", log("aaaa1111", garden, said("u", "", "Where do the tulips go?")))
-	h.put(".omp/agent/sessions/-garden/2_aaaa2222.jsonl", log("aaaa2222", shed, said("u", "", "in the folder of another")))
-	h.put(".pi/agent/sessions/--garden--/3_BBBB3333.jsonl", log("BBBB3333", link))
-	h.put(".omp/agent/sessions/-garden/4_junk.jsonl", "nonsense\n")
-	h.put(".omp/agent/sessions/-garden/5_note.txt", "not a log\n")
-	h.put(".omp/agent/sessions/-garden/6_big.jsonl", log("big", garden, said("u", "", "first"), strings.Repeat(said("v", "u", strings.Repeat("x", 1000))+"\n", 30)+said("w", "v", "last")))
+	h.Old(".omp/agent/sessions/-garden/1_aaaa1111.jsonl", world.Log("aaaa1111", garden, world.Said("u", "", "Where do the tulips go?")))
+	h.Old(".omp/agent/sessions/-garden/2_aaaa2222.jsonl", world.Log("aaaa2222", shed, world.Said("u", "", "in the folder of another")))
+	h.Old(".pi/agent/sessions/--garden--/3_BBBB3333.jsonl", world.Log("BBBB3333", link))
+	h.Old(".omp/agent/sessions/-garden/4_junk.jsonl", "nonsense\n")
+	h.Old(".omp/agent/sessions/-garden/5_note.txt", "not a log\n")
+	h.Old(".omp/agent/sessions/-garden/6_big.jsonl", world.Log("big", garden, world.Said("u", "", "first"), strings.Repeat(world.Said("v", "u", strings.Repeat("x", 1000))+"\n", 30)+world.Said("w", "v", "last")))
 
-	list := func(opt store.ListOptions) string {
+	list := func(opt place.ListOptions) string {
 		t.Helper()
 		rows, err := h.List(t.Context(), opt)
 		if err != nil {
@@ -52,17 +55,17 @@ func TestList(t *testing.T) {
 		}
 		return strings.Join(ids, " ")
 	}
-	if got, want := list(store.ListOptions{}), "big ?4_junk.jsonl BBBB3333 aaaa2222 aaaa1111"; got != want {
+	if got, want := list(place.ListOptions{}), "big ?4_junk.jsonl BBBB3333 aaaa2222 aaaa1111"; got != want {
 		t.Errorf("all: %s, not %s", got, want)
 	}
-	if got, want := list(store.ListOptions{CWD: garden}), "big ?4_junk.jsonl BBBB3333 aaaa1111"; got != want {
+	if got, want := list(place.ListOptions{CWD: garden}), "big ?4_junk.jsonl BBBB3333 aaaa1111"; got != want {
 		t.Errorf("by the header's directory, links resolved: %s, not %s", got, want)
 	}
-	if got, want := list(store.ListOptions{CWD: shed}), "?4_junk.jsonl aaaa2222"; got != want {
+	if got, want := list(place.ListOptions{CWD: shed}), "?4_junk.jsonl aaaa2222"; got != want {
 		t.Errorf("shed: %s, not %s", got, want)
 	}
 
-	rows, err := h.List(t.Context(), store.ListOptions{})
+	rows, err := h.List(t.Context(), place.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +91,12 @@ func TestList(t *testing.T) {
 			t.Errorf("Find(%q): %s, %v", ref, row.ID, err)
 		}
 	}
-	var many *store.AmbiguousError
+	var many *place.AmbiguousError
 	if _, err := h.Find(t.Context(), "aaaa"); !errors.As(err, &many) || len(many.Rows) != 2 {
 		t.Errorf("an ambiguous beginning: %v", err)
 	}
 	for _, ref := range []string{"", "nobody"} {
-		if _, err := h.Find(t.Context(), ref); !errors.Is(err, store.ErrNoSession) {
+		if _, err := h.Find(t.Context(), ref); !errors.Is(err, place.ErrNoSession) {
 			t.Errorf("Find(%q): %v", ref, err)
 		}
 	}
@@ -104,11 +107,12 @@ func TestList(t *testing.T) {
 
 // TestListOfRoots: a folder that someone names holds "sessions", is one, or holds logs itself.
 func TestListOfRoots(t *testing.T) {
+	t.Parallel()
 	for name, root := range map[string]string{"agent's folder": "agent", "sessions": "agent/sessions", "one project": "agent/sessions/-x", "missing": "nowhere"} {
-		h := newHouse(t, root)
-		h.put("agent/sessions/-x/a.jsonl", log("a", "/x"))
-		h.put(".omp/agent/sessions/-x/b.jsonl", log("b", "/x"))
-		rows, err := h.List(t.Context(), store.ListOptions{})
+		h := world.New(t, func(w *world.World) { w.Roots = []string{w.At(root)} })
+		h.Old("agent/sessions/-x/a.jsonl", world.Log("a", "/x"))
+		h.Old(".omp/agent/sessions/-x/b.jsonl", world.Log("b", "/x"))
+		rows, err := h.List(t.Context(), place.ListOptions{})
 		want := 1
 		if name == "missing" {
 			want = 0
@@ -120,14 +124,15 @@ func TestListOfRoots(t *testing.T) {
 }
 
 func TestListCancelled(t *testing.T) {
-	h := newHouse(t)
+	t.Parallel()
+	h := world.New(t)
 	for i := range 100 {
-		h.put(fmt.Sprintf(".omp/agent/sessions/-x/%d.jsonl", i), log(fmt.Sprint(i), "/x"))
+		h.Old(fmt.Sprintf(".omp/agent/sessions/-x/%d.jsonl", i), world.Log(fmt.Sprint(i), "/x"))
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if _, err := h.List(ctx, store.ListOptions{}); !errors.Is(err, enough) {
+	if _, err := h.List(ctx, place.ListOptions{}); !errors.Is(err, enough) {
 		t.Errorf("List: %v", err)
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // hasty is a backend in which something happens to a log between its name and the look at it.
@@ -34,13 +33,14 @@ func (h hasty) Glimpse(ctx context.Context, name string, room []byte, tail int) 
 // A list is of the sessions that were there when it looked at them: one that went away is left out, one that cannot be
 // read is there with the reason.
 func TestListWhileLogsChange(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	folder := filepath.Join(home, ".pi/agent/sessions/--w--")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"stays", "goes", "folder", "shrinks"} {
-		text := log(id, "/w", said("u", "", strings.Repeat("x", 20_000)))
+		text := world.Log(id, "/w", world.Said("u", "", strings.Repeat("x", 20_000)))
 		if err := os.WriteFile(filepath.Join(folder, id+".jsonl"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -53,22 +53,25 @@ func TestListWhileLogsChange(t *testing.T) {
 		case "folder.jsonl":
 			err = errors.Join(os.Remove(path), os.Mkdir(path, 0o700))
 		case "shrinks.jsonl":
-			err = os.WriteFile(path, []byte(log("shrinks", "/w", said("u", "", "short"))), 0o600)
+			err = os.WriteFile(path, []byte(world.Log("shrinks", "/w", world.Said("u", "", "short"))), 0o600)
 		}
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	s := store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{Home: home, TempDir: home, WorkDir: home, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks},
-		OpenDir: func(dir string) (backend.Backend, error) {
-			b, err := file.New(dir, file.Options{ReadOnly: true})
-			return hasty{b, happens}, err
-		},
-	})
-	rows, err := s.List(t.Context(), store.ListOptions{})
+	opt := world.Options(home, durable.OS{})
+	files := &opt.Drivers[0]
+	open := files.Open
+	files.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		b, err := open(root, opt)
+		if err != nil {
+			return nil, err
+		}
+		return hasty{b.(*file.Backend), happens}, nil
+	}
+	m := place.New(opt)
+	defer m.Close()
+	rows, err := m.List(t.Context(), place.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

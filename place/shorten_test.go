@@ -12,6 +12,7 @@ import (
 
 // TestShortIDs: all ways to shorten give what the sentence says, for ids that begin alike, are the same, or very short.
 func TestShortIDs(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
 	for round := range 200 {
 		ids := make([]string, 1+r.IntN(150))
@@ -22,16 +23,16 @@ func TestShortIDs(t *testing.T) {
 			}
 			ids[i] = strings.Repeat("c", r.IntN(2)*6) + string(id)
 		}
-		rows, runs := make([]Row, len(ids)), make([]RunRow, len(ids))
+		rows := make([]Row, len(ids))
 		var some []*Row
 		for i, id := range ids {
-			rows[i].ID, runs[i].Header.RunID = session.ID(id), id
+			rows[i].ID = session.ID(id)
 			some = append(some, &Row{})
 			some[i].ID = session.ID(id)
 		}
-		shorten(rows)
-		shortenRuns(runs)
-		shared := shortenSome(slices.Concat(some, some[:1]), ids)
+		Shorten(rows)
+		short := ShortIDs(ids)
+		shared := ShortenSome(slices.Concat(some, some[:1]), ids)
 		for i, id := range ids {
 			n := min(8, len(id))
 			for n < len(id) && slices.ContainsFunc(slices.Delete(slices.Clone(ids), i, i+1), func(o string) bool { return strings.HasPrefix(o, id[:n]) }) {
@@ -43,7 +44,7 @@ func TestShortIDs(t *testing.T) {
 					again++
 				}
 			}
-			got := fmt.Sprint([]string{rows[i].Short, runs[i].Short, some[i].Short}, shared[some[i]])
+			got := fmt.Sprint([]string{rows[i].Short, short[i], some[i].Short}, shared[some[i]])
 			if want := fmt.Sprint([]string{id[:n], id[:n], id[:n]}, again > 1); got != want {
 				t.Fatalf("round %d, %q among %q: %s, want %s", round, id, ids, got, want)
 			}

@@ -1,21 +1,27 @@
-package place
+package place_test
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/watch"
 )
 
-// Added roots may lie inside sources that are known, around them, or be the same behind a link: each log is there once.
+// Added roots may lie inside sources that are known, around them, or be the same through a link: each log is there once.
 func TestSourcesOverlap(t *testing.T) {
 	const agents = ".omp/agent/sessions"
 	for _, tt := range []struct {
@@ -32,17 +38,14 @@ func TestSourcesOverlap(t *testing.T) {
 		{"asked for", []string{".", agents + "/-q-"}, true, []string{agents + "/-q- 2", ". 3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newMachine(t)
-			say := func(id string) string {
-				return fmt.Sprintf(header, id, "") + fmt.Sprintf(
-					`{"type":"message","id":"m%s","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"turnips"}}`+"\n", id)
-			}
+			t.Parallel()
+			w := world.New(t)
 			var all []string
 			for i, name := range []string{"-p-/a.jsonl", "-q-/b.jsonl", "-q-/deep/c.jsonl", "../../../more/d.jsonl", "../../../e.jsonl"} {
-				m.write(name, say(fmt.Sprintf("%08d", i)))
-				all = append(all, m.path(name))
+				id := fmt.Sprintf("%08d", i)
+				all = append(all, w.Old(path.Join(agents, name), world.Log(id, "/p", world.Said("m"+id, "", "turnips"))))
 			}
-			if err := os.Symlink(filepath.Join(m.home, agents), filepath.Join(m.home, "link")); err != nil {
+			if err := os.Symlink(filepath.Join(w.Home, agents), filepath.Join(w.Home, "link")); err != nil {
 				if runtime.GOOS != "windows" { // where it needs rights
 					t.Fatal(err)
 				}
@@ -51,28 +54,30 @@ func TestSourcesOverlap(t *testing.T) {
 					tt.extra[i] = strings.Replace(dir, "link", agents, 1)
 				}
 			}
-			s := m.store(index.Open(index.Options{Dir: t.TempDir()}))
 			for _, dir := range tt.extra {
-				dir = filepath.Join(m.home, dir)
 				if tt.asked {
-					s.opt.Roots = append(s.opt.Roots, dir)
+					w.Roots = append(w.Roots, w.At(dir))
 				} else {
-					s.opt.Extra = append(s.opt.Extra, ExtraRoot{Path: dir})
+					w.Extra = append(w.Extra, place.ExtraRoot{Path: w.At(dir)})
 				}
 			}
+			m := w.Machine()
+			defer m.Close()
 			if !slices.Contains(tt.extra, ".") {
 				all = all[:3]
 			}
-			checkOnce(t, s, all)
+			ix := index.Open(index.Options{Dir: t.TempDir()})
+			defer ix.Close()
+			checkOnce(t, m, ix, all)
 
-			infos, err := s.LookAtSources(t.Context())
+			infos, err := m.LookAtSources(t.Context(), ix.Catalogue())
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, i := range infos {
-				if i.Sessions > 0 || i.Why == WhyConfig {
-					rel, _ := filepath.Rel(m.home, i.Root.Sessions)
+				if i.Sessions > 0 || i.Why == place.WhyConfig {
+					rel, _ := filepath.Rel(w.Home, i.Root.Sessions)
 					got = append(got, fmt.Sprint(filepath.ToSlash(rel), " ", i.Sessions))
 				}
 			}
@@ -83,34 +88,35 @@ func TestSourcesOverlap(t *testing.T) {
 	}
 }
 
-// checkOnce sees to it that all who list sessions find each of these once.
-func checkOnce(t *testing.T, s *Store, want []string) {
+// checkOnce checks that every capability that lists sessions finds each of these once.
+func checkOnce(t *testing.T, m *place.Machine, ix *index.Index, want []string) {
 	t.Helper()
 	want = slices.Sorted(slices.Values(want))
-	check := func(who string, got []string, err error) {
+	check := func(what string, got []string, err error) {
 		t.Helper()
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s (-want +got): %v\n%s", who, err, diff)
+			t.Errorf("%s (-want +got): %v\n%s", what, err, diff)
 		}
 	}
-	paths := func(rows []Row) (list []string) {
+	paths := func(rows []place.Row) (list []string) {
 		for i := range rows {
 			list = append(list, rows[i].Path)
 		}
 		return list
 	}
-	rows, err := s.List(t.Context(), ListOptions{})
+	rows, err := m.List(t.Context(), place.ListOptions{})
 	check("List", paths(rows), err)
 	for i := range rows {
-		if r, err := s.Find(t.Context(), string(rows[i].ID)); err != nil || r.Path != rows[i].Path {
+		if r, err := m.Find(t.Context(), string(rows[i].ID)); err != nil || r.Path != rows[i].Path {
 			t.Errorf("Find(%s) = %s, %v", rows[i].ID, r.Path, err)
 		}
 	}
-	rows, err = s.Catalogue(t.Context(), RefreshOptions{})
+	f := find.New(m, ix, time.Now)
+	rows, err = f.Catalogue(t.Context(), find.RefreshOptions{})
 	check("Catalogue", paths(rows), err)
 
-	res, err := s.Search(t.Context(), "turnips", SearchOptions{})
+	res, err := f.Search(t.Context(), "turnips", find.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,16 +129,16 @@ func checkOnce(t *testing.T, s *Store, want []string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var told []string
-	for c, err := range s.Watch(ctx, WatchOptions{Last: AllEntries, NoHints: true}) {
+	for c, err := range watch.Watch(ctx, m, watch.Options{Last: watch.AllEntries, NoHints: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch c.Kind {
-		case ChangeStart:
+		case watch.KindStart:
 			if c.Sessions != len(want) {
 				t.Errorf("Watch begins with %d sessions, want %d", c.Sessions, len(want))
 			}
-		case ChangeEntry:
+		case watch.KindEntry:
 			told = append(told, c.Path)
 		}
 		if len(told) == len(want) {

@@ -9,7 +9,6 @@
 package repair
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -40,7 +39,7 @@ func (o *Options) fill() {
 		o.Clock = time.Now
 	}
 	if o.Random == nil {
-		o.Random = bufio.NewReaderSize(rand.Reader, 256) // ids are short
+		o.Random = rand.Reader
 	}
 }
 

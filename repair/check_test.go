@@ -2,7 +2,6 @@ package repair
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	ref, err := blob.NewDir(filepath.Join(b.home, ".omp/agent/blobs")).Put(t.Context(), []byte("picture"))
+	ref, err := blob.NewDir(b.At(".omp/agent/blobs")).Put(t.Context(), []byte("picture"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +27,7 @@ func TestCheck(t *testing.T) {
 		".omp/agent/sessions/-x/a.jsonl":   "[missing-blob@3 missing-blob@4 bad-blob-ref@5]",
 		".pi/agent/sessions/--x--/a.jsonl": "[]",
 	} {
-		l := b.open(b.put(path, log))
+		l := b.open(b.Old(path, log))
 		problems, err := Check(t.Context(), l, logtree.Blobs{Path: l.Path, Dialect: l.Dialect, Reader: b.m.Blobs(l.Path, l.Dialect)})
 		got := []string{}
 		for _, p := range problems {

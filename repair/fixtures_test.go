@@ -25,7 +25,7 @@ func TestRepairFixtures(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		copied := b.put(d.Name(), string(log))
+		copied := b.Old(d.Name(), string(log))
 		l, err := b.m.Locate(copied)
 		if err != nil {
 			return err

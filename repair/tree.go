@@ -148,7 +148,13 @@ func (p *planner) parent(i int) int {
 // mendOrphans makes the entry before an orphan its parent, if that is asked for: it is what the agent appended last, and
 // so most likely what the orphan continues.
 func (p *planner) mendOrphans() {
-	_, canEdit := p.d.(dialect.Editor)
+	_, reattach := p.d.(dialect.Editor)
+	var up ancestors
+	if reattach = reattach && p.reattach; reattach {
+		for i := range p.t.Len() {
+			up = append(up, p.parent(i))
+		}
+	}
 	for e := range p.t.Entries() {
 		if e.Parent == "" {
 			continue
@@ -158,19 +164,19 @@ func (p *planner) mendOrphans() {
 		}
 		r := p.about(e, session.ProblemOrphan, fmt.Sprintf("its parent %q does not exist", e.Parent))
 		switch {
-		case !p.reattach || !canEdit:
+		case !reattach:
 			r.Action = "it is left as a root"
 		case e.Index == 0:
 			r.Action, r.Change = "there is no entry before it: it becomes a root", true
 			p.parents[e.Index] = ""
-		case p.leadsTo(e.Index-1, e.Index):
+		case up.root(e.Index-1) == e.Index:
 			r.Action = "it is left as a root: the entry before it descends from it"
 		case p.nameOf(e.Index-1) == "":
 			r.Action = "it is left as a root: the entry before it shares its id with another"
 		default:
 			before := p.nameOf(e.Index - 1)
 			r.Action, r.Change = fmt.Sprintf("its parent becomes %s, the entry before it", before), true
-			p.parents[e.Index] = before
+			p.parents[e.Index], up[e.Index] = before, e.Index-1
 		}
 		p.add(r)
 	}
@@ -189,15 +195,19 @@ func (p *planner) nameOf(i int) session.EntryID {
 	return id
 }
 
-// leadsTo reports whether an entry is another one or descends from it.
-func (p *planner) leadsTo(from, to int) bool {
-	// A path longer than the log runs in a cycle.
-	for i, steps := from, 0; i >= 0 && steps <= p.t.Len(); i, steps = p.parent(i), steps+1 {
-		if i == to {
-			return true
+// ancestors has an ancestor of each entry, at first its parent; -1 for a root.
+type ancestors []int
+
+// root gives the root above an entry, or an entry of the cycle that its parents run into. It halves the paths that it
+// walks, so that many calls stay cheap.
+func (up ancestors) root(i int) int {
+	for up[i] >= 0 && up[i] != i {
+		if above := up[up[i]]; above >= 0 {
+			up[i] = above
 		}
+		i = up[i]
 	}
-	return false
+	return i
 }
 
 // mendCycles cuts each cycle of parents at its first entry. Each entry is visited once.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // States are what sessions are resumed from, for agents that save them whole. On the wire a state is one object: the

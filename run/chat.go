@@ -186,7 +186,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 	}
 	r, ok := body.(*LLMResponse)
 	if !ok {
-		return nil, fmt.Errorf("line %d is no %s", x.Response.Line, TypeLLMResponse)
+		return nil, fmt.Errorf("line %d is not %s", x.Response.Line, TypeLLMResponse)
 	}
 	// The id depends on the log alone, so that two replays give the same bytes.
 	a := &Answer{id: fmt.Sprintf("chatcmpl-%s-%d", runID, x.Seq), created: moment(r.Time).Unix()}

@@ -120,7 +120,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// RFC 6901; a Replacer makes both replacements in one pass
+// escapePointer escapes a key for a JSON pointer.
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // objects compares the members in the order of a, then those that only b has, so that the first difference is the first that

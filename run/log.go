@@ -171,7 +171,7 @@ func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
 	if data[pos] != '{' {
 		end, err := rawjson.Skip(data, pos)
 		if err == nil {
-			d.problem(line, offset+int64(pos), ProblemNotObject, "the record is no object; it is passed over")
+			d.problem(line, offset+int64(pos), ProblemNotObject, "the record is not an object; it is ignored")
 		}
 		return end, err
 	}
@@ -196,7 +196,7 @@ func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
 // first takes the record that must be the header.
 func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 	if !s.IsHeader() {
-		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: "the first record is no header of a run"}
+		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: "the first record is not the header of a run"}
 		return
 	}
 	d.header = true

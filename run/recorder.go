@@ -144,7 +144,7 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 	return r.append(ctx, rawjson.EscapeBreaks(record))
 }
 
-// milliseconds and Z, like JavaScript's toISOString
+// now spells the time with milliseconds and Z, like JavaScript's toISOString
 func (r *Recorder) now() string { return r.opt.Clock().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // End writes run.end.
@@ -254,7 +254,7 @@ func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	return w, nil
 }
 
-// Several requests may be open and be answered in any order: agents ask models in parallel.
+// request notes a request or response. Several requests may be open and be answered in any order: agents ask models in parallel.
 func (r *Recorder) request(seq int64) {
 	r.open = append(r.open, seq)
 	r.last, r.asked = max(r.last, seq), true

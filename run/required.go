@@ -46,10 +46,10 @@ func required(w Written, record []byte) error {
 	case w.Type == TypeHeader:
 		return errors.New("the header is written once, before all else")
 	case !w.Type.Known() && !w.Type.Extension():
-		return fmt.Errorf("type %.60q is none of the format's; one of your own is called x.<org>.<name>", w.Type)
+		return fmt.Errorf("type %.60q is not part of the format; name your own types x.<org>.<name>", w.Type)
 	}
 	if ts := rawjson.Str(record, "ts"); !isTime(ts) {
-		return fmt.Errorf("ts %.60q is no time in the form of 2026-02-03T12:34:56.789Z", ts)
+		return fmt.Errorf("ts %.60q is not a time like 2026-02-03T12:34:56.789Z", ts)
 	}
 	for _, n := range needs[w.Type] {
 		if !n.is(rawjson.At(record, n.pointer)) {

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -53,7 +52,7 @@ func (o *WriteOptions) fill() {
 		o.Clock = time.Now
 	}
 	if o.Random == nil {
-		o.Random = bufio.NewReaderSize(rand.Reader, 256) // ids are short
+		o.Random = rand.Reader
 	}
 }
 

@@ -178,7 +178,7 @@ func (c *Context) choose(path []int32) error {
 		}
 		compaction, ok := body.(Compaction)
 		if !ok {
-			return fmt.Errorf("%s: entry %s is no compaction", t.name, t.nodes[path[last]].id)
+			return fmt.Errorf("%s: entry %s is not a compaction", t.name, t.nodes[path[last]].id)
 		}
 		visible = append([]int32{path[last]}, c.kept(path[:last], compaction)...)
 		visible = append(visible, path[last+1:]...)

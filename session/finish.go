@@ -123,7 +123,7 @@ func (b *Builder) moveLeaf() {
 			if !b.misses(m.after, m.to) {
 				break
 			}
-			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf is to be entry %q, which does not exist", m.to),
+			b.problemAt(m.after, ProblemLeafTarget, fmt.Sprintf("the leaf moves to entry %q, which does not exist", m.to),
 				"the leaf before it is used")
 		}
 		if last <= m.after {

@@ -81,7 +81,7 @@ func (b *Builder) again(i, before int32) {
 	b.duplicates = true
 	n := &t.nodes[i]
 	b.report(Problem{Line: int(n.line), Offset: n.offset, Kind: ProblemDuplicate,
-		Message: fmt.Sprintf("entry id %q stands on line %d already", n.id, t.nodes[before].line),
+		Message: fmt.Sprintf("entry id %q is already used on line %d", n.id, t.nodes[before].line),
 		Advice:  "both entries are kept; the id means this one, the last"})
 }
 

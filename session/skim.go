@@ -28,6 +28,12 @@ func (s *Skim) Reset() {
 	s.room.Reset()
 }
 
+// Trim is Reset that also lets go of the memory of very long texts.
+func (s *Skim) Trim() {
+	s.Reset()
+	s.room.Trim()
+}
+
 // Text decodes a JSON string; ok is false for any other value.
 func (s *Skim) Text(value []byte) (text string, ok bool) {
 	if s == nil {

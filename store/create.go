@@ -87,14 +87,28 @@ func (s *Store) writer(d dialect.Dialect) (dialect.WritingDialect, error) {
 		d = s.Dialects()[0]
 	}
 	w, ok := dialect.AsWriter(d)
-	switch {
-	case ok:
-		return w, nil
-	case place.IsRuns(d):
-		return w, fmt.Errorf("changing the log of a run of %s is %w", d.Name(), ErrUnsupported)
+	if !ok {
+		return w, &ReadOnlyError{Dialect: d.Name(), Run: place.IsRuns(d)}
 	}
-	return w, fmt.Errorf("writing sessions of %s is %w: no program of today reads them", d.Name(), ErrUnsupported)
+	return w, nil
 }
+
+// ReadOnlyError is the error for logs of a dialect that are only read. It wraps ErrUnsupported.
+type ReadOnlyError struct {
+	Dialect string
+	Run     bool // the log is that of a run
+}
+
+// Error implements error.
+func (e *ReadOnlyError) Error() string {
+	if e.Run {
+		return fmt.Sprintf("changing the log of a run of %s is %v", e.Dialect, ErrUnsupported)
+	}
+	return fmt.Sprintf("writing sessions of %s is %v: no program of today reads them", e.Dialect, ErrUnsupported)
+}
+
+// Unwrap gives ErrUnsupported.
+func (e *ReadOnlyError) Unwrap() error { return ErrUnsupported }
 
 // IDError says why a session cannot have the id that was asked for.
 type IDError struct{ Err error }

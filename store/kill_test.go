@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -76,13 +75,7 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 // Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read
 // and gone on with.
 func TestKill(t *testing.T) {
-	rounds := 110
-	if testing.Short() || raceDetector {
-		rounds = 8
-	}
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1000
-	}
+	rounds := killtest.Rounds(110, 8, raceDetector)
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
 			t.Parallel()
@@ -111,27 +104,18 @@ type killer struct {
 	ids        map[session.EntryID]bool // acknowledged
 }
 
-// round starts the writers, kills each at a moment of chance, and looks.
+// round runs the writers, kills each at a random moment, and checks the log.
 func (k *killer) round(writers int) (acknowledged int) {
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	for range writers {
-		seed := k.rnd.Uint64() >> 1
-		after, patience := k.rnd.IntN(15), time.Duration(k.rnd.IntN(8_000))*time.Microsecond
-		group.Go(func() {
-			ids, err := killtest.Run(killtest.Command(k.home, seed, k.path), after+1, patience)
-			if err != nil {
-				k.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, id := range ids {
-				k.ids[session.EntryID(id)] = true
-			}
-			acknowledged += len(ids)
-		})
+	ids, err := killtest.Round(k.rnd, writers, func(seed uint64) *exec.Cmd { return killtest.Command(k.home, seed, k.path) })
+	if err != nil {
+		k.Error(err)
 	}
-	group.Wait()
+	for _, ids := range ids {
+		for _, id := range ids {
+			k.ids[session.EntryID(id)] = true
+		}
+		acknowledged += len(ids)
+	}
 	k.check()
 	return acknowledged
 }

@@ -25,7 +25,7 @@ func BenchmarkFile(b *testing.B) {
 			})
 		})
 	}
-	// What an append is measured against: the same bytes by a loop that does nothing but write, and sync.
+	// The baseline of an append: a loop that only writes the same bytes, and syncs.
 	for name, sync := range map[string]bool{"none": false, "always": true} {
 		b.Run(name+"/limit=write", func(b *testing.B) {
 			f, err := durable.OS{}.Open(filepath.Join(b.TempDir(), "log"), os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_RDWR, 0o600)
@@ -48,8 +48,8 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendAgainstWrite gives the number that matters: how many times a bare write an append costs, at level none,
-// lock included. Both take turns in small blocks, so that a busy machine is busy for both; the median of the blocks counts.
+// BenchmarkAppendAgainstWrite measures an append at level none in multiples of a bare write. Both alternate in small blocks,
+// so that a busy machine slows down both; the median of the blocks counts.
 func BenchmarkAppendAgainstWrite(b *testing.B) {
 	const block = 500
 	root := b.TempDir()

@@ -16,12 +16,12 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// dated is a file system whose moments of change are ours to choose, so that tests need not know how precise those of the
-// machine are. It counts how often the path of the log is followed.
+// dated is a file system with chosen times of change, since those of the machine may be precise or not. It counts how often
+// the path of the log is followed.
 type dated struct {
 	durable.OS
 	step    int64 // between two changes, in nanoseconds
-	changed int64 // the moment of the last one
+	changed int64 // time of the last one
 	follows int
 }
 
@@ -70,8 +70,9 @@ func burst(t *testing.T, b *file.Backend, at backend.Log, n int) backend.Log {
 	return at
 }
 
-// In a burst of appends the path is followed once in a while, where the open file alone can tell that nothing happened.
+// In a burst of appends the path is followed once per millisecond if times are precise, otherwise for each append.
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	for what, tc := range map[string]struct {
 		step   int64
 		follow bool // each time
@@ -106,7 +107,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// others are what can happen to a file in the middle of a burst.
+// others are the changes of a file during a burst.
 var others = map[string]struct {
 	act  func(path string) error
 	fine bool // the log is what it was
@@ -148,8 +149,9 @@ func copyFile(from, to string) error {
 	return errors.Join(err, os.WriteFile(to, text, 0o600))
 }
 
-// What others do in the middle of a burst is noticed before anything is written, though the path is not followed.
+// A change during a burst is noticed before anything is written, although the path is not followed.
 func TestOthersInABurst(t *testing.T) {
+	t.Parallel()
 	for what, other := range others {
 		for where, fsys := range map[string]durable.FS{"dated": &dated{step: 2000, changed: 1}, "as it is": durable.OS{}} {
 			t.Run(what+"/"+where, func(t *testing.T) {
@@ -181,8 +183,9 @@ func TestOthersInABurst(t *testing.T) {
 	}
 }
 
-// That a folder above is another one now, the file cannot tell: the path does, the next time that it is followed.
+// A change of a folder is noticed the next time that the path is followed.
 func TestFolderMovedInABurst(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	now := fixed
 	b := open(t, root, file.Options{FS: &dated{step: 2000, changed: 1}, Clock: func() time.Time { return now }})

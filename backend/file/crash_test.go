@@ -27,7 +27,7 @@ const (
 	crashLog  = "project/log.jsonl"
 )
 
-// quiet are options without clocks, waits and processes: everything is the same each time.
+// quiet are options without clocks and waits: every run is the same.
 func quiet(fsys durable.FS, level backend.Durability) file.Options {
 	return file.Options{
 		FS: fsys, Durability: level,
@@ -38,14 +38,13 @@ func quiet(fsys durable.FS, level backend.Durability) file.Options {
 
 func record(n int) string { return fmt.Sprintf(`{"n":%d,"text":"%s"}`, n, strings.Repeat("x", n%7*10)) }
 
-// state is what must be found after a crash: all of lasting, in order and first; then at most what is pending. While a
-// replace is under way it may have taken place.
+// state is what a crash must leave: all of lasting, in order, then at most pending. During a replace it may be instead.
 type state struct {
 	lasting, pending, instead []string
 	mayLack                   bool // not even created yet
 }
 
-// check looks at a file system after a crash. It also appends to the log, since a log that cannot be continued is lost.
+// check checks a file system after a crash. It also appends to the log: a log that cannot be continued is lost.
 func (s *state) check(fsys *crashfs.FS) error {
 	b, err := file.New(crashRoot, quiet(fsys, backend.DurabilityFlush))
 	if err != nil {
@@ -101,16 +100,15 @@ func (s *state) compare(ctx context.Context, b backend.Backend, at backend.Log) 
 		return fmt.Errorf("lost: found %.300q, want %.300q first", got, want)
 	}
 	for _, more := range got[len(want):] {
-		// Half a record is no JSON, so nobody takes it for a whole one.
+		// Half a record is not valid JSON.
 		if !slices.Contains(s.pending, more) && json.Valid([]byte(more)) {
-			return fmt.Errorf("a record that nobody wrote: %q", more)
+			return fmt.Errorf("a record that was never written: %q", more)
 		}
 	}
 	return nil
 }
 
-// script runs everything that writes; around is called with the name of each step, what it makes lasting at this level,
-// and the step itself.
+// script runs every operation that writes, and calls step with the name of each.
 func script(t *testing.T, fsys *crashfs.FS, level backend.Durability, s *state, step func(name string)) {
 	t.Helper()
 	ctx := t.Context()
@@ -175,8 +173,9 @@ func script(t *testing.T, fsys *crashfs.FS, level backend.Durability, s *state, 
 	must(b.Close())
 }
 
-// After every operation of everything that writes the machine crashes, in many ways: what was acknowledged is there.
+// The machine crashes after every file operation, in many ways. No acknowledged record is lost.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
 			live := crashfs.New(crashRoot)
@@ -204,8 +203,9 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// The file operations, in order, are recorded: a sync that gets lost is a difference here.
+// The file operations are compared with a golden file, so that a missing sync is a difference.
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		live := crashfs.New(crashRoot)
@@ -235,9 +235,10 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Every operation fails, in every way. What was acknowledged is there, the log can be read and continued, and no record
+// Every file operation fails, in every way. No acknowledged record is lost, the log can be read and continued, and no record
 // is there twice or in part.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, level := range []backend.Durability{backend.DurabilityFlush, backend.DurabilityAlways} {
 		for _, fault := range faultfs.Faults {
 			t.Run(string(level)+"/"+fault.Name, func(t *testing.T) {
@@ -260,7 +261,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultyRun creates, appends and replaces, and after an error looks again and goes on.
+// faultyRun creates, appends and replaces. After an error it calls Stat and goes on.
 func faultyRun(t *testing.T, fsys durable.FS, level backend.Durability) (s *state, errs int) {
 	ctx := t.Context()
 	s = &state{mayLack: true}
@@ -288,7 +289,7 @@ func faultyRun(t *testing.T, fsys durable.FS, level backend.Durability) (s *stat
 			continue
 		}
 		errs++
-		// It is not known whether they were written. Whoever looks finds out, and goes on from there.
+		// It is unknown whether they were written. Stat and Read tell.
 		if at, err = b.Stat(ctx, crashLog); err != nil {
 			errs++
 			if at, err = b.Stat(ctx, crashLog); err != nil {

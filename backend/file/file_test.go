@@ -21,6 +21,7 @@ func put(root, name string, content []byte) error {
 }
 
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T) backendtest.Place {
 		root := t.TempDir()
 		return backendtest.Place{
@@ -36,8 +37,10 @@ func TestReadOnly(t *testing.T) {
 var fixed = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 
 func TestFile(t *testing.T) {
+	t.Parallel()
 	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			backendtest.Run(t, func(t *testing.T) backendtest.Place {
 				root := t.TempDir()
 				return backendtest.Place{

@@ -14,9 +14,9 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 )
 
-// A disk that is really full: the error is the system's, the log keeps what was acknowledged, and when there is room
-// again the log goes on.
+// On a full disk the error is that of the system, no acknowledged record is lost, and the log goes on when there is room.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		asRoot(t)
 		return
@@ -46,7 +46,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) || n < 10 {
 		t.Errorf("after %d records: %v", n, err)
 	}
-	// There is no room for a second copy: the old one stays, and no half of a new one either.
+	// There is no room for a second copy: the old log stays, and no temporary file is left.
 	if at, err = b.Stat(t.Context(), "log.jsonl"); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// asRoot runs a test in a process that is root in a world of its own, where it may mount.
+// asRoot runs a test in a process that is root in namespaces of its own, where it may mount.
 func asRoot(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

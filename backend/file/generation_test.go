@@ -7,6 +7,7 @@ import (
 )
 
 func TestGeneration(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for i := range 1000 {
 		// Small and large numbers, and all digits.
@@ -35,6 +36,7 @@ func want64(c byte) string { return fmt.Sprintf("%063d%c", 0, c) }
 
 // Tails that differ in one bit, or in length only, have different hashes.
 func TestHashTail(t *testing.T) {
+	t.Parallel()
 	seen := map[uint64]string{}
 	add := func(what string, tail []byte) {
 		h := hashTail(tail)

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,15 +20,15 @@ import (
 
 func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
 
-// mark is what a writer writes: who it is and how many it wrote before.
+// mark is a record: its writer and its number.
 type mark struct {
 	Writer string `json:"writer"`
 	N      int    `json:"n"`
 	Pad    string `json:"pad"`
 }
 
-// childWriter is "root seed name-of-the-log". It appends records of all sizes, now and then rewrites the whole log, and prints the number of each record
-// after it was acknowledged.
+// childWriter takes "root seed name-of-the-log". It appends records of all sizes, sometimes rewrites the whole log, and
+// prints the number of each record after it was acknowledged.
 func childWriter(args string) error {
 	var root, name string
 	var seed uint64
@@ -77,7 +75,7 @@ func childWriter(args string) error {
 	}
 }
 
-// rewrite replaces the log by what it holds and one more.
+// rewrite replaces the log by its records and one more.
 func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (backend.Log, error) {
 	var all [][]byte
 	for r, err := range b.Read(ctx, at, 0) {
@@ -92,30 +90,22 @@ func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (
 	return b.Replace(ctx, at, append(all, rec)...)
 }
 
-// Writers are killed at any moment. Nothing that one of them acknowledged is lost, nothing is there twice or in part.
+// Writers are killed at any moment. No acknowledged record is lost, and none is there twice or in part.
 func TestKill(t *testing.T) {
-	rounds := 100
-	if testing.Short() || raceDetector {
-		rounds = 10
-	}
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1000
-	}
+	t.Parallel()
+	rounds := killtest.Rounds(40, 10, raceDetector)
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
+			t.Parallel()
 			k := killer{t: t, rnd: rand.New(rand.NewPCG(uint64(writers), 0)), root: t.TempDir()}
-			acks := 0
 			for round := range rounds {
-				if round%3 == 0 { // a new log now and then, or checking it takes longer than writing it
+				if round%3 == 0 { // a new log, or checking it takes longer than writing it
 					k.begin(round)
 				}
-				acks += k.round(writers)
-				if t.Failed() {
+				if k.round(writers); t.Failed() {
 					t.Fatalf("round %d", round)
 				}
 			}
-			torn, _ := filepath.Glob(filepath.Join(k.root, "*.torn-*"))
-			t.Logf("%d rounds, %d acknowledged, %d torn ends moved", rounds, acks, len(torn))
 		})
 	}
 }
@@ -125,7 +115,7 @@ type killer struct {
 	rnd   *rand.Rand
 	root  string
 	name  string
-	acked map[string]int // by writer: how many were acknowledged
+	acked map[string]int // number of acknowledged records by writer
 }
 
 func (k *killer) begin(round int) {
@@ -143,42 +133,24 @@ func (k *killer) begin(round int) {
 	}
 }
 
-// round starts the writers, kills them one after the other at moments of chance, and looks.
-func (k *killer) round(writers int) (acks int) {
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	for range writers {
-		seed := k.rnd.Uint64() >> 1
-		patience := time.Duration(k.rnd.IntN(8_000)) * time.Microsecond
-		after := k.rnd.IntN(12)
-		group.Go(func() {
-			n, err := k.runAndKill(seed, after, patience)
-			if err != nil {
-				k.t.Error(err)
+// round runs the writers, kills each at a random moment, and checks the log.
+func (k *killer) round(writers int) {
+	all, err := killtest.Round(k.rnd, writers, func(seed uint64) *exec.Cmd { return killtest.Command(k.root, seed, k.name) })
+	if err != nil {
+		k.t.Error(err)
+	}
+	for seed, lines := range all {
+		for n, line := range lines {
+			if line != strconv.Itoa(n) {
+				k.t.Errorf("acknowledged %q, expected %d", line, n)
 			}
-			mu.Lock()
-			k.acked[strconv.FormatUint(seed, 10)] = n
-			acks += n
-			mu.Unlock()
-		})
-	}
-	group.Wait()
-	k.check()
-	return acks
-}
-
-// runAndKill kills a writer some time after some acknowledgements, and returns how many there were in the end.
-func (k *killer) runAndKill(seed uint64, after int, patience time.Duration) (n int, err error) {
-	lines, err := killtest.Run(killtest.Command(k.root, seed, k.name), after+1, patience)
-	for n, line := range lines {
-		if line != strconv.Itoa(n) {
-			return n, fmt.Errorf("acknowledged %q, expected %d", line, n)
 		}
+		k.acked[strconv.FormatUint(seed, 10)] = len(lines)
 	}
-	return len(lines), err
+	k.check()
 }
 
-// check reads the log: of each writer all that it acknowledged is there, in order, once; besides at most one more.
+// check reads the log: it has all acknowledged records of each writer, in order, once, and at most one more.
 func (k *killer) check() {
 	b, err := file.New(k.root, file.Options{ReadOnly: true})
 	if err != nil {
@@ -197,7 +169,7 @@ func (k *killer) check() {
 		var m mark
 		if err := json.Unmarshal(r.Data, &m); err != nil {
 			if !r.Torn {
-				k.t.Fatalf("at %d: a line that is no record: %.80q", r.Offset, r.Data)
+				k.t.Fatalf("at %d: a line that is not a record: %.80q", r.Offset, r.Data)
 			}
 			continue
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// What others do to the file between two appends is noticed before anything is written.
+// A change of the file between two appends is noticed before anything is written.
 func TestOthersBetweenAppends(t *testing.T) {
+	t.Parallel()
 	for what, other := range map[string]func(path string) error{
 		"appended": func(path string) error {
 			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -55,7 +56,7 @@ func TestOthersBetweenAppends(t *testing.T) {
 			if string(before) != string(after) {
 				t.Errorf("was %q, is %q", before, after)
 			}
-			// Who looks again can go on, unless there is nothing to go on with.
+			// After Stat the log can be continued, if it still exists.
 			if at, err = b.Stat(t.Context(), "log.jsonl"); err == nil {
 				_, err = b.Append(t.Context(), at, []byte("{}"))
 			}
@@ -66,7 +67,7 @@ func TestOthersBetweenAppends(t *testing.T) {
 	}
 }
 
-// meddler is a file system in which somebody who takes no lock acts around a write.
+// meddler is a file system in which another program acts just before or after a write, without a lock.
 type meddler struct {
 	durable.OS
 	before, after func()
@@ -97,6 +98,7 @@ func (f meddled) Write(p []byte) (int, error) {
 }
 
 func TestOthersDuringAnAppend(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	path := filepath.Join(root, "log.jsonl")
 	foreign := func() {
@@ -111,7 +113,7 @@ func TestOthersDuringAnAppend(t *testing.T) {
 	m.after = foreign
 	at, err := b.Append(t.Context(), at, []byte("two"))
 	if err != nil || at.Size != int64(len("one\ntwo\n")) {
-		t.Fatalf("foreign bytes behind ours: %+v, %v", at, err)
+		t.Fatalf("foreign bytes after ours: %+v, %v", at, err)
 	}
 	m.after = nil
 	if _, err := b.Append(t.Context(), at, []byte("three")); !errors.Is(err, backend.ErrConflict) {

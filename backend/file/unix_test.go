@@ -15,8 +15,9 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 )
 
-// Pipes, folders and devices are no logs, and looking at them does not hang.
+// Pipes, folders and devices are not logs, and opening them does not block.
 func TestNotRegular(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(root, "pipe.jsonl"), 0o600); err != nil {
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestNotRegular(t *testing.T) {
 }
 
 func TestSymbolicLinks(t *testing.T) {
+	t.Parallel()
 	outside, root := t.TempDir(), filepath.Join(t.TempDir(), "root")
 	for _, err := range []error{
 		put(root, "a/real.jsonl", []byte("r\n")),
@@ -70,6 +72,7 @@ func TestSymbolicLinks(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), "new", "root")
 	b := open(t, root, file.Options{})
 	create(t, b, "folder/log.jsonl", "one")
@@ -88,7 +91,7 @@ func TestModes(t *testing.T) {
 	if err := errors.Join(os.Chmod(path, 0o664), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)
 	}
-	// Replaced through a symbolic link: the link stays, and so does the mode.
+	// Replace through a symbolic link keeps the link and the mode.
 	at, err := b.Stat(t.Context(), "link.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string
 		t.Fatal(err)
 	}
 	path = filepath.Join(root, "log.jsonl")
-	// An old time, as a log has that was not written this very moment: a change then shows in the time.
+	// An old time, so that a change shows in the time.
 	if err := os.Chtimes(path, fixed, fixed); err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +36,7 @@ func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string
 }
 
 func TestView(t *testing.T) {
+	t.Parallel()
 	b, at, _, content := viewed(t)
 	got := ""
 	if err := b.View(t.Context(), at, func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
@@ -55,8 +56,9 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A mapped page that is cut off is gone. Without a guard, looking at it ends the process.
+// Access to a mapped page after a truncation is a fault. Without guard it ends the process.
 func TestChangedWhileViewed(t *testing.T) {
+	t.Parallel()
 	for what, change := range map[string]func(path, content string) error{
 		"cut":     func(path, _ string) error { return os.Truncate(path, 5000) },
 		"emptied": func(path, _ string) error { return os.Truncate(path, 0) },
@@ -84,6 +86,7 @@ func TestChangedWhileViewed(t *testing.T) {
 }
 
 func TestPanicWhileViewed(t *testing.T) {
+	t.Parallel()
 	b, at, path, _ := viewed(t)
 	panicking := func(change func()) (cause any, err error) {
 		defer func() { cause = recover() }()

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// viewless is a file system whose files are no Mappers.
+// viewless is a file system whose files are not Mappers.
 type viewless struct{ durable.FS }
 
 func (v viewless) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
@@ -18,8 +18,9 @@ func (v viewless) Open(name string, flag int, perm fs.FileMode) (durable.File, e
 	return struct{ durable.File }{f}, err
 }
 
-// Where files cannot be mapped View says so, looks at nothing, and the log is read as it always was.
+// If files cannot be mapped, View returns ErrUnsupported without calling look, and the log can be read.
 func TestViewUnsupported(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	if err := put(root, "log.jsonl", []byte(strings.Repeat("record\n", 300_000))); err != nil {
 		t.Fatal(err)

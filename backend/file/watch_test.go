@@ -12,8 +12,9 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// The system's limit is reached: that is told once, and what is watched already stays so.
+// When the limit of the system is reached, told gets one error, and existing watches go on.
 func TestWatchLimit(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []error{syscall.ENOSPC, syscall.EMFILE} {
 		root := t.TempDir()
 		b, err := New(root, Options{ReadOnly: true})
@@ -55,8 +56,9 @@ func TestWatchLimit(t *testing.T) {
 	}
 }
 
-// What the system drops because too much happened is looked for everywhere; what else is wrong with it is said.
+// Lost events are reported as a change of everything, other errors as they are.
 func TestWatchSystemErrors(t *testing.T) {
+	t.Parallel()
 	b, err := New(t.TempDir(), Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +90,7 @@ func TestWatchSystemErrors(t *testing.T) {
 type odd struct{ durable.OS }
 
 func TestWatchOtherFileSystem(t *testing.T) {
+	t.Parallel()
 	b, err := New(t.TempDir(), Options{FS: odd{}})
 	if err != nil {
 		t.Fatal(err)

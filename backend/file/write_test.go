@@ -44,8 +44,9 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// A torn end is given time; what its writer does in that time counts.
+// A torn record is moved only after a wait. A change during the wait is a conflict.
 func TestTornEndWaits(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		age    time.Duration
@@ -114,6 +115,7 @@ func TestTornEndWaits(t *testing.T) {
 }
 
 func TestNewlineAdded(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	whole := `{"text":"` + strings.Repeat("x", 200_000) + `"}`
 	if err := put(root, "log.jsonl", []byte("{}\n"+whole)); err != nil {
@@ -190,15 +192,16 @@ type countedFile struct {
 
 func (f countedFile) Close() error { f.open.Add(-1); return f.File.Close() }
 
-// More logs than descriptors that we allow ourselves.
+// Only some of many logs are kept open.
 func TestManyLogs(t *testing.T) {
+	t.Parallel()
 	files := counted{open: new(atomic.Int32)}
 	b := open(t, t.TempDir(), file.Options{FS: files})
 	var logs []backend.Log
-	for i := range 150 {
+	for i := range 100 {
 		logs = append(logs, create(t, b, fmt.Sprintf("%d.jsonl", i)))
 	}
-	for range 3 {
+	for range 2 {
 		for i := range logs {
 			var err error
 			if logs[i], err = b.Append(t.Context(), logs[i], []byte("{}")); err != nil {
@@ -218,6 +221,7 @@ func TestManyLogs(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"a/.treeline-tmp-0":           "half",
@@ -253,8 +257,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A log comes back as it was, also one that a crash left without its last newline; nothing is overwritten.
+// Restore makes a log of exact bytes, even with an unterminated last line, and overwrites nothing.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	b := open(t, root, file.Options{})
 	const torn = "{}\r\n\n{\"half\":"

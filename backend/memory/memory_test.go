@@ -73,6 +73,7 @@ func TestDriver(t *testing.T) {
 
 // The times of logs come from the clock that was passed in.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
 	b := memory.New(memory.Clock(func() time.Time { return now }))
 	at, err := b.Create(t.Context(), "a.jsonl", []byte("one"))

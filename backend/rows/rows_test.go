@@ -128,6 +128,8 @@ func (b *both) of(name string) backend.Backend {
 	return b.other
 }
 
+func (b *both) Lines(name string) bool { return backend.IsText(name) }
+
 func (b *both) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
 	// Real schemas have no folders.
 	for _, err := range b.List(ctx, name+"/") {

@@ -51,7 +51,7 @@ func (a *app) repairCommand() *cobra.Command {
 			if err != nil {
 				return openError(path, err)
 			}
-			return a.printPlan(ctx, plan, asJSON)
+			return a.printPlan(ctx, plan, opt, asJSON)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -62,7 +62,7 @@ func (a *app) repairCommand() *cobra.Command {
 }
 
 // printPlan prints a repair as the problem that it solves, with the action in place of the advice.
-func (a *app) printPlan(ctx context.Context, p *repair.Plan, asJSON bool) error {
+func (a *app) printPlan(ctx context.Context, p *repair.Plan, opt repair.Options, asJSON bool) error {
 	width, _ := terminalWidth(a.stdout)
 	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
 		if asJSON {
@@ -73,6 +73,9 @@ func (a *app) printPlan(ctx context.Context, p *repair.Plan, asJSON bool) error 
 			what := r.Problem
 			if r.Entry != "" {
 				what = "entry " + string(r.Entry) + ": " + what
+			}
+			if r.Kind == session.ProblemOrphan && !r.Change && !opt.Reattach {
+				r.Action += "; --reattach makes the entry before it its parent"
 			}
 			page.Problem(session.Problem{File: p.Path, Line: r.Line, Offset: r.Offset, Kind: r.Kind, Message: what, Advice: r.Action})
 		}

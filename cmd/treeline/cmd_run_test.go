@@ -194,6 +194,7 @@ func readAnswer(s *served, resp *http.Response, stream bool) chatMessage {
 
 // An agent that does what the recorded one did comes to the same last message, and the endpoint ends by itself.
 func TestReplayServe(t *testing.T) {
+	t.Parallel()
 	for _, stream := range []bool{false, true} {
 		t.Run(fmt.Sprint("stream=", stream), func(t *testing.T) {
 			s := serveFor(t, recordedRun)
@@ -208,6 +209,7 @@ func TestReplayServe(t *testing.T) {
 
 // The first difference of a request is named, in the answer and on a line; the recorded response is given all the same.
 func TestReplayServeDifference(t *testing.T) {
+	t.Parallel()
 	s := serveFor(t, recordedRun)
 	final, differences := agent{system: "Be brief.", tool: "13"}.run(s)
 	if final != `Zwölf: "12".` || strings.Join(differences, ", ") != "2 /messages/3/content" {
@@ -232,6 +234,7 @@ func TestReplayServeDifference(t *testing.T) {
 
 // What is no such request takes no response away; a request that failed then fails again.
 func TestReplayServeOdd(t *testing.T) {
+	t.Parallel()
 	log := recordedRun[:strings.Index(recordedRun, `{"type":"llm.response"`)] +
 		`{"type":"run.error","run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e8f4e0f","ts":"2026-05-04T08:15:03.000Z","error":{"name":"Busy","message":"come back later","status":503}}` + "\n"
 	s := serveFor(t, log, "--addr", "localhost:0")

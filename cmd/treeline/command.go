@@ -69,6 +69,7 @@ func args(names ...string) cobra.PositionalArgs {
 // hint adds to an error of the library the command that helps. The library knows no commands.
 func hint(err error) error {
 	more := ""
+	var readOnly *store.ReadOnlyError
 	switch {
 	case err == nil || strings.Contains(err.Error(), "'treeline "):
 		return err
@@ -80,7 +81,9 @@ func hint(err error) error {
 		more = "'treeline run ls --all' lists them"
 	case errors.Is(err, place.ErrUnknownSource):
 		more = "'treeline sources' lists them"
-	case errors.Is(err, store.ErrUnsupported):
+	case errors.As(err, &readOnly) && readOnly.Run:
+		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
+	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
 	default:
 		return err

@@ -16,6 +16,7 @@ import (
 // TestHistoryKeys presses the keys in a real bash: a prompt that is full of commands is picked by its number, stands on the
 // line, and is printed by the command before it instead of being run.
 func TestHistoryKeys(t *testing.T) {
+	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// historyHome is a home with many sessions in it. Their prompts are few enough to be listed all at once.
+// historyHome is a home with many sessions. Their prompts are few enough to be listed all at once.
 func historyHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -31,7 +31,19 @@ func historyProcess(home string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// listed gives all prompts, after an import that nobody disturbs.
+// once holds the prompts of an import that nothing disturbs, which several tests compare with.
+var once struct {
+	sync.Once
+	prompts string
+}
+
+func undisturbed(t *testing.T) string {
+	t.Helper()
+	once.Do(func() { once.prompts = listed(t, historyHome(t)) })
+	return once.prompts
+}
+
+// listed imports, and lists all prompts.
 func listed(t *testing.T, home string) string {
 	t.Helper()
 	for _, args := range [][]string{{"import"}, {"--where", "--limit", "1000"}} {
@@ -49,9 +61,10 @@ func listed(t *testing.T, home string) string {
 	return ""
 }
 
-// TestHistoryImportKilled: an import that is killed at any moment, again and again, loses nothing and doubles nothing.
+// TestHistoryImportKilled: an import that is killed again and again loses nothing and doubles nothing.
 func TestHistoryImportKilled(t *testing.T) {
-	want := listed(t, historyHome(t))
+	t.Parallel()
+	want := undisturbed(t)
 	home := historyHome(t)
 	killed(t, home, "import")
 	if got := listed(t, home); len(got) == 0 || got != want {
@@ -59,7 +72,7 @@ func TestHistoryImportKilled(t *testing.T) {
 	}
 }
 
-// killed starts a command again and again, and kills it after a while.
+// killed starts a command again and again, and kills it after a random time.
 func killed(t *testing.T, home string, args ...string) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(1, 1))
@@ -74,8 +87,9 @@ func killed(t *testing.T, home string, args ...string) {
 	}
 }
 
-// TestHistoryRebuildKilled: what stands in the history alone is not lost when its rebuilding is killed.
+// TestHistoryRebuildKilled: a prompt that is only in the history survives a rebuild that is killed.
 func TestHistoryRebuildKilled(t *testing.T) {
+	t.Parallel()
 	home := historyHome(t)
 	if out, err := historyProcess(home, "add", "--cwd", "/by/hand", "typed by hand").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -90,9 +104,10 @@ func TestHistoryRebuildKilled(t *testing.T) {
 	}
 }
 
-// TestHistoryImportsAtOnce: several imports into a history that none of them finds there.
+// TestHistoryImportsAtOnce: several imports create the same history.
 func TestHistoryImportsAtOnce(t *testing.T) {
-	want := listed(t, historyHome(t))
+	t.Parallel()
+	want := undisturbed(t)
 	home := historyHome(t)
 	together(t, 3, func() *exec.Cmd { return historyProcess(home, "import") })
 	if got := listed(t, home); got != want {
@@ -100,8 +115,9 @@ func TestHistoryImportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestHistoryMendedAtOnce: several find the history damaged. One of them mends it, and all get their answer.
+// TestHistoryMendedAtOnce: several processes find the history damaged. One repairs it, and all succeed.
 func TestHistoryMendedAtOnce(t *testing.T) {
+	t.Parallel()
 	home := historyHome(t)
 	want := listed(t, home)
 	db := filepath.Join(home, ".local", "state", "treeline", "history.db")

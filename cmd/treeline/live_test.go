@@ -14,6 +14,7 @@ import (
 // On a terminal the name of the session and who speaks are marked, what does not fit the line is cut, and nothing that a
 // session says can be taken for a command.
 func TestLiveOnTerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, "a.jsonl")
 	content := `{"type":"session","version":3,"id":"aaaa1111-5e1f","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden","title":"A title \u001b[31m that is longer than the line"}

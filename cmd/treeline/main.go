@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -34,9 +35,12 @@ func command(a *app) int {
 	return run(ctx, a, os.Args[1:])
 }
 
+// keepOrder makes the help list commands in our order. The setting is global, and tests run command lines in parallel.
+var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
+
 // run executes one command line and returns its exit code. Commands return errors; only run prints them.
 func run(ctx context.Context, a *app, args []string) int {
-	cobra.EnableCommandSorting = false
+	keepOrder()
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

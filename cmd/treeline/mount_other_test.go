@@ -9,7 +9,3 @@ func canMount() bool { return false }
 func diskCmd(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("file systems are mounted on Linux only")
 }
-
-func askedCmd(ts *testscript.TestScript, _ bool, _ []string) {
-	ts.Fatalf("terminals are made on Linux only")
-}

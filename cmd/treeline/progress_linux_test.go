@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/treeline-dev/treeline/wire"
 	"io"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // manySessions is how many files there are to read. What is told of them is much more than a terminal holds that nobody
@@ -109,6 +109,7 @@ func filesTold(t *testing.T, text string) int {
 // Long work tells on a terminal how far it is and leaves no trace of that there. Where there is no terminal, or one that
 // cannot wipe a line, it tells nothing.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		args  []string
@@ -160,6 +161,7 @@ func TestProgress(t *testing.T) {
 // One session that is larger than all others together: how far it is read is told as well, and no line is so long that it
 // could not be wiped.
 func TestProgressWithinLog(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, ".omp/agent/sessions/-p/2026-01-01T00-00-00-000Z_s.jsonl")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -195,6 +197,7 @@ func TestProgressWithinLog(t *testing.T) {
 // A notice in the middle of the work has a line of its own, and colours are left out where nobody wants them; the line can
 // be wiped all the same.
 func TestProgressAndNotice(t *testing.T) {
+	t.Parallel()
 	home := sessionsHome(t)
 	if err := os.WriteFile(filepath.Join(home, ".cache"), nil, 0o600); err != nil { // where a folder should be
 		t.Fatal(err)
@@ -213,6 +216,7 @@ func TestProgressAndNotice(t *testing.T) {
 
 // Ctrl-C in the middle of the work ends it at once. What was read is kept: the next one reads the rest alone.
 func TestProgressInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		args []string

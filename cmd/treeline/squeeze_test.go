@@ -11,6 +11,7 @@ import (
 // Whatever stands on a line: it fits if that can be, nothing is left out or cut where it need not be, and what cannot be cut
 // or left out is whole.
 func TestSqueeze(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 20_000 {
 		var list []box
@@ -57,6 +58,7 @@ func TestSqueeze(t *testing.T) {
 
 // Marks in a snippet are where the words are, on whatever line these come to stand, and no cleaning moves them.
 func TestMarked(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, text, words string
 		width             int

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,32 +17,11 @@ var escapes = regexp.MustCompile("\x1b\\[([0-9;]*[A-Za-z])")
 // terminalCmd runs a command whose output is a terminal of so many columns, and gives what it printed, escapes as ⟨…⟩:
 // terminal 80 treeline ls
 func terminalCmd(ts *testscript.TestScript, _ bool, args []string) {
-	columns, err := strconv.Atoi(args[0])
+	columns, err := strconv.ParseUint(args[0], 10, 16)
 	ts.Check(err)
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	ts.Check(err)
-	defer master.Close()
-	ts.Check(unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	ts.Check(err)
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	ts.Check(err)
+	master, slave := openTerminal(ts)
 	ts.Check(unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: uint16(columns)}))
-
-	path := args[1]
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {
-			path = filepath.Join(dir, args[1])
-			break
-		}
-	}
-	cmd := exec.Command(path, args[2:]...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "TZ", "TERM", "PAGER", "NO_COLOR", "LESS"} {
-		if v := ts.Getenv(key); v != "" || key == "PAGER" {
-			cmd.Env = append(cmd.Env, key+"="+v)
-		}
-	}
+	cmd := scriptProcess(ts, args[1:])
 	cmd.Stdout = slave
 	cmd.Stderr = ts.Stderr()
 	ts.Check(cmd.Start())
@@ -59,4 +36,30 @@ func terminalCmd(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = io.WriteString(ts.Stdout(), out)
 	ts.Check(err)
 	ts.Check(runErr)
+}
+
+// openTerminal opens a pseudo-terminal, which is closed when the script ends.
+func openTerminal(ts *testscript.TestScript) (master, slave *os.File) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	ts.Check(err)
+	ts.Defer(func() { master.Close() })
+	ts.Check(unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	ts.Check(err)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	ts.Check(err)
+	ts.Defer(func() { slave.Close() })
+	return master, slave
+}
+
+// askedCmd runs a command whose input is a terminal at which an answer is typed: asked y treeline rm one
+func askedCmd(ts *testscript.TestScript, _ bool, args []string) {
+	master, slave := openTerminal(ts)
+	_, err := master.WriteString(args[0] + "\n")
+	ts.Check(err)
+	cmd := scriptProcess(ts, args[1:])
+	cmd.Stdin = slave
+	out, _ := cmd.CombinedOutput() // the exit code is 1 for a no
+	_, err = ts.Stdout().Write(out)
+	ts.Check(err)
 }

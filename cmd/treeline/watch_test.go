@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,13 +57,7 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	running := ts.Value(backgroundKey{}).(map[string]*background)
 	if args[0] == "start" {
 		b := &background{wrote: make(chan struct{}, 1)}
-		path, err := lookIn(ts.Getenv("PATH"), args[1])
-		ts.Check(err)
-		b.cmd = exec.Command(path, args[2:]...)
-		b.cmd.Dir = ts.MkAbs(".")
-		for _, key := range []string{"PATH", "HOME", "TZ", "TERM", "PAGER", "NO_COLOR"} {
-			b.cmd.Env = append(b.cmd.Env, key+"="+ts.Getenv(key))
-		}
+		b.cmd = scriptProcess(ts, args[1:])
 		b.cmd.Stdout, b.cmd.Stderr = b, &b.stderr
 		ts.Check(b.cmd.Start())
 		ts.Defer(func() { _ = b.cmd.Process.Kill() })
@@ -95,14 +88,22 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// lookIn finds a program.
-func lookIn(list, name string) (string, error) {
-	for _, dir := range filepath.SplitList(list) {
-		if path := filepath.Join(dir, name); strings.TrimSpace(dir) != "" {
-			if _, err := os.Stat(path); err == nil {
-				return path, nil
-			}
+// scriptProcess makes a process of a script. Scripts with custom commands need it where ts.Exec does not do. GOCOVERDIR
+// keeps a binary with coverage from warning on stderr.
+func scriptProcess(ts *testscript.TestScript, args []string) *exec.Cmd {
+	path := args[0]
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, args[0])); err == nil {
+			path = filepath.Join(dir, args[0])
+			break
 		}
 	}
-	return "", exec.ErrNotFound
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, key := range []string{"PATH", "HOME", "TZ", "TERM", "PAGER", "NO_COLOR", "LESS", "GOCOVERDIR"} {
+		if v := ts.Getenv(key); v != "" || key == "PAGER" {
+			cmd.Env = append(cmd.Env, key+"="+v)
+		}
+	}
+	return cmd
 }

@@ -86,6 +86,30 @@ func bigCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(w.Flush())
 }
 
+// endless is an input without a newline.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// A line that is too long for a record is refused without reading the rest of it, and the file stays as it was.
+func TestAppendTooLong(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	const before = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}` + "\n"
+	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, _, stderr := testApp(t)
+	a.stdin = endless{}
+	code := run(t.Context(), a, []string{"append", path, "--stdin"})
+	if code != exitProblem || !strings.Contains(stderr.String(), "line 1: longer than the 134 MB that an entry can have") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != before {
+		t.Errorf("the file is %q (%v)", after, err)
+	}
+}
+
 // talk runs 'treeline append --stdin' and gives the ways to write a line to it and to read what it acknowledges.
 func talk(t *testing.T, args ...string) (say func(string), hear func() string, end func() (code int, stderr string)) {
 	t.Helper()

@@ -1,4 +1,4 @@
-// Package all is the list of the dialects that treeline knows, in the order in which they are asked.
+// Package all is the ordered list of the dialects that treeline knows.
 package all
 
 import (
@@ -9,9 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
-// Dialects is every dialect. The first value of a family is the one that a log is taken for where nothing else decides;
-// the first of all is the default for new sessions.
-// A slice and no registry: the order decides which dialect claims a log, so it must be the same in every program.
+// Dialects gives every dialect. The first value of a family is the default for its logs; the first of all is the default for
+// new sessions. The order decides which dialect claims a log, so it is a list and not a registry.
 func Dialects() []dialect.Dialect {
 	return []dialect.Dialect{
 		pi.Omp,
@@ -22,7 +21,7 @@ func Dialects() []dialect.Dialect {
 		wave.Wave,
 		wave.Doc,
 		wave.Legacy,
-		codelia.State, // before those whose folder theirs lies in
+		codelia.State, // before those whose folder contains theirs
 		codelia.StateDoc,
 		codelia.Codelia,
 		codelia.CodeliaDoc,

@@ -30,15 +30,15 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	case session.RoleTool:
 		_, results := dialect.Results(m.Parts)
 		if results == nil {
-			return nil, errors.New("no tool answers in the message")
+			return nil, errors.New("the message has no tool results")
 		}
 		return outputs(results), nil
 	}
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
 }
 
-// The program would send an empty message as it is, and the conversation could not be continued.
-var errSilent = errors.New("the message says nothing, which no provider takes")
+// errSilent: the program would send an empty message as it is, and the conversation could not be continued.
+var errSilent = errors.New("the message is empty; no provider accepts it")
 
 // speaks reports whether there is a text or a picture.
 func speaks(parts []session.Part) bool {

@@ -67,7 +67,7 @@ func (d *Dialect) RunName(h run.Header) (string, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, h.StartedAt)
 	if err != nil {
-		return "", fmt.Errorf("started_at %.60q is no time in the form of 2026-02-03T12:34:56.789Z", h.StartedAt)
+		return "", fmt.Errorf("started_at %.60q is not a time like 2026-02-03T12:34:56.789Z", h.StartedAt)
 	}
 	return d.layout.File(t, session.ID(h.RunID)), nil
 }
@@ -88,7 +88,7 @@ var uuid4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[
 // CheckRunID accepts only a UUID of version 4: the id becomes a file name.
 func (d *Dialect) CheckRunID(id string) error {
 	if !uuid4.MatchString(id) {
-		return fmt.Errorf("run id %.80q is no UUID of version 4", id)
+		return fmt.Errorf("run id %.80q is not a UUID of version 4", id)
 	}
 	return nil
 }

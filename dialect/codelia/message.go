@@ -135,7 +135,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// The program does not write content that is neither a text nor a list. It is kept and shown as it is.
+// contentParts gives the parts of a content. The program does not write one that is neither a text nor a list. It is kept and shown as it is.
 func contentParts(content []byte) []session.Part {
 	if s, ok := rawjson.Unquote(content); ok {
 		return textPart(s)

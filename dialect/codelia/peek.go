@@ -1,8 +1,6 @@
 package codelia
 
 import (
-	"bytes"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/run"
@@ -15,12 +13,10 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		return d.count(head)
 	}
 	p := peek{s: dialect.Summary{Messages: -1}}
-	p.lines(dialect.TrimBOM(head), false)
+	p.lines(dialect.TrimBOM(head), true, false)
 	if p.s.OK && len(tail) > 0 {
 		p.s.Active = session.Time{} // only the tail has the last
-		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-			p.lines(tail[i+1:], true)
-		}
+		p.lines(tail, false, true)
 	}
 	return p.s
 }
@@ -50,15 +46,10 @@ type peek struct {
 }
 
 // lines looks at the whole lines. A line that is cut at the end of head does not count.
-func (p *peek) lines(b []byte, toEnd bool) {
-	for len(b) > 0 && !p.refused {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
-		if !found && !toEnd {
-			return
-		}
-		b = rest
+func (p *peek) lines(b []byte, fromStart, toEnd bool) {
+	for line, cut := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)
-		if start >= len(line) || line[start] != '{' {
+		if p.refused || cut == dialect.LineCut || start >= len(line) || line[start] != '{' {
 			continue
 		}
 		var s run.Scanned

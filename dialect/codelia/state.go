@@ -211,10 +211,10 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		if h.Newer {
-			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "it is read as well as we can and never written")
+			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "reading it is best effort; it is never written")
 		}
 	case state:
-		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is no entry")
+		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is not an entry")
 	// Messages before the header are ignored: Finish then refuses the log.
 	case dec.header:
 		dec.message(r, record, span, f.role)

@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// BenchmarkDecode measures how long a log in memory takes to become a tree of so many entries.
+// BenchmarkDecode measures how long a log in memory takes to become a tree of that many entries.
 func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 	b.SetBytes(int64(len(log)))
 	for b.Loop() {
@@ -16,7 +16,7 @@ func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 		if err := dialect.DecodeLog(d.NewDecoder(builder), log); err != nil {
 			b.Fatal(err)
 		}
-		// a decoder that is fast because it drops something must not count
+		// a decoder that drops entries must not look fast
 		if n := builder.Finish().Len(); n != entries {
 			b.Fatalf("%d entries, not %d", n, entries)
 		}

@@ -11,9 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// encode: what was read and not changed is written as it was, byte for byte; of an old version, as a record that says
-// the same.
-// Reading through the span must give the same bytes: that is what makes everything lossless that passes through.
+// encode: an unchanged entry is written byte for byte as it was read, and one of an old version as a record with the same
+// meaning. The span gives the same bytes.
 func (f *fixture) encode(t *testing.T) {
 	tree, _ := Decode(f.d, f.name, f.data)
 	for e := range tree.Entries() {
@@ -26,7 +25,7 @@ func (f *fixture) encode(t *testing.T) {
 		switch {
 		case err != nil:
 			t.Fatalf("entry %s: %v", e.ID, err)
-		// A record with a newline in it would be two lines in the log.
+		// A record with a newline would be two lines in the log.
 		case bytes.IndexByte(record, '\n') >= 0 || !rawjson.Valid(record):
 			t.Fatalf("entry %s is written as %q, which is no record", e.ID, record)
 		case !e.Migrated && !bytes.Equal(record, want):
@@ -36,7 +35,6 @@ func (f *fixture) encode(t *testing.T) {
 }
 
 // contexts: at every entry, with every option, there is a path and a context of well-formed messages.
-// A fixture is small, so every entry can be the leaf.
 func (f *fixture) contexts(t *testing.T) {
 	tree, err := Decode(f.d, f.name, f.data)
 	if err != nil {
@@ -52,7 +50,7 @@ func (f *fixture) contexts(t *testing.T) {
 	}
 }
 
-// checkSkim: who reads an entry only to look at it sees what others see.
+// checkSkim: Skim gives the same as Parts and Body.
 func checkSkim(d dialect.Dialect, e session.Entry) error {
 	skimmer, ok := d.Codec().EntryCodec.(session.Skimmer)
 	if !ok {
@@ -78,7 +76,7 @@ func checkSkim(d dialect.Dialect, e session.Entry) error {
 		want.Usage = new(session.Usage)
 	}
 	var s session.Skim
-	for range 2 { // also in memory that was used before
+	for range 2 { // the second time in used memory
 		s.Reset()
 		if err := skimmer.Skim(e, raw, &s); err != nil {
 			return fmt.Errorf("skim of %s: %w", e.ID, err)
@@ -94,12 +92,12 @@ func checkSkim(d dialect.Dialect, e session.Entry) error {
 	return nil
 }
 
-// They are those with which messages are dropped and rewritten, where something is most likely to go wrong.
+// contextOptions are those that drop and rewrite messages, where something is most likely to go wrong.
 var contextOptions = []session.ContextOptions{
 	{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {DropFailed: true, StripDangling: true, LLM: true},
 }
 
-// Also called by Fuzz: whatever the bytes, a path must end and a context be well formed.
+// checkLeaf is called by Fuzz, too: for any bytes a path must end and a context be well formed.
 func checkLeaf(tree *session.Tree, e session.Entry) error {
 	path, err := tree.Path(e.ID)
 	if err != nil {
@@ -135,30 +133,30 @@ func checkLeaf(tree *session.Tree, e session.Entry) error {
 	return err
 }
 
-// Fuzz feeds a decoder any bytes, beginning with the fixtures of a folder. Whatever the bytes: nothing panics, every
-// entry is a piece of the log and JSON, every path and context ends, and a second reading gives the same.
+// Fuzz decodes any bytes, beginning with the fixtures of a folder. Nothing panics, every entry is a piece of the log and
+// JSON, every path and context ends, and a second reading gives the same.
 func Fuzz(f *testing.F, dir string, d dialect.Dialect) {
 	for _, fix := range load(f, dir) {
 		f.Add(fix.data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 64<<10 {
-			return // the work below is quadratic; long records are a test of their own
+			return // the work below is quadratic; long records have a test of their own
 		}
 		tree, err := Decode(d, "fuzz", data)
 		again, errAgain := Decode(d, "fuzz", data)
-		// An id that is made for an entry without one must be the same each time, or nobody can name the entry.
+		// A derived id must be the same each time.
 		if a, b := describe(tree, err), describe(again, errAgain); a != b {
 			t.Fatalf("two readings differ (-first +second):\n%s", Diff(a, b))
 		}
 		d.Detect(first(data))
 		d.Peek(data, nil, true)
-		// The two ends may overlap or cut a record anywhere: Peek must bear both.
+		// The two ends may overlap or cut a record anywhere.
 		d.Peek(data[:len(data)/2], data[len(data)/2:], false)
 		if err != nil {
 			return
 		}
-		// Contexts of all entries would take the square of their number; the last ones have the longest paths.
+		// Contexts of all entries would be quadratic; the last ones have the longest paths.
 		from := max(0, tree.Len()-20)
 		for e := range tree.Entries() {
 			raw, err := e.Raw()

@@ -9,8 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// continues begins to read at each record behind the header. Entries, Problems and the numbers of branches must be those that
-// one finds who reads from the beginning, unless an id occurs on both sides: its second entry changes what the first one is.
+// continues reads from each record after the header. Entries, Problems and numbers of branches must be those of a reader that
+// begins at the start, unless an id occurs on both sides: its second entry changes what the first one is.
 func (f *fixture) continues(t *testing.T) {
 	d, ok := f.d.(dialect.Continuer)
 	if !ok {
@@ -27,12 +27,12 @@ func (f *fixture) continues(t *testing.T) {
 	}
 	tree := whole.Finish()
 	h := tree.Header()
-	// Every record behind the header is a place at which reading may begin: that is what a log that grew needs.
+	// A log that grew can be continued at any record after the header.
 	for k, r := range all {
 		if r.Line <= h.Line || h.Raw == nil {
 			continue
 		}
-		// Before knows what the index would have kept of the entries up to there.
+		// before is what an index keeps of the entries up to there.
 		before, ok := whole.Before(r.Offset)
 		if !ok {
 			continue
@@ -55,7 +55,7 @@ func (f *fixture) continues(t *testing.T) {
 			t.Fatalf("from line %d: %v", r.Line, err)
 		}
 		rest := b.Finish()
-		// The contract of Continue leaves that case out, and the store reads such a log anew.
+		// The contract of Continue excludes this case; such a log is read again.
 		if twice(tree, before.Entries) {
 			continue
 		}
@@ -66,7 +66,7 @@ func (f *fixture) continues(t *testing.T) {
 	}
 }
 
-// twice says whether an id occurs before and behind the entry at n.
+// twice reports whether an id occurs both before and after the entry at n.
 func twice(t *session.Tree, n int) bool {
 	ids := map[session.EntryID]bool{}
 	for i := range n {
@@ -80,7 +80,7 @@ func twice(t *session.Tree, n int) bool {
 	return false
 }
 
-// behind says what is known of the entries from the nth on, and of the whole log.
+// behind describes the entries from the nth on and the whole log.
 func behind(t *session.Tree, n, problems int, labelled bool) []string {
 	list := []string{fmt.Sprintf("%d problems, %d branches, labels: %v", problems, t.Tips(), labelled)}
 	for i := n; i < t.Len(); i++ {

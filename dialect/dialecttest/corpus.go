@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// Corpus gives a folder of real sessions, and of what their programs make of them: one of those in the folder that
-// TREELINE_CORPUS names. It lies beside some checkouts and in no repository, so that the test is skipped where there is
-// none. .ci/run lets nothing else be skipped; it knows these tests by the word Corpus in their names.
+// Corpus gives a folder of real sessions and of what their programs make of them, below the folder that TREELINE_CORPUS
+// names. It is in no repository: without it the test is skipped. .ci/run allows no other skips and recognises these tests
+// by the word Corpus in their names.
 func Corpus(t *testing.T, agent string) string {
 	t.Helper()
-	// the name is what .ci/run goes by
+	// .ci/run depends on the name
 	if !strings.Contains(t.Name(), "Corpus") {
 		t.Fatal("a test that needs real sessions has Corpus in its name")
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// shape is what damage elsewhere in the log must not change of an entry.
-// The text of problems is not compared here: golden files have it.
+// shape is what damage elsewhere in the log must not change about an entry. Golden files have the texts of problems.
 type shape struct {
 	id, parent, native session.EntryID
 	kind               session.Kind
@@ -28,19 +27,18 @@ func shapes(tree *session.Tree) []shape {
 	return list
 }
 
-// cut: of a log that ends at any byte, all entries are read that are there whole, and what is not whole is reported.
-// A crash can end a file at any byte, so none is left out.
+// cut: of a log that ends at any byte, all whole entries are read, and what is not whole is reported.
 func (f *fixture) cut(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	entries := shapes(whole)
 	for n := range f.data {
 		data := f.data[:n]
 		tree, err := Decode(f.d, f.name, data)
-		// A log that is refused now must have lost its header; the goldens of refused fixtures show what is said.
+		// A log that is refused now must have lost its header.
 		if err == nil {
 			cutEntries(t, n, shapes(tree), entries)
 		}
-		// The line on which the log now ends is blank, or a whole record, or someone is told about it.
+		// The line on which the log now ends is blank, a whole record, or reported.
 		tail := data[bytes.LastIndexByte(data, '\n')+1:]
 		if len(bytes.TrimSpace(tail)) == 0 || rawjson.Valid(tail) || err != nil {
 			continue
@@ -52,8 +50,8 @@ func (f *fixture) cut(t *testing.T) {
 	}
 }
 
-// cutEntries wants, of the entries of the whole log, those that end before the cut. A child whose parent is now gone
-// is still a child of it.
+// cutEntries checks that the entries of the whole log that end before the cut are there. A child whose parent is gone still
+// names it.
 func cutEntries(t *testing.T, n int, got, whole []shape) {
 	t.Helper()
 	var want []shape
@@ -81,17 +79,16 @@ func reported(tree *session.Tree, line int) bool {
 	return false
 }
 
-// garbage: a line of garbage between two lines is one more Problem, and changes nothing else.
-// What one bad line may cost is that line: agents lose the entry behind it, or the session.
+// garbage: a line of garbage between two lines is one more Problem and changes nothing else.
 func (f *fixture) garbage(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	line := 0
 	for at := 0; at < len(f.data); at += bytes.IndexByte(f.data[at:], '\n') + 1 {
 		if at == 0 && bytes.HasPrefix(f.data, []byte("\xef\xbb\xbf")) {
-			line++ // a byte order mark is one only where the file begins
+			line++ // a byte order mark counts only at the start of the file
 			continue
 		}
-		// text, half a record, NULs, values that are no objects, and brackets that do not match
+		// text, half a record, NULs, values that are not objects, and brackets that do not match
 		for _, junk := range []string{"not a record", `{"type":"message","id":"00000000`, "\x00\x00\x00", "null", "17", `"text"`, "}{"} {
 			data := append(append(append([]byte{}, f.data[:at]...), junk+"\n"...), f.data[at:]...)
 			f.oneMore(t, whole, data, int64(at), line, junk)
@@ -103,8 +100,8 @@ func (f *fixture) garbage(t *testing.T) {
 	}
 }
 
-// oneMore compares a log with what it was before a line of junk came in at an offset, behind so many lines.
-// Offsets and lines behind the junk move by its length; nothing else may.
+// oneMore compares a log with what it was before a line of junk was inserted at an offset, after that many lines. Offsets and
+// lines after the junk move by its length; nothing else may change.
 func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int64, lines int, junk string) {
 	t.Helper()
 	tree, err := Decode(f.d, f.name, data)
@@ -132,7 +129,7 @@ func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int
 			p.Offset += int64(len(junk)) + 1
 			p.Line++
 		}
-		// The message may name an offset, so only kind and place are compared.
+		// The message may contain an offset, so only kind and place are compared.
 		was[fmt.Sprint(p.Kind, p.Line, p.Offset)]++
 	}
 	more := 0
@@ -150,13 +147,12 @@ func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int
 	}
 }
 
-// unknownMembers: members that nobody knows change nothing, and survive when another member is changed.
-// Agents add members all the time, and a program that is older than the file must not lose them.
+// unknownMembers: unknown members change nothing, and survive when another member is changed.
 func (f *fixture) unknownMembers(t *testing.T) {
-	// spellings that a decoder and encoder would change
+	// spellings that decoding and encoding would change
 	const key, value = "treeline test", `{"spelled":[1.0,1e3,-0,"\u00e4",{"a":1,"a":2}],"": null}`
 	tree, _ := Decode(f.d, f.name, f.data)
-	// From the back, so that the spans further up stay good.
+	// From the back, so that earlier spans stay valid.
 	data := bytes.Clone(f.data)
 	for i := tree.Len() - 1; i >= 0; i-- {
 		span := tree.At(i).Span
@@ -178,10 +174,10 @@ func (f *fixture) unknownMembers(t *testing.T) {
 	}
 	got := shapes(again)
 	for i, want := range shapes(tree) {
-		if want.native == "" { // the id was made from the record's bytes
+		if want.native == "" { // the id was derived from the record
 			want.id = got[i].id
 		}
-		// Made-up parents follow made-up ids, so only those are taken over that the log does not name.
+		// Derived parents follow derived ids: only those are taken over.
 		want.span, want.parent = got[i].span, got[i].parent
 		if got[i] != want {
 			t.Fatalf("with a member more, entry %+v is %+v", want, got[i])
@@ -193,7 +189,7 @@ func (f *fixture) unknownMembers(t *testing.T) {
 	}
 }
 
-// sameMembers says whether two objects have the same members in the same order, but for one.
+// sameMembers reports whether two objects have the same members in the same order, except for one.
 func sameMembers(a, b []byte, except string) bool {
 	list := func(object []byte) (members [][]byte) {
 		for key, value := range rawjson.Fields(object) {

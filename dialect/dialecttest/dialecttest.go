@@ -1,15 +1,14 @@
-// Package dialecttest proves that a dialect keeps the contract of package dialect, on logs that the dialect's author
-// wrote. A new dialect's test is a call of Run and one of Fuzz; see the tests of package pi.
+// Package dialecttest tests that a dialect keeps the contract of package dialect, on logs from the dialect's author. The test
+// of a new dialect is a call of Run and one of Fuzz; see the tests of package pi.
 //
 // # Fixtures
 //
 // A fixture is a log, testdata/<value>/<name>.jsonl. The folder is the name of the dialect value that reads it, or
-// "refused" for logs that are no session to anyone. Beside each lies <name>.golden, what the log decodes to: one line
-// for the header, each entry, each label, the leaf and each Problem. "go test -update" writes these anew; look at the
-// difference before you believe it.
+// "refused" for logs that no dialect reads. Beside it, <name>.golden says what the log decodes to: one line for the header,
+// each entry, each label, the leaf and each Problem. "go test -update" writes the golden files; review the difference.
 //
-// Every fixture is then damaged in every way that we can think of: cut at each byte, garbage between its lines, members
-// that nobody knows in its records. So fixtures are best small, one oddity each.
+// Every fixture is then damaged in many ways: cut at each byte, garbage between its lines, unknown members in its records.
+// So fixtures are best small, one oddity each.
 package dialecttest
 
 import (
@@ -31,14 +30,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Updating says whether golden files are to be written anew, for tests that have some of their own.
+// Updating reports whether golden files are to be written, for tests that have some of their own.
 func Updating() bool { return *update }
 
 // refused is the folder of logs that no dialect reads.
 const refused = "refused"
 
-// Run tests the values of one dialect's package on the fixtures of a folder.
-// Every value needs a fixture, and every folder must be a value's: a misspelled folder would test nothing.
+// Run tests the values of one dialect's package on the fixtures of a folder. Every value needs a fixture, and every folder
+// must be named after a value.
 func Run(t *testing.T, dir string, values ...dialect.Dialect) {
 	fixtures := load(t, dir)
 	if len(fixtures) == 0 {
@@ -66,7 +65,7 @@ func Run(t *testing.T, dir string, values ...dialect.Dialect) {
 	}
 }
 
-// find gives the value of that name; the first one tries what nobody reads.
+// find gives the value of that name; the first value reads refused logs.
 func find(values []dialect.Dialect, name string) dialect.Dialect {
 	if name == refused {
 		return values[0]
@@ -79,8 +78,7 @@ func find(values []dialect.Dialect, name string) dialect.Dialect {
 	return nil
 }
 
-// fixture is one log, and the test of it.
-// The methods are subtests: each says in its comment which sentence of the contract it holds the dialect to.
+// fixture is one log and its tests. Each method is a subtest; its comment is the sentence of the contract that it tests.
 type fixture struct {
 	*testing.T
 	d           dialect.Dialect
@@ -109,7 +107,7 @@ func load(t testing.TB, dir string) []*fixture {
 	return list
 }
 
-// Refused logs have no entries that could be written or continued.
+// run runs the subtests. Refused logs have no entries that could be written or continued.
 func (f *fixture) run() {
 	f.Run("Detect", f.detect)
 	f.Run("Golden", f.golden)
@@ -125,22 +123,22 @@ func (f *fixture) run() {
 	f.Run("Continue", f.continues)
 }
 
-// Decode reads a log from bytes. The error is that of the decoder: the log is no session.
-// It is what tests of dialects use, so that all of them find decoders that keep what they were lent.
+// Decode reads a log from bytes. The error is that of the decoder. It overwrites each record after use, to find decoders that
+// keep what they must copy.
 func Decode(d dialect.Dialect, name string, data []byte) (*session.Tree, error) {
 	b := session.NewBuilder(name, source(data))
 	dec := d.NewDecoder(b)
 	for _, r := range records(data) {
 		dec.Decode(r)
 		for i := range r.Data {
-			r.Data[i] = '#' // the record was valid during the call only: what was kept without copying shows
+			r.Data[i] = '#' // the record is valid only during the call
 		}
 	}
 	err := dec.Finish()
 	return b.Finish(), err
 }
 
-// records splits a log. Each has bytes of its own.
+// records splits a log. Each record has its own bytes.
 func records(data []byte) []dialect.Record {
 	var list []dialect.Record
 	s := jsonl.NewSplitter(bytes.NewReader(data), 0)
@@ -165,8 +163,7 @@ func (s source) Bytes(span session.Span) ([]byte, error) {
 	return bytes.Clone(s[span.Offset:span.End()]), nil
 }
 
-// first gives what Detect gets: the first records, blank ones left out.
-// Eight are as many as the store gives.
+// first gives what Detect gets: the first eight records that are not blank.
 func first(data []byte) []dialect.Record {
 	var list []dialect.Record
 	for _, r := range records(data) {
@@ -177,8 +174,7 @@ func first(data []byte) []dialect.Record {
 	return list
 }
 
-// detect: exactly one family of all that there are claims a log, and nobody one that is no session or empty.
-// All dialects are asked, not only those of the package: two that claim one log would make the order decide.
+// detect: exactly one family of all dialects claims a log, and none claims one that is refused or empty.
 func (f *fixture) detect(t *testing.T) {
 	for _, d := range all.Dialects() {
 		want := f.value != refused && len(f.data) > 0 && d.Family() == f.d.Family()
@@ -188,7 +184,7 @@ func (f *fixture) detect(t *testing.T) {
 	}
 }
 
-// peek: the summary of a whole log agrees with the log, and no piece of a log makes Peek fall over.
+// peek: the summary of a whole log agrees with the log, and no piece of a log makes Peek panic.
 func (f *fixture) peek(t *testing.T) {
 	tree, err := Decode(f.d, f.path, f.data)
 	s := f.d.Peek(f.data, nil, true)

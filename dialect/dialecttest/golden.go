@@ -9,9 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// golden: the log decodes to what the golden file says.
-// A log that is read with an error, and one that is not, is a decision of its own: it is checked beside the golden
-// text.
+// golden: the log decodes to what the golden file says, and is refused only in the folder of refused logs.
 func (f *fixture) golden(t *testing.T) {
 	tree, err := Decode(f.d, f.name, f.data)
 	got := describe(tree, err)
@@ -34,8 +32,7 @@ func (f *fixture) golden(t *testing.T) {
 	}
 }
 
-// describe writes down all that a tree knows without looking into entries.
-// Ids are quoted and offsets given, so that any change of what was read is a line in a review.
+// describe lists everything that a tree knows without looking into entries.
 func describe(tree *session.Tree, err error) string {
 	var b strings.Builder
 	if err != nil {
@@ -74,8 +71,7 @@ func describe(tree *session.Tree, err error) string {
 	return b.String()
 }
 
-// Diff shows the lines in which two texts differ, "" where they are equal.
-// Equal lines at both ends are left out; in between all is shown, since goldens are short.
+// Diff shows the lines in which two texts differ, "" where they are equal. Equal lines at both ends are left out.
 func Diff(want, got string) string {
 	if want == got {
 		return ""

@@ -109,7 +109,7 @@ func float(object []byte, key string) float64 {
 	return f
 }
 
-// Larger numbers are useless as counts and would overflow a sum.
+// integer reads a count. Larger numbers are useless as counts and would overflow a sum.
 func integer(value []byte) int64 {
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != f || f > 1<<60 || f < -(1<<60) {

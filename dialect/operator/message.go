@@ -210,7 +210,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// Blocks of an unknown type are kept, so that they can be shown and counted.
+// contentParts gives the parts of a list of blocks. Blocks of an unknown type are kept, so that they can be shown.
 func contentParts(contents []byte) []session.Part {
 	var parts []session.Part
 	for block := range rawjson.Elements(contents) {

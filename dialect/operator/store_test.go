@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // home is a store with a home of its own.
@@ -213,11 +213,11 @@ func TestRenameAndMove(t *testing.T) {
 	if bytes.ContainsAny(raw, "\u0085\u2028\u2029") || !bytes.Contains(raw, []byte(`"type":"session_info","name":"the\u2028pond"}`)) {
 		t.Errorf("%s", raw)
 	}
-	rows := must[[]store.Row](t)(s.List(ctx, store.ListOptions{CWD: "/home/ada/well"}))
+	rows := must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{CWD: "/home/ada/well"}))
 	if len(rows) != 1 || rows[0].Title != "the\u2028pond" || rows[0].Prompt != "How deep?" || rows[0].Messages != 2 {
 		t.Errorf("%+v", rows)
 	}
-	if rows = must[[]store.Row](t)(s.List(ctx, store.ListOptions{CWD: "/home/ada/pond"})); len(rows) != 0 {
+	if rows = must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{CWD: "/home/ada/pond"})); len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
 }
@@ -243,24 +243,24 @@ func TestLists(t *testing.T) {
 	write("profiles/home/sessions", "d", "session_header", "1755000999.5", "", 200)
 	write("profiles/home/sessions", "e", "session_header", "1755000001.5", "", 400)
 	var got []string
-	for _, r := range must[[]store.Row](t)(s.List(t.Context(), store.ListOptions{CWD: "/home/ada/pond"})) {
+	for _, r := range must[[]treeline.Row](t)(s.List(t.Context(), treeline.ListOptions{CWD: "/home/ada/pond"})) {
 		got = append(got, string(r.ID)+" "+r.Dialect.Name())
 	}
 	want := "e operator-doc, c operator, d operator-doc, a operator"
 	if list := strings.Join(got, ", "); list != want {
 		t.Errorf("%s, not %s", list, want)
 	}
-	rows := must[[][]byte](t)(s.Listings(t.Context(), store.ListingOptions{Dialect: operator.Operator}))
+	rows := must[[][]byte](t)(s.Listings(t.Context(), place.ListingOptions{Dialect: operator.Operator}))
 	if list := string(bytes.Join(rows, []byte("\n"))); len(rows) != 4 || !strings.HasPrefix(list, `{"path":"`+filepath.Join(dir, ".operator/profiles/home/sessions/d.jsonl")+
 		`","id":"d","cwd":"/home/ada/pond","created":1755000000.5,"modified":1755000999.5,"message_count":1}`) {
 		t.Errorf("%s", list)
 	}
 	for cwd, n := range map[string]int{"/home/ada/pond": 1, "/home/ada/well": 0} {
-		if rows = must[[][]byte](t)(s.Listings(t.Context(), store.ListingOptions{Dialect: operator.Operator, CWD: cwd})); len(rows) != n {
+		if rows = must[[][]byte](t)(s.Listings(t.Context(), place.ListingOptions{Dialect: operator.Operator, CWD: cwd})); len(rows) != n {
 			t.Errorf("%s: %s", cwd, rows)
 		}
 	}
-	recent := must[[]store.RecentSession](t)(s.Recent(t.Context(), operator.Operator, filepath.Join(dir, ".operator", "sessions"), 3))
+	recent := must[[]place.RecentSession](t)(s.Recent(t.Context(), operator.Operator, filepath.Join(dir, ".operator", "sessions"), 3))
 	if len(recent) != 1 || recent[0].FullName != "hi" {
 		t.Errorf("%+v", recent)
 	}

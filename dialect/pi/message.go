@@ -107,7 +107,7 @@ func (d *Dialect) customMessage(raw []byte) []byte {
 	return ended(m, raw)
 }
 
-// pi puts a system message before the summary if the entry has one.
+// compactionMessages gives the messages of a compaction. pi puts a system message before the summary if the entry has one.
 func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 	var list [][]byte
 	m := object(`"role":"compactionSummary"`)

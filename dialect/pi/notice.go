@@ -33,7 +33,7 @@ func outputNotice(meta []byte) string {
 	return "\n\n[" + strings.Join(parts, ". ") + "]"
 }
 
-// The program counts lines when it cuts; they are not counted again.
+// truncationNotice describes a cut. The program counted the lines when it cut them.
 func truncationNotice(t []byte) string {
 	member := func(key string) string { return jsString(rawjson.Get(t, key)) }
 	shown := rawjson.Get(t, "shownRange")

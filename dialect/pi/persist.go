@@ -115,7 +115,7 @@ func (p *persister) value(v []byte, at place) []byte {
 	return v
 }
 
-// An array that needs no change is not taken apart.
+// array gives what is kept of an array. One that needs no change is not taken apart.
 func (p *persister) array(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -127,7 +127,7 @@ func (p *persister) array(v []byte, at place) []byte {
 	})
 }
 
-// Image data comes before strings: a picture must not be cut.
+// object gives what is kept of an object. Image data comes before strings: a picture must not be cut.
 func (p *persister) object(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -180,7 +180,7 @@ func (p *persister) image(member []byte) []byte {
 func (p *persister) isRef(data string) bool {
 	digits, ok := strings.CutPrefix(data, "blob:sha256:")
 	if ok && (len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "") && p.err == nil {
-		p.err = fmt.Errorf("the picture %.80q is not a blob reference: behind blob:sha256: that has 64 hex digits", data)
+		p.err = fmt.Errorf("the picture %.80q is not a blob reference: blob:sha256: and 64 hex digits", data)
 	}
 	return ok
 }

@@ -22,7 +22,7 @@ func (d *Dialect) Say(role session.Role, text string, at time.Time, model sessio
 	case session.RoleAssistant:
 		name = "assistant"
 	default:
-		return nil, fmt.Errorf("plain text of the role %q is nothing that %s knows", role, d.name)
+		return nil, fmt.Errorf("%s has no plain text of the role %q", d.name, role)
 	}
 	w := object(`"role":"` + name + `"`)
 	w.Add("content", append(append([]byte(`[{"type":"text","text":`), rawjson.Quote(text)...), "}]"...))

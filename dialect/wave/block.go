@@ -9,30 +9,29 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Block is a piece of a message. The set is closed: what is not known is an OpaqueBlock.
-// The types have all members of the format, also those that nothing here reads: they are the public description of
-// a block.
+// Block is a piece of a message. The set is closed: anything unknown is an OpaqueBlock. The types have all members of the
+// format, including those that nothing here reads.
 type Block interface{ block() }
 
 type (
-	// TextBlock is prose, of a person, of the model or of a hook.
+	// TextBlock is prose of a person, the model or a hook.
 	TextBlock struct {
 		Content, CustomCommandContent string
 		Source                        string // "user", "hook" or ""
 		Stage                         string
 	}
 
-	// ErrorBlock tells what went wrong.
+	// ErrorBlock is an error.
 	ErrorBlock struct{ Content string }
 
-	// ToolBlock is a call of a tool and, once it is there, what the tool answered.
+	// ToolBlock is a tool call and, once it is there, its result.
 	ToolBlock struct {
 		ID, Name, Parameters string
 		// Stage is "start", "streaming", "running" or "end".
 		Stage                      string
 		Result, ShortResult, Error string
 		Success                    *bool // nil where the block does not say
-		// HasResult tells an empty result from none.
+		// HasResult tells an empty result from no result.
 		HasResult                       bool
 		CompactParams, BackgroundTaskID string
 		ParametersChunk                 string
@@ -50,16 +49,16 @@ type (
 		ExitCode               session.Raw // a number, null, or nil
 	}
 
-	// CompactBlock is the summary that takes the place of what came before.
+	// CompactBlock is the summary that replaces what came before.
 	CompactBlock struct{ Content string }
 
-	// ReasoningBlock is what the model thought.
+	// ReasoningBlock is the reasoning of the model.
 	ReasoningBlock struct {
 		Content, Stage     string
 		StartTime, EndTime int64
 	}
 
-	// FileHistoryBlock names what files were before the model changed them.
+	// FileHistoryBlock names files as they were before the model changed them.
 	FileHistoryBlock struct{ Snapshots []Snapshot }
 
 	// TaskNotificationBlock tells how a background task ended.
@@ -67,7 +66,7 @@ type (
 		TaskID, TaskType, Status, Summary, OutputFile, Result string
 	}
 
-	// OpaqueBlock is a block of a type that we do not know, whole.
+	// OpaqueBlock is a block of an unknown type.
 	OpaqueBlock struct {
 		Type string
 		JSON session.Raw
@@ -91,8 +90,7 @@ func (FileHistoryBlock) block()      {}
 func (TaskNotificationBlock) block() {}
 func (OpaqueBlock) block()           {}
 
-// Blocks decodes the blocks of a message.
-// Blocks are decoded on demand: a decoder of logs only looks for their types.
+// Blocks decodes the blocks of a message. A decoder of logs only looks for their types.
 func Blocks(blocks []byte) []Block {
 	var list []Block
 	for b := range rawjson.Elements(blocks) {
@@ -101,7 +99,7 @@ func Blocks(blocks []byte) []Block {
 	return list
 }
 
-// What is no object, or of no known type, is kept whole, so that nothing gets lost between reading and showing.
+// decodeBlock decodes one block. What is not an object, or of an unknown type, is kept whole.
 func decodeBlock(b []byte) Block {
 	if !rawjson.IsObject(b) {
 		return OpaqueBlock{JSON: b}
@@ -147,8 +145,7 @@ func decodeBlock(b []byte) Block {
 	}
 }
 
-// One pass over the members: a tool's result may be megabytes long, and each lookup by name would go through them
-// again.
+// toolBlock reads the block in one pass: a tool result may have megabytes, and each lookup by name would scan it again.
 func toolBlock(b []byte) ToolBlock {
 	t := ToolBlock{}
 	for key, value := range rawjson.Fields(b) {
@@ -189,17 +186,16 @@ func toolBlock(b []byte) ToolBlock {
 	return t
 }
 
-// answered says whether the tool has answered: its block is over, or holds a result or an error.
-// Any of these alone is enough: a block that was interrupted may never reach "end".
+// answered reports whether the tool has answered: the block has ended, or has a result or an error. A block that was
+// interrupted may never reach "end".
 func (t ToolBlock) answered() bool {
 	return t.Stage == "end" || t.HasResult || t.Error != "" || t.Success != nil
 }
 
-// A block without success and error is taken for one that went well.
+// failed reports whether the call failed. A block without success and error succeeded.
 func (t ToolBlock) failed() bool { return t.Error != "" || t.Success != nil && !*t.Success }
 
-// integer reads a number, 0 for what is none.
-// Numbers may be floats to JavaScript; what is beyond 2^62 is no count and no time.
+// integer reads a number, which may be a float; 0 for anything else and for numbers above 2^62.
 func integer(value []byte) int64 {
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != f || f > 1<<62 || f < -(1<<62) {
@@ -217,7 +213,7 @@ func messageParts(m []byte) []session.Part {
 	return parts
 }
 
-// raw is the block as it stands: what has no neutral form is passed on whole.
+// blockParts gives a block in neutral form. raw is the block itself, for what has no such form.
 func blockParts(block Block, raw []byte) []session.Part {
 	switch b := block.(type) {
 	case TextBlock:
@@ -240,8 +236,7 @@ func blockParts(block Block, raw []byte) []session.Part {
 			parts = append(parts, imagePart(u, ""))
 		}
 		return parts
-	// A command that the user ran is shown as a call of bash, which is what other families have for it. It has no
-	// id.
+	// A command that the user ran is shown as a call of bash, as in other families. It has no id.
 	case BangBlock:
 		return []session.Part{
 			session.ToolCall{Name: "bash", Arguments: append(append([]byte(`{"command":`), rawjson.Quote(b.Command)...), '}')},
@@ -260,7 +255,7 @@ func textPart(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// arguments gives what the model wrote for a tool: JSON, or as a string what is none (the model may have been cut off).
+// arguments gives the arguments of a call: JSON, or a string where they are not JSON because the model was cut off.
 func arguments(parameters string) session.Raw {
 	if raw := []byte(parameters); rawjson.Valid(raw) {
 		return bytes.TrimSpace(rawjson.Compact(raw))
@@ -268,7 +263,7 @@ func arguments(parameters string) session.Raw {
 	return rawjson.Quote(parameters)
 }
 
-// The error is often the result once more.
+// result gives the result of a call as a part. The error often repeats the result.
 func (t ToolBlock) result() []session.Part {
 	parts := textPart(t.Result)
 	if t.Error != "" && t.Error != t.Result {
@@ -280,8 +275,7 @@ func (t ToolBlock) result() []session.Part {
 	return parts
 }
 
-// imagePart takes a data URL apart; all else is an address.
-// A path or an address stays as it is: nothing is fetched.
+// imagePart takes a data URL apart. A path or another URL stays as it is; nothing is fetched.
 func imagePart(url, mime string) session.Image {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		if head, data, ok := strings.Cut(rest, ","); ok && strings.HasSuffix(head, ";base64") {

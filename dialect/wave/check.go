@@ -9,8 +9,7 @@ import (
 
 var _ dialect.Ruler = (*Dialect)(nil)
 
-// File describes a session's log as the document does.
-// CreatedAt stays zero where the id has no time in it.
+// File describes a session's log as the document does. CreatedAt is zero where the id has no time.
 func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 	h := t.Header()
 	f := SessionFile{
@@ -27,8 +26,7 @@ func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 	return f
 }
 
-// lastActive is the time of the last message, the file's where there is none.
-// It goes from the end: the last message with a time that can be read.
+// lastActive is the time of the last message with a valid time, or else that of the file.
 func lastActive(t *session.Tree, changed time.Time) time.Time {
 	for i := t.Len() - 1; i >= 0; i-- {
 		if at, err := t.At(i).Time(); err == nil {
@@ -40,10 +38,8 @@ func lastActive(t *session.Tree, changed time.Time) time.Time {
 	return changed
 }
 
-// Check checks the document's rules for a session as a whole. The program knows other ids: for it they need only be such
-// that it finds the file.
-// Only rules that concern the whole session are checked here; those of messages are reported while they are
-// decoded.
+// Check checks the document's rules for a session as a whole; those for messages are checked while they are decoded. The
+// program accepts other ids: for it they only need to be file names that it finds.
 func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem {
 	var problems []session.Problem
 	report := func(err error) {
@@ -60,7 +56,7 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem 
 	m.LastActiveAt = lastActive(t, log.Changed)
 	if d.layout.document {
 		report(f.Validate())
-		if checkV6(m.ID) == nil { // said already
+		if checkV6(m.ID) == nil { // reported already
 			report(m.Validate())
 		}
 		return problems

@@ -10,16 +10,16 @@ import (
 // codec looks inside messages. All values share it: a message of the old JSON documents is the same object.
 type codec struct{}
 
-// Rules: nothing of what other families differ in exists here.
+// Rules are the default.
 func (codec) Rules() session.Rules { return session.Rules{} }
 
-// Time finds when a message was made.
+// Time gives when a message was made.
 func (codec) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }
 
-// Body decodes what an entry says.
-// The summary of a compaction is its block's text; what else the message holds stays in its parts.
+// Body decodes the content of an entry. The summary of a compaction is the text of its block; the rest of the message is in
+// its parts.
 func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -36,10 +36,10 @@ func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// A message counts as the agent's own where it says so (isMeta), or where all its texts were put in by hooks.
+// message reads a message. It is the agent's own if it says so (isMeta) or if hooks inserted all its texts.
 func message(role session.Role, raw []byte) session.Message {
 	m := session.Message{Role: role, JSON: raw}
-	said, hooked := 0, 0 // texts, and those of them that a hook put in
+	said, hooked := 0, 0 // texts, and those inserted by a hook
 	for key, value := range rawjson.Fields(raw) {
 		switch key {
 		case "role":
@@ -50,7 +50,7 @@ func message(role session.Role, raw []byte) session.Message {
 			m.Meta = rawjson.Truthy(value)
 		case "usage":
 			m.Usage = usage(value)
-			// Only an answer names the model that answered.
+			// Only an answer names its model.
 			if model := rawjson.Get(value, "model"); role == session.RoleAssistant && rawjson.IsString(model) {
 				m.Model, _ = rawjson.Unquote(model)
 				m.ModelJSON = model
@@ -72,8 +72,7 @@ func message(role session.Role, raw []byte) session.Message {
 	return m
 }
 
-// usage takes the names of the program and those of the document.
-// Which of the two it is cannot be told from anything else in the record, so the first name that is there counts.
+// usage reads the names of the program and those of the document, whichever is there.
 func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
@@ -91,7 +90,7 @@ func usage(value []byte) *session.Usage {
 		CacheRead: number("cache_read_input_tokens"), CacheWrite: number("cache_creation_input_tokens"),
 		Total: number("total_tokens", "totalTokens"),
 	}
-	// The document's form has no total, and zero would look as if nothing was used.
+	// The document's form has no total.
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output
 	}
@@ -106,9 +105,8 @@ func (codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return messageParts(raw), nil
 }
 
-// Messages gives the message itself, which is the whole record. A message with a compact block is the first that the
-// model sees: the program, too, loads it as it is.
-// Compact takes white space between tokens away and nothing else.
+// Messages gives the message, which is the whole record without white space between tokens. A message with a compact block
+// is the first that the model sees.
 func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
 	case session.KindMessage, session.KindCompaction:
@@ -117,13 +115,13 @@ func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// LLM gives the message as it is: how the program spells it for a provider depends on the provider.
+// LLM gives the message as it is: the program's own form depends on the provider.
 func (codec) LLM(m []byte) ([]byte, error) { return m, nil }
 
-// ResolveBlobs: Wave keeps no blobs.
+// ResolveBlobs does nothing: Wave has no blobs.
 func (codec) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) { return m, nil }
 
-// Edit: Wave has no edits of contexts.
+// Edit fails: Wave has no context edits.
 func (codec) Edit(m, _ []byte) ([]byte, error) {
 	return nil, errors.New("a context of wave cannot be edited")
 }
@@ -131,7 +129,7 @@ func (codec) Edit(m, _ []byte) ([]byte, error) {
 // Role says who speaks in a message.
 func (codec) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
-// ToolCalls gives the calls that nothing has answered: call and answer are one block.
+// ToolCalls gives the calls without a result: call and result are one block.
 func (codec) ToolCalls(m []byte) []string {
 	var ids []string
 	for _, b := range Blocks(rawjson.Get(m, "blocks")) {
@@ -142,10 +140,10 @@ func (codec) ToolCalls(m []byte) []string {
 	return ids
 }
 
-// ToolResults gives nothing: a result stands in the block of its call.
+// ToolResults gives nothing: a result is in the block of its call.
 func (codec) ToolResults([]byte) []string { return nil }
 
-// Failed says whether the message is an answer that ended in an error.
+// Failed reports whether the message is an answer that ended in an error.
 func (codec) Failed(m []byte) bool {
 	if rawjson.Str(m, "role") != "assistant" {
 		return false
@@ -158,8 +156,7 @@ func (codec) Failed(m []byte) bool {
 	return false
 }
 
-// Strip removes calls that nothing has answered.
-// A message that only thought, and called what is stripped, says nothing any more.
+// Strip removes calls without a result. Reasoning alone is not worth sending.
 func (codec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	blocks := rawjson.MapElements(rawjson.Get(m, "blocks"), func(b []byte) []byte {

@@ -11,8 +11,7 @@ import (
 
 var _ dialect.Composer = (*Dialect)(nil)
 
-// Compose makes a message of neutral parts. A tool's answer stands in the block of its call.
-// Neither the time nor an id is put in: Record does that, for all messages.
+// Compose makes a message from neutral parts. A tool result is in the block of its call. Record adds time and id.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	if m.Role != session.RoleUser && m.Role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", m.Role)
@@ -36,10 +35,10 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return [][]byte{o.End()}, nil
 }
 
-// blocks makes the blocks of a message; what there is no block for is left out.
+// blocks makes the blocks of a message. Parts without a block are left out.
 func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 	parts, results := dialect.Results(m.Parts)
-	// A user's message cannot hold calls, so what somebody ran becomes the text of it.
+	// A message of the user cannot hold calls: they become text.
 	if m.Role == session.RoleUser {
 		parts, results = dialect.Prose(m.Parts), nil
 	}
@@ -60,7 +59,7 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(imageURL(p))}))
 		case session.ToolCall:
 			var result *session.ToolResult
-			// of several answers to one call the last counts
+			// of several results of one call the last counts
 			for i := range results {
 				if results[i].CallID == p.ID {
 					result = &results[i]
@@ -75,14 +74,13 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 	return list
 }
 
-// call is a tool's block. One that nothing has answered is still running.
-// Members stand in the order in which the program writes them.
+// call is the block of a tool call, members in the program's order. Without a result it is still running.
 func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
 	var b dialect.Object
 	b.Add("type", []byte(`"tool"`))
 	arguments := string(c.Arguments)
 	if s, ok := rawjson.Unquote(c.Arguments); ok {
-		arguments = s // what was no JSON when it was written
+		arguments = s // it was not JSON when it was written
 	}
 	b.Add("parameters", rawjson.Quote(arguments))
 	if r != nil {
@@ -111,7 +109,7 @@ func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
 	return b
 }
 
-// imageURL is the address of a picture, or a data URL of its bytes.
+// imageURL is the URL of a picture, or a data URL of its bytes.
 func imageURL(i session.Image) string {
 	if i.MIME == "" {
 		return i.Data
@@ -119,7 +117,7 @@ func imageURL(i session.Image) string {
 	return "data:" + i.MIME + ";base64," + i.Data
 }
 
-// The cache is named only where it was used.
+// usageJSON writes a usage. The cache is named only if it was used.
 func usageJSON(u *session.Usage, model string) []byte {
 	var o dialect.Object
 	count := func(key string, n int64) { o.Add(key, strconv.AppendInt(nil, n, 10)) }
@@ -138,14 +136,12 @@ func usageJSON(u *session.Usage, model string) []byte {
 	return o.End()
 }
 
-// Content gives text and images as blocks. Wave has no custom messages, so it stands in none.
+// Content gives text and images as blocks. Wave has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(d.blocks(dialect.NewMessage{Role: session.RoleUser, Parts: parts}))
 }
 
-// SetOrigin puts it beside what else of ours stands in a record: in the metadata of a message, where the document leaves
-// room, or in the metadata line.
-// The metadata line has room for members of any name; a message's own is the document's "metadata".
+// SetOrigin adds a member to the metadata line or, in a message, to the member "metadata", which the document leaves open.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	origin = rawjson.EscapeBreaks(origin)
 	if rawjson.Str(record, "type") == "metadata" {
@@ -158,8 +154,7 @@ func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return rawjson.Set(record, "metadata", dialect.SetOrigin(metadata, origin))
 }
 
-// Origin takes it out again.
-// An empty "metadata" was made by SetOrigin, or meant nothing, so it goes with the origin.
+// Origin removes it again, and with it a "metadata" that is then empty.
 func (d *Dialect) Origin(record []byte) (origin, bare []byte) {
 	if rawjson.Str(record, "type") == "metadata" {
 		return dialect.Origin(record)

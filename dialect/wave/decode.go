@@ -153,7 +153,7 @@ func (dec *decoder) problem(r dialect.Record, span session.Span, kind session.Pr
 // second metadata line does not count.
 func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span, f *fields) {
 	if dec.header {
-		dec.problem(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is no entry")
+		dec.problem(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is not an entry")
 		return
 	}
 	dec.header = true

@@ -11,12 +11,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout is where the sessions of one value are.
-// Both values have the same root, and each its own way to name folders in it.
+// layout says where the sessions of one value are. Both values have the same root and name folders in it differently.
 type layout struct {
 	// rule makes the name of a project's folder from a resolved path.
 	rule func(resolved string) string
-	// document: the folders of the document's rule, and its ids.
+	// document: folders and ids follow the document's rules.
 	document bool
 	order    dialect.Order
 }
@@ -27,7 +26,7 @@ var (
 	_ dialect.Sharer  = layout{}
 )
 
-// Roots gives the folder in the home directory: Wave knows no other.
+// Roots gives the folder in the home directory. Wave has no other.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{l.RootAt(filepath.Join(env.Home, ".wave"))}
 }
@@ -37,13 +36,11 @@ func (l layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
 }
 
-// Dir is the folder for the sessions of a working directory.
-// Links are resolved first, as the program does: one project has one folder, however one got there.
+// Dir is the folder for the sessions of a working directory. Links are resolved first, as in the program.
 func (l layout) Dir(env dialect.Env, cwd string) string { return l.rule(resolve(env, cwd)) }
 
-// DirBeside is Dir where others may have the folder: by the document's rule a directory whose name is taken by sessions of
-// another one gets its hash behind the name. The program knows no such thing: there they share a folder.
-// owners is asked only by the document's rule.
+// DirBeside is Dir for a folder that may be taken. By the document's rule a directory whose name is taken by another one gets
+// its hash after the name. In the program they share a folder.
 func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) []string) string {
 	resolved := resolve(env, cwd)
 	plain := l.rule(resolved)
@@ -57,15 +54,14 @@ func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) [
 	return hashed(plain, resolved)
 }
 
-// File is the id: nothing in the log has it.
-// So a log that is renamed is another session.
+// File is the id, which is not in the log: a log that is renamed is another session.
 func (l layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
-// Shares: the folders of both rules lie side by side.
+// Shares: the folders of both rules are side by side.
 func (l layout) Shares() bool { return true }
 
-// Owns tells them apart. A folder with a leading hyphen is the document's, unless the file in it has an id that the
-// document does not know: "/-x" has such a name by the program's rule.
+// Owns tells them apart. A folder with a leading hyphen is the document's, unless the id of the file in it is not valid
+// there: by the program's rule "/-x" has such a name.
 func (l layout) Owns(name string) bool {
 	if path.Ext(name) != ".jsonl" {
 		return false
@@ -84,7 +80,7 @@ func fileID(name string) session.ID {
 // subagent begins the names of subagents' logs.
 const subagent = "subagent-"
 
-// Named gives what a log's name says: the id and, if it is of version 6, when the session began.
+// Named gives the id and, if it is of version 6, when the session began.
 func (l layout) Named(name string) (id session.ID, created session.Time) {
 	id = fileID(name)
 	if u, err := ParseUUID(string(id)); err == nil {
@@ -98,11 +94,11 @@ func (l layout) Named(name string) (id session.ID, created session.Time) {
 // Order says how lists are ordered.
 func (l layout) Order() dialect.Order { return l.order }
 
-// Main: a subagent's log says so in its name.
+// Main: the name of a subagent's log says so.
 func (l layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), subagent) }
 
-// WorkDir maps the name of a folder back to the only directory that it can be of, "" where there is not exactly one.
-// It is not certain in general, and never guessed: a folder of a path that is gone has no directory.
+// WorkDir gives the only existing directory that a folder can stand for, "" where there is not exactly one. It never
+// guesses.
 func (l layout) WorkDir(env dialect.Env, dir string) (cwd string, several bool) {
 	if strings.Contains(dir, "/") {
 		return "", false

@@ -18,11 +18,10 @@ import (
 //
 //	{"id":…,"version":…,"messages":[…],"metadata":{"workdir":…,"startedAt":…,"lastActiveAt":…,"latestTotalTokens":…}}
 //
-// in ~/.wave/sessions. Nobody writes them any more, and neither do we.
-// It shares the codec, because a message in these documents is the same object as a line today.
+// in ~/.wave/sessions. They are never written. Messages are the same objects as today's lines, so the codec is shared.
 type LegacyDialect struct{ codec }
 
-// Legacy is the one value.
+// Legacy is the only value.
 var Legacy = &LegacyDialect{}
 
 var (
@@ -31,10 +30,10 @@ var (
 	_ dialect.Sharer  = legacyLayout{}
 )
 
-// Name is how people call it.
+// Name is the name that people use.
 func (d *LegacyDialect) Name() string { return "wave-legacy" }
 
-// Family is its own: nothing in these files is a line.
+// Family is its own: these files do not consist of lines.
 func (d *LegacyDialect) Family() string { return "wave-legacy" }
 
 // Layout says where the old sessions are.
@@ -45,7 +44,7 @@ func (d *LegacyDialect) Codec() session.Codec {
 	return session.Codec{EntryCodec: codec{}, MessageCodec: codec{}}
 }
 
-// Encode gives the message as it stands in the document.
+// Encode gives the message as in the document.
 func (d *LegacyDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
 // MessageParts gives what is inside a message of a context in neutral form.
@@ -53,7 +52,7 @@ func (d *LegacyDialect) MessageParts(m []byte) []session.Part { return messagePa
 
 type legacyLayout struct{}
 
-// The layout is there for finding these files and for names; nothing is created by it.
+// Roots gives the folder where these files are.
 func (legacyLayout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{legacyLayout{}.RootAt(filepath.Join(env.Home, ".wave"))}
 }
@@ -70,18 +69,17 @@ func (legacyLayout) Owns(name string) bool {
 	return path.Ext(name) == ".json" && !strings.Contains(name, "/")
 }
 
-// Shares: the folder is Wave's, in which the new sessions lie too.
+// Shares: the folder is Wave's, where the new sessions are, too.
 func (legacyLayout) Shares() bool { return true }
 
-// document is what stands in an old file.
-// The slices point into the document; at makes spans of messages, so that they can be read again alone.
+// document is the content of an old file. The slices point into it.
 type document struct {
 	id, version, messages, metadata []byte
 	at                              int // where the messages begin
 }
 
-// parse reads the members of a document; false where it is none.
-// All four must be there: other programs keep JSON files with an id and messages, too.
+// parse reads the members of a document. All four are required, because other programs have JSON files with an id and
+// messages, too.
 func (d *document) parse(data []byte) bool {
 	if !rawjson.IsObject(data) {
 		return false
@@ -105,8 +103,7 @@ func (d *document) parse(data []byte) bool {
 	return rawjson.IsString(d.id) && rawjson.IsString(d.version) && rawjson.IsArray(d.messages) && rawjson.IsObject(d.metadata)
 }
 
-// Detect claims a document that has all four members.
-// A document on one line is the usual case and is looked at without joining.
+// Detect claims a document that has all four members. Usually it is on one line.
 func (d *LegacyDialect) Detect(first []dialect.Record) bool {
 	var doc document
 	for _, r := range first {
@@ -114,12 +111,10 @@ func (d *LegacyDialect) Detect(first []dialect.Record) bool {
 			return doc.parse(data)
 		}
 	}
-	return doc.parse(joined(first)) // it may stand on several lines
+	return doc.parse(joined(first)) // it may be on several lines
 }
 
-// joined puts records together as they stand in the log.
-// Spans are offsets in the log, so what stood between the records (line ends, blank lines) is filled with as many
-// bytes.
+// joined puts records together as in the log. Gaps between them are filled, because spans are offsets in the log.
 func joined(records []dialect.Record) []byte {
 	if len(records) == 0 {
 		return nil
@@ -128,7 +123,7 @@ func joined(records []dialect.Record) []byte {
 	var all []byte
 	for _, r := range records {
 		for gap := r.Offset - start - int64(len(all)); gap > 0; gap-- {
-			// the last byte of a gap is the newline, all before it blanks
+			// the last byte of a gap is the newline, the others are blanks
 			all = append(all, " \n"[max(0, 2-gap)])
 		}
 		all = append(all, r.Data...)
@@ -139,8 +134,7 @@ func joined(records []dialect.Record) []byte {
 	return all
 }
 
-// legacyDecoder waits for the end: only then is the document there.
-// It holds the whole file: nothing in it can be used before its end.
+// legacyDecoder keeps the whole file, because the document can be parsed only at its end.
 type legacyDecoder struct {
 	b       *session.Builder
 	records []dialect.Record
@@ -158,8 +152,7 @@ func (dec *legacyDecoder) Decode(r dialect.Record) {
 	dec.records = append(dec.records, r)
 }
 
-// Finish reads the document.
-// A document may stand among other lines.
+// Finish reads the document, which may be among other lines.
 func (dec *legacyDecoder) Finish() error {
 	for i, r := range dec.records {
 		var doc document
@@ -196,13 +189,12 @@ func (dec *legacyDecoder) other(records []dialect.Record) {
 	for _, r := range records {
 		if len(bytes.TrimSpace(r.Data)) > 0 {
 			dec.b.Problem(session.Problem{Line: r.Line, Offset: r.Offset, Kind: session.ProblemMalformed,
-				Message: fmt.Sprintf("%d bytes beside the document", len(r.Data)), Advice: "they are passed over and stay in the file"})
+				Message: fmt.Sprintf("%d bytes beside the document", len(r.Data)), Advice: "they are ignored and stay in the file"})
 		}
 	}
 }
 
-// take makes entries of the messages. data begins at the offset at.
-// Each message keeps its place: entries are read again from the file by offset, like those of lines.
+// take makes entries from the messages. data begins at the offset at. Each entry keeps its span.
 func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *document) {
 	started := rawjson.Get(doc.metadata, "startedAt")
 	h := session.Header{
@@ -211,8 +203,8 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 		Span: session.Span{Offset: at, Length: int64(len(data))},
 	}
 	dec.b.SetHeader(h)
-	// Counting from the beginning for each problem would take the square of a large document.
-	line, counted := r.Line, 0 // lines are counted once, from one place to the next
+	// Counting from the beginning for each problem would be quadratic.
+	line, counted := r.Line, 0 // lines are counted from one place to the next
 	report := func(offset int64, message string) {
 		line += bytes.Count(data[counted:offset-at], []byte{'\n'})
 		counted = int(offset - at)
@@ -224,7 +216,7 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 	if h.CWD == "" {
 		report(at, "the metadata name no workdir")
 	}
-	// Between two messages there is nothing but a comma and white space: each is found where the one before ends.
+	// Between two messages there is only a comma and white space: each begins where the one before ends.
 	rest := 1
 	for m := range rawjson.Elements(doc.messages) {
 		rest += bytes.Index(doc.messages[rest:], m)
@@ -236,7 +228,7 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 	}
 }
 
-// What is no object is reported and is no entry; the positions of the others do not change.
+// message adds an entry. What is not an object is reported.
 func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report func(int64, string)) {
 	if !rawjson.IsObject(m) {
 		report(span.Offset, fmt.Sprintf("the message is %s, not an object", dialect.Shorten(m)))
@@ -253,16 +245,16 @@ func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report 
 	if hasCompact(m) {
 		env.Kind = session.KindCompaction
 	}
-	for _, wrong := range violations(role, blocks, timeless) { // messages had no times of their own
+	for _, wrong := range violations(role, blocks, timeless) { // messages had no times
 		report(span.Offset, wrong)
 	}
 	dec.b.Add(env)
 }
 
-// timeless is any valid time: violations must not complain about what this format never had.
+// timeless is a valid time, for violations: messages of this format have none.
 var timeless = []byte(`"2026-01-01T00:00:00.000Z"`)
 
-// checkTimes says what is wrong with the times of a session: both must be moments, in their order.
+// checkTimes says what is wrong with the times of a session: both must be valid and in order.
 func checkTimes(started, active []byte) error {
 	if !isISO(started) || !isISO(active) {
 		return errors.New("startedAt and lastActiveAt must be times in ISO 8601")
@@ -275,8 +267,8 @@ func checkTimes(started, active []byte) error {
 	return nil
 }
 
-// Peek reads a document that is there whole; of a longer one the id comes from its head, and the metadata from its tail.
-// In a long document "metadata" stands behind the messages, as the program wrote it, so the tail has it.
+// Peek reads a whole document. Of a longer one the id is in the head and the metadata, which follows the messages, in the
+// tail.
 func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	var doc document
@@ -315,7 +307,7 @@ func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	return s
 }
 
-// peekLines is Peek for a document with other lines beside it.
+// peekLines is Peek for a document among other lines.
 func (d *LegacyDialect) peekLines(log []byte) dialect.Summary {
 	for line := range bytes.Lines(log) {
 		if line = bytes.TrimSpace(line); len(line) < len(log) && rawjson.Valid(line) {
@@ -327,9 +319,8 @@ func (d *LegacyDialect) peekLines(log []byte) dialect.Summary {
 	return dialect.Summary{Messages: -1}
 }
 
-// member finds the value of a member in a piece of a document, nil where it is not there whole.
-// The key may also occur in a text. Then what stands behind it is no colon, or the caller does not accept the
-// value; at worst a list lacks a row.
+// member finds the value of a member in a piece of a document, nil where it is not whole. The key may also occur in a text:
+// then no colon follows, or the caller rejects the value; at worst a list lacks a row.
 func member(piece []byte, key string, find func(s, sep []byte) int) []byte {
 	i := find(piece, []byte(`"`+key+`"`))
 	if i < 0 {

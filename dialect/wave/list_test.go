@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/wave"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -53,7 +54,7 @@ func TestDocumentList(t *testing.T) {
 		want = append(want, name)
 		b.put(folder+name+".jsonl", said("2026-02-01T00:00:00.000Z", "x"))
 	}
-	rows, err := b.List(t.Context(), store.ListOptions{CWD: b.garden})
+	rows, err := b.List(t.Context(), place.ListOptions{CWD: b.garden})
 	b.must(err)
 	var got []string
 	for _, r := range rows {
@@ -92,7 +93,7 @@ func TestProgramList(t *testing.T) {
 	b.put(folder+long+".jsonl", metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "hello")+said("2026-01-04T00:00:00.000Z", strings.Repeat("long ", 60_000)))
 	b.put(folder+rewound+".jsonl", said("2026-01-02T00:00:00.000Z", "retry"))
 	b.put(folder+sub+".jsonl", metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "sub task"))
-	rows, err := b.List(t.Context(), store.ListOptions{CWD: b.garden})
+	rows, err := b.List(t.Context(), place.ListOptions{CWD: b.garden})
 	b.must(err)
 	var got []string
 	for _, r := range rows {
@@ -124,7 +125,7 @@ func TestSharedFolder(t *testing.T) {
 	b.put(folder+"aaaaaaaa-840b-489d-a501-9e9ff8cc3499.jsonl", metadata(one)+said("2026-01-01T00:00:01.000Z", "one"))
 	b.put(folder+"bbbbbbbb-840b-489d-a501-9e9ff8cc3499.jsonl", metadata(two)+said("2026-01-01T00:00:01.000Z", "two"))
 	silent := b.put(folder+"cccccccc-840b-489d-a501-9e9ff8cc3499.jsonl", said("2026-01-01T00:00:01.000Z", "who"))
-	rows, err := b.List(t.Context(), store.ListOptions{})
+	rows, err := b.List(t.Context(), place.ListOptions{})
 	b.must(err)
 	for _, r := range rows {
 		if want := map[string]string{"one": one, "two": two, "who": ""}[r.Prompt]; r.CWD != want {
@@ -161,7 +162,7 @@ func TestDocumentCollision(t *testing.T) {
 		t.Errorf("both in %s", paths[one])
 	}
 	for dir := range paths {
-		rows, err := b.List(t.Context(), store.ListOptions{CWD: dir})
+		rows, err := b.List(t.Context(), place.ListOptions{CWD: dir})
 		if err != nil || len(rows) != 2 || rows[0].CWD != dir {
 			t.Errorf("%s: %+v, %v", dir, rows, err)
 		}
@@ -176,7 +177,7 @@ func TestRootDirectory(t *testing.T) {
 		b.must(err)
 		b.say(s, "user", "hello", "")
 		b.must(s.Close())
-		rows, err := b.List(t.Context(), store.ListOptions{CWD: "/"})
+		rows, err := b.List(t.Context(), place.ListOptions{CWD: "/"})
 		if err != nil || len(rows) != 1 || rows[0].CWD != "/" || rows[0].Dialect != dialect.Dialect(d) {
 			t.Errorf("%s: %+v, %v", d.Name(), rows, err)
 		}
@@ -197,7 +198,7 @@ func TestLegacyListed(t *testing.T) {
 		"    \"startedAt\": \"2025-09-01T10:00:00.000Z\",\n    \"lastActiveAt\": \"2025-09-01T10:05:00.000Z\",\n    \"latestTotalTokens\": 3\n  }\n}"
 	path := b.put("sessions/session_pretty.json", pretty)
 	b.put("sessions/short.json", `{"id":"short","version":"1.0.0","messages":[{"role":"user","blocks":[{"type":"text","content":"dig"}]}],"metadata":{"workdir":"/garden","startedAt":"2025-09-01T10:00:00.000Z","lastActiveAt":"2025-09-01T10:05:00.000Z","latestTotalTokens":3}}`)
-	rows, err := b.List(t.Context(), store.ListOptions{CWD: "/garden"})
+	rows, err := b.List(t.Context(), place.ListOptions{CWD: "/garden"})
 	b.must(err)
 	if len(rows) != 2 {
 		t.Fatalf("%+v", rows)

@@ -13,12 +13,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The entities of the format's document, with all their fields and rules. Validate says which rules are broken.
+// The entities of the format's document, with all fields and rules. Validate says which rules are broken.
 
 // Permissions say what may be done with a folder.
 type Permissions string
 
-// The document's four.
+// The permissions of the document.
 const (
 	PermissionRead      Permissions = "read"
 	PermissionWrite     Permissions = "write"
@@ -33,8 +33,7 @@ type SessionDirectory struct {
 	Permissions Permissions
 }
 
-// Directory describes the folder of all projects on a machine.
-// Nothing is created to find out: env.Access only looks.
+// Directory describes the folder of all projects on a machine. It creates nothing.
 func Directory(env dialect.Env) SessionDirectory {
 	d := SessionDirectory{BasePath: Doc.layout.Roots(env)[0].Sessions, Permissions: PermissionNone}
 	if env.Access == nil {
@@ -53,9 +52,8 @@ func Directory(env dialect.Env) SessionDirectory {
 	return d
 }
 
-// Validate says why no session can be created here. A folder that is missing is no reason: it is created with the first
-// one.
-// All that is wrong is said, not the first thing only: it is shown to people.
+// Validate says why no session can be created here, with all reasons. A missing folder is not one: it is created with the
+// first session.
 func (d SessionDirectory) Validate() error {
 	var errs []error
 	if !filepath.IsAbs(d.BasePath) {
@@ -67,21 +65,19 @@ func (d SessionDirectory) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ProjectDirectory is the folder of one working directory's sessions.
-// The hash is that of the resolved path, before anything is replaced.
+// ProjectDirectory is the folder of the sessions of one working directory. The hash is that of the resolved path.
 type ProjectDirectory struct {
 	// OriginalPath is resolved: no part of it is a symbolic link.
 	OriginalPath string
 	EncodedName  string
 	EncodedPath  string
-	// PathHash is set where the name has it, because it would be too long or is taken by another directory.
+	// PathHash is set where it is part of the name, because the name would be too long or is taken by another directory.
 	PathHash       string
 	IsSymbolicLink bool
 }
 
-// Project gives the folder of a working directory's sessions. owners, if not nil, gives the working directories that
-// sessions in a folder name: one whose name is taken gets a hash.
-// Without owners the name is that of a machine on which nobody else has it.
+// Project gives the folder for the sessions of a working directory. owners, if not nil, gives the working directories that
+// the sessions in a folder name: a directory whose name is taken gets a hash.
 func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) []string) ProjectDirectory {
 	if owners == nil {
 		owners = func(string) []string { return nil }
@@ -98,8 +94,7 @@ func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) [
 	return p
 }
 
-// isLink says whether a path is itself a symbolic link: what it leads to is not what stands in its folder.
-// Its parents may be links: so the resolved path is compared with the resolved parent and the last name.
+// isLink reports whether the path itself is a symbolic link; its parents may be.
 func isLink(env dialect.Env, p string) bool {
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(env.WorkDir, p)
@@ -112,8 +107,7 @@ func isLink(env dialect.Env, p string) bool {
 	return err == nil && real != filepath.Join(parent, filepath.Base(p))
 }
 
-// Validate checks the document's rules.
-// A name that differs in length from the plain one was cut, so it needs the hash.
+// Validate checks the document's rules. A name of another length than the plain one was cut and needs the hash.
 func (p ProjectDirectory) Validate() error {
 	var errs []error
 	if !filepath.IsAbs(p.OriginalPath) || filepath.Clean(p.OriginalPath) != p.OriginalPath {
@@ -146,8 +140,7 @@ type SessionFile struct {
 	LastModified time.Time
 }
 
-// Validate checks the document's rules. That the file exists and can be read is for those who open it.
-// Existence is not asked for: a list may be made of names alone.
+// Validate checks the document's rules. It does not check that the file exists: a list may be made from names alone.
 func (f SessionFile) Validate() error {
 	var errs []error
 	errs = append(errs, checkV6(f.SessionID))
@@ -155,7 +148,7 @@ func (f SessionFile) Validate() error {
 		errs = append(errs, fmt.Errorf("file %q does not end in .jsonl", f.FilePath))
 	}
 	if string(fileID(filepath.ToSlash(f.FilePath))) != f.SessionID {
-		errs = append(errs, fmt.Errorf("session %q lies in the file %q", f.SessionID, filepath.Base(f.FilePath)))
+		errs = append(errs, fmt.Errorf("session %q is in the file %q", f.SessionID, filepath.Base(f.FilePath)))
 	}
 	if f.MessageCount < 0 {
 		errs = append(errs, fmt.Errorf("%d messages", f.MessageCount))
@@ -163,7 +156,7 @@ func (f SessionFile) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Both the form and the version count: the time in the id is what lists go by.
+// checkV6 checks form and version of an id, because lists use the time in the id.
 func checkV6(id string) error {
 	u, err := ParseUUID(id)
 	if err != nil {
@@ -175,8 +168,7 @@ func checkV6(id string) error {
 	return nil
 }
 
-// SessionMessage is one line.
-// Members are as they stand; Validate says whether they are what they should be.
+// SessionMessage is one line with raw members; Validate checks them.
 type SessionMessage struct {
 	Role      string
 	Blocks    session.Raw // an array; Blocks decodes it
@@ -205,9 +197,8 @@ func (m SessionMessage) Validate() error {
 	return errors.Join(errs...)
 }
 
-// violations lists the rules that a message breaks; nil for nearly all messages.
-// Each is one short text, for a Problem's message. Called for every message that is read, so the usual case must
-// cost little.
+// violations lists the rules that a message breaks, each in a short text for a Problem; nil for nearly all messages. It is
+// called for every message that is read.
 func violations(role, blocks, timestamp []byte) (list []string) {
 	if r := roleOf(role); r != session.RoleUser && r != session.RoleAssistant {
 		list = append(list, fmt.Sprintf("role is %q, neither user nor assistant", dialect.Shorten(role)))
@@ -223,15 +214,15 @@ func violations(role, blocks, timestamp []byte) (list []string) {
 	return list
 }
 
-// isEmpty says whether an array has no elements.
+// isEmpty reports whether an array has no elements.
 func isEmpty(array []byte) bool {
 	i := rawjson.SkipSpace(array, 0) + 1
 	i = rawjson.SkipSpace(array, i)
 	return i < len(array) && array[i] == ']'
 }
 
-// isISO says whether a value is a string with a moment in ISO 8601: a date, a T, a time and a zone.
-// The usual spelling is compared by its bytes: parsing a time costs more than reading the rest of the envelope.
+// isISO reports whether a value is a string with a time in ISO 8601: a date, a T, a time and a zone. The usual spelling is
+// compared byte by byte, because parsing a time costs more than reading the rest of the envelope.
 func isISO(value []byte) bool {
 	if len(value) == len(`"2026-11-15T01:30:26.240Z"`) && value[0] == '"' && value[24] == 'Z' && isUsual(value[1:24]) {
 		return true
@@ -244,9 +235,7 @@ func isISO(value []byte) bool {
 	return ok
 }
 
-// isUsual looks at the form in which nearly all times are written. It knows what a month and an hour can be, not how long
-// each month is: then the long way decides.
-// Days beyond the 28th are left to the long way.
+// isUsual recognises the form in which nearly all times are written. It leaves days after the 28th to time.Parse.
 func isUsual(s []byte) bool {
 	const form = "0000-00-00T00:00:00.000"
 	for i, c := range s {
@@ -275,7 +264,7 @@ func (f SessionFile) Metadata() SessionMetadata {
 		MessageCount: f.MessageCount, FileSize: f.FileSize}
 }
 
-// Validate checks the document's rules. Times are compared as messages spell them, in milliseconds.
+// Validate checks the document's rules. Times are compared in milliseconds, as messages spell them.
 func (m SessionMetadata) Validate() error {
 	errs := []error{checkV6(m.ID)}
 	if m.StartedAt.UnixMilli() > m.LastActiveAt.UnixMilli() {

@@ -11,16 +11,16 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// The name of a project's folder is made from the path of its working directory. Neither rule can be turned back:
-// "/a/b" and "/a-b" have one name.
+// The name of a project's folder is made from the path of its working directory. Neither rule can be reversed: "/a/b" and
+// "/a-b" have the same name.
 
 const (
-	maxName  = 200 // characters, UTF-16 units for the program
-	maxBytes = 255 // what file systems allow
-	hashSize = 8   // digits of the hash behind a name that was cut
+	maxName  = 200 // characters; for the program UTF-16 units
+	maxBytes = 255 // the limit of file systems
+	hashSize = 8   // hex digits of the hash after a name that was cut
 )
 
-// resolve gives the working directory as Wave sees it: absolute, links followed where it exists.
+// resolve gives the working directory as Wave sees it: absolute, with links resolved if it exists.
 func resolve(env dialect.Env, cwd string) string {
 	if rest, ok := strings.CutPrefix(cwd, "~"); ok && (rest == "" || rest[0] == '/') {
 		cwd = filepath.Join(env.Home, rest)
@@ -35,15 +35,13 @@ func resolve(env dialect.Env, cwd string) string {
 	return cwd
 }
 
-// pathHash is what makes names differ that would be the same: the beginning of the path's SHA-256.
-// Eight digits are the program's. They tell apart what has the same 191 units, not every path there is.
+// pathHash tells apart names that would be the same: the first digits of the path's SHA-256.
 func pathHash(resolved string) string {
 	sum := sha256.Sum256([]byte(resolved))
 	return hex.EncodeToString(sum[:])[:hashSize]
 }
 
-// withoutDrive takes away the letter that paths begin with on Windows.
-// the program does so on every system
+// withoutDrive removes a drive letter, on every system, like the program.
 func withoutDrive(p string) string {
 	if len(p) >= 2 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' {
 		return p[2:]
@@ -51,12 +49,12 @@ func withoutDrive(p string) string {
 	return p
 }
 
-// programName is the rule of today's program, for a resolved path: one leading separator goes, the others become hyphens,
-// runs of white space an underscore; a name of more than 200 UTF-16 units is cut after 191 and gets a hash. The root has
-// the empty name: its sessions lie in projects itself.
+// programName is the rule of today's program for a resolved path: one leading separator is removed, the others become
+// hyphens, runs of white space an underscore. A name of more than 200 UTF-16 units is cut after 191 and gets a hash. The
+// root has the empty name: its sessions are in projects itself.
 //
-// The program counts units, not bytes, so that some of its names are longer than a file system takes and it cannot
-// make the folder. Those we cut too: no program looks for them.
+// The program counts units, not bytes, so some of its names are too long for a file system and it cannot create the
+// folder. These are cut as well: no program looks for them.
 func programName(resolved string) string {
 	p := withoutDrive(resolved)
 	if p != "" && (p[0] == '/' || p[0] == '\\') {
@@ -100,9 +98,8 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// documentName is the rule of the document, for a resolved path: every separator becomes a hyphen, the leading one too;
-// letters, digits, hyphens and underscores stay, and all else becomes an underscore. Only the characters of ASCII are safe
-// in every file system.
+// documentName is the rule of the document for a resolved path: every separator becomes a hyphen, including the leading one;
+// letters, digits, hyphens and underscores of ASCII stay, and everything else becomes an underscore.
 func documentName(resolved string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -122,7 +119,7 @@ func documentName(resolved string) string {
 	return plain
 }
 
-// hashed puts a path's hash behind a name of ASCII, which is cut to make room for it.
+// hashed appends the hash of a path to an ASCII name, which is cut to make room.
 func hashed(plain, resolved string) string {
 	return plain[:min(len(plain), maxName-hashSize-1)] + "-" + pathHash(resolved)
 }
@@ -131,8 +128,7 @@ func safe(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
 }
 
-// jsSpace says what the patterns of JavaScript call \s.
-// Go's unicode.IsSpace differs: it lacks U+FEFF and has U+0085.
+// jsSpace reports whether \s matches in JavaScript. Unlike unicode.IsSpace it includes U+FEFF and excludes U+0085.
 func jsSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
@@ -141,21 +137,20 @@ func jsSpace(r rune) bool {
 	return r >= 0x2000 && r <= 0x200a
 }
 
-// encodes says whether a directory's sessions lie in the folder of that name, by its plain name or, after a collision, by
+// encodes reports whether the sessions of a directory are in the folder of that name: the plain name or, after a collision,
 // the one with the hash.
 func (l layout) encodes(resolved, name string) bool {
 	plain := l.rule(resolved)
 	return plain == name || l.document && hashed(plain, resolved) == name
 }
 
-// lookups is how many folders the search for a working directory may read.
-// It bounds the time on slow or hostile trees; with more the answer is "several", which is to say "unknown".
+// lookups is how many folders the search for a working directory may read. If they do not suffice, the answer is
+// "several".
 const lookups = 2000
 
-// existing gives the only directory on this machine whose sessions would lie in the folder of that name; "" where there is
-// none, or more than one. It goes down only where the name goes on as the path does.
-// The path is not in the file's name in full, so directories are looked at from the root down. Usually a handful
-// of folders are read, because a name that goes on as the path does is rare.
+// existing gives the only directory on this machine whose sessions would be in the folder of that name; "" where there is
+// none or more than one. It searches from the root down, only where the name agrees with the path so far: usually a handful
+// of folders.
 func (l layout) existing(env dialect.Env, name string) (dir string, several bool) {
 	if env.Folders == nil {
 		return "", false
@@ -171,18 +166,18 @@ func (l layout) existing(env dialect.Env, name string) (dir string, several bool
 	return f.found[0], false
 }
 
-// finder looks for the directories of one name.
+// finder searches for the directories of one name.
 type finder struct {
 	layout
 	env  dialect.Env
 	name string
-	// lead is the beginning of a name that was cut, "" for others: what is behind the cut cannot show the way.
+	// lead is the beginning of a name that was cut, "" for others. What follows the cut does not help the search.
 	lead  string
 	found []string
 	left  int // folders that may still be read
 }
 
-// Two are enough to know that it is not certain.
+// walk searches below a directory. Two results are enough to know that none is certain.
 func (f *finder) walk(dir string) {
 	if f.encodes(dir, f.name) {
 		f.found = append(f.found, dir)
@@ -199,14 +194,14 @@ func (f *finder) walk(dir string) {
 		if !f.leads(next) {
 			continue
 		}
-		if real, err := f.env.Realpath(next); err == nil && real == next { // what a link leads to has a path of its own
+		if real, err := f.env.Realpath(next); err == nil && real == next { // not through links: their target has a path of its own
 			f.walk(next)
 		}
 	}
 }
 
-// leads says whether a directory, or one below it, may have the name.
-// plain+"-": the next separator. A name that was cut can only be compared up to the cut.
+// leads reports whether a directory, or one below it, may have the name. A name that was cut can be compared only up to the
+// cut.
 func (f *finder) leads(dir string) bool {
 	plain := f.rule(dir)
 	return plain == f.name || strings.HasPrefix(f.name, plain+"-") || f.lead != "" && strings.HasPrefix(plain, f.lead)

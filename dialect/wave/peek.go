@@ -1,40 +1,32 @@
 package wave
 
 import (
-	"bytes"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list's row from the two ends of a log: the working directory and the first thing that was said from its
-// beginning, the time of the last message from its end. Where the last line begins before the tail, the time is not
-// known.
-// The id is in the file's name, which is not known here: the store has it from Layout.Named.
+// Peek makes a list row from the two ends of a log: the working directory and the first prompt from its beginning, the time
+// of the last message from its end. If the last line begins before the tail, the time is unknown. The id is in the name
+// of the file: see Placer.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}}
 	if whole {
 		return d.count(head)
 	}
-	p.lines(dialect.TrimBOM(head), false)
-	if p.s.OK {
-		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-			p.active = nil // that of the head is not the last
-			p.lines(tail[i+1:], true)
-		} else if len(tail) > 0 {
-			p.active = nil
-		}
+	p.lines(dialect.TrimBOM(head), true, false)
+	if p.s.OK && len(tail) > 0 {
+		p.active = nil // only the tail has the last
+		p.lines(tail, false, true)
 	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
 	}
-	p.s.TailShort = p.active == nil // the last line is read backwards, as far as it takes
+	p.s.TailShort = p.active == nil // a longer tail shows the last line
 	return p.s
 }
 
-// count reads a whole log as a decoder does.
-// Entries are walked in the order of the log, so the last time that is there wins.
+// count reads a whole log as a decoder does. The last time counts.
 func (d *Dialect) count(log []byte) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	b := session.NewBuilder("", bytesSource(log))
@@ -62,7 +54,7 @@ func (d *Dialect) count(log []byte) dialect.Summary {
 	return s
 }
 
-// bytesSource is a log in memory; nothing of it is read through the tree.
+// bytesSource is a log in memory.
 type bytesSource []byte
 
 func (b bytesSource) Bytes(s session.Span) ([]byte, error) { return b[s.Offset:s.End()], nil }
@@ -73,17 +65,11 @@ type peek struct {
 	active []byte
 }
 
-// lines looks at each line that is there whole.
-// Broken lines are passed over: a list is no check.
-func (p *peek) lines(b []byte, toEnd bool) {
-	for len(b) > 0 {
-		line, rest, found := bytes.Cut(b, []byte{'\n'})
-		if !found && !toEnd {
-			return
-		}
-		b = rest
+// lines looks at the whole lines and ignores damaged ones.
+func (p *peek) lines(b []byte, fromStart, toEnd bool) {
+	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)
-		if start >= len(line) || line[start] != '{' {
+		if end == dialect.LineCut || start >= len(line) || line[start] != '{' {
 			continue
 		}
 		var f fields
@@ -95,8 +81,7 @@ func (p *peek) lines(b []byte, toEnd bool) {
 	}
 }
 
-// record looks at one record.
-// A log without a metadata line is one by its first message; what that says in our member counts as the header.
+// record takes one record. In a log without a metadata line the first message is the header.
 func (p *peek) record(line []byte, f *fields) {
 	switch {
 	case f.isMetadata():
@@ -122,9 +107,7 @@ func (p *peek) record(line []byte, f *fields) {
 	}
 }
 
-// prompt is what the program shows of a session: the text of a message that is not its own, or the command or the
-// summary in it.
-// The program looks at the first ten lines only; here the first message that has anything wins.
+// prompt is what the program shows of a session: the text of a message that is not its own, or the command or summary in it.
 func prompt(message []byte) string {
 	if rawjson.Truthy(rawjson.Get(message, "isMeta")) {
 		return ""

@@ -11,12 +11,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/dialect/wave"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -25,7 +24,7 @@ import (
 // bench is a machine with a home directory and a store, and a count of the logs that were opened.
 type bench struct {
 	*testing.T
-	*store.Store
+	*treeline.Store
 	home, garden string
 	opened       *int
 }
@@ -41,19 +40,22 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	opened := 0
-	s := store.New(store.Options{
-		State:    filepath.Join(home, "state"),
-		Dialects: all.Dialects(),
-		Env: dialect.Env{Home: home, TempDir: os.TempDir(), WorkDir: garden, Getenv: func(string) string { return "" },
-			Realpath: filepath.EvalSymlinks, Folders: file.Folders, Access: file.Access, Zone: time.UTC},
-		OpenDir: func(dir string) (backend.Backend, error) {
-			b, err := file.New(dir, file.Options{ReadOnly: true})
-			return counting{b, &opened}, err
-		},
-		WriteDir: func(dir string, _ store.Durability, _ func(session.Problem)) (backend.Backend, error) {
-			return file.New(dir, file.Options{})
-		},
+	files := file.Driver(file.Options{})
+	open := files.Open
+	files.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		b, err := open(root, opt)
+		if err != nil || !opt.ReadOnly {
+			return b, err
+		}
+		return counting{b.(*file.Backend), &opened}, nil
+	}
+	s, err := treeline.New(treeline.Options{
+		Backends: []backend.Driver{files}, Home: home, WorkDir: garden, Getenv: func(string) string { return "" },
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
 	return &bench{T: t, Store: s, home: home, garden: garden, opened: &opened}
 }
 
@@ -182,7 +184,7 @@ func TestProgramSession(t *testing.T) {
 	if h := s.Header(); n != 2 || h.CWD != b.garden || len(s.Tree().Problems()) != 0 {
 		t.Errorf("%d messages, %+v, %v", n, h, s.Tree().Problems())
 	}
-	problems, err := s.Check(t.Context())
+	problems, err := b.Check(t.Context(), s)
 	if err != nil || len(problems) != 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -222,7 +224,7 @@ func TestDocumentSession(t *testing.T) {
 	if e := s.Tree().At(0); e.ID != first.ID || s.Leaf() != second.ID || first.ID == second.ID {
 		t.Errorf("appended as %s and %s, read as %s and %s", first.ID, second.ID, e.ID, s.Leaf())
 	}
-	problems, err := s.Check(t.Context())
+	problems, err := b.Check(t.Context(), s)
 	if err != nil || len(problems) != 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -340,12 +342,12 @@ func TestTrash(t *testing.T) {
 	b.must(s.Close())
 	before, err := os.ReadFile(path)
 	b.must(err)
-	item, err := b.Trash(t.Context(), path, store.WriteOptions{})
+	item, err := b.Trash(t.Context(), path)
 	b.must(err)
 	if _, err := os.Stat(filepath.Dir(path)); err == nil {
 		t.Error("the empty folder is left")
 	}
-	_, err = b.Restore(t.Context(), string(item.Session), store.WriteOptions{})
+	_, err = b.Restore(t.Context(), string(item.Session))
 	b.must(err)
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("restored as %s, %v", after, err)

@@ -13,17 +13,17 @@ import (
 // UUID is the 16 bytes of an id.
 type UUID [16]byte
 
-// String gives the usual spelling, lower case: the program takes no other for a file's name.
+// String gives the usual spelling in lower case: the program accepts no other as a file name.
 func (u UUID) String() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
-// Version is the UUID's version, 6 for those that we make.
+// Version is the UUID's version, 6 for those of a Generator.
 func (u UUID) Version() int { return int(u[6] >> 4) }
 
 var errUUID = errors.New("not a UUID in lower case")
 
-// ParseUUID reads the usual spelling. Upper case is refused, as the program refuses it.
+// ParseUUID reads the usual spelling. It refuses upper case, like the program.
 func ParseUUID(s string) (UUID, error) {
 	var u UUID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -41,12 +41,12 @@ func ParseUUID(s string) (UUID, error) {
 	return u, nil
 }
 
-// gregorian is 1970 in the ticks of a UUID: units of 100 ns since the calendar's reform on 15 October 1582.
+// gregorian is 1970 in the ticks of a UUID: units of 100 ns since 15 October 1582.
 const gregorian = 0x01b21dd213814000
 
 const ticksPerSecond = 10_000_000
 
-// Time gives the moment in a UUID of version 6; ok is false for all others.
+// Time gives the time in a UUID of version 6; ok is false for any other.
 func (u UUID) Time() (t time.Time, ok bool) {
 	if u.Version() != 6 || u[8]>>6 != 2 {
 		return time.Time{}, false
@@ -58,12 +58,12 @@ func (u UUID) Time() (t time.Time, ok bool) {
 	return time.Unix(seconds, rest*100).UTC(), true
 }
 
-// Generator makes UUIDs of version 6: the time first, so that their order, as text too, is that of their making. It may be
-// used by several goroutines at once.
+// Generator makes UUIDs of version 6. Their order, also as text, is that of their creation. It may be used by several
+// goroutines.
 //
-// Each is later than all before it, also when the clock stands still or was set back a little; then the time in it is
-// ahead of the clock, by a tick of 100 ns for each. A clock that was set back by more than maxAhead is believed: an id
-// that claims to be much younger than it is would be the greater lie.
+// Each UUID is later than all before it, even if the clock stands still or was set back a little: then its time is ahead of
+// the clock by a tick of 100 ns for each. A clock that was set back by more than maxAhead is followed, because otherwise
+// ids would claim a time far in the future.
 type Generator struct {
 	mu   sync.Mutex
 	last uint64
@@ -72,10 +72,10 @@ type Generator struct {
 // maxAhead is how far, in ticks, ids may be ahead of the clock.
 const maxAhead = 60 * ticksPerSecond
 
-// New makes the UUID of a moment, with 62 bits of chance beside the time.
+// New makes the UUID of a moment, with 62 random bits beside the time.
 func (g *Generator) New(now time.Time, random io.Reader) (UUID, error) {
 	g.mu.Lock()
-	defer g.mu.Unlock() // the reader need not be fit for several goroutines
+	defer g.mu.Unlock() // also for the reader, which need not be safe for concurrent use
 	var u UUID
 	if _, err := io.ReadFull(random, u[8:]); err != nil {
 		return UUID{}, err
@@ -87,9 +87,9 @@ func (g *Generator) New(now time.Time, random io.Reader) (UUID, error) {
 	g.last = ticks
 	binary.BigEndian.PutUint64(u[:8], ticks>>12<<16|6<<12|ticks&0xfff)
 	u[8] = u[8]&0x3f | 0x80
-	u[10] |= 1 // no machine's address: the standard wants this bit for a node of chance
+	u[10] |= 1 // multicast bit: the node is random and not the address of a machine
 	return u, nil
 }
 
-// ids makes the ids of this process's sessions.
+// ids makes the session ids of this process.
 var ids Generator

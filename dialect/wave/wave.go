@@ -2,28 +2,28 @@
 //
 // # The format
 //
-// A log is JSON Lines, one message a line, each behind the one before:
+// A log is JSON Lines, one message a line, each below the one before:
 //
 //	{"timestamp":ISO,"id":"msg-…","role":"user"|"assistant","blocks":[…],"usage"?,"additionalFields"?,"isMeta"?}
 //
-// Today's program puts a line before them,
+// Today's program writes a line before them,
 //
 //	{"type":"metadata","workdir":…,"createdAt":ISO,"gitBranch"?}
 //
-// and loses it when it rewinds a session; the format's document knows neither that line nor ids of messages. The
-// session's id is the name of the file and nowhere else, and in it, in the document's form (UUID version 6), the time at
-// which the session began. What the model sees begins at the last message with a "compact" block; the program repeats
-// behind it the messages that it keeps, ids included.
+// and loses it when it rewinds a session. The format's document has neither that line nor ids of messages. The session's id
+// is only in the name of the file. In the document's form it is a UUID of version 6, with the time at which the session
+// began. What the model sees begins at the last message with a "compact" block; after it the program repeats the messages
+// that it keeps, with their ids.
 //
-// Logs lie in projects/<name>/<id>.jsonl, where the name is made from the working directory and cannot be turned back
-// (see Project). Those of subagents are called subagent-<id>.jsonl.
+// Logs are in projects/<name>/<id>.jsonl. The name is made from the working directory and cannot be reversed (see Project).
+// Logs of subagents are named subagent-<id>.jsonl.
 //
 // # The values
 //
-// Wave writes as the program of today does, Doc as the document says: no metadata line, no ids, folders with a leading
-// hyphen, the file created at once, lists from names alone. What the metadata line would say stands in the member
-// metadata.treeline of Doc's first message, where the document leaves room for it. Legacy reads the sessions from
-// before, one JSON document each, and writes none.
+// Wave writes like today's program, Doc as the document says: no metadata line, no ids, folders with a leading hyphen, the
+// file created at once, lists from names alone. What the metadata line would say is in the member metadata.treeline of
+// Doc's first message, where the document leaves room for it. Legacy reads the older sessions, one JSON document each, and
+// writes none.
 package wave
 
 import (
@@ -35,9 +35,9 @@ import (
 type Dialect struct {
 	name   string
 	layout layout
-	// metadata: a log begins with a metadata line. Otherwise the first message tells.
+	// metadata: a log begins with a metadata line. Otherwise the first message has its content.
 	metadata bool
-	// ids: messages carry ids.
+	// ids: messages have ids.
 	ids  bool
 	wait dialect.Defer
 }
@@ -60,13 +60,13 @@ var (
 	_ session.MessageCodec = codec{}
 )
 
-// Name is how people call the value.
+// Name is the name that people use.
 func (d *Dialect) Name() string { return d.name }
 
 // Family is what the two values share.
 func (d *Dialect) Family() string { return "wave" }
 
-// Layout says where the sessions are kept.
+// Layout says where the sessions are.
 func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec looks inside messages.

@@ -18,17 +18,16 @@ var (
 	_ dialect.Speaker = (*Dialect)(nil)
 )
 
-// Habits says how things are done: one line of messages, no branches, no labels, no names.
-// Headerless is what makes the store put a session's directory into the first message (NewEntry.Header).
+// Habits: a linear session without branches, labels and names. Headerless: the first message has the working directory.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true,
 		ResultsInCalls: true, KeepsByRepeating: true}
 }
 
-// iso is the program's spelling of a time.
+// iso spells a time like the program.
 func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
 
-// Header gives the metadata line; nil where the first message takes its place.
+// Header gives the metadata line; nil where the first message replaces it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if !d.metadata {
 		return nil, nil
@@ -43,8 +42,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return rawjson.EscapeBreaks(o.End()), nil
 }
 
-// own is what the format has no place for.
-// Only what the session has: an empty member would mean something when it is read back.
+// own gives the member for what the format has no place for, without empty values.
 func own(workdir, parent string) []byte {
 	var o dialect.Object
 	if workdir != "" {
@@ -56,9 +54,8 @@ func own(workdir, parent string) []byte {
 	return o.End()
 }
 
-// EditHeader changes the metadata line, or what the first message says in its place. The id is the file's name and a title
-// does not exist.
-// The time of a log without a metadata line is in its name or its first message, and neither is changed here.
+// EditHeader changes the metadata line, or the first message in its place. The id is the name of the file, and there are no
+// titles. Without a metadata line the time is in the name or the first message, which stay.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
@@ -67,7 +64,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	if h.InEntry {
 		metadata := rawjson.Get(raw, "metadata")
 		if !rawjson.IsObject(metadata) {
-			// Metadata that is no object is somebody's own; it is not replaced.
+			// Metadata that is not an object is not ours and stays.
 			if metadata != nil || edit.CWD == nil && edit.Parent == nil {
 				return raw, nil, nil // there is no room
 			}
@@ -96,8 +93,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// editOwn changes our own member; nil where nothing changes.
-// An empty text takes the member away.
+// editOwn changes our own member; nil where nothing changes. An empty text removes a value.
 func editOwn(value []byte, workdir, parent *string) []byte {
 	if workdir == nil && parent == nil {
 		return nil
@@ -120,17 +116,16 @@ func editOwn(value []byte, workdir, parent *string) []byte {
 	return value
 }
 
-// Record gives the line of a new message, members in the order in which the program, or the document, writes them.
-// Members that we do not know follow behind those that every message has.
+// Record gives the line of a new message, members in the order of the program or the document. Unknown members follow.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	var m []byte
 	switch b := n.Body.(type) {
 	case session.Message:
 		m = b.JSON
 	case session.Compaction:
-		// The program repeats what it keeps behind the compaction, and there is no way to name it.
+		// The program repeats what it keeps after the compaction; it cannot be named.
 		if b.FirstKept != "" {
-			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again behind it")
+			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again after it")
 		}
 		var block dialect.Object
 		block.Add("type", []byte(`"compact"`))
@@ -140,14 +135,13 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
 		m = o.End()
 	default:
-		return nil, fmt.Errorf("a session of %s holds messages and compactions, no %T", d.name, n.Body)
+		return nil, fmt.Errorf("a session of %s holds only messages and compactions, not %T", d.name, n.Body)
 	}
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
 	at := iso(n.Time)
-	// What would break the rules is refused now: the program answers one bad line by not finding the session at
-	// all.
+	// The program does not find a session with one bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
 	}
@@ -157,10 +151,10 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return d.line(n, rawjson.Compact(m), at)
 }
 
-// line puts a message and what belongs to its place together.
+// line writes a message with its envelope.
 func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	var o dialect.Object
-	if d.ids { // the program's order: the time first
+	if d.ids { // the program writes the time first
 		o.Add("timestamp", at)
 		o.Add("id", rawjson.Quote(string(n.ID)))
 	}
@@ -171,7 +165,7 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		o.Add("timestamp", at)
 	}
 	metadata := rawjson.Get(m, "metadata")
-	// In the document's form the first message has to say what the metadata line says elsewhere.
+	// In the document's form the first message has the content of the metadata line.
 	if !d.metadata && n.Parent == "" && n.Header != nil && (n.Header.CWD != "" || n.Header.Parent != "") {
 		if metadata == nil {
 			metadata = []byte("{}")
@@ -194,18 +188,18 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	return rawjson.EscapeBreaks(o.End()), nil
 }
 
-// Persist changes nothing: Wave keeps images where they are.
+// Persist does nothing: Wave keeps images in the message.
 func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
 	return record, nil
 }
 
-// NewID makes a UUID of version 6. The program makes random ones and takes these as well.
+// NewID makes a UUID of version 6. The program makes random ones and accepts these as well.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	u, err := ids.New(t, random)
 	return session.ID(u.String()), err
 }
 
-// CheckID says why an id will not do: for the program any UUID in lower case will, for the document one of version 6.
+// CheckID says why an id is not valid: the program accepts any UUID in lower case, the document one of version 6.
 func (d *Dialect) CheckID(id session.ID) error {
 	if !d.metadata {
 		return checkV6(string(id))
@@ -223,13 +217,12 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	u[6] = u[6]&0x0f | 0x40
 	u[8] = u[8]&0x3f | 0x80
 	if !d.ids {
-		return session.EntryID(hex.EncodeToString(u[:4])), nil // it is not written: the log gives the entry its id
+		return session.EntryID(hex.EncodeToString(u[:4])), nil // not written: the log gives the entry its id
 	}
 	return session.EntryID("msg-" + u.String()), nil
 }
 
-// Rechain leaves the record: its place is its parent.
-// A copy of a path keeps its order, and the order is all there is.
+// Rechain changes nothing: the order of records is all there is.
 func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
 
 // SetArguments changes the parameters of one tool call, which are JSON in a string.
@@ -255,7 +248,7 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return rawjson.Set(record, "blocks", append(out, ']')), true, nil
 }
 
-// Say makes a message of plain text.
+// Say makes a message from plain text.
 func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.ModelRef) ([]byte, error) {
 	if role != session.RoleUser && role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
@@ -268,7 +261,7 @@ func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.Mod
 	return o.End(), nil
 }
 
-// Adopt keeps the members that a compaction does not know. A record without an id is all message: it lacks nothing.
+// Adopt keeps the members that a compaction does not have. A record without an id is the whole message.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	if !d.ids {
 		return record

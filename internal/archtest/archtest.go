@@ -1,12 +1,11 @@
-// Package archtest is the architecture as a test: who may import whom, what packages and types may be called, how long
-// a file may grow, and a few habits of the house.
+// Package archtest is the architecture as a test: which package may import which, what packages and types may be called,
+// how long a file may be, and a few house rules.
 //
-// The rules are tables, meant to be read: imports.go says which package may import which, and why; names.go and
-// source.go hold the rest. A rule that is broken fails `go test ./internal/archtest` with the place and the reason.
-// To change the architecture, change the table and its reason; there is no other way around it and no allow-list.
+// The rules are tables: imports.go says which package may import which, and why; names.go and source.go have the rest. A
+// violation fails `go test ./internal/archtest` with its place and the reason for the rule. To change the architecture,
+// change the table and its reason.
 //
-// The rules are about production files. Test files may import whatever they need, the suites (backendtest,
-// dialecttest, …) and generators above all. Files of every platform are looked at, not only those built here.
+// The rules are about production files of every platform. Test files may import anything.
 package archtest
 
 import (
@@ -23,10 +22,9 @@ import (
 	"strings"
 )
 
-// A Module is the parsed source of a Go module.
-// Only syntax is looked at: types would need everything to compile for every platform.
+// A Module is the parsed source of a Go module, without types: they would need a build for every platform.
 type Module struct {
-	Path     string // as go.mod says it
+	Path     string // from go.mod
 	Packages []*Package
 	fset     *token.FileSet
 }
@@ -45,21 +43,20 @@ type File struct {
 	Syntax *ast.File
 }
 
-// A Violation is a broken rule: where, what, and why there is such a rule.
+// A Violation is a broken rule.
 type Violation struct {
 	Where string // file:line, or a folder
 	What  string
-	Why   string
+	Why   string // the reason for the rule
 }
 
-// String is the violation as a test prints it.
+// String returns the violation as a test prints it.
 func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s\n\twhy: %s", v.Where, v.What, v.Why)
 }
 
-// Load parses all Go files of the module in fsys. What the go command passes over is passed over here too: testdata,
-// vendor, hidden folders, modules inside the module and files that are never built.
-// fsys is the module's root, so the test can be tested on a module in memory.
+// Load parses all Go files of the module whose root is fsys. Like the go command it skips testdata, vendor, hidden folders,
+// nested modules and files that are never built.
 func Load(fsys fs.FS) (*Module, error) {
 	m := &Module{fset: token.NewFileSet()}
 	gomod, err := fs.ReadFile(fsys, "go.mod")
@@ -92,8 +89,7 @@ func Load(fsys fs.FS) (*Module, error) {
 	return m, nil
 }
 
-// skip answers fs.SkipDir for the folders that hold no packages of this module.
-// A module inside the module has its own rules, or none.
+// skip returns fs.SkipDir for folders without packages of this module.
 func skip(fsys fs.FS, dir string) error {
 	if dir == "." {
 		return nil
@@ -108,7 +104,7 @@ func skip(fsys fs.FS, dir string) error {
 	return nil
 }
 
-// Comments are parsed, too: package comments and generated-file marks are in them.
+// parse adds a file to its package.
 func (m *Module) parse(fsys fs.FS, name string) error {
 	src, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -131,8 +127,7 @@ func (m *Module) parse(fsys fs.FS, name string) error {
 	return nil
 }
 
-// at finds the package of a folder, or begins it.
-// A linear search: there are a few dozen packages.
+// at returns the package of a folder.
 func (m *Module) at(dir string) *Package {
 	for _, p := range m.Packages {
 		if p.Dir == dir {
@@ -144,8 +139,7 @@ func (m *Module) at(dir string) *Package {
 	return p
 }
 
-// neverBuilt says whether the file is for `go run` alone (//go:build ignore).
-// Constraints stand before the package clause; a comment behind it is just a comment.
+// neverBuilt reports whether the file has the constraint "ignore" before its package clause.
 func neverBuilt(f *ast.File) bool {
 	for _, group := range f.Comments {
 		if group.Pos() > f.Package {
@@ -164,20 +158,18 @@ func neverBuilt(f *ast.File) bool {
 	return false
 }
 
-// Production gives the files that are not tests.
-// Rules are about these; see the package comment.
+// Production returns the files that are not tests.
 func (p *Package) Production() []*File {
 	return slices.DeleteFunc(slices.Clone(p.Files), func(f *File) bool { return f.Test })
 }
 
-// where names the place of a node as file:line.
+// where returns the place of a node as file:line.
 func (m *Module) where(n ast.Node) string {
 	pos := m.fset.Position(n.Pos())
 	return fmt.Sprintf("%s:%d", pos.Filename, pos.Line)
 }
 
-// Check applies every rule. Notes are things to know that break nothing, such as a file that is getting long.
-// All violations are given at once: whoever moves a package wants to see all of what that breaks.
+// Check applies the rules for packages and returns all violations. Notes are not violations: a file that is getting long.
 func Check(m *Module) (violations []Violation, notes []string) {
 	for _, p := range m.Packages {
 		violations = append(violations, checkImports(m, p)...)

@@ -9,46 +9,47 @@ import (
 	"strings"
 )
 
-// A row of the import table: what the production files of some packages may import of this module and of others. The
-// standard library is open to all, except to packages that are pure.
+// A row of the import table says what the production files of some packages may import from this module and from others.
+// All may import the standard library, except pure packages.
 //
-// A pattern is a package ("session"), all packages below a folder ("backend/*", not "backend" itself), "." for the
-// root package or "*" for everything. Packages of one pattern with a star are siblings and never see each other; only
-// what lies below a sibling is its own ("backend/postgres" may import "backend/postgres/schema").
+// A pattern is a package ("session"), all packages below a folder ("backend/*", without "backend" itself), "." for the root
+// package, or "*" for everything. Packages that match one pattern with a star are siblings and must not import each other,
+// but a package may import what is below it ("backend/postgres" may import "backend/postgres/schema").
 type row struct {
 	packages []string
-	may      []string // of ours
-	modules  []string // of other people, by prefix; "*" for any
+	may      []string // packages of this module
+	modules  []string // other modules, by prefix; "*" for any
 	pure     bool     // no files, network, clock or randomness: see impure
 	why      string
 }
 
-// importTable is the architecture. The first row that names a package is its rule; a package without a row is an error.
+// importTable is the architecture. The first row that matches a package is its rule. Every package needs a row, and every
+// row a package.
 var importTable = []row{
-	// What everything stands on.
+	// The lowest layer.
 	{
 		packages: []string{"internal/rawjson", "internal/jsonl", "internal/durable"},
 		modules:  []string{"golang.org/x/sys"},
-		why: "bytes, lines and files are the ground floor: what everything stands on stands on the standard library alone " +
-			"(and on x/sys, where processor and kernel are asked)",
+		why: "bytes, lines and files are the lowest layer: they use the standard library alone " +
+			"(and x/sys for the processor and the kernel)",
 	},
 	{
-		packages: []string{"internal/durable/*", "internal/crashfs"},
+		packages: []string{"internal/durable/*"},
 		may:      []string{"internal/durable"},
-		why:      "a file system that fails on purpose stands beside the real one and knows nothing of what is stored in it",
+		why:      "a file system that fails on purpose replaces the real one and does not know what is stored in it",
 	},
 
 	{
 		packages: []string{"internal/litefile"},
 		may:      []string{"internal/durable"},
 		modules:  []string{"modernc.org/sqlite"},
-		why:      "how a database is opened without harm is the same for all that is kept in one; it knows no table",
+		why:      "a database is opened safely in the same way whatever its tables are",
 	},
 	{
 		packages: []string{"internal/screen"},
 		modules:  []string{"github.com/clipperhouse/displaywidth"},
 		pure:     true,
-		why:      "how text looks on a terminal is the same whatever it says, and for every face",
+		why:      "text is shown on a terminal in the same way by every face",
 	},
 
 	// The model.
@@ -56,7 +57,7 @@ var importTable = []row{
 		packages: []string{"session", "run"},
 		may:      []string{"internal/rawjson"},
 		pure:     true,
-		why:      "the model is what a session is, apart from any format, place or program; it does no I/O and has no dependencies",
+		why:      "the model does not depend on any format, place or program; it does no I/O and has no dependencies",
 	},
 
 	// What a record means.
@@ -64,7 +65,7 @@ var importTable = []row{
 		packages: []string{"dialect"},
 		may:      []string{"session", "run", "internal/rawjson"},
 		pure:     true,
-		why:      "the contract of dialects knows the model and no dialect, or each new format would change it",
+		why:      "the contract of dialects knows the model and no dialect; otherwise each new format would change it",
 	},
 	{
 		packages: []string{"dialect/all"},
@@ -76,7 +77,7 @@ var importTable = []row{
 		packages: []string{"dialect/dialecttest"},
 		may:      []string{"session", "run", "dialect", "dialect/all", "internal/*"},
 		modules:  []string{"*"},
-		why:      "the suite tests any dialect through its interface; one that knew a backend or the store would test two things at once",
+		why:      "the suite tests any dialect through its interface; with a backend or the store it would test two things at once",
 	},
 	{
 		packages: []string{"dialect/*"},
@@ -84,13 +85,13 @@ var importTable = []row{
 		modules:  []string{"github.com/go-json-experiment/json", "github.com/google/uuid", "github.com/gofrs/uuid"},
 		pure:     true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × N); " +
-			"home, temp folder, realpath, time zone, clock and ids come in from outside",
+			"home, temp folder, realpath, time zone, clock and ids are injected",
 	},
 
 	// Where records live.
 	{
 		packages: []string{"backend"},
-		why:      "a new backend is written from this contract alone; records are opaque bytes to it",
+		why:      "a new backend is written from this contract alone; records are opaque bytes",
 	},
 	{
 		packages: []string{"backend/backendtest"},
@@ -107,92 +108,55 @@ var importTable = []row{
 		packages: []string{"backend/*"},
 		may:      []string{"backend", "internal/jsonl", "internal/durable", "internal/rawjson"},
 		modules:  []string{"*"},
-		why: "a backend stores opaque records and never knows what they mean, so that every dialect works on it unchanged; what a " +
-			"place needs of others it brings along (fsnotify for files), since no other place does",
-	},
-	{
-		packages: []string{"blob/blobtest"},
-		may:      []string{"blob", "internal/*"},
-		modules:  []string{"*"},
-		why:      "the suite tests any blob store through its interface",
+		why: "a backend stores opaque records and does not know what they mean, so every dialect works on it; it may use a " +
+			"module that only it needs (fsnotify for files)",
 	},
 	{
 		packages: []string{"blob"},
 		may:      []string{"internal/durable"},
-		why:      "a blob is bytes under their hash; who refers to it is not its business",
-	},
-	{
-		packages: []string{"blob/*"},
-		may:      []string{"blob", "internal/durable"},
-		modules:  []string{"*"},
-		why:      "a blob is bytes under their hash; who refers to it is not its business",
+		why:      "a blob is bytes under their hash; it does not know what refers to it",
 	},
 
 	// Derived data.
 	{
-		packages: []string{"index/word"},
-		pure:     true,
-		why:      "what a word is; queries and signatures must agree on it and share nothing else",
-	},
-	{
-		packages: []string{"index/query"},
-		may:      []string{"index/word", "internal/rawjson"},
-		pure:     true,
-		why:      "a query decides about texts and bytes; it asks a signature by keys and knows neither files nor the index",
-	},
-	{
-		packages: []string{"index/query/querytest"},
-		may:      []string{"index/query"},
-		modules:  []string{"*"},
-		why:      "the oracle says what a query finds; it shares no code with what it checks",
-	},
-	{
 		packages: []string{"index"},
-		may:      []string{"session", "index/word", "internal/durable"},
-		why:      "an index is derived from the model and can be thrown away; what it knew of formats or places could not be rebuilt",
+		may:      []string{"session", "run", "internal/rawjson", "internal/durable"},
+		why:      "an index is derived from the model and can be rebuilt; it knows neither formats nor places",
 	},
 	{
 		packages: []string{"index/indextest"},
-		may:      []string{"session", "index", "internal/*"},
+		may:      []string{"session", "run", "index", "internal/*"},
 		modules:  []string{"*"},
 		why:      "the suite tests any index through its interface",
+	},
+	{
+		packages: []string{"index/*"},
+		may:      []string{"session", "run", "index", "internal/rawjson", "internal/durable", "internal/litefile"},
+		modules:  []string{"*"},
+		why:      "an index is derived from the model and can be rebuilt; it knows neither formats nor places",
 	},
 
 	// Putting it together.
 	{
-		packages: []string{"store/storetest"},
-		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "index/query", "store", "internal/*"},
-		modules:  []string{"*"},
-		why:      "the suite tests what the store promises, on whatever it was assembled from",
-	},
-	{
 		packages: []string{"store"},
-		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "index/query", "internal/rawjson"},
+		may:      []string{"session", "run", "dialect", "backend", "backend/memory", "blob", "index", "internal/rawjson"},
 		modules:  []string{"*"},
-		why: "the store knows interfaces only: concrete dialects and backends are injected, or each new one would change it " +
-			"(the memory backend is part of it, for sessions that are never stored)",
+		why: "the store knows interfaces only: dialects and backends are injected; otherwise each new one would change it " +
+			"(except the memory backend, for sessions that are never stored)",
 	},
 	{
-		packages: []string{"companion", "companion/*"},
+		packages: []string{"companion/*"},
 		may:      []string{"session", "store", "internal/*"},
 		modules:  []string{"*"},
-		why:      "an agent's second place is an optional part of a store; it sees the store's contract and no dialect or backend",
-	},
-
-	// One capability each, on top of the store.
-	{
-		packages: []string{"history"},
-		may:      []string{"session", "run", "index", "store", "internal/*"},
-		modules:  []string{"modernc.org/sqlite"},
-		why:      "the prompt history reads sessions through the store and is known to the faces alone, so that an embedder of sessions links no SQLite",
+		why:      "an agent's second place is an optional part of a store; it knows the store's contract and no dialect or backend",
 	},
 
 	// The faces.
 	{
-		packages: []string{"rpc", "rpc/*", "server", "server/*", "tui", "tui/*"},
-		may:      []string{"store", "session", "run", "index", "index/query"},
+		packages: []string{"rpc"},
+		may:      []string{"store", "session", "run", "index"},
 		modules:  []string{"*"},
-		why:      "a face shows the store; what it needs of a format or a place it asks the store, so that all faces can do the same",
+		why:      "a face shows the store and asks it about formats and places, so that all faces can do the same",
 	},
 	{
 		packages: []string{".", "cmd/*"},
@@ -204,34 +168,34 @@ var importTable = []row{
 	// Tools of the repository.
 	{
 		packages: []string{"internal/archtest"},
-		why:      "the judge depends on nobody it judges",
+		why:      "the test depends on nothing that it checks",
 	},
 	{
-		packages: []string{"internal/gen", "internal/bench", "internal/interop", "internal/soak"},
+		packages: []string{"internal/gen", "internal/bench", "internal/interop"},
 		may:      []string{"*"},
 		modules:  []string{"*"},
-		why:      "generators and measurements may look at everything; nothing that is shipped imports them",
+		why:      "generators and measurements may import everything; the program imports none of them",
 	},
 }
 
-// testOnly are the packages (or patterns) for tests and tools. Nothing that is shipped may import them, whatever its row says, and
-// they alone may import "testing" and test libraries.
+// testOnly are the patterns of packages for tests and tools. No other package may import them, whatever its row says, and
+// only they may import "testing" and test libraries.
 var testOnly = []string{
-	"dialect/dialecttest", "backend/backendtest", "blob/blobtest", "index/indextest", "index/query/querytest", "store/storetest",
-	"internal/crashfs", "internal/durable/*",
-	"internal/archtest", "internal/gen", "internal/bench", "internal/interop", "internal/soak",
+	"dialect/dialecttest", "backend/backendtest", "index/indextest",
+	"internal/durable/*",
+	"internal/archtest", "internal/gen", "internal/bench", "internal/interop",
 }
 
 const whyTestOnly = "suites, generators and fakes are for tests and tools; imported here, they would be linked into the program"
 
-// testLibraries are imports of other people that belong to tests.
+// testLibraries are the libraries for tests.
 var testLibraries = []string{
 	"testing", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal/testscript", "pgregory.net/rapid", "go.uber.org/goleak",
 }
 
-// impure are the packages that a pure package may not import, and what it needs instead.
+// impure are the packages that a pure package must not import, and what to do instead.
 var impure = map[string]string{
-	"os":           "file, environment and process come in as values",
+	"os":           "files, environment and process are injected",
 	"net":          "there is no network below the faces and backends",
 	"syscall":      "system calls belong to internal/durable",
 	"io/ioutil":    "there are no files here",
@@ -242,7 +206,7 @@ var impure = map[string]string{
 	"plugin":       "there are no files here",
 }
 
-// impureCalls are functions that reach outside from packages that are otherwise pure.
+// impureCalls are the functions that a pure package must not use, in packages that are otherwise pure.
 var impureCalls = map[string][]string{
 	"time": {
 		"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Local", "LoadLocation",
@@ -252,7 +216,7 @@ var impureCalls = map[string][]string{
 
 const whyImpureCall = "clock, time zone and file system are injected, so that the same bytes always mean the same"
 
-// checkImports holds the imports of a package against its row of the table.
+// checkImports compares the imports of a package with its row.
 func checkImports(m *Module, p *Package) []Violation {
 	files := p.Production()
 	if len(files) == 0 {
@@ -263,7 +227,7 @@ func checkImports(m *Module, p *Package) []Violation {
 		return []Violation{{
 			Where: p.Dir,
 			What:  "package without a row in the import table of internal/archtest",
-			Why:   "who may import whom is decided before code is written; add a row with its reason",
+			Why:   "imports are decided before code is written; add a row with its reason",
 		}}
 	}
 	var found []Violation
@@ -271,7 +235,7 @@ func checkImports(m *Module, p *Package) []Violation {
 		for _, spec := range f.Syntax.Imports {
 			target, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
-				continue // the parser has checked it
+				continue // the parser checked it
 			}
 			if what, why := r.judge(m.Path, p.Dir, pattern, target); what != "" {
 				found = append(found, Violation{m.where(spec), what, why})
@@ -284,7 +248,24 @@ func checkImports(m *Module, p *Package) []Violation {
 	return found
 }
 
-// rowOf finds the row of a package, and the pattern in it that matched.
+// StaleRows finds patterns of the import table that match no package.
+func StaleRows(m *Module) []Violation {
+	var found []Violation
+	for _, r := range importTable {
+		for _, pattern := range r.packages {
+			if !slices.ContainsFunc(m.Packages, func(p *Package) bool {
+				_, first, _ := rowOf(p.Dir)
+				return first == pattern
+			}) {
+				found = append(found, Violation{"internal/archtest/imports.go", "no package matches " + pattern,
+					"the table is the architecture as it is; a row for nothing hides mistakes"})
+			}
+		}
+	}
+	return found
+}
+
+// rowOf returns the row of a package and the pattern that matched.
 func rowOf(dir string) (row, string, bool) {
 	for _, r := range importTable {
 		for _, pattern := range r.packages {
@@ -296,7 +277,7 @@ func rowOf(dir string) (row, string, bool) {
 	return row{}, "", false
 }
 
-// matches says whether a package is meant by a pattern.
+// matches reports whether a package matches a pattern.
 func matches(pattern, dir string) bool {
 	if pattern == "*" || pattern == dir {
 		return true
@@ -305,10 +286,10 @@ func matches(pattern, dir string) bool {
 	return ok && strings.HasPrefix(dir, folder)
 }
 
-// judge says what is wrong with one import, and why; nothing when it is allowed.
+// judge returns what is wrong with an import, and the reason for the rule; "" if it is allowed.
 func (r row) judge(module, from, pattern, target string) (what, why string) {
 	if target == "C" {
-		return "imports C", "there is no cgo: the program cross-compiles, and starts nobody else's C code"
+		return "imports C", "there is no cgo: the program cross-compiles"
 	}
 	isTest := isTestOnly(from)
 	if !isTest && slices.ContainsFunc(testLibraries, func(l string) bool { return below(target, l) }) {
@@ -338,7 +319,7 @@ func (r row) judge(module, from, pattern, target string) (what, why string) {
 	return "", ""
 }
 
-// judgeOurs is judge for packages of this module. What lies below a sibling is its own.
+// judgeOurs is judge for packages of this module.
 func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why string) {
 	if own := family(pattern, from); own != "" && below(target, own) {
 		return "", ""
@@ -353,13 +334,13 @@ func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why str
 	return "", ""
 }
 
-// isTestOnly says whether nothing that is shipped may import the package.
+// isTestOnly reports whether a package is for tests and tools.
 func isTestOnly(dir string) bool {
 	return slices.ContainsFunc(testOnly, func(pattern string) bool { return matches(pattern, dir) })
 }
 
-// family is the folder that belongs to one sibling of a pattern with a star: backend/postgres for
-// backend/postgres/schema. A pattern without a star has no siblings.
+// family returns the folder of a sibling: backend/postgres for backend/postgres/schema and the pattern backend/*. A pattern
+// without a star has no siblings.
 func family(pattern, dir string) string {
 	folder, ok := strings.CutSuffix(pattern, "*")
 	if !ok || folder == "" {
@@ -368,9 +349,9 @@ func family(pattern, dir string) string {
 	return path.Join(folder, firstElement(strings.TrimPrefix(dir, folder)))
 }
 
-// checkCalls finds uses of functions that reach outside in a file of a pure package.
+// checkCalls finds impure calls in a file.
 func checkCalls(m *Module, f *File) []Violation {
-	names := map[string]string{} // what this file calls a package → its path
+	names := map[string]string{} // paths of packages by their name in this file
 	for _, spec := range f.Syntax.Imports {
 		target, _ := strconv.Unquote(spec.Path.Value)
 		if _, ok := impureCalls[target]; !ok {
@@ -389,7 +370,7 @@ func checkCalls(m *Module, f *File) []Violation {
 			return true
 		}
 		x, ok := sel.X.(*ast.Ident)
-		if !ok || x.Obj != nil { // a variable that hides the package
+		if !ok || x.Obj != nil { // a variable shadows the package
 			return true
 		}
 		target, ok := names[x.Name]
@@ -401,7 +382,7 @@ func checkCalls(m *Module, f *File) []Violation {
 	return found
 }
 
-// below says whether an import path is folder or lies in it.
+// below reports whether an import path is a folder or in it.
 func below(target, folder string) bool {
 	return target == folder || strings.HasPrefix(target, folder+"/")
 }

@@ -7,23 +7,21 @@ import (
 	"unicode"
 )
 
-// packageNames are names that say nothing about what is inside, so that everything ends up inside.
-// They are folders in every second repository, and each of them ends as a heap.
+// packageNames are names that say nothing about the content of a package.
 var packageNames = []string{
 	"util", "utils", "common", "helper", "helpers", "types", "misc",
 	"manager", "service", "engine", "provider", "processor", "impl", "data",
 }
 
-// typeWords are words that no exported type has in its name.
+// typeWords are words that must not be in the name of an exported type.
 var typeWords = []string{"Manager", "Service", "Engine", "Provider", "Processor", "Impl"}
 
 const (
-	whyPackageName = "a package is named after what it holds; this name fits anything and so would be filled with anything"
+	whyPackageName = "a package is named after what it holds; this name fits anything"
 	whyTypeWord    = "the vocabulary has a plain noun for each thing; this word says that something is done, not what it is"
 )
 
-// checkNames looks for forbidden names of packages and exported types.
-// Test files are looked at for the name of their package only.
+// checkNames finds forbidden names of packages and exported types. In test files only the package name counts.
 func checkNames(m *Module, p *Package) []Violation {
 	var found []Violation
 	for element := range strings.SplitSeq(p.Dir, "/") {
@@ -43,7 +41,7 @@ func checkNames(m *Module, p *Package) []Violation {
 	return found
 }
 
-// Unexported types may be called what helps their file.
+// checkTypes finds forbidden words in the names of exported types.
 func checkTypes(m *Module, f *File) []Violation {
 	var found []Violation
 	for _, decl := range f.Syntax.Decls {
@@ -66,8 +64,7 @@ func checkTypes(m *Module, f *File) []Violation {
 	return found
 }
 
-// words splits a name at its capitals: SessionManager is Session, Manager; Implicit is one word.
-// A run of capitals is one word: IDError is ID, Error.
+// words splits a name at its capitals: SessionManager is Session, Manager; IDError is ID, Error.
 func words(name string) []string {
 	var out []string
 	start, runes := 0, []rune(name)

@@ -10,22 +10,21 @@ const (
 	longFile = 400 // worth a note
 	wall     = 800 // no further
 
-	fullInterface = 8 // methods, without those of the interfaces in it
+	fullInterface = 8 // methods, without those of embedded interfaces
 )
 
-// freeMaps is the package in which objects without a type are allowed: it is where they are avoided for all others.
+// freeMaps is the package in which map[string]any is allowed.
 const freeMaps = "internal/rawjson"
 
 const (
-	whyWall    = "a file beyond 800 lines holds more than one thing; split it by what its parts are about"
+	whyWall    = "a file of more than 800 lines holds more than one thing; split it by topic"
 	whyMap     = "nothing is decoded into a map: it loses key order, number spellings and repeated keys, and it is slow; use internal/rawjson or a type"
-	whyInit    = "nothing happens by being imported: lists are explicit and ordered, and starting the program costs nothing"
-	whyMethods = "an interface of more than eight methods is two: who implements it, or takes it, should not need all of it; what only some can do is an optional interface"
-	whyComment = "a package opens with what it is for, what it promises and what it does not do"
+	whyInit    = "an import has no effects: lists are explicit and ordered, and starting the program costs nothing"
+	whyMethods = "an interface of more than eight methods is two; what only some implementations can do is an optional interface"
+	whyComment = "a package comment says what the package is for, what it promises and what it does not do"
 )
 
-// checkLength finds files beyond the wall, and notes those that come near it. Generated files are nobody's to split.
-// A note is printed with -v and fails nothing: how long is too long is for people to see first.
+// checkLength finds files that are too long, and notes long ones. Generated files may have any length.
 func checkLength(p *Package) (found []Violation, notes []string) {
 	for _, f := range p.Production() {
 		switch {
@@ -39,8 +38,7 @@ func checkLength(p *Package) (found []Violation, notes []string) {
 	return found, notes
 }
 
-// checkComment wants a package comment in the form that go doc expects.
-// One file of the package has it; which one is not prescribed.
+// checkComment finds a package without a package comment in the form that go doc expects.
 func checkComment(p *Package) []Violation {
 	files := p.Production()
 	if len(files) == 0 {
@@ -49,7 +47,7 @@ func checkComment(p *Package) []Violation {
 	name := files[0].Syntax.Name.Name
 	want := "Package " + name + " "
 	if name == "main" {
-		want = "" // a command introduces itself by its own name
+		want = "" // a command begins with its own name
 	}
 	for _, f := range files {
 		if text := f.Syntax.Doc.Text(); text != "" && strings.HasPrefix(text, want) {
@@ -59,8 +57,7 @@ func checkComment(p *Package) []Violation {
 	return []Violation{{p.Dir, fmt.Sprintf("no package comment (beginning with %q)", strings.TrimSpace("Package "+name)), whyComment}}
 }
 
-// checkHabits looks for init functions, maps of anything and interfaces of everything.
-// ast.Inspect sees types inside of functions and signatures, too, where such maps like to hide.
+// checkHabits finds init functions, map[string]any and large interfaces, also inside functions and signatures.
 func checkHabits(m *Module, p *Package) []Violation {
 	var found []Violation
 	for _, f := range p.Production() {
@@ -85,8 +82,7 @@ func checkHabits(m *Module, p *Package) []Violation {
 	return found
 }
 
-// methods counts those that an interface has of its own.
-// An interface that is embedded is counted where it is declared.
+// methods counts the methods of an interface, without embedded ones.
 func methods(i *ast.InterfaceType) (n int) {
 	for _, f := range i.Methods.List {
 		n += len(f.Names)
@@ -99,7 +95,7 @@ func isName(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// isAny knows both spellings.
+// isAny reports whether a type is any or interface{}.
 func isAny(e ast.Expr) bool {
 	i, ok := e.(*ast.InterfaceType)
 	return isName(e, "any") || ok && len(i.Methods.List) == 0

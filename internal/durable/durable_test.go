@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
@@ -49,6 +51,7 @@ func fates() []crashfs.Fate {
 
 // Every operating system's file system and the one in memory give the same answers.
 func TestBothFileSystems(t *testing.T) {
+	t.Parallel()
 	for name, fsys := range map[string]durable.FS{"os": durable.OS{}, "crashfs": nil} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -182,6 +185,7 @@ func testWrites(t *testing.T, fsys durable.FS, path string) {
 
 // Replaced, and crashed after any operation: the file is the old one or the new one; after success the new one.
 func TestReplaceCrash(t *testing.T) {
+	t.Parallel()
 	const path = "/f/file"
 	old, next := strings.Repeat("old", 50), strings.Repeat("new", 70)
 	live := crashfs.New("/f")
@@ -205,6 +209,7 @@ func TestReplaceCrash(t *testing.T) {
 
 // Created, and crashed: nothing or all; after success all.
 func TestCreateCrash(t *testing.T) {
+	t.Parallel()
 	const path = "/r/a/b/file"
 	text := strings.Repeat("text", 50)
 	live := crashfs.New("/r")
@@ -230,6 +235,7 @@ func TestCreateCrash(t *testing.T) {
 
 // The crashes do find a forgotten sync: that is what they are for.
 func TestCrashFindsForgottenSyncs(t *testing.T) {
+	t.Parallel()
 	live := crashfs.New("/f")
 	if _, err := durable.Create(live, "/f/file", 0o600, content("old")); err != nil {
 		t.Fatal(err)
@@ -249,6 +255,7 @@ func TestCrashFindsForgottenSyncs(t *testing.T) {
 
 // Every operation fails once, in every way: there is an error, or the new content; never a third thing.
 func TestReplaceFaults(t *testing.T) {
+	t.Parallel()
 	for _, fault := range faultfs.Faults {
 		for n := 1; ; n++ {
 			inner := crashfs.New("/f")
@@ -275,6 +282,7 @@ func TestReplaceFaults(t *testing.T) {
 
 // Without links a file is created all the same, and none is overwritten.
 func TestCreateWithoutLinks(t *testing.T) {
+	t.Parallel()
 	fsys := noLinks{crashfs.New("/f")}
 	if _, err := durable.Create(fsys, "/f/file", 0o600, content("one")); err != nil {
 		t.Fatal(err)
@@ -292,4 +300,77 @@ type noLinks struct{ *crashfs.FS }
 
 func (noLinks) Link(from, to string) error {
 	return &os.LinkError{Op: "link", Old: from, New: to, Err: errors.ErrUnsupported}
+}
+
+// Every operation on a closed file fails and names the file.
+func TestClosedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	f, err := durable.OS{}.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, call := range map[string]func() error{
+		"read":  func() error { _, err := f.ReadAt(make([]byte, 1), 0); return err },
+		"write": func() error { _, err := f.Write([]byte("x")); return err },
+		"stat":  func() error { _, err := f.Stat(); return err },
+		"lock":  func() error { _, err := f.TryLock(); return err },
+		"map":   func() error { _, _, err := f.(durable.Mapper).Map(0, 1, false); return err },
+		"close": f.Close,
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestUnsynced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fsys := durable.Unsynced(durable.OS{})
+	if _, err := fsys.Open(filepath.Join(dir, "none"), os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := fsys.SyncDir(filepath.Join(dir, "none")); err != nil {
+		t.Errorf("it synced a folder: %v", err)
+	}
+	path := filepath.Join(dir, "f")
+	if _, err := durable.Replace(fsys, path, 0o600, content("text")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fsys.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, unmap, err := f.(durable.Mapper).Map(0, 4, true)
+	if err != nil || string(data) != "text" {
+		t.Fatalf("mapped %q, %v", data, err)
+	}
+	if err := unmap(); err != nil {
+		t.Error(err)
+	}
+	inMemory, err := durable.Unsynced(crashfs.New(dir)).Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := inMemory.(durable.Mapper).Map(0, 4, true); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("mapped a file that is not one of the system: %v", err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	if err := durable.Wait(t.Context(), time.Nanosecond); err != nil {
+		t.Error(err)
+	}
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(enough)
+	if err := durable.Wait(ctx, time.Hour); !errors.Is(err, enough) {
+		t.Error(err)
+	}
 }

@@ -2,23 +2,20 @@
 //
 // # The format
 //
-// A record ends at '\n' and nowhere else. One '\r' directly before that '\n' belongs to the line end, not to the record.
-// Everything else is the record's own: U+2028, U+2029 and U+0085 (which some libraries take for line ends), NUL bytes,
-// a byte order mark, further '\r's, bytes that are not UTF-8. An empty line is an empty record. Nothing is skipped,
-// repaired or judged here; that is for whoever knows what a record means.
+// A record ends at '\n' and nowhere else. One '\r' directly before that '\n' belongs to the line end. All other bytes belong
+// to the record: U+2028, U+2029 and U+0085, which some libraries treat as line ends, NUL bytes, a byte order mark, further
+// '\r's, bytes that are not UTF-8. An empty line is an empty record. Nothing is skipped, repaired or judged.
 //
-// The last bytes of a log may lack their '\n', because a writer was cut off or because it never writes one. They are a
-// record too, flagged Torn.
+// The last line of a log may be unterminated, because its writer was cut off or never writes the '\n'. It is a record too,
+// flagged Torn.
 //
-// There is no limit to the length of a record other than memory: the tools that have one lose sessions with images.
+// Only memory limits the length of a record: sessions contain images.
 //
-// # How
+// # Implementation
 //
-// Chunks are read into one buffer that is used again and again, and records are slices of that buffer, so a record costs
-// no allocation and is valid only until the next one is asked for. A longer line makes the buffer grow; the big buffer is
-// dropped as soon as the line is behind us. Mapping the file instead saves one copy, but a file that another program
-// truncates while it is mapped kills a reader that takes no care, and agents do truncate their logs: see View of package
-// backend/file, for who reads a large log from beginning to end.
+// Chunks are read into one buffer that is reused. Records are slices of it, so a record costs no allocation and is valid
+// only until the next one. A long line makes the buffer grow; the big buffer is dropped after it. Mapping a large file saves
+// one copy, but needs care with files that other programs truncate; View in package backend/file does that.
 package jsonl
 
 import (
@@ -32,9 +29,9 @@ const (
 	// each on a busy machine): 32 KB 4.7 to 6.1, 64 KB 5.0 to 5.1, 128 KB 5.0 to 5.9, 256 KB 4.5 to 4.9; reading alone
 	// gives 6 to 7.
 	chunk = 128 << 10
-	// firstRead is small because listings look at the first record or two of very many logs and then stop.
+	// firstRead is small because lists read only the first records of very many logs.
 	firstRead = 8 << 10
-	// idleReads is how often a reader may return nothing and no error before we give up on it, as in bufio.
+	// idleReads is how often a reader may return nothing and no error, as in bufio.
 	idleReads = 100
 )
 
@@ -44,37 +41,37 @@ type Record struct {
 	Offset int64
 	// Data is the record without its line end. It is valid until the next call of Next or Reset.
 	Data []byte
-	// End is the offset behind the line end: where the next record begins.
+	// End is the offset after the line end, where the next record begins.
 	End int64
-	// Torn is set on a last record that has no '\n'.
+	// Torn marks an unterminated last record.
 	Torn bool
 }
 
-// Splitter yields the records of one log after another. The zero value is an empty log; Reset gives it one. A Splitter
-// is for one goroutine and may be kept for the next log: its buffer stays.
+// Splitter yields the records of a log. The zero value is an empty log; Reset sets another one and reuses the buffer. A
+// Splitter is not safe for concurrent use.
 type Splitter struct {
 	r    io.Reader
-	sect section // what r is after ResetAt, kept here so that it costs no allocation
+	sect section // r after ResetAt, here to save an allocation
 
-	buf  []byte // buf[pos:n] is read but not yet yielded
+	buf  []byte // buf[pos:n] is read and not yet yielded
 	pos  int
 	n    int
-	seen int   // buf[pos:seen] is known to hold no '\n': a long line is searched once, not once per chunk
+	seen int   // buf[pos:seen] has no '\n': a long line is searched once, not once per chunk
 	base int64 // offset of buf[0]
 	step int   // length of the next read
-	err  error // why there is no more to read
+	err  error // from r
 
-	home []byte // the buffer of ordinary size, while buf is a bigger one
+	home []byte // the buffer of normal size while buf is a bigger one
 }
 
-// NewSplitter returns a Splitter for r, whose first byte has the given offset.
+// NewSplitter returns a Splitter for r, whose first byte has that offset.
 func NewSplitter(r io.Reader, offset int64) *Splitter {
 	s := new(Splitter)
 	s.Reset(r, offset)
 	return s
 }
 
-// Reset starts on another log that r reads, and whose first byte has the given offset.
+// Reset starts a new log: r, whose first byte has that offset.
 func (s *Splitter) Reset(r io.Reader, offset int64) {
 	if s.home != nil {
 		s.buf, s.home = s.home, nil
@@ -86,15 +83,15 @@ func (s *Splitter) Reset(r io.Reader, offset int64) {
 	s.pos, s.n, s.seen = 0, 0, 0
 }
 
-// ResetAt starts on the bytes [offset, end) of r. Where r ends before end, Next reports io.ErrUnexpectedEOF instead of
-// a torn record: the log was truncated while it was read.
+// ResetAt starts a new log: the bytes [offset, end) of r. If r ends before end, Next returns io.ErrUnexpectedEOF and no torn
+// record: the log was truncated while it was read.
 func (s *Splitter) ResetAt(r io.ReaderAt, offset, end int64) {
 	s.sect = section{r: r, off: offset, end: end}
 	s.Reset(&s.sect, offset)
 }
 
-// Next returns the next record, or io.EOF behind the last one, or the error of the reader. After an error, bytes that
-// form no whole line are not yielded: only the true end of a log can make a record torn.
+// Next returns the next record, io.EOF after the last one, or the error of the reader. An incomplete line before an error is
+// not yielded: only at the end of a log is a record torn.
 func (s *Splitter) Next() (Record, error) {
 	for {
 		if i := bytes.IndexByte(s.buf[s.seen:s.n], '\n'); i >= 0 {
@@ -115,7 +112,7 @@ func (s *Splitter) Next() (Record, error) {
 	}
 }
 
-// last returns what is left when nothing more can be read.
+// last returns the unterminated last record, or the error of the reader.
 func (s *Splitter) last() (Record, error) {
 	if s.r == nil {
 		return Record{}, io.EOF
@@ -139,8 +136,8 @@ func (s *Splitter) fill() {
 	pending := s.buf[s.pos:s.n]
 	switch {
 	case s.home != nil && len(pending) < chunk/2:
-		// The monster line is behind us: give its memory back. Half a chunk leaves room to read; a line between that
-		// and a chunk would otherwise send us to and fro.
+		// The long line is done: release its buffer. With a limit of a whole chunk, lines of almost that length would
+		// switch buffers again and again.
 		s.n = copy(s.home, pending)
 		s.buf, s.home = s.home, nil
 	case len(pending) == len(s.buf):
@@ -175,8 +172,8 @@ func (s *Splitter) fill() {
 	s.err = io.ErrNoProgress
 }
 
-// bigger is how long a buffer is needed by a line of which so much is there. In a log that can be read at any place the end of
-// a very long line is looked for first: a buffer that doubled would be up to twice as long, beside the one before it.
+// bigger returns the buffer size for a line of which that much is read. With random access it finds the end of the line
+// first: doubling would make a buffer of up to twice the size, while the previous one is still in use.
 func (s *Splitter) bigger(pending int) int {
 	if s.r != &s.sect || s.home == nil {
 		return 2 * pending
@@ -196,13 +193,13 @@ func (s *Splitter) bigger(pending int) int {
 	return pending + max(int(at-s.sect.off), 1)
 }
 
-// section reads [off, end) of r. Unlike io.SectionReader it tells an early end from the true one.
+// section reads [off, end) of r. Unlike io.SectionReader it reports an early end of r as an error.
 type section struct {
 	r        io.ReaderAt
 	off, end int64
 }
 
-// A file that is shorter than it was is an error, and no end: whoever reads must look at it anew.
+// Read implements io.Reader.
 func (s *section) Read(p []byte) (int, error) {
 	if s.off >= s.end {
 		return 0, io.EOF
@@ -214,7 +211,7 @@ func (s *section) Read(p []byte) (int, error) {
 	s.off += int64(n)
 	switch {
 	case n == len(p):
-		// ReadAt may say io.EOF together with the last byte; whether it is the end is ours to know.
+		// ReadAt may return io.EOF with the last bytes.
 		return n, nil
 	case err == nil || errors.Is(err, io.EOF):
 		return n, io.ErrUnexpectedEOF

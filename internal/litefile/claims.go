@@ -6,24 +6,23 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// fileID tells files apart, whatever they are called.
+// fileID identifies a file, whatever its path.
 type fileID struct{ dev, ino uint64 }
 
-// Dev and Ino, not the path: a database can be reached through a link.
 func idOf(info durable.Info) fileID { return fileID{info.Dev, info.Ino} }
 
-// inUse are the databases that this process writes or copies. It is of the whole process because locks of files are.
+// inUse holds the databases that this process writes or copies. It is global because file locks belong to the process.
 var inUse = newClaims()
 
-// claims keep those who write and those who copy a database apart: several may write at once, since SQLite knows of all of
-// them, but nobody writes while somebody copies. Who waits to copy goes before who wants to write, or would wait forever.
+// claims keep writers and copiers of a database apart. Several connections may write, since SQLite coordinates them, but
+// none while a copy is made. A waiting copier goes before new writers, or it would wait for ever.
 type claims struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	files   map[fileID]claim
 }
 
-// claim is how a database is used; one that is not used is not in the map.
+// claim is how a database is used. The map has no zero claims.
 type claim struct {
 	writers, waiting int
 	copying          bool
@@ -35,8 +34,7 @@ func newClaims() *claims {
 	return c
 }
 
-// change does something to a claim. The lock is held.
-// A claim that says nothing any more is deleted, so the map does not grow with every database that was ever read.
+// change updates a claim. The caller holds the lock.
 func (c *claims) change(id fileID, f func(*claim)) {
 	now := c.files[id]
 	if f(&now); now == (claim{}) {
@@ -46,7 +44,7 @@ func (c *claims) change(id fileID, f func(*claim)) {
 	}
 }
 
-// releaser gives the function that ends a claim and wakes those who wait for it.
+// releaser returns the function that ends a claim and wakes all waiters.
 func (c *claims) releaser(id fileID, f func(*claim)) func() {
 	return func() {
 		c.mu.Lock()
@@ -56,8 +54,7 @@ func (c *claims) releaser(id fileID, f func(*claim)) func() {
 	}
 }
 
-// write waits until nobody copies the database, and keeps those who want to from it until release.
-// Writers do not exclude each other here: SQLite does that among connections.
+// write waits until no copy is made or waited for, and prevents copies until release.
 func (c *claims) write(id fileID) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,22 +65,22 @@ func (c *claims) write(id fileID) (release func()) {
 	return c.releaser(id, func(f *claim) { f.writers-- })
 }
 
-// written says whether somebody writes to the database.
+// written reports whether this process writes to the database.
 func (c *claims) written(id fileID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.files[id].writers > 0
 }
 
-// copy waits until nobody else copies the database, and keeps writers from it until release. Where somebody writes it waits
-// for that too, or does nothing and says so.
+// copy waits for other copies, and prevents writes until release. If the database is being written, it waits for that too, or
+// returns false without wait.
 func (c *claims) copy(id fileID, wait bool) (release func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.files[id].writers > 0 && !wait {
 		return nil, false
 	}
-	c.change(id, func(f *claim) { f.waiting++ }) // from here on nobody begins to write
+	c.change(id, func(f *claim) { f.waiting++ }) // from here on no write begins
 	for c.files[id].copying || c.files[id].writers > 0 {
 		c.changed.Wait()
 	}

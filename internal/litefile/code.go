@@ -6,8 +6,7 @@ import (
 	"modernc.org/sqlite" // the driver "sqlite"
 )
 
-// The result codes of SQLite that mean something to us.
-// They are numbers of SQLite's documentation that never change; extended codes have them in their low byte.
+// Result codes of SQLite. They never change; extended codes have them in their low byte.
 const (
 	codeBusy     = 5
 	codeLocked   = 6
@@ -18,31 +17,31 @@ const (
 	codeNotADB   = 26
 )
 
-// resultCode is SQLite's code in an error, 0 where it is of another kind.
+// resultCode returns SQLite's code of an error, or 0 for any other error.
 func resultCode(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
-		return e.Code() & 0xff // the rest says more precisely what
+		return e.Code() & 0xff
 	}
 	return 0
 }
 
-// IsSQLite says that an error is one of SQLite's, which do not name the file.
+// IsSQLite reports whether an error is from SQLite. Such errors do not name the file.
 func IsSQLite(err error) bool { return resultCode(err) != 0 }
 
-// IsCorrupt says that the file is no database, or a damaged one.
+// IsCorrupt reports whether the file is not a database, or is damaged.
 func IsCorrupt(err error) bool {
 	code := resultCode(err)
 	return code == codeCorrupt || code == codeNotADB
 }
 
-// IsUnwritable says that the database, or the folder that it is in, cannot be written.
+// IsUnwritable reports whether the database, or its folder, cannot be written.
 func IsUnwritable(err error) bool {
 	code := resultCode(err)
 	return code == codeReadOnly || code == codeCantOpen
 }
 
-// IsBusy says that others had the database, or were faster too often.
+// IsBusy reports whether another connection held the database for too long.
 func IsBusy(err error) bool {
 	code := resultCode(err)
 	return code == codeBusy || code == codeLocked || code == codeProtocol

@@ -1,13 +1,13 @@
-// Package litefile opens SQLite databases, our own and those of agents. What it adds to the driver is what files need:
+// Package litefile opens SQLite databases: those of treeline and those of agents. It adds to the driver:
 //
-//   - A database that we make is readable by nobody else (Write).
-//   - One of an agent is read without a trace (Read): SQLite makes files beside a database in WAL mode even for somebody
-//     who only reads. One without a journal is opened as one that nobody changes (immutable), and of any other a copy is
-//     read. Neither knows when somebody else writes: Steady reads again until nobody did.
-//   - No lock is lost: on Unix a process gives up all its locks on a file when it closes any opening of it, and to copy
-//     a database would take the locks from under SQLite. So nobody copies what this process writes; see claims.
+//   - Write creates a database that only its owner can read.
+//   - Read reads a database of an agent without a trace. SQLite creates files next to a database in WAL mode even for a
+//     reader. So a database without a journal is opened as immutable, and any other one is copied. Neither notices a
+//     concurrent write; Steady reads again until there was none.
+//   - Locks are not lost. On Unix a process loses all its locks on a file when it closes any descriptor of it, so a copy
+//     would drop the locks of SQLite. A database that this process writes is therefore not copied; see claims.
 //
-// It knows no table. Schemas, and what damage means, are of those who keep something in a database.
+// It knows nothing about tables.
 package litefile
 
 import (
@@ -27,35 +27,33 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Kind says what an open database stands on, and so what it means for it when the file changes.
+// Kind says what an open database reads, and so what a change of the file means.
 type Kind int
 
 // The kinds.
 const (
-	// Shared is the file itself, through SQLite's own locks: who reads sees one moment, whoever writes. Or it is memory.
+	// Shared is the file itself with SQLite's locks: a transaction sees one snapshot. It is also used for memory.
 	Shared Kind = iota
-	// Still is the file itself, taken for one that nobody changes. What was read is right if the Stamp is the same
-	// afterwards.
+	// Still is the file itself, opened as immutable. What was read is valid if the Stamp is the same afterwards.
 	Still
-	// Copied is a copy, which nobody changes. It is right if the Stamp is the same after Read.
+	// Copied is a copy. It is valid if the Stamp is the same after Read.
 	Copied
 )
 
 // DB is an open database. It must be closed.
 type DB struct {
 	*sql.DB
-	// Kind is what it stands on.
+	// Kind says what it reads.
 	Kind Kind
 
 	keepLog bool // see KeepLog
 
 	once   sync.Once
-	done   func() error // after the database is closed; nil: nothing
+	done   func() error // called after the database is closed, unless nil
 	closed error
 }
 
-// Close closes the database; of a copy nothing is left, and what was written by nobody else any more may be copied. A second
-// call returns the same.
+// Close closes the database and removes a copy. A second call returns the same error.
 func (d *DB) Close() error {
 	d.once.Do(func() {
 		if d.keepLog {
@@ -69,16 +67,15 @@ func (d *DB) Close() error {
 	return d.closed
 }
 
-// KeepLog has Close leave the write-ahead log beside the database, as a program does that just ends. Whoever closes a database
-// last otherwise locks everybody out while the log is moved into it, synced and deleted, and some programs do not wait when
-// they open one.
+// KeepLog makes Close keep the write-ahead log, as if the process had just ended. Otherwise the last connection locks the
+// database while it moves the log into it, and some programs do not wait for that.
 func (d *DB) KeepLog() { d.keepLog = true }
 
-// settle moves the log into the database while others go on, and has SQLite keep the file. That it cannot is no reason to
-// fail: the log is whole, and SQLite does on closing what it always does.
+// settle moves the log into the database without locking it, and makes SQLite keep the file. It is best effort: without it
+// SQLite closes the database as usual.
 func (d *DB) settle() {
 	ctx := context.Background()
-	d.SetMaxIdleConns(1) // the others are closed: what follows is for one connection
+	d.SetMaxIdleConns(1) // closes all other connections
 	d.SetMaxOpenConns(1)
 	c, err := d.Conn(ctx)
 	if err != nil {
@@ -97,17 +94,16 @@ func (d *DB) settle() {
 
 // Writing says how a database is written.
 type Writing struct {
-	// Busy is how long to wait for others who write.
+	// Busy is how long to wait for other writers.
 	Busy time.Duration
-	// Lasting makes a transaction that returned survive the loss of power, not only the end of the process.
+	// Lasting makes a transaction survive a crash of the machine, not only of the process.
 	Lasting bool
-	// Connections is how many there are at most; 0 means one. With two, reading need not wait for writing.
+	// Connections is the largest number of connections; 0 means one. With two, a read need not wait for a write.
 	Connections int
 }
 
-// Write opens a database for writing and makes it, with its folders, where there is none. Its transactions exclude other
-// writers from their beginning. It waits for whoever in this process is copying the database. The file system is used for
-// all but the database itself.
+// Write opens a database for writing, and creates it and its folders if necessary. Its transactions exclude other writers
+// from the start. It waits while this process copies the database. fsys is used for everything but the database itself.
 func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	if err := create(fsys, path); err != nil {
 		return nil, err
@@ -132,8 +128,7 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	return db, nil
 }
 
-// create makes an empty database file that nobody else may read: SQLite would let everybody, and its other files get
-// the mode of this one.
+// create makes an empty private file. SQLite would make it readable for all; its other files get the same mode.
 func create(fsys durable.FS, path string) error {
 	if err := durable.MkdirAll(fsys, filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -151,20 +146,19 @@ func create(fsys durable.FS, path string) error {
 	return fsys.SyncDir(filepath.Dir(path))
 }
 
-// Share opens a database of ours for reading, where files beside it are no trace, and waits so long for others who write.
+// Share opens a database for reading with SQLite's locks, which may create files next to it. It waits for writers.
 func Share(path string, wait time.Duration) (*DB, error) {
 	return open(path, 1, url.Values{"mode": {"ro"}, "_pragma": {busy(wait)}})
 }
 
-// Memory gives an empty database that is no file.
+// Memory opens an empty database in memory.
 func Memory() (*DB, error) { return open("memory", 1, url.Values{"mode": {"memory"}}) }
 
 func busy(d time.Duration) string {
 	return "busy_timeout(" + strconv.FormatInt(d.Milliseconds(), 10) + ")"
 }
 
-// open opens a database file with so many connections at most: pragmas and transactions belong to a connection.
-// Nothing is opened yet: the driver connects with the first query, which is where errors of the file come out.
+// open prepares a database. The driver opens the file at the first query, which reports its errors.
 func open(path string, connections int, query url.Values) (*DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -174,7 +168,7 @@ func open(path string, connections int, query url.Values) (*DB, error) {
 	if abs[0] != '/' {
 		abs = "/" + abs // a drive letter
 	}
-	// Whose schema it is, is not known: it must not call what has effects.
+	// The schema may be foreign: it must not call functions with side effects.
 	query["_pragma"] = append(query["_pragma"], "trusted_schema(OFF)")
 	u := url.URL{Scheme: "file", Path: abs, RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite", u.String())
@@ -186,20 +180,20 @@ func open(path string, connections int, query url.Values) (*DB, error) {
 	return &DB{DB: db}, nil
 }
 
-// Transact does something alone, all of it or, where f returns an error, nothing: others who write wait, or we do.
+// Transact runs f in a transaction that excludes other writers. If f returns an error, nothing is changed.
 func (d *DB) Transact(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if err := f(tx); err != nil {
-		_ = tx.Rollback() // the first error says more
+		_ = tx.Rollback()
 		return err
 	}
 	return tx.Commit()
 }
 
-// UseWAL switches the database to a write-ahead log. SQLite waits for nobody there, so we do, as long as wait.
+// UseWAL switches the database to a write-ahead log. SQLite does not wait for other connections there, so UseWAL does.
 func (d *DB) UseWAL(ctx context.Context, wait time.Duration) error {
 	const pause = 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {

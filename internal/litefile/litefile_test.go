@@ -93,6 +93,7 @@ func files(t *testing.T, dir string) map[string]durable.Info {
 
 // A database is found under any name, and what was made is nobody else's.
 func TestWriteMakes(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"plain.db", "a ?mode=memory#%20.db", "new/folder/ü.db"} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && name != "plain.db" {
@@ -177,6 +178,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 
 // What this process writes is read through SQLite, also where there is something in the journal.
 func TestReadBesideWriter(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	w := write(t, path, true)
 	r := read(t, path, Reading{})
@@ -192,6 +194,7 @@ func TestReadBesideWriter(t *testing.T) {
 // A database that this process is writing is locked for others, however often it is read meanwhile: closing any file takes
 // all locks away, and a child sees whether they are still there.
 func TestReadingTakesNoLocks(t *testing.T) {
+	t.Parallel()
 	if path := os.Getenv("LITEFILE_CHILD"); path != "" {
 		_, err := other(t, path).Exec(`INSERT INTO words VALUES ('of the child')`)
 		if !IsBusy(err) {
@@ -229,6 +232,7 @@ func TestReadingTakesNoLocks(t *testing.T) {
 
 // A transaction that says no has done nothing.
 func TestTransact(t *testing.T) {
+	t.Parallel()
 	db := write(t, filepath.Join(t.TempDir(), "a.db"), false)
 	no := errors.New("no")
 	err := db.Transact(t.Context(), func(tx *sql.Tx) error {
@@ -244,6 +248,7 @@ func TestTransact(t *testing.T) {
 
 // The journal cannot be switched while others read; who may wait does.
 func TestUseWAL(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := write(t, path, false)
 	rows, err := other(t, path).Query(`SELECT word FROM words`)
@@ -268,6 +273,7 @@ func TestUseWAL(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
+	t.Parallel()
 	db, err := Memory()
 	if err != nil {
 		t.Fatal(err)
@@ -284,6 +290,7 @@ func TestClose(t *testing.T) {
 
 // With KeepLog the log stays when the database is closed, and all of it is in the database already.
 func TestKeepLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
 	db, err := Write(durable.OS{}, path, Writing{Connections: 2})
@@ -323,6 +330,7 @@ func TestKeepLog(t *testing.T) {
 
 // Share reads what others write, and refuses to write itself. Schemas are not trusted anywhere.
 func TestShare(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	write(t, path, true)
 	db, err := Share(path, 0)
@@ -343,6 +351,7 @@ func TestShare(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	garbage := filepath.Join(dir, "garbage.db")
 	if err := os.WriteFile(garbage, []byte("this is not a database, but it is long enough to be one"), 0o600); err != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// journals are what the names of a database's journals add to its own.
+// journals are the suffixes of the journals of a database.
 var journals = []string{"-wal", "-journal"}
 
-// Suffixes are what the names of all files of a database add to its own, the database last: with the journal of another
-// it would be read as if the journal were its own.
+// Suffixes returns the suffixes of all files of a database, the database itself last. It must be moved last: with a foreign
+// journal it would be misread.
 func Suffixes() []string { return append(journals[:len(journals):len(journals)], "-shm", "") }
 
-// Stamp tells whether a database changed. A journal that is not there is a zero Info.
+// Stamp shows whether a database changed. A missing journal is a zero Info.
 type Stamp struct{ DB, WAL, Journal durable.Info }
 
-// StampOf looks at the files of a database; fs.ErrNotExist where there is none.
+// StampOf returns the Stamp of a database; fs.ErrNotExist if there is none.
 func StampOf(fsys durable.FS, path string) (s Stamp, err error) {
 	if s.DB, err = fsys.Stat(path); err != nil {
 		return s, err
@@ -41,14 +41,12 @@ func StampOf(fsys durable.FS, path string) (s Stamp, err error) {
 	return s, nil
 }
 
-// pending says that there may be more in a journal than in the database.
-// An empty journal is one that was reset and not deleted.
-// A database in WAL mode may have all of its content there.
+// pending reports whether a journal may hold content. An empty journal was reset and not deleted.
 func (s Stamp) pending() bool { return s.WAL.Size > 0 || s.Journal.Size > 0 }
 
-// Steady calls read with the stamp of a database until nothing changed meanwhile: what read saw is then of one moment. An
-// error of read that may come from a change is not returned. read says itself if what it has is of one moment anyway. It
-// is called again after a short while, for ten seconds or so.
+// Steady calls read until the stamp of the database is the same before and after: read then saw one snapshot. It ignores
+// errors of read that a change may have caused. read returns final if it saw one snapshot in any case. Steady gives up after
+// about ten seconds.
 func Steady(ctx context.Context, fsys durable.FS, path string, read func(Stamp) (final bool, err error)) error {
 	const tries = 1000
 	for try := range tries {
@@ -74,26 +72,25 @@ func Steady(ctx context.Context, fsys durable.FS, path string, read func(Stamp) 
 	return fmt.Errorf("%s: %w", path, ErrRestless)
 }
 
-// ErrRestless is what Steady gives up with.
-var ErrRestless = errors.New("others write to it without a pause")
+// ErrRestless is the error of Steady when it gives up.
+var ErrRestless = errors.New("other programs write to it all the time")
 
-// Pause waits a little for others who write, longer with each try, or until ctx ends, and returns its cause.
+// Pause waits for other writers, longer with each try. It returns the cause of ctx when that ends.
 func Pause(ctx context.Context, try int) error {
 	return durable.Wait(ctx, time.Duration(min(try+1, 10))*time.Millisecond)
 }
 
 // Reading says how a database is read.
 type Reading struct {
-	// Copy asks for a copy also where the file itself could be read, for who wants to change it.
+	// Copy forces a copy, for a caller that changes it.
 	Copy bool
-	// Wait waits until nobody in this process writes to the database any more. Without it, what this process writes is read
-	// through SQLite (Shared), which leaves no trace either: the files beside the database are there already.
+	// Wait waits until this process does not write to the database. Without it, a database that this process writes is
+	// read as Shared. That leaves no trace either, since the other files exist already.
 	Wait bool
 }
 
-// Read opens a database for reading, as the stamp describes it, without a trace: nothing beside it is made, changed or
-// locked. What the file had at that moment is only certain if it has the same stamp afterwards; see Kind and Steady.
-// A copy is made only where it must be, since a database may be large.
+// Read opens a database for reading without a trace: it creates, changes and locks nothing. What is read is valid only if the
+// stamp is the same afterwards; see Kind and Steady. It makes a copy only if it must.
 func Read(path string, s Stamp, r Reading) (*DB, error) {
 	id := idOf(s.DB)
 	if !r.Copy && !s.pending() && (r.Wait || !inUse.written(id)) {
@@ -111,7 +108,7 @@ func Read(path string, s Stamp, r Reading) (*DB, error) {
 	return openCopy(path)
 }
 
-// openCopy opens a copy of a database with what was not written into it yet.
+// openCopy opens a copy of a database and its journals.
 func openCopy(path string) (db *DB, err error) {
 	temp, err := os.MkdirTemp("", "treeline-database-")
 	if err != nil {
@@ -124,7 +121,7 @@ func openCopy(path string) (db *DB, err error) {
 		}
 	}()
 	to := filepath.Join(temp, filepath.Base(path))
-	// The database comes last: what was checkpointed meanwhile is then in one of the two.
+	// The database comes last: pages that are checkpointed meanwhile are then in one of the two.
 	for _, suffix := range append(journals[:len(journals):len(journals)], "") {
 		if err := copyFile(path+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
@@ -137,7 +134,7 @@ func openCopy(path string) (db *DB, err error) {
 	return db, nil
 }
 
-// Plain os calls: the copy lies in a temporary folder and need not survive anything.
+// copyFile makes a temporary copy, which need not be durable.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 // What was read while the file changed is read again, and an error of then is none.
 func TestSteadyReadsAgain(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	grow := func(n int) {
 		if err := os.WriteFile(path, []byte(strings.Repeat("x", n)), 0o600); err != nil {
@@ -37,6 +38,7 @@ func TestSteadyReadsAgain(t *testing.T) {
 }
 
 func TestSteadyEnds(t *testing.T) {
+	t.Parallel()
 	no, gone := errors.New("no"), errors.New("gone")
 	path := filepath.Join(t.TempDir(), "a.db")
 	n := 0
@@ -68,6 +70,7 @@ func TestSteadyEnds(t *testing.T) {
 
 // Somebody who never stops is given up on, in time that does not pass here.
 func TestSteadyGivesUp(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -87,6 +90,7 @@ func TestSteadyGivesUp(t *testing.T) {
 
 // Writers go beside each other; who copies is alone, and goes before writers that come later.
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, id := newClaims(), fileID{1, 2}
 		first, second := c.write(id), c.write(id)

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// Diff calls found with a pointer (RFC 6901) to each place where two values do not mean the same: members that only one
-// of them has, elements beyond the shorter array, and values that differ. The order of members, white space and the
-// spelling of strings and numbers do not matter; null is not the same as nothing.
-// It is for comparing a session with one that was converted there and back, so it must find everything and may
-// take its time.
+// Diff calls found with a pointer (RFC 6901) to each place where two values differ in meaning: members that only one of them
+// has, elements beyond the shorter array, and different values. The order of members, white space and the spelling of
+// strings and numbers do not matter; null and a missing member differ. It is thorough rather than fast, for comparing a
+// session with one that was converted and converted back.
 func Diff(a, b []byte, found func(pointer string)) { diff(a, b, "", found) }
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Equal bytes are the usual case and end it at once.
+// Equal bytes are the common case.
 func diff(a, b []byte, at string, found func(string)) {
 	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
 	if bytes.Equal(a, b) {
@@ -29,7 +28,7 @@ func diff(a, b []byte, at string, found func(string)) {
 	case IsString(a) && IsString(b):
 		s, _ := Unquote(a)
 		t, _ := Unquote(b)
-		if s != t || strings.ContainsRune(s, '\uFFFD') { // what stood for half a character is not known any more
+		if s != t || strings.ContainsRune(s, '\uFFFD') { // the original half of a surrogate pair is unknown
 			found(at)
 		}
 	case !sameNumber(a, b):
@@ -37,13 +36,12 @@ func diff(a, b []byte, at string, found func(string)) {
 	}
 }
 
-// Repeated keys are reported as such: to compare the last ones would hide that a reader that takes the first sees
-// a difference.
+// Repeated keys are reported: readers disagree on which one counts.
 func diffObjects(a, b []byte, at string, found func(string)) {
 	values, repeated := members(b)
 	mine, again := members(a)
 	if repeated || again {
-		found(at) // which one is meant depends on the reader
+		found(at) // which one counts depends on the reader
 		return
 	}
 	for key, value := range Fields(a) {
@@ -61,7 +59,7 @@ func diffObjects(a, b []byte, at string, found func(string)) {
 	}
 }
 
-// members gives the values of an object by their keys.
+// members returns the values of an object by key.
 func members(object []byte) (values map[string][]byte, repeated bool) {
 	values = map[string][]byte{}
 	for key, value := range Fields(object) {
@@ -93,8 +91,7 @@ func diffArrays(a, b []byte, at string, found func(string)) {
 	}
 }
 
-// sameNumber says whether both are numbers, and the same one: also where there are more digits than a float has.
-// Beyond 2^53 floats have gaps, and numbers that differ would look the same.
+// sameNumber says whether both are numbers and equal, also with more digits than a float64 has.
 func sameNumber(a, b []byte) bool {
 	x, err := strconv.ParseFloat(string(a), 64)
 	y, err2 := strconv.ParseFloat(string(b), 64)

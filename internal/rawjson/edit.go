@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Set gives the object with a member changed to value, or added behind the others. All other bytes stay as they are.
-// Where the key is repeated the last one, which counts, is changed. The input is not changed.
-// An object that is not well formed comes back as it is: nothing is guessed about where a member would go.
+// Set returns the object with a member changed to value, or appended. All other bytes stay the same. If the key is repeated,
+// the last one, which counts, is changed. The input is not changed. An object that is not well formed is returned as it is.
 func Set(object []byte, key string, value []byte) []byte {
 	start, end := -1, -1
 	t := borrow(object)
@@ -25,7 +24,7 @@ func Set(object []byte, key string, value []byte) []byte {
 			end = o.Offset()
 		}
 	}
-	behind, err := o.End()
+	after, err := o.End()
 	if err != nil {
 		return object
 	}
@@ -35,9 +34,8 @@ func Set(object []byte, key string, value []byte) []byte {
 		out = append(out, value...)
 		return append(out, object[end:]...)
 	}
-	// The new member goes before the white space that stands in front of the closing brace, so a pretty-printed
-	// object stays one.
-	closing := behind - 1
+	// The new member goes before the white space in front of the closing brace, so that a pretty-printed object stays one.
+	closing := after - 1
 	for closing > 0 && isSpace(object[closing-1]) {
 		closing--
 	}
@@ -52,8 +50,8 @@ func Set(object []byte, key string, value []byte) []byte {
 	return append(out, object[closing:]...)
 }
 
-// Delete gives the object without a member, however often it is repeated, and without the comma that went with it.
-// Every occurrence goes: a reader would otherwise find an older value.
+// Delete returns the object without a member and its comma. If the key is repeated, every occurrence is removed, since a
+// reader would otherwise find an older value.
 func Delete(object []byte, key string) []byte {
 	t := borrow(object)
 	defer t.done()
@@ -63,7 +61,7 @@ func Delete(object []byte, key string) []byte {
 	}
 	type piece struct{ start, end int }
 	var cut []piece
-	from := SkipSpace(object, 0) + 1 // behind the brace or the last value
+	from := SkipSpace(object, 0) + 1 // after the brace or the last value
 	for o.Next() {
 		matches := string(o.Key) == key
 		o.Value()
@@ -86,15 +84,15 @@ func Delete(object []byte, key string) []byte {
 	if cut[0].start != lead {
 		return out
 	}
-	// The first member went: the comma that stood behind it goes too.
+	// The first member was removed: the comma after it goes as well.
 	if i := SkipSpace(out, lead); i < len(out) && out[i] == ',' {
 		out = append(out[:lead], out[i+1:]...)
 	}
 	return out
 }
 
-// MapElements gives an array with what f makes of each element in its place; nil takes the element away. Where nothing
-// changes it gives the array itself, with the spaces that it has.
+// MapElements returns an array with each element replaced by the result of f; nil removes the element. If nothing changes it
+// returns the array itself.
 func MapElements(array []byte, f func(element []byte) []byte) []byte {
 	out, changed := []byte{'['}, false
 	for e := range Elements(array) {
@@ -113,9 +111,8 @@ func MapElements(array []byte, f func(element []byte) []byte) []byte {
 	return append(out, ']')
 }
 
-// AppendString appends s as a JSON string, escaped as JavaScript does it: only what must be.
-// What need not be escaped is not, as JSON.stringify does it: a record that is written again has the same
-// spelling. Bytes that are not UTF-8 become U+FFFD, which is what JavaScript would have read.
+// AppendString appends s as a JSON string, escaped as JSON.stringify does, so that a record that is written again has the
+// same spelling. Invalid UTF-8 becomes U+FFFD, which is what JavaScript would have read.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -160,13 +157,12 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Quote is AppendString to nothing.
-// One byte more at each end is all that most strings need.
+// Quote returns s as a JSON string; see AppendString.
 func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
 
-// behindString gives the offset behind the string that goes on at i. It looks for quotes alone, many bytes at a time.
-// A backslash before the quote escapes it, unless it is itself escaped: so their number decides.
-func behindString(b []byte, i int) int {
+// afterString returns the offset after the string that continues at i. It looks only for quotes, many bytes at a time. A
+// quote is escaped if the number of backslashes before it is odd.
+func afterString(b []byte, i int) int {
 	for {
 		k := bytes.IndexByte(b[i:], '"')
 		if k < 0 {
@@ -184,16 +180,15 @@ func behindString(b []byte, i int) int {
 	}
 }
 
-// Compact removes the white space between the tokens of a value; strings and numbers keep their spelling. It gives the
-// value itself where there is none.
-// The value must be JSON.
+// Compact removes the white space between the tokens of a value, which must be JSON; strings and numbers keep their
+// spelling. It returns the value itself if there is none.
 func Compact(value []byte) []byte {
 	var out []byte // nil until the first white space
 	start := 0
 	for i := 0; i < len(value); {
 		switch c := value[i]; {
 		case c == '"':
-			i = behindString(value, i+1)
+			i = afterString(value, i+1)
 		case isSpace(c):
 			if out == nil {
 				out = make([]byte, 0, len(value))

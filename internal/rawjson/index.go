@@ -5,28 +5,26 @@ import (
 	"math/bits"
 )
 
-// An index says where, in a piece of a text, the quotes stand that begin and end strings: those that no backslash escapes.
-// Whether they are inside or outside of a value is not asked; who walks through the text sees every byte between strings
-// and knows. On the way it is checked that every byte may stand in a string, and every backslash escapes what may be
-// escaped.
+// An index is the positions, in a part of a text, of the quotes that begin and end strings: those that no backslash escapes.
+// It does not know whether a quote is inside a value; the code that walks through the text does. It also checks that every
+// byte may occur in a string, and that every escape is valid.
 //
-// This is where most of the time of reading goes, so it is done with vectors where there are some (index_amd64.s), 64
-// bytes at a time.
+// Most of the time of reading is spent here, so it uses vectors where available (index_amd64.s), 64 bytes at a time.
 
-// window is how many bytes are indexed at once. All of them may be quotes, so this is also the size of the index.
+// window is how many bytes are indexed at once, and the size of the index: all of them may be quotes.
 const window = 4 << 10
 
-// room is for the places of a window. The vector code writes eight at a time, some of them for nothing.
+// room is for the positions of a window. The vector code writes eight at a time, some of them unused.
 const room = window + 8
 
-// indexed is how far an index has come.
+// indexed is the progress of an index.
 type indexed struct {
-	to      int  // all before is done
-	trouble bool // something may not stand in a string; it may be outside of one, though
+	to      int  // everything before is done
+	trouble bool // a byte may not occur in a string, though it may be outside of one
 }
 
-// indexGo is the portable index of b[from:to]: it adds the places of quotes to out. The last escape may reach beyond to.
-// Eight bytes are looked at in one step; only where one of them is special it goes on byte by byte.
+// indexGo is the portable index of b[from:to]: it appends the positions of quotes to out. The last escape may extend beyond
+// to. It looks at eight bytes at once, and byte by byte only if one of them is special.
 func indexGo(b []byte, from, to int, out []uint32) ([]uint32, indexed) {
 	i := from
 	for i < to {
@@ -47,7 +45,7 @@ func indexGo(b []byte, from, to int, out []uint32) ([]uint32, indexed) {
 			if i+1 >= len(b) || !escapes[b[i+1]] || b[i+1] == 'u' && !hexFollows(b, i+2) {
 				return out, indexed{to: i, trouble: true}
 			}
-			i++ // what it escapes is passed over; behind a u come digits, which are nothing special
+			i++ // skip what it escapes; the digits after u are not special
 		case c < ' ':
 			return out, indexed{to: i, trouble: true}
 		}
@@ -58,7 +56,7 @@ func indexGo(b []byte, from, to int, out []uint32) ([]uint32, indexed) {
 
 var escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true, 'u': true}
 
-// hexFollows says whether four hex digits stand at i.
+// hexFollows says whether there are four hex digits at i.
 func hexFollows(b []byte, i int) bool {
 	return i+4 <= len(b) && isHex(b[i]) && isHex(b[i+1]) && isHex(b[i+2]) && isHex(b[i+3])
 }

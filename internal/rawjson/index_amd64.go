@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The assembly uses all four; a virtual machine may hide any of them.
+// The assembly needs all four; a virtual machine may hide any of them.
 var haveAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 
 // indexer finds the quotes of a text, window by window.
@@ -16,7 +16,7 @@ type indexer struct {
 	vec  vectorState
 }
 
-// vectorState is what indexAVX2 keeps from one call to the next, and what it found. It knows where the fields are.
+// vectorState is the state of indexAVX2 between calls, and its results. The assembly depends on the offsets of the fields.
 type vectorState struct {
 	escaped uint64 // 1: the next byte is escaped
 	control uint64 // not 0: there is a control character
@@ -24,13 +24,13 @@ type vectorState struct {
 	odd     [window / 64]oddBlock
 }
 
-// oddBlock are 64 bytes in which a backslash escapes something else than one of "\/fnrt.
+// oddBlock is 64 bytes in which a backslash escapes something other than one of "\/fnrt.
 type oddBlock struct {
-	escaped uint64 // one bit for each
-	place   int    // of the block
+	escaped uint64 // a bit for each escaped byte
+	place   int    // position of the block
 }
 
-// indexAVX2 indexes the n bytes at p, of which base is the place, and gives how many quotes it wrote to out. Unless n is a
+// indexAVX2 indexes the n bytes at p, whose position is base, and returns how many quotes it wrote to out. Unless n is a
 // multiple of 64, the 64 bytes before p+n must be readable.
 //
 //go:noescape
@@ -48,7 +48,7 @@ func (x *indexer) next(b []byte) []uint32 {
 	}
 	x.done.to = to
 	if len(b) < 64 {
-		// Too short to look at 64 bytes of it. Spaces change nothing.
+		// Shorter than a block: padded with spaces, which have no effect.
 		var block [64]byte
 		for i := copy(block[:], b); i < 64; i++ {
 			block[i] = ' '

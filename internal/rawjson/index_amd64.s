@@ -20,15 +20,14 @@ DATA control<>+24(SB)/8, $0x1f1f1f1f1f1f1f1f
 GLOBL control<>(SB), RODATA|NOPTR, $32
 
 // The letters that may follow a backslash, by the lower half of their codes: r t f \ n /. The quote has the same half as r
-// and is known anyway; b has it too, and is left to the caller, as u is. The other places hold what no byte with that half
-// is.
+// and is known anyway; b has it too, and is left to the caller, as u is. The other bytes match nothing.
 DATA simple<>+0(SB)/8, $0xff66ff74ff72ffff
 DATA simple<>+8(SB)/8, $0x2f6eff5cffffffff
 DATA simple<>+16(SB)/8, $0xff66ff74ff72ffff
 DATA simple<>+24(SB)/8, $0x2f6eff5cffffffff
 GLOBL simple<>(SB), RODATA|NOPTR, $32
 
-// MASK makes one bit of each byte of a and b, without those that were dealt with before, and leaves them in to.
+// MASK collects one bit of each byte of a and b in to, without those of bytes that were done before.
 #define MASK(a, b, to) \
 	VPMOVMSKB a, to      \
 	VPMOVMSKB b, BX      \
@@ -36,7 +35,7 @@ GLOBL simple<>(SB), RODATA|NOPTR, $32
 	ORQ       BX, to     \
 	SHRXQ     CX, to, to
 
-// PLACE writes the place of the lowest quote of AX, and takes it away.
+// PLACE writes the position of the lowest quote of AX, and removes it from AX.
 #define PLACE(at) \
 	TZCNTQ AX, BX     \
 	ADDL   R13, BX    \
@@ -45,9 +44,9 @@ GLOBL simple<>(SB), RODATA|NOPTR, $32
 
 // func indexAVX2(p *byte, n int, base uint32, out *uint32, s *vectorState) (quotes int)
 //
-// SI is at the block, R8 the bytes from there to the end, R13 the place of the block, DI where quotes are written, R9 1 if
-// the block before escapes the first byte. Y7 has the least of all bytes, to find control characters at the end. CX is 0;
-// where the last block is not whole, the 64 bytes before the end are looked at, and CX is how many of them are not new.
+// SI points to the block, R8 is the number of bytes from there to the end, R13 the position of the block, DI the next output, R9
+// is 1 if the block before escapes the first byte. Y7 is the minimum of all bytes, which shows control characters. CX is 0; for
+// an incomplete last block the 64 bytes before the end are used, and CX is how many of them were done before.
 TEXT ·indexAVX2(SB), NOSPLIT, $0-48
 	MOVQ     p+0(FP), SI
 	MOVQ     n+8(FP), R8
@@ -65,7 +64,7 @@ TEXT ·indexAVX2(SB), NOSPLIT, $0-48
 	JLT      rest
 
 block:
-	// What comes next of a mapped file is in no cache. Beyond the end this does nothing.
+	// Prefetch: the next bytes of a mapped file are in no cache. After the end this does nothing.
 	PREFETCHT0 4096(SI)
 
 	VMOVDQU  (SI), Y0
@@ -81,8 +80,8 @@ block:
 	MOVQ     DX, R12
 	ORQ      R9, R12
 
-	// DX are the backslashes. In a run of them every second one is itself escaped: subtracting the run's bits from the odd
-	// ones flips these from the run's beginning to its end.
+	// DX are the backslashes. In a run of them every second one is escaped itself: subtracting the bits of the run from the odd
+	// bits flips these from the beginning of the run to its end.
 	ANDNQ DX, R9, R11
 	LEAQ  (R11)(R11*1), BX
 	ORQ   R10, BX

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Object goes through the members of one object of a Text, in order. The usual loop:
+// Object iterates over the members of one object of a Text, in order. The usual loop:
 //
 //	for o.Next() {
 //		switch string(o.Key) {
@@ -15,24 +15,24 @@ import (
 //	}
 //	end, err := o.End()
 //
-// A value that is not asked for is skipped, and checked, all the same.
+// A value that is not asked for is skipped and checked all the same.
 type Object struct {
-	// Key is the current member's key, decoded. It is valid until Next.
+	// Key is the key of the current member, decoded. It is valid until Next.
 	Key []byte
 
 	t       *Text
-	at      int  // where to go on: at the current value, or behind it
+	at      int  // where to continue: at the current value, or after it
 	pending bool // at is at the current value
 	first   bool
 	closed  bool
-	bad     int // complement of the place of an error, 0 where there is none
+	bad     int // complement of the position of an error, 0 if there is none
 }
 
-// Object begins at the object at or behind i; ok is false where there is another value, or none.
-// A Text goes forward only; one that was read past i is used without its index.
+// Object begins at the object at or after i; ok is false if there is another value, or none. A Text goes forward only; if it
+// was read past i, its index is not used.
 func (t *Text) Object(i int) (o Object, ok bool) {
 	if t.passed(i) {
-		t.Damaged() // there is no way back in the index
+		t.Damaged() // the index cannot go back
 	}
 	i = SkipSpace(t.b, i)
 	if i >= len(t.b) || t.b[i] != '{' {
@@ -41,8 +41,7 @@ func (t *Text) Object(i int) (o Object, ok bool) {
 	return Object{t: t, at: i + 1, first: true}, true
 }
 
-// Next moves to the next member.
-// Errors are kept and told by End, so that a loop over members needs no check in each turn.
+// Next moves to the next member. End returns its errors.
 func (o *Object) Next() bool {
 	if o.pending {
 		o.Value()
@@ -94,8 +93,7 @@ func (o *Object) fail(at int) bool {
 	return false
 }
 
-// Value gives the current member's value as it stands in the text, nil where it is not JSON.
-// A second call gives nil: the value was passed.
+// Value returns the current member's value as in the text, nil if it is not JSON. A second call returns nil.
 func (o *Object) Value() []byte {
 	if !o.pending {
 		return nil
@@ -111,14 +109,13 @@ func (o *Object) Value() []byte {
 	return o.t.b[start:end]
 }
 
-// decodeKey decodes what stands between the quotes of a string.
+// decodeKey decodes the inside of a string.
 func decodeKey(inside []byte) []byte {
 	s, _ := Unquote(append(append([]byte{'"'}, inside...), '"'))
 	return []byte(s)
 }
 
-// Enter goes into the current value where it is an object. When its members are done, call Leave.
-// An array is no object: it is skipped by Next like every other value.
+// Enter enters the current value if it is an object. Call Leave when its members are done.
 func (o *Object) Enter() (Object, bool) {
 	if !o.pending {
 		return Object{}, false
@@ -126,18 +123,18 @@ func (o *Object) Enter() (Object, bool) {
 	return o.t.Object(o.at)
 }
 
-// Leave goes on behind an object that Enter gave; members of it that were not visited are skipped.
-// What is wrong inside is wrong for the object around it as well.
+// Leave continues after an object that Enter returned, skipping the rest of its members. An error inside is an error of the
+// outer object.
 func (o *Object) Leave(in *Object) {
 	for in.Next() {
 	}
 	o.at, o.pending, o.bad = in.at, false, in.bad
 }
 
-// Offset is where the current value begins, or behind the last one that was read.
+// Offset returns where the current value begins, or the position after the last one that was read.
 func (o *Object) Offset() int { return o.at }
 
-// End skips what is left and gives the offset behind the object.
+// End skips the rest and returns the offset after the object.
 func (o *Object) End() (int, error) {
 	for o.Next() {
 	}
@@ -147,9 +144,9 @@ func (o *Object) End() (int, error) {
 	return o.at, nil
 }
 
-// Fields goes through the members of an object: keys decoded, values as they stand. It ends where the object is not
-// well formed; call Valid first where that matters.
-// Keys are copied into strings; who looks for a few known keys of many objects uses Object or Outline.
+// Fields iterates over the members of an object: keys decoded, values as in the text. It stops if the object is not well
+// formed; call Valid first if that matters. Keys are copied into strings; Object and Outline are faster for a few known
+// keys.
 func Fields(object []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for key, value := range Members(object) {
@@ -160,7 +157,7 @@ func Fields(object []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// Members is Fields with keys that are good until the next.
+// Members is Fields with keys that are valid until the next iteration.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		t := borrow(object)
@@ -179,8 +176,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements goes through the elements of an array, as they stand.
-// It is lenient about commas, because it goes through what Valid has accepted.
+// Elements iterates over the elements of an array, as in the text. It is lenient about commas, since Valid checks them.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := SkipSpace(array, 0)
@@ -201,9 +197,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Get gives the value of a member, nil where there is none. The last of repeated keys counts.
-// The whole object is walked through, since a later member may repeat the key. For several members of one object
-// see Pick.
+// Get returns the value of a member, nil if there is none. The last of repeated keys counts, so the whole object is read.
+// See Pick for several members.
 func Get(object []byte, key string) []byte {
 	var found []byte
 	t := borrow(object)
@@ -220,8 +215,8 @@ func Get(object []byte, key string) []byte {
 	return found
 }
 
-// Pick is Get for several members in one pass: values[i] becomes that of keys[i], nil where there is none.
-// values must be as long as keys. A few keys are compared one by one, which is faster than a map.
+// Pick is Get for several members in one pass: values[i] becomes the value of keys[i], nil if there is none. values must be
+// as long as keys.
 func Pick(object []byte, keys []string, values [][]byte) {
 	clear(values)
 	t := borrow(object)
@@ -235,8 +230,8 @@ func Pick(object []byte, keys []string, values [][]byte) {
 	}
 }
 
-// pickTight is pick for an object as programs write it: no white space between members, and no escape in a key. It gives false
-// for others. Small objects, usages and their costs, are in every answer.
+// pickTight is pick for an object as programs write it: no white space between members, and no escape in a key. It returns
+// false for others. Every answer has such small objects, for usage and cost.
 func (t *Text) pickTight(keys []string, values [][]byte) bool {
 	b, i, next := t.b, 1, 0
 	if len(b) == 0 || b[0] != '{' {
@@ -269,7 +264,7 @@ func (t *Text) pickTight(keys []string, values [][]byte) bool {
 		if i < 0 || i >= len(b) {
 			return false
 		}
-		// They mostly stand in the order in which they are asked for.
+		// Members are mostly in the order of keys.
 		for n := range keys {
 			if k := (next + n) % len(keys); string(key) == keys[k] {
 				values[k], next = b[from:i], k+1
@@ -299,8 +294,8 @@ func (o *Object) pick(keys []string, values [][]byte) {
 	}
 }
 
-// PickIn is Pick for an object that is a member of another, and gives all of that member's value: one pass through both,
-// where Get and Pick take two. Of a member that is no object nothing is picked.
+// PickIn is Pick for an object that is a member of another, and returns that member's whole value, in one pass. If the
+// member is not an object, nothing is picked.
 func PickIn(object []byte, member string, keys []string, values [][]byte) (value []byte) {
 	clear(values)
 	t := borrow(object)
@@ -313,7 +308,7 @@ func PickIn(object []byte, member string, keys []string, values [][]byte) (value
 		if string(o.Key) != member {
 			continue
 		}
-		clear(values) // of one with the same key that stood before
+		clear(values) // of an earlier member with the same key
 		from := o.Offset()
 		in, ok := o.Enter()
 		if !ok {
@@ -330,13 +325,13 @@ func PickIn(object []byte, member string, keys []string, values [][]byte) (value
 	return value
 }
 
-// Str gives the text of a member that is a string, "" for all else.
+// Str returns the text of a member that is a string, otherwise "".
 func Str(object []byte, key string) string {
 	s, _ := Unquote(Get(object, key))
 	return s
 }
 
-// IsObject and IsArray look at the first byte that counts.
+// IsObject says whether the value is an object.
 func IsObject(value []byte) bool { return first(value) == '{' }
 
 // IsArray says whether the value is an array.
@@ -348,8 +343,8 @@ func IsString(value []byte) bool { return first(value) == '"' }
 // IsNull says whether the value is absent or null.
 func IsNull(value []byte) bool { c := first(value); return c == 0 || c == 'n' }
 
-// Truthy says whether JavaScript takes the value for true.
-// Every object and list is true. Other spellings of zero are, too; JSON.stringify writes none.
+// Truthy says whether the value is true in JavaScript. Objects and arrays are, and so are spellings of zero other than those
+// of JSON.stringify.
 func Truthy(value []byte) bool {
 	switch value = bytes.TrimSpace(value); string(value) {
 	case "", "null", "false", `""`, "0", "-0":

@@ -2,15 +2,14 @@ package rawjson
 
 import "bytes"
 
-// Pair is two bytes at a distance, each of which may be one of two: a letter in either case, say. It is what a search in
-// undecoded text looks for first.
+// Pair is two bytes at a distance, with two alternatives each, such as a letter in either case. A search in undecoded text
+// looks for it first.
 type Pair struct {
 	First, Second [2]byte
 	Distance      int
 }
 
-// Index gives the first place at or behind from where the pair begins, -1 where there is none.
-// It may give places that do not match as a whole: whoever searches looks at the text there.
+// Index returns the first position at or after from where the pair occurs; -1 if there is none.
 func (p *Pair) Index(b []byte, from int) int {
 	if from+p.Distance >= len(b) {
 		return -1
@@ -22,16 +21,15 @@ func (p *Pair) Index(b []byte, from int) int {
 	return p.indexGo(b, done)
 }
 
-// indexGo is Index for all machines.
-// Two runs of IndexByte beat a loop over bytes by far, as long as the bytes are rare.
+// indexGo is the portable Index. IndexByte is much faster than a loop over bytes as long as the bytes are rare.
 func (p *Pair) indexGo(b []byte, from int) int {
 	last := len(b) - p.Distance
-	low, high := from, from // where the next of each kind was looked for
+	low, high := from, from // next occurrence of each alternative, or where to look for it
 	for from < last {
 		low = nextByte(b[:last], p.First[0], from, low)
 		high = low
 		if p.First[1] != p.First[0] {
-			// The other kind is looked for no farther than needed.
+			// The second alternative matters only before the first.
 			high = nextByte(b[:low], p.First[1], from, from)
 		}
 		from = min(low, high)
@@ -46,7 +44,7 @@ func (p *Pair) indexGo(b []byte, from int) int {
 	return -1
 }
 
-// nextByte finds a byte at or behind from, of which it is known that there is none before known; len(b) where there is none.
+// nextByte finds a byte at or after from, if it is known not to occur before known; len(b) if there is none.
 func nextByte(b []byte, c byte, from, known int) int {
 	from = max(from, known)
 	if from >= len(b) {

@@ -1,12 +1,12 @@
 package rawjson
 
-// pairAVX2 looks at the n places at p, n being a multiple of 32, for a byte of the first pair whose companion at the
-// distance is of the second. pattern holds the four bytes, the first one lowest. It gives the place, or n.
+// pairAVX2 searches the n positions at p, n being a multiple of 32, for one of the first two bytes with one of the second
+// two at the distance. pattern has the four bytes, the first one lowest. It returns the position, or n.
 //
 //go:noescape
 func pairAVX2(p *byte, n, distance int, pattern uint32) (at int)
 
-// indexVector gives the first place, or -1 and how far it looked.
+// indexVector returns the first position, or -1 and how far it searched.
 func (p *Pair) indexVector(b []byte, from int) (at, done int) {
 	n := (len(b) - p.Distance - from) &^ 31
 	if !haveAVX2 || n == 0 {

@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// PAIR leaves in mask a bit for each of the 32 places at off where the pair begins.
+// PAIR sets a bit in mask for each of the 32 positions at off where the pair begins.
 #define PAIR(off, u, v, w, mask) \
 	VMOVDQU   off(SI), u       \
 	VMOVDQU   off(SI)(DX*1), v \
@@ -15,7 +15,7 @@
 
 // func pairAVX2(p *byte, n, distance int, pattern uint32) (at int)
 //
-// SI is at the block, CX the places from there to the end, AX the place of the block.
+// SI points to the block, CX is the number of positions from there to the end, AX the position of the block.
 TEXT ·pairAVX2(SB), NOSPLIT, $0-40
 	MOVQ         p+0(FP), SI
 	MOVQ         n+8(FP), CX

@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// At gives the value that a JSON pointer (RFC 6901) leads to, nil where it leads nowhere. The empty pointer is the value
-// itself.
-// Each step goes through the value from its beginning: pointers of a few steps into one record are what it is made
-// for.
+// At returns the value at a JSON pointer (RFC 6901), nil if there is none. The empty pointer is the value itself. Each step
+// reads the value from its beginning.
 func At(value []byte, pointer string) []byte {
 	found := value
 	for pointer != "" && found != nil {
@@ -21,9 +19,8 @@ func At(value []byte, pointer string) []byte {
 	return found
 }
 
-// SetAt gives the value with what the pointer leads to changed. All other bytes stay as they are; where the pointer leads
-// nowhere nothing changes.
-// Members are not added: a pointer that leads nowhere is somebody's mistake, or of another record.
+// SetAt returns the value with the one at the pointer replaced. All other bytes stay the same. If there is nothing at the
+// pointer, nothing changes; members are not added.
 func SetAt(value []byte, pointer string, to []byte) []byte {
 	if pointer == "" {
 		return to
@@ -37,8 +34,7 @@ func SetAt(value []byte, pointer string, to []byte) []byte {
 		return value
 	}
 	now := SetAt(old, rest, to)
-	// The child is a piece of the value, so where it lies is known without looking again.
-	// Slices of one array have their distance to its end in common, which is their capacity.
+	// The child is a slice of the value, and both extend to the same end, so their capacities give its position.
 	start := cap(value) - cap(old)
 	out := make([]byte, 0, len(value)+len(now)-len(old))
 	out = append(append(out, value[:start]...), now...)
@@ -47,7 +43,7 @@ func SetAt(value []byte, pointer string, to []byte) []byte {
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// step takes the first key off a pointer.
+// step cuts the first key off a pointer.
 func step(pointer string) (key, rest string, ok bool) {
 	if pointer[0] != '/' {
 		return "", "", false
@@ -59,7 +55,7 @@ func step(pointer string) (key, rest string, ok bool) {
 	return unescape.Replace(key), rest, true
 }
 
-// child gives a member of an object or an element of an array.
+// child returns a member of an object or an element of an array.
 func child(value []byte, key string) []byte {
 	if IsObject(value) {
 		return Get(value, key)

@@ -6,19 +6,26 @@ import (
 	"unsafe"
 )
 
-// Room is memory for strings that nobody keeps: those who look at millions of them take it again and again. The zero value is
-// ready. A nil Room stands for memory of the strings' own.
+// Room is reusable memory for strings that are not kept, for code that looks at millions of them. The zero value is ready.
+// With a nil Room each string has its own memory.
 type Room struct{ buf []byte }
 
-// roomSize is how much memory a Room has at once. A longer string has its own.
+// roomSize is how much memory a Room has at once. A longer string makes it as long, until Trim.
 const roomSize = 256 << 10
 
-// Reset takes back all strings.
+// Reset invalidates all strings.
 func (r *Room) Reset() { r.buf = r.buf[:0] }
 
-// Unquote is Unquote with a string that may be a piece of value, and is good until Reset.
+// Trim is Reset that also lets go of the memory of a very long string.
+func (r *Room) Trim() {
+	if r.Reset(); cap(r.buf) > roomSize {
+		r.buf = nil
+	}
+}
+
+// Unquote is like the function Unquote, with a string that may share value and is valid until Reset.
 func (r *Room) Unquote(value []byte) (s string, ok bool) {
-	if r == nil || len(value) > roomSize {
+	if r == nil {
 		return Unquote(value)
 	}
 	inside, first := quoted(value)
@@ -31,7 +38,7 @@ func (r *Room) Unquote(value []byte) (s string, ok bool) {
 		return borrowed(inside), true
 	}
 	if cap(r.buf)-len(r.buf) < len(inside) {
-		r.buf = make([]byte, 0, roomSize) // who has strings of the old one keeps it
+		r.buf = make([]byte, 0, max(roomSize, len(inside))) // strings in the old buffer keep it alive
 	}
 	begin := len(r.buf)
 	out, ok := unescaped(r.buf[begin:begin:begin+len(inside)], inside, first)
@@ -42,7 +49,7 @@ func (r *Room) Unquote(value []byte) (s string, ok bool) {
 	return borrowed(out), true
 }
 
-// String gives bytes that stay as they are until Reset as a string.
+// String returns bytes that do not change until Reset as a string.
 func (r *Room) String(b []byte) string {
 	if r == nil {
 		return string(b)
@@ -50,16 +57,16 @@ func (r *Room) String(b []byte) string {
 	return borrowed(b)
 }
 
-// borrowed is a string of the same memory.
+// borrowed returns a string that shares the memory of b.
 func borrowed(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// What quoted says besides where the first backslash is; -1 where there is none.
+// Results of quoted other than the position of the first backslash; -1 means that there is none.
 const (
-	notQuoted = -2 // no string
-	notPlain  = -3 // not all of it is UTF-8
+	notQuoted = -2 // not a string
+	notPlain  = -3 // not valid UTF-8
 )
 
-// quoted gives what is between the quotes of a string, and where its first backslash stands.
+// quoted returns the inside of a string, and the position of its first backslash.
 func quoted(value []byte) (inside []byte, first int) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return nil, notQuoted

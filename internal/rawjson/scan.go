@@ -10,7 +10,7 @@ import (
 type SyntaxError struct {
 	Offset int
 	What   string
-	// Short is set when the text ended before the value did: everything up to its end was well formed.
+	// Short is set if the text ended before the value: everything up to its end was well formed.
 	Short bool
 }
 
@@ -25,18 +25,18 @@ const (
 	blanks = ones * 0x20
 )
 
-// special marks, in the high bit of each byte of w, the bytes that end a run of plain string text: quote,
-// backslash, control character. Bytes above the lowest mark may be marked falsely (a borrow), the lowest never.
+// special marks, in the high bit of each byte of w, the bytes that end a run of plain string text: quotes, backslashes and
+// control characters. Bytes above the lowest mark may be marked falsely (a borrow), the lowest never.
 func special(w uint64) uint64 {
 	q, s := w^quotes, w^slants
 	return ((q-ones)&^q | (s-ones)&^s | (w-blanks)&^w) & highs
 }
 
-// skipString returns the offset behind the closing quote of the string whose text begins at i (behind the opening
-// quote) and whether it holds an escape. A negative offset is the complement of the place where it went wrong.
+// skipString returns the offset after the closing quote of the string whose text begins at i (after the opening quote) and
+// whether it has an escape. A negative offset is the complement of the position of an error.
 func skipString(b []byte, i int) (end int, escaped bool) {
 	for {
-		// Eight bytes a step: session text is mostly long runs without anything special in them.
+		// Eight bytes at once: session text is mostly long runs without anything special.
 		for i+8 <= len(b) {
 			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 				i += bits.TrailingZeros64(m) >> 3
@@ -87,8 +87,7 @@ func isHex(c byte) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// SkipSpace returns the offset of the first byte at or behind i that is not JSON white space.
-// Tokens mostly stand side by side, so the loop mostly ends at its first test.
+// SkipSpace returns the offset of the first byte at or after i that is not JSON white space.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && isSpace(b[i]) {
 		i++
@@ -96,12 +95,12 @@ func SkipSpace(b []byte, i int) int {
 	return i
 }
 
-// Skip returns the offset behind the JSON value that begins at or behind i. It checks the whole value: its
-// structure, literals, numbers, escapes and control characters, but not whether strings are valid UTF-8.
+// Skip returns the offset after the JSON value that begins at or after i. It checks the whole value: structure, literals,
+// numbers, escapes and control characters, but not whether strings are valid UTF-8.
 func Skip(b []byte, i int) (int, error) {
 	t := borrow(b)
 	defer t.done()
-	// Who calls this may not want all of b, and it may be no JSON: no index.
+	// Without an index: the caller may need only the beginning of b, and the rest may not be JSON.
 	t.plain = true
 	end := t.skip(i)
 	if end < 0 {
@@ -110,7 +109,7 @@ func Skip(b []byte, i int) (int, error) {
 	return end, nil
 }
 
-// syntaxError tells a text that ended too early from one that is wrong: only the first can be what a crash left.
+// syntaxError distinguishes a text that ends too early from one that is wrong: only the first can be a torn record.
 func syntaxError(b []byte, at int) error {
 	if at >= len(b) {
 		return &SyntaxError{Offset: len(b), What: "unexpected end", Short: true}
@@ -118,7 +117,7 @@ func syntaxError(b []byte, at int) error {
 	return &SyntaxError{Offset: at, What: fmt.Sprintf("unexpected %q", b[at])}
 }
 
-// skipWord takes true, false and null.
+// skipWord skips true, false and null.
 func skipWord(b []byte, i int) int {
 	word := "null"
 	switch b[i] {
@@ -138,7 +137,7 @@ func skipWord(b []byte, i int) int {
 	return i + len(word)
 }
 
-// As RFC 8259 has it: no leading zeros, no plus, digits on both sides of the point.
+// skipNumber follows RFC 8259: no leading zeros, no plus, digits on both sides of the point.
 func skipNumber(b []byte, i int) int {
 	if b[i] == '-' {
 		i++
@@ -173,10 +172,10 @@ func skipNumber(b []byte, i int) int {
 	return i
 }
 
-// skipDigits gives the offset of the first byte at or behind i that is no digit.
+// skipDigits returns the offset of the first byte at or after i that is not a digit.
 func skipDigits(b []byte, i int) int {
 	for i+8 <= len(b) {
-		// Eight at a time: a digit is 0 to 9 when the bits of '0' are taken away, and anything else is more.
+		// Eight at once: without the bits of '0' a digit is 0 to 9, and anything else is more.
 		x := binary.LittleEndian.Uint64(b[i:i+8]) ^ ones*'0'
 		if m := (x + ones*(0x7f-9) | x) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
@@ -189,7 +188,7 @@ func skipDigits(b []byte, i int) int {
 	return i
 }
 
-// Valid says whether b is exactly one JSON value, white space around it allowed.
+// Valid says whether b is exactly one JSON value, with or without white space around it.
 func Valid(b []byte) bool {
 	t := borrow(b)
 	defer t.done()

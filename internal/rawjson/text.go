@@ -5,25 +5,24 @@ import (
 	"sync"
 )
 
-// Text is one record prepared for scanning. It is gone through from the beginning to the end: the places of quotes are
-// found some thousand bytes ahead, and strings are passed over from quote to quote. A Text may be used again and keeps
-// its memory.
+// Text is a record prepared for scanning from beginning to end: quotes are located some thousand bytes ahead, and strings
+// are skipped from quote to quote. A Text can be reused and keeps its memory.
 type Text struct {
 	b []byte
-	// quotes are those of the window, quotes[next:] those that were not passed yet.
+	// quotes are those of the window; quotes[next:] have not been passed.
 	quotes []uint32
 	next   int
-	from   int // where the window begins
+	from   int // beginning of the window
 	index  *indexer
-	// plain is set when strings are looked at byte by byte: something in the text may not stand in a string, but may be
-	// outside of one.
+	// plain is set if strings are scanned byte by byte: a byte of the text may not occur in a string, but may be outside of
+	// one.
 	plain bool
 
 	members []Member // of Outline
 }
 
-// Reset prepares b, which must not change while the Text is used.
-// A text of more than 4 GB is looked at without an index, whose places have 32 bits.
+// Reset prepares b, which must not change while the Text is used. A text of more than 4 GB is scanned without an index,
+// whose positions have 32 bits.
 func (t *Text) Reset(b []byte) {
 	if t.index == nil {
 		t.index = new(indexer)
@@ -36,7 +35,7 @@ func (t *Text) Reset(b []byte) {
 // texts are for functions that look at a value once.
 var texts = sync.Pool{New: func() any { return new(Text) }}
 
-// borrow gives a Text for b. What is short is not worth an index.
+// borrow returns a Text for b. A short text is not worth an index.
 func borrow(b []byte) *Text {
 	const short = 256
 	t := texts.Get().(*Text)
@@ -45,18 +44,17 @@ func borrow(b []byte) *Text {
 	return t
 }
 
-// done gives a borrowed Text back.
+// done returns a borrowed Text to the pool.
 func (t *Text) done() {
 	t.b, t.quotes = nil, nil
 	texts.Put(t)
 }
 
-// Damaged says that the text is not JSON throughout: an open string in a damaged piece must not decide where the
-// strings behind it begin, so each is looked at byte by byte from its opening quote.
+// Damaged says that the text is not JSON throughout: an open string in a damaged part must not decide where later strings
+// begin, so each is scanned byte by byte from its opening quote.
 func (t *Text) Damaged() { t.plain, t.quotes, t.next = true, nil, 0 }
 
-// passed says whether the text was gone through to behind i.
-// Quotes are only known forward. Who goes back, as a caller may that looks at one object twice, gets the slow way.
+// passed says whether the text was read beyond i. The index goes forward only; a caller that goes back gets the slow way.
 func (t *Text) passed(i int) bool {
 	if t.next > 0 {
 		return int(t.quotes[t.next-1]) >= i
@@ -64,8 +62,8 @@ func (t *Text) passed(i int) bool {
 	return t.from > i
 }
 
-// str gives the offset behind the closing quote of the string whose text begins at i, or the complement of the offset
-// where it goes wrong.
+// str returns the offset after the closing quote of the string whose text begins at i, or the complement of the position of
+// an error.
 func (t *Text) str(i int) int {
 	if k := t.next; k+1 < len(t.quotes) && int(t.quotes[k]) == i-1 {
 		t.next = k + 2
@@ -74,7 +72,7 @@ func (t *Text) str(i int) int {
 	return t.strFar(i)
 }
 
-// strFar is str for a string that ends behind the window.
+// strFar is str for a string that ends after the window.
 func (t *Text) strFar(i int) int {
 	for !t.plain {
 		for _, q := range t.quotes[t.next:] {
@@ -101,8 +99,8 @@ func (t *Text) more() {
 	}
 }
 
-// Tight is Skip, and says whether the value has certainly no white space between its tokens: Compact would change nothing.
-// "Certainly": a walk that the fast way could not finish is taken for one that may have blanks.
+// Tight is Skip, and says whether the value certainly has no white space between its tokens, so that Compact would not
+// change it. tight may be false by mistake.
 func (t *Text) Tight(i int) (end int, tight bool, err error) {
 	w := walk{t: t, i: i, open: top}
 	if end = w.run(); end < 0 {

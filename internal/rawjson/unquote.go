@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as do bytes that are not UTF-8.
-// What is no string, or ends too early, is not ok; the caller then has a value of another type.
+// Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as does invalid UTF-8. ok is false if value is not a
+// string or ends too early.
 func Unquote(value []byte) (s string, ok bool) {
 	inside, first := quoted(value)
 	switch {
@@ -25,12 +25,11 @@ func Unquote(value []byte) (s string, ok bool) {
 	if !ok {
 		return unquoteSlowly(value)
 	}
-	return borrowed(out), true // nobody else has it
+	return borrowed(out), true // nothing else refers to it
 }
 
-// Inside gives what is between the quotes of a string, decoded only where it has escapes: then it is a copy, otherwise a
-// piece of value. It is nil for all that is no string.
-// It does not look at the last byte, because it is called with values that were found by a scan.
+// Inside returns the text between the quotes of a string: a copy if it has escapes, otherwise a slice of value. It returns
+// nil if value is not a string. It does not check the last byte, since callers pass values that were scanned.
 func Inside(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
@@ -43,17 +42,16 @@ func Inside(value []byte) []byte {
 	return inside
 }
 
-// unescaped appends to dst, which has room for it, the text of the inside of a string, whose first backslash stands at i. It
-// gives false for what is no string.
+// unescaped appends to dst, which has room for it, the text of the inside of a string, whose first backslash is at i. It
+// returns false if that is not a string.
 func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	dst = append(dst, inside[:i]...)
 	for i < len(inside) {
-		dst, i = unescapeFast(dst, inside, i)
-		// Eight bytes a step: between escapes there are whole lines. All eight are put there, and those before the first
-		// special one stay.
+		// Eight bytes at once: there are whole lines between escapes. All eight are copied, and those before the first
+		// special one count.
 		for i+8 <= len(inside) {
 			w := binary.LittleEndian.Uint64(inside[i:])
-			plain := bits.TrailingZeros64(special(w)) >> 3 // 8 where none is special
+			plain := bits.TrailingZeros64(special(w)) >> 3 // 8 if none is special
 			dst = binary.LittleEndian.AppendUint64(dst, w)[:len(dst)+plain]
 			if i += plain; plain < 8 {
 				break
@@ -100,7 +98,7 @@ func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	return dst, true
 }
 
-// unquotable marks the bytes that cannot stand in a string as they are: backslashes, and those that cannot stand there at all.
+// unquotable marks the bytes that cannot be copied: backslashes, and those that may not occur in a string.
 var unquotable = func() (t [256]byte) {
 	for c := range 0x20 {
 		t[c] = 'x'
@@ -109,7 +107,7 @@ var unquotable = func() (t [256]byte) {
 	return t
 }()
 
-// meanings of the letters behind a backslash.
+// meanings of the letters after a backslash.
 var meanings = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
 // hex4 reads four digits.
@@ -131,8 +129,8 @@ func hex4(b []byte) (r rune, ok bool) {
 	return r, true
 }
 
-// unquoteSlowly is a function of its own because what a decoder writes to is allocated.
-// encoding/json decides in all doubtful cases, so that what we accept is what everybody does.
+// unquoteSlowly leaves the doubtful cases to encoding/json. It is a function of its own because its result escapes to the
+// heap.
 func unquoteSlowly(value []byte) (s string, ok bool) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return "", false

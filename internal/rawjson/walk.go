@@ -2,37 +2,37 @@ package rawjson
 
 import "bytes"
 
-// walk is a way through one value, from its first byte to behind its last. It does not recurse.
+// walk goes through one value, from its first byte to its end. It does not recurse.
 type walk struct {
 	t    *Text
-	i    int    // where it stands
-	at   place  // and what is expected there
+	i    int    // its position
+	at   place  // what is expected there
 	open uint64 // the innermost containers
 	outer
 
-	// members are written down, n of them so far, of the outermost object and, if their keys have one of the initials, where
-	// open is inside. See Text.Outline. watch is the same as inside as long as that can be met.
+	// members has n members so far: those of the outermost object, and those whose key has one of the initials where open
+	// equals inside. See Text.Outline. watch equals inside as long as that level can be reached.
 	members  []Member
 	n        int
 	watch    uint64
 	inside   uint64
 	initials Initials
 
-	general bool // some of it was not gone through by quick
+	general bool // quick did not do all of it
 }
 
-// place is what a walk expects.
+// place is what a walk expects next.
 type place uint8
 
 const (
-	atValue     place = iota
-	atKey             // the quote of one
-	behindValue       // a comma, the end of a container, or of the walk
+	atValue    place = iota
+	atKey            // the quote of a key
+	afterValue       // a comma, the end of a container, or the end of the walk
 )
 
-// A walk remembers for each open container whether it is an object, one bit each: hostile input may open a hundred million
-// of them, so neither recursion nor a word for each will do. The innermost ones are in a word, below a bit that marks its
-// end.
+// A walk keeps one bit for each open container, which says whether it is an object: hostile input may open a hundred million
+// of them, so neither recursion nor a word for each will do. The bits of the innermost ones are in a word, below a bit that
+// marks its end.
 const (
 	object = 1       // the lowest bit, for an object
 	top    = 1       // a word without a container
@@ -40,20 +40,20 @@ const (
 
 	outermost = top<<1 | object       // an object
 	inner     = outermost<<1 | object // an object in an object
-	listed    = outermost<<2 | object // an object in a list in an object
+	listed    = outermost<<2 | object // an object in an array in an object
 )
 
 // outer has the words that are full.
 type outer []uint64
 
-// skip gives the offset behind the value at or behind i, or the complement of the offset where it goes wrong.
+// skip returns the offset after the value at or after i, or the complement of the position of an error.
 func (t *Text) skip(i int) int {
 	w := walk{t: t, i: i, open: top}
 	return w.run()
 }
 
-// run walks to the end of the value and gives the offset behind it, or the complement of the offset where it goes wrong.
-// quick is tried again after each general step as long as it gets anywhere.
+// run walks to the end of the value and returns the offset after it, or the complement of the position of an error. It tries
+// quick again after each general step as long as that makes progress.
 func (w *walk) run() int {
 	if !w.t.plain && w.t.index.done.to == 0 {
 		w.t.more() // so that quick can begin
@@ -66,7 +66,7 @@ func (w *walk) run() int {
 			quick = w.i > from
 		}
 		var next int
-		if w.at == behindValue && w.open == top && len(w.outer) == 0 {
+		if w.at == afterValue && w.open == top && len(w.outer) == 0 {
 			return w.i
 		}
 		w.general = true
@@ -76,7 +76,7 @@ func (w *walk) run() int {
 		case atKey:
 			next = w.key()
 		default:
-			next = w.behind()
+			next = w.after()
 		}
 		if next < 0 {
 			return next
@@ -85,15 +85,14 @@ func (w *walk) run() int {
 	}
 }
 
-// The three methods below take one token each, anywhere and with white space. quick does the same for what is
-// usual.
+// The three methods below take one token each, anywhere and with white space. quick does the same in the usual case.
 func (w *walk) value() int {
 	b := w.t.b
 	i := SkipSpace(b, w.i)
 	if i >= len(b) {
 		return ^len(b)
 	}
-	w.at = behindValue
+	w.at = afterValue
 	switch c := b[i]; {
 	case c == '"':
 		return w.t.str(i + 1)
@@ -119,7 +118,7 @@ func (w *walk) value() int {
 	return ^i
 }
 
-// watch is cleared while the outermost words are full: what is so deep is no member that anybody asked for.
+// watch is cleared while outer is not empty: a member that deep is never asked for.
 func (w *walk) push(kind uint64) {
 	if w.open >= full {
 		w.outer = append(w.outer, w.open)
@@ -129,7 +128,7 @@ func (w *walk) push(kind uint64) {
 	w.open = w.open<<1 | kind
 }
 
-// key takes a key and its colon. Whether the member is wanted is decided as in quick: the two must agree.
+// key takes a key and its colon. It must agree with quick on which members are wanted.
 func (w *walk) key() int {
 	b := w.t.b
 	i := SkipSpace(b, w.i)
@@ -161,8 +160,8 @@ func (w *walk) key() int {
 	return i + 1
 }
 
-// behind takes what follows a value. A word of containers that is empty again gives way to the one before it.
-func (w *walk) behind() int {
+// after takes what follows a value. An empty word of containers is replaced by the one before it.
+func (w *walk) after() int {
 	b := w.t.b
 	if w.open == top {
 		last := len(w.outer) - 1

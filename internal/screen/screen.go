@@ -1,5 +1,4 @@
-// Package screen makes text fit for a terminal: nothing in it can take the terminal over, and it takes the columns that
-// there are.
+// Package screen makes text safe for a terminal and fits it into columns.
 package screen
 
 import (
@@ -11,9 +10,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Clean makes text from a session harmless on a terminal: control characters, and those that change the direction of
-// writing, are shown as escapes. Newlines and tabs stay.
-// Showing escapes keeps what was there visible; cutting them out would hide that somebody tried.
+// Clean makes text from a session safe for a terminal: it shows control characters, and those that change the direction of
+// writing, as escapes. They are not removed, so that an attack stays visible. Newlines and tabs are kept.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -21,7 +19,7 @@ func Clean(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case r == utf8.RuneError: // also for each byte that is not UTF-8
+		case r == utf8.RuneError: // including each byte that is not UTF-8
 			b.WriteRune(r)
 		case r == '\r':
 			b.WriteString(`\r`)
@@ -36,8 +34,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// plain says that there is nothing in s to look at twice: most text is ASCII.
-// One pass over bytes: most text that is shown has nothing special, and this runs for every cell of a list.
+// plain reports whether Clean has nothing to do. It is fast for ASCII, since it runs for every cell of a list.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
@@ -49,9 +46,8 @@ func plain(s string) bool {
 	return true
 }
 
-// Dangerous says whether a character can do something to a terminal, or to the order in which others are read.
-// U+202A to U+202E and U+2066 to U+2069 change the direction, by which a file's name can be made to look like
-// another.
+// Dangerous reports whether a character can control a terminal or change the order of text. U+202A to U+202E and U+2066 to
+// U+2069 change the direction, which can make the name of a file look like another.
 func Dangerous(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -62,9 +58,9 @@ func Dangerous(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c || r == 0xfeff
 }
 
-// isOneLine says that a text is a clean line already, of no more than so many columns (0: no limit).
+// isOneLine reports whether OneLine has nothing to do.
 func isOneLine(s string, most int) bool {
-	if most > 0 && len(s) > most { // no character takes more columns than bytes
+	if most > 0 && len(s) > most { // no character has more columns than bytes
 		return false
 	}
 	for i := 0; i < len(s); {
@@ -84,9 +80,8 @@ func isOneLine(s string, most int) bool {
 	return true
 }
 
-// OneLine gives the beginning of a text as one clean line: white space becomes single spaces, and it ends with an ellipsis
-// where it was longer than the given number of columns (0: no limit). A long text is not gone through to its end.
-// Used for what stands in tables and headers: one cell, one line.
+// OneLine returns the beginning of a text as one clean line for a table or header. White space becomes single spaces. A line
+// of more than most columns (0: no limit) is cut and ends in an ellipsis. It does not scan a long text to its end.
 func OneLine(s string, most int) string {
 	if isOneLine(s, most) {
 		return s
@@ -103,7 +98,7 @@ func OneLine(s string, most int) string {
 			space = false
 		}
 		b.WriteRune(r)
-		// No character takes more than four bytes; combining ones do take none of the columns, so leave them some room.
+		// A character has at most four bytes. Combining ones have no columns, so there is room for them.
 		if most > 0 && b.Len() > 8*most+64 {
 			break
 		}
@@ -111,11 +106,10 @@ func OneLine(s string, most int) string {
 	return Cut(Clean(b.String()), most)
 }
 
-// Ellipsis stands for what was left out.
+// Ellipsis marks a cut.
 const Ellipsis = "…"
 
-// Cut shortens a line to a number of columns (0: not at all).
-// A line of so few bytes cannot have more columns, so it is not measured.
+// Cut shortens a line to a number of columns (0: no limit).
 func Cut(s string, most int) string {
 	if most <= 0 || len(s) <= most {
 		return s
@@ -123,8 +117,8 @@ func Cut(s string, most int) string {
 	return displaywidth.TruncateString(s, most, Ellipsis)
 }
 
-// CutPath shortens a path and keeps its end, which matters, if possible from a separator on.
-// Of a path the end says which it is; the beginning is mostly the same for all.
+// CutPath shortens a path to a number of columns (0: no limit). It keeps the end, which tells paths apart, if possible from
+// a separator on.
 func CutPath(s string, most int) string {
 	over := displaywidth.String(s) - most
 	if most <= 0 || over <= 0 {
@@ -143,7 +137,7 @@ func CutPath(s string, most int) string {
 	return Ellipsis + rest
 }
 
-// Pad fills a cell up with spaces, on the left for numbers.
+// Pad fills a cell up with spaces: on its left if right is set, as for numbers.
 func Pad(s string, width int, right bool) string {
 	n := width - displaywidth.String(s)
 	if n <= 0 {
@@ -155,9 +149,8 @@ func Pad(s string, width int, right bool) string {
 	return s + strings.Repeat(" ", n)
 }
 
-// Wrap breaks a clean line into pieces of at most width columns (0: not at all), between words where it can. What goes on is indented as
-// the line was.
-// Columns are counted in grapheme clusters, since a letter may consist of several characters.
+// Wrap breaks a clean line into pieces of at most width columns (0: no limit), between words if possible. All pieces have
+// the indentation of the line. Columns are counted by grapheme cluster.
 func Wrap(line string, width int) []string {
 	if width <= 0 {
 		return []string{line}
@@ -169,7 +162,7 @@ func Wrap(line string, width int) []string {
 		return []string{line}
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	// an indentation that leaves no room is dropped
+	// An indentation that leaves no room is dropped.
 	if len(indent) > width/2 {
 		indent = ""
 	}
@@ -184,7 +177,7 @@ func Wrap(line string, width int) []string {
 		lines = append(lines, piece)
 	}
 	start, used := 0, 0 // where the piece begins, and its columns
-	breakAt := -1       // behind the last space
+	breakAt := -1       // after the last space
 	at := 0
 	for g := displaywidth.StringGraphemes(line); g.Next(); {
 		w, next := g.Width(), at+len(g.Value())
@@ -192,7 +185,7 @@ func Wrap(line string, width int) []string {
 		switch {
 		case used+w <= width || at == start:
 			used += w
-		case space: // it goes where the line breaks
+		case space: // dropped at the break
 			flush(line[start:at])
 			start, used = next, len(indent)
 		default:

@@ -16,7 +16,6 @@ import (
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // machine is a store with the user's folder dir.
@@ -26,6 +25,7 @@ func machine(t *testing.T, dir string, drivers ...backend.Driver) *treeline.Stor
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { s.Close() })
 	return s
 }
 
@@ -85,7 +85,7 @@ func TestStore(t *testing.T) {
 	both.updated = "2026-02-04T12:00:00.000Z"
 	mustSave(t, NewDocument(sessions, Options{}), both)
 	mustSave(t, NewDatabase(sessions, Options{}), both)
-	rows, err := s.List(t.Context(), store.ListOptions{})
+	rows, err := s.List(t.Context(), treeline.ListOptions{})
 	if err != nil || len(rows) != 2 || rows[0].ID != two {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -94,14 +94,14 @@ func TestStore(t *testing.T) {
 	if err != nil || row.CWD != "/p" || row.Messages != 3 || row.Dialect.Name() != "codelia-state" {
 		t.Fatalf("%+v, %v", row, err)
 	}
-	item, err := s.Trash(t.Context(), row.Path, store.WriteOptions{})
+	item, err := s.Trash(t.Context(), row.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Find(t.Context(), one); err == nil {
 		t.Error("it is still there")
 	}
-	if _, err := s.Restore(t.Context(), item.ID, store.WriteOptions{}); err != nil {
+	if _, err := s.Restore(t.Context(), item.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := mustLoad(t, NewDatabase(sessions, Options{}), one); !same(got, before) {
@@ -172,7 +172,7 @@ func TestCorpusStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := traces(t, corpus)
-	rows, err := s.List(t.Context(), store.ListOptions{})
+	rows, err := s.List(t.Context(), treeline.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,11 +182,11 @@ func TestCorpusStore(t *testing.T) {
 			continue
 		}
 		found++
-		sess, err := s.Open(t.Context(), r.Path, store.OpenOptions{})
+		sess, err := s.Open(t.Context(), r.Path, treeline.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		problems, err := sess.Check(t.Context())
+		problems, err := s.Check(t.Context(), sess)
 		if err != nil || len(problems) > 0 || sess.Tree().Len() != r.Messages {
 			t.Errorf("%s: %v, %v", r.Path, problems, err)
 		}

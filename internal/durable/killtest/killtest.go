@@ -5,11 +5,14 @@ package killtest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -28,6 +31,18 @@ func Main(m *testing.M, child func(args string) error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// Rounds returns how often a test kills its children: few times in short mode or if slow is set, 1000 times if TREELINE_SOAK
+// is set, otherwise usual times.
+func Rounds(usual, few int, slow bool) int {
+	switch {
+	case os.Getenv("TREELINE_SOAK") != "":
+		return 1000
+	case testing.Short() || slow:
+		return few
+	}
+	return usual
 }
 
 // Command returns the command that runs child in a process of its own. The arguments are joined as by fmt.Sprintln, so that
@@ -68,4 +83,25 @@ func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []strin
 		return acknowledged, fmt.Errorf("the child said: %s", complaints.String())
 	}
 	return acknowledged, nil
+}
+
+// Round runs a number of writers at once, each with a seed of its own, and kills each at a random moment. It returns the
+// lines of each writer by its seed.
+func Round(rnd *rand.Rand, writers int, command func(seed uint64) *exec.Cmd) (map[uint64][]string, error) {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	all := map[uint64][]string{}
+	for range writers {
+		seed := rnd.Uint64() >> 1
+		after, patience := rnd.IntN(15), time.Duration(rnd.IntN(8_000))*time.Microsecond
+		group.Go(func() {
+			lines, err := Run(command(seed), after+1, patience)
+			mu.Lock()
+			defer mu.Unlock()
+			all[seed], failed = lines, errors.Join(failed, err)
+		})
+	}
+	group.Wait()
+	return all, failed
 }

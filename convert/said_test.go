@@ -4,15 +4,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
 // said gives all texts that the model sees at the leaf: prompts, answers, what tools were asked and put out. What it thought is
 // not among them: most agents do not send that back.
-func (d *desk) said(s *store.Session) []string {
-	d.Helper()
+func said(w *world.World, s *store.Session) []string {
+	w.Helper()
 	var list []string
 	var take func(parts []session.Part)
 	take = func(parts []session.Part) {
@@ -27,17 +29,17 @@ func (d *desk) said(s *store.Session) []string {
 			}
 		}
 	}
-	c, err := s.Context(d.Context(), s.Leaf(), store.ContextOptions{NoBlobs: true})
-	d.must(err)
+	c, err := s.Context(w.Context(), s.Leaf(), store.ContextOptions{NoBlobs: true})
+	w.Must(err)
 	for e := range c.Entries() {
 		body, err := e.Body()
-		d.must(err)
+		w.Must(err)
 		if k, ok := body.(session.Compaction); ok {
 			list = append(list, strings.TrimSpace(k.Summary))
 			continue
 		}
 		parts, err := e.Parts()
-		d.must(err)
+		w.Must(err)
 		take(parts)
 	}
 	return list
@@ -45,19 +47,20 @@ func (d *desk) said(s *store.Session) []string {
 
 // A converted session goes on where the old one was: the model sees the same texts, calls and outputs, whatever the agent.
 func TestConvertSaysTheSame(t *testing.T) {
+	t.Parallel()
 	log := gen.Session(gen.Options{Seed: 5, Entries: 120, CompactEvery: 50, Branches: 2})
 	for name, text := range map[string][]byte{"pi": log, "operator": gen.Operator(log), "wave": gen.Wave(log), "codelia-state": gen.State(log)} {
-		d := newDesk(t)
-		path := d.put("in/019cab00-0000-7000-8000-00000000000a.jsonl", string(text))
+		w := world.New(t)
+		path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", string(text))
 		for _, to := range targets() {
 			if to.Name() == name {
 				continue
 			}
-			src, err := d.Open(t.Context(), path, store.OpenOptions{Dialect: d.dialect(name)})
-			d.must(err)
-			there, _, err := d.ConvertSession(t.Context(), src, store.ConvertOptions{To: to, Dir: d.TempDir(), Write: d.options()})
-			d.must(err)
-			before, after := d.said(src), strings.Join(d.said(there), "\n")
+			src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format(name)})
+			w.Must(err)
+			there, _, err := convert.Session(t.Context(), w.Store, src, convert.Options{To: to, Dir: w.TempDir(), Write: w.Write(store.WriteOptions{})})
+			w.Must(err)
+			before, after := said(w, src), strings.Join(said(w, there), "\n")
 			missing := 0
 			for _, text := range before {
 				if !strings.Contains(after, text) {
@@ -69,8 +72,8 @@ func TestConvertSaysTheSame(t *testing.T) {
 			if missing > 0 || len(before) < 10 {
 				t.Errorf("%s → %s: %d of %d texts are missing", name, to.Name(), missing, len(before))
 			}
-			d.must(src.Close())
-			d.must(there.Close())
+			w.Must(src.Close())
+			w.Must(there.Close())
 		}
 	}
 }

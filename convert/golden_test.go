@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -49,28 +50,29 @@ func TestConvertGolden(t *testing.T) {
 				continue
 			}
 			t.Run(name+"-"+to.Name(), func(t *testing.T) {
-				d := newDesk(t)
-				path := d.put("in/019cab00-0000-7000-8000-000000000003.jsonl", log)
-				src, err := d.Open(t.Context(), path, store.OpenOptions{Dialect: d.dialect(name)})
-				d.must(err)
+				t.Parallel()
+				w := world.New(t)
+				path := w.Put("in/019cab00-0000-7000-8000-000000000003.jsonl", log)
+				src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format(name)})
+				w.Must(err)
 				defer src.Close()
-				there, report := d.thereAndBack(src, to)
+				there, report := thereAndBack(w, src, to)
 				report.Source.File, report.Target.File = "", filepath.Base(report.Target.File)
 				if report.Target.ID != report.Source.ID {
 					return // an id that is made anew carries a time, which gives way to ids that other tests made
 				}
 				text, err := json.MarshalIndent(report, "", "  ")
-				d.must(err)
-				got := strings.Join(d.read(there.Path()), "\n") + "\n\n" + string(text) + "\n"
+				w.Must(err)
+				got := strings.Join(w.ReadLines(there.Path()), "\n") + "\n\n" + string(text) + "\n"
 				golden := filepath.Join("testdata", "convert", name+"-"+to.Name()+".golden")
 				if *updateConverted {
-					d.must(os.MkdirAll(filepath.Dir(golden), 0o777))
-					d.must(os.WriteFile(golden, []byte(got), 0o666))
+					w.Must(os.MkdirAll(filepath.Dir(golden), 0o777))
+					w.Must(os.WriteFile(golden, []byte(got), 0o666))
 				}
 				want, err := os.ReadFile(golden)
-				d.must(err)
+				w.Must(err)
 				if got != string(want) {
-					t.Errorf("%s; go test ./store -run Golden -update-converted writes it anew:\n%s", golden, got)
+					t.Errorf("%s; go test ./convert -run Golden -update-converted writes it anew:\n%s", golden, got)
 				}
 			})
 		}
@@ -79,20 +81,21 @@ func TestConvertGolden(t *testing.T) {
 
 // From pi to Operator text, tools, thinking, branches, labels, compactions and models are there in Operator's own words.
 func TestConvertNatively(t *testing.T) {
-	d := newDesk(t)
-	src, err := d.Open(t.Context(), d.put("in/a.jsonl", samples["pi"]), store.OpenOptions{Dialect: d.dialect("pi")})
-	d.must(err)
+	t.Parallel()
+	w := world.New(t)
+	src, err := w.Open(t.Context(), w.Put("in/a.jsonl", samples["pi"]), store.OpenOptions{Dialect: w.Format("pi")})
+	w.Must(err)
 	defer src.Close()
-	there, report := d.thereAndBack(src, d.dialect("operator"))
-	dst, err := d.Open(t.Context(), there.Path(), store.OpenOptions{})
-	d.must(err)
+	there, report := thereAndBack(w, src, w.Format("operator"))
+	dst, err := w.Open(t.Context(), there.Path(), store.OpenOptions{})
+	w.Must(err)
 	defer dst.Close()
 	if dst.Dialect().Name() != "operator" || !report.Lossless {
 		t.Errorf("%s, lossless %v", dst.Dialect().Name(), report.Lossless)
 	}
 	for e := range src.Tree().Entries() {
 		now, err := dst.Tree().Get(e.ID)
-		d.must(err)
+		w.Must(err)
 		if now.Parent != e.Parent || now.Kind != e.Kind && e.Kind != session.KindModeChange {
 			t.Errorf("%s: %s below %q, was %s below %q", e.ID, now.Kind, now.Parent, e.Kind, e.Parent)
 		}
@@ -100,17 +103,17 @@ func TestConvertNatively(t *testing.T) {
 			t.Errorf("%s: label %q", e.ID, dst.Tree().Label(e.ID))
 		}
 		before, err := e.Parts()
-		d.must(err)
+		w.Must(err)
 		after, err := now.Parts()
-		d.must(err)
+		w.Must(err)
 		if text := fmt.Sprintf("%+v", after); e.Role != session.RoleTool && e.Kind != session.KindModeChange && !reflect.DeepEqual(before, after) || e.Role == session.RoleTool && !strings.Contains(text, "2 m") {
 			t.Errorf("%s: %s, was %+v", e.ID, text, before)
 		}
 	}
 	a, err := src.Context(t.Context(), src.Leaf(), store.ContextOptions{})
-	d.must(err)
+	w.Must(err)
 	b, err := dst.Context(t.Context(), dst.Leaf(), store.ContextOptions{})
-	d.must(err)
+	w.Must(err)
 	if m, _ := a.DefaultModel(); len(b.Models) != 1 || b.Models[0].Model != m.Model || a.ThinkingLevel != b.ThinkingLevel {
 		t.Errorf("models %v, were %v", b.Models, a.Models)
 	}

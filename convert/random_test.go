@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -234,27 +235,27 @@ func TestConvertRandom(t *testing.T) {
 			t.Parallel()
 			for seed := worker; seed < rounds; seed += 4 {
 				r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
-				d := newDesk(t)
+				w := world.New(t)
 				name := r.one("pi", "omp", "operator", "wave", "codelia-state")
 				make := map[string]func() string{"pi": r.pi, "omp": r.pi, "operator": r.operator, "wave": r.wave, "codelia-state": r.state}[name]
-				path := d.put(filepath.Join("in", "019cab00-0000-7000-8000-00000000000a.jsonl"), make())
-				from := d.dialect(name)
+				path := w.Put(filepath.Join("in", "019cab00-0000-7000-8000-00000000000a.jsonl"), make())
+				from := w.Format(name)
 				for _, to := range targets() {
 					if to == from || r.IntN(2) == 0 {
 						continue
 					}
-					src, err := d.Open(t.Context(), path, store.OpenOptions{Dialect: from})
-					d.must(err)
+					src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: from})
+					w.Must(err)
 					var leaf *session.EntryID
 					if n := src.Tree().Len(); n > 0 && r.IntN(4) == 0 {
 						id := src.Tree().At(r.IntN(n)).ID
 						leaf = &id
 					}
-					_, report := d.partThereAndBack(src, to, leaf)
+					_, report := partThereAndBack(w, src, to, leaf)
 					if leaf == nil && report.Dropped > 0 && to.Name() != "wave-doc" { // it has no header to carry what stands alone
 						t.Errorf("seed %d: %s → %s drops %d entries", seed, name, to.Name(), report.Dropped)
 					}
-					d.must(src.Close())
+					w.Must(src.Close())
 					if t.Failed() {
 						t.Fatalf("seed %d: %s → %s", seed, name, to.Name())
 					}

@@ -1,0 +1,192 @@
+package find
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// replace puts another file in the place of the log.
+func (d *growingDesk) replace(text string) {
+	d.Helper()
+	d.Must(os.Rename(d.Put("other", text), d.log()))
+	d.touch(d.log())
+	d.text = text
+}
+
+// middle changes a word in the middle of a log without changing its length.
+func middle(text string) string {
+	half := len(text) / 2
+	return text[:half] + strings.Replace(text[half:], "word", "wort", 1)
+}
+
+// TestGrownReplaced: a log that is replaced by one with the same beginning and end is another log.
+func TestGrownReplaced(t *testing.T) {
+	t.Parallel()
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := newGrowingDesk(t, f, 3)
+			d.begin()
+			d.replace(middle(d.text) + d.append("assistant"))
+			d.same("replaced")
+			// A torn record is cut off, and another one is written there.
+			d.put(d.text+`{"type":"message","id":"torn`, "torn")
+			d.put(strings.TrimSuffix(d.text, `{"type":"message","id":"torn`)+d.append("user")+d.append("user"), "mended")
+		})
+	}
+}
+
+// TestGrownTitle: a title that is written into the slot before the header is seen, even if the session has grown as well.
+func TestGrownTitle(t *testing.T) {
+	t.Parallel()
+	d := newGrowingDesk(t, &growingFamilies[1], 4)
+	d.begin()
+	text := strings.Replace(d.text, "a title slot ", "another title", 1)
+	if !d.put(text+d.append("user"), "a new title") {
+		t.Error("the log was not read anew")
+	}
+	if got := d.update(d.f)[0]; !strings.Contains(got, "another title") {
+		t.Errorf("the title is not seen: %.300s", got)
+	}
+}
+
+// TestGrownCollision: ids with equal hashes are told apart.
+func TestGrownCollision(t *testing.T) {
+	t.Parallel()
+	for _, f := range []*growingFamily{&growingFamilies[0], &growingFamilies[3]} {
+		d := newGrowingDesk(t, f, 5)
+		there, parent := "", ""
+		for ids := map[uint32]string{}; parent == ""; {
+			id := fmt.Sprintf("%x", d.r.Uint64())
+			there, ids[hashID(id)] = ids[hashID(id)], id
+			if there != "" {
+				parent = id
+			}
+		}
+		d.text = d.family.header + strings.Replace(d.append("user"), "e0000001", there, 1)
+		d.parent = there
+		d.begin()
+		if d.put(d.text+d.append("user"), "a user") {
+			t.Error("the log was read anew")
+		}
+		d.parent = parent
+		if !d.put(d.text+d.append("user"), "an orphan whose parent has the hash of an entry") {
+			t.Error("the log was not read anew")
+		}
+		d.put(d.text+d.append("user"), "more")
+		d.lost = append(d.lost, parent)
+		d.put(d.text+d.append("found"), "the parent")
+	}
+}
+
+// TestGrownOldIDs: an id that is repeated long after its first entry, and a parent that comes long after its child, change
+// what older entries mean.
+func TestGrownOldIDs(t *testing.T) {
+	t.Parallel()
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := newGrowingDesk(t, f, 7)
+			d.parent = "later"
+			d.begin()
+			d.put(d.text+d.append("user"), "an orphan at the beginning")
+			old := d.ids
+			d.lost = []string{"later"}
+			d.put(d.text+d.append("found"), "its parent")
+			d.put(d.text+d.append("user"), "more")
+
+			d = newGrowingDesk(t, f, 8)
+			d.begin()
+			d.ids = d.ids[:1]
+			d.put(d.text+d.append("again"), "an id again")
+			d.put(d.text+d.append("user"), "more")
+			d.ids = old[:1]
+			d.put(d.text+d.append("label")+d.append("branch")+d.append("unlabel"), "what is about the first entry")
+		})
+	}
+}
+
+// TestGrownLabels: a long log with many labels is continued; a short one with as many is read from the start.
+func TestGrownLabels(t *testing.T) {
+	t.Parallel()
+	for _, long := range []bool{true, false} {
+		d := newGrowingDesk(t, &growingFamilies[0], 13)
+		d.begin()
+		var text strings.Builder
+		text.WriteString(d.text)
+		for range 600 {
+			text.WriteString(d.append("user"))
+			text.WriteString(d.append("label"))
+			if long {
+				text.WriteString(strings.Replace(d.append("assistant"), "word", strings.Repeat("word ", 4000), 1))
+			}
+		}
+		d.put(text.String(), "many labels")
+		if anew := d.put(d.text+d.append("user"), "more"); anew == long {
+			t.Errorf("a log of %d bytes: read anew %v", len(d.text), anew)
+		}
+	}
+}
+
+// TestGrownSpoilt: the first record of a chunk is unterminated but valid, and then gets bytes that make it invalid.
+func TestGrownSpoilt(t *testing.T) {
+	t.Parallel()
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := newGrowingDesk(t, f, 12)
+			d.begin()
+			long := strings.Replace(d.append("user"), "word", strings.Repeat("word ", 20_000), 1)
+			d.put(d.text+long, "a record that is longer than a chunk")
+			d.put(d.text+strings.TrimSuffix(d.append("user"), "\n"), "a record without an end")
+			d.put(d.text+"spoilt\n", "a spoilt record")
+			d.put(d.text+d.append("user"), "more")
+		})
+	}
+}
+
+// TestGrownMeanwhile: a log that grows, is replaced or is cut while it is continued is known as it is, at the latest after
+// the next refresh.
+func TestGrownMeanwhile(t *testing.T) {
+	t.Parallel()
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		for _, what := range []string{"grows", "is replaced", "is cut"} {
+			t.Run(f.name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				var meddle func()
+				d := newGrowingDesk(t, f, 6, func(offset int64) {
+					if do := meddle; do != nil && offset > 0 {
+						meddle = nil
+						do()
+					}
+				})
+				d.begin()
+				more, happened := d.append("user"), false
+				meddle = func() {
+					happened = true
+					switch what {
+					case "grows":
+						d.write(d.text + d.append("assistant"))
+					case "is replaced":
+						d.replace(middle(d.text) + d.append("assistant") + d.append("assistant"))
+					case "is cut":
+						d.write(d.family.header + d.append("assistant"))
+					}
+				}
+				d.write(d.text + more)
+				d.update(d.f)
+				if !happened {
+					t.Fatal("nothing happened meanwhile")
+				}
+				d.same(what)
+				d.put(d.text+d.append("user"), "more")
+			})
+		}
+	}
+}

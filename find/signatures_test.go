@@ -1,0 +1,162 @@
+package find
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+)
+
+// TestMovedSignatures: during a search another process may move all signatures to another file. What was listed before is
+// then searched as a whole, is not reported as damaged, and stays in the catalogue.
+func TestMovedSignatures(t *testing.T) {
+	t.Parallel()
+	m := newDesk(t)
+	for _, name := range []string{"a", "b", "c"} {
+		m.write("a/"+name+".jsonl", fmt.Sprintf(header, name, "")+
+			needle)
+	}
+	x := index.Open(index.Options{Dir: t.TempDir(), Garbage: 1, Notice: func(text string) { t.Error(text) }})
+	defer x.Close()
+	s := m.finder(x)
+	m.look(s)
+	q, err := query.Parse("needle", query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &search{f: s}
+	if err := f.list(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := os.Remove(m.path("a/" + name + ".jsonl")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.look(s) // the other process: most of the signatures are garbage now, and the rest is moved
+	hits, _, _, err := f.find(t.Context(), []*query.Query{q})
+	if err != nil || len(hits) != 1 || hits[0].Session.ID != "c" {
+		t.Errorf("%d hits: %v", len(hits), err)
+	}
+	if len(f.lost) > 0 {
+		t.Errorf("logs would be read again: %+v", f.lost)
+	}
+}
+
+// TestDamagedSignatures: damaged signatures hide no hit. They are reported, and made again.
+func TestDamagedSignatures(t *testing.T) {
+	t.Parallel()
+	m, dir := newDesk(t), t.TempDir()
+	for i := range 3 {
+		m.write(fmt.Sprintf("a/%d.jsonl", i), fmt.Sprintf(header, fmt.Sprint("s", i), "")+
+			needle)
+	}
+	var said []string
+	search := func() {
+		t.Helper()
+		said = nil
+		x := index.Open(index.Options{Dir: dir, Notice: func(text string) { said = append(said, text) }})
+		defer x.Close()
+		res, err := m.finder(x).Search(t.Context(), "needle", Options{})
+		if err != nil || len(res.Hits) != 3 {
+			t.Fatalf("%d hits, not 3: %v", len(res.Hits), err)
+		}
+	}
+	search()
+	path := filepath.Join(dir, "signatures-0")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[8] ^= 1 // in the directory of the first log, which is always checked
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if search(); len(said) != 1 || !strings.Contains(said[0], "damaged") {
+		t.Errorf("of the damage was said %q", said)
+	}
+	// Another process that searches now still knows all sessions.
+	if known := index.Open(index.Options{Dir: dir}).Catalogue(); len(known.Sources) != 1 || len(known.Sources[0].Logs) != 3 {
+		t.Errorf("not all sessions are known meanwhile: %+v", known.Sources)
+	}
+	if search(); len(said) != 0 {
+		t.Errorf("it was not mended: %q", said)
+	}
+	search()
+	x := index.Open(index.Options{Dir: dir})
+	defer x.Close()
+	m.look(m.finder(x)) // fails if signatures are lost
+}
+
+// changing is a backend that changes a log before the first large piece from its beginning is read.
+type changing struct {
+	backend.Backend
+	change *func() // nil once it is done
+}
+
+func (c *changing) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	r, err := c.Backend.(backend.Opener).Open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &changingReader{r, c}, nil
+}
+
+type changingReader struct {
+	backend.Reader
+	c *changing
+}
+
+func (r *changingReader) ReadAt(p []byte, off int64) (int, error) {
+	if change := *r.c.change; change != nil && off == 0 && len(p) > 8<<10 {
+		*r.c.change = nil
+		change()
+	}
+	return r.Reader.ReadAt(p, off)
+}
+
+// TestSearchChangedMeanwhile: a log that is replaced during a search is searched as what it is then.
+func TestSearchChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	m := newDesk(t)
+	session := func(entries int, parent func(i int) string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, header, "s", `,"title":"needle"`)
+		for i := range entries {
+			fmt.Fprintf(&b, `{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle %d %s"}}`+"\n",
+				i+1, parent(i), i, strings.Repeat("word ", 200))
+		}
+		return b.String()
+	}
+	row := func(i int) string {
+		if i == 0 {
+			return "null"
+		}
+		return fmt.Sprintf("%q", fmt.Sprintf("%08x", i))
+	}
+	const before, after = 150, 200
+	m.write("a/a.jsonl", session(before, row))
+	var change func()
+	s := m.finder(nil, func(b backend.Backend) backend.Backend { return &changing{b, &change} })
+	m.look(s)
+	change = func() { m.write("a/a.jsonl", session(after, func(int) string { return "null" })) }
+	res, err := s.Search(t.Context(), "needle", Options{Problem: func(err error) { t.Error(err) }})
+	if err != nil || change != nil {
+		t.Fatalf("%v, and the log was changed: %v", err, change == nil)
+	}
+	active := 0
+	for _, h := range res.Hits {
+		if h.OnPath && h.Entry != "" {
+			active++
+		}
+	}
+	if len(res.Hits) != after+1 || active != 1 {
+		t.Errorf("%d hits, %d of them active; want %d and 1", len(res.Hits), active, after+1)
+	}
+}

@@ -1,0 +1,157 @@
+package trash_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/trash"
+)
+
+// yard is a world with a trash.
+type yard struct {
+	*world.World
+	bin   *trash.Trash
+	blobs string    // the folder of blobs
+	clock time.Time // of the trash; zero is the machine's
+}
+
+func newYard(t *testing.T) *yard {
+	t.Helper()
+	t.Parallel()
+	y := &yard{World: world.New(t, func(w *world.World) { w.State = w.At("state") })}
+	y.blobs = y.At(".omp/agent/blobs")
+	y.bin = trash.New(trash.Options{Machine: y.Store.Machine, State: y.State, Folders: y.Store, Clock: func() time.Time {
+		if y.clock.IsZero() {
+			return time.Now()
+		}
+		return y.clock
+	}})
+	return y
+}
+
+func (y *yard) read(path string) string {
+	y.Helper()
+	b, err := os.ReadFile(path)
+	y.Must(err)
+	return string(b)
+}
+
+// list gives where the sessions in the trash came from, by their ids there.
+func (y *yard) list() map[string]string {
+	y.Helper()
+	items, err := y.bin.List(y.Context())
+	y.Must(err)
+	from := map[string]string{}
+	for _, i := range items {
+		from[i.ID] = i.From
+	}
+	return from
+}
+
+const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`
+
+func TestTrash(t *testing.T) {
+	y := newYard(t)
+	// Torn, and with a carriage return: it comes back as it was.
+	log := header + "\r\n" + world.Said("a", "", "I am a") + "\n" + world.Said("b", "a", "")[:30]
+	path := y.Old("dir/s.jsonl", log)
+	item, err := y.bin.Put(t.Context(), path)
+	if err != nil || item.ID != "s1" || item.From != path || item.Prompt != "I am a" || item.Size != int64(len(log)) {
+		t.Fatalf("%+v, %v", item, err)
+	}
+	if y.Exists(path) {
+		t.Error("it is still there")
+	}
+	// Another of the same id, and an id that is not a file name.
+	evil := y.Old("evil.jsonl", strings.Replace(header, `"s1"`, `"../../s1"`, 1)+"\n")
+	y.Old("dir/s.jsonl", header+"\n")
+	for _, p := range []string{path, evil} {
+		if _, err := y.bin.Put(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ids := y.list(); len(ids) != 3 || ids["s1"] != path || ids["s1-2"] != path || ids["session"] != evil {
+		t.Errorf("the trash has %v", ids)
+	}
+	// What took its place is not overwritten.
+	y.Old("dir/s.jsonl", "mine")
+	if _, err := y.bin.Restore(t.Context(), "s1"); !errors.Is(err, backend.ErrExist) {
+		t.Errorf("restored over a file: %v", err)
+	}
+	if y.read(path) != "mine" {
+		t.Error("it was overwritten")
+	}
+	y.Must(os.RemoveAll(filepath.Dir(path)))
+	for id, want := range map[string]string{"s1": log, "sess": y.read(y.At("state/trash/session.session"))} {
+		back, err := y.bin.Restore(t.Context(), id)
+		y.Must(err)
+		if got := y.read(back.From); got != want {
+			t.Errorf("%s came back as %q", id, got)
+		}
+	}
+	if ids := y.list(); len(ids) != 1 || ids["s1-2"] != path {
+		t.Errorf("left in the trash: %v", ids)
+	}
+	for _, id := range []string{"", "nosuch", "../x"} {
+		if _, err := y.bin.Restore(t.Context(), id); !errors.Is(err, place.ErrNoSession) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	y.Old("dir/s.jsonl", "not a session\n")
+	if _, err := y.bin.Put(t.Context(), path); !errors.Is(err, logtree.ErrNotSession) {
+		t.Errorf("trashed what is not a session: %v", err)
+	}
+	if _, err := trash.New(trash.Options{Machine: y.Store.Machine}).Put(t.Context(), path); !errors.Is(err, trash.ErrNoState) {
+		t.Errorf("trashed without a state folder: %v", err)
+	}
+}
+
+// A crash between copy and removal leaves both. Restoring then only empties the trash.
+func TestRestoreAfterCrash(t *testing.T) {
+	y := newYard(t)
+	path := y.Old("s.jsonl", header+"\n")
+	_, err := y.bin.Put(t.Context(), path)
+	y.Must(err)
+	y.Old("s.jsonl", header+"\n")
+	_, err = y.bin.Restore(t.Context(), "s1")
+	y.Must(err)
+	if ids := y.list(); len(ids) != 0 {
+		t.Errorf("left in the trash: %v", ids)
+	}
+}
+
+// What is old enough is removed for good, and nothing else.
+func TestEmpty(t *testing.T) {
+	y := newYard(t)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, name := range []string{"a", "b", "c"} {
+		y.clock = now.Add(time.Duration(i) * time.Hour)
+		_, err := y.bin.Put(t.Context(), y.Old(name+".jsonl", strings.Replace(header, `"s1"`, `"`+name+`"`, 1)+"\n"))
+		y.Must(err)
+	}
+	gone, err := y.bin.Empty(t.Context(), now.Add(time.Hour))
+	if err != nil || len(gone) != 1 || gone[0].ID != "a" {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	left, err := y.bin.List(t.Context())
+	if err != nil || len(left) != 2 || left[0].ID != "c" || left[1].ID != "b" {
+		t.Errorf("%+v, %v", left, err)
+	}
+	if _, err := y.bin.Restore(t.Context(), "a"); !errors.Is(err, place.ErrNoSession) {
+		t.Errorf("it came back: %v", err)
+	}
+	if gone, err := y.bin.Empty(t.Context(), now.AddDate(1, 0, 0)); err != nil || len(gone) != 2 {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	if files, _ := filepath.Glob(y.At("state/trash/*")); len(files) > 0 {
+		t.Errorf("left: %v", files)
+	}
+}

@@ -119,12 +119,12 @@ func TestSearch(t *testing.T) {
 			c := form(map[string]string{"state": "document"}[place], sessions, Options{})
 			finds := func(word string, want int) {
 				t.Helper()
-				res, err := machine(t, dir, Driver()).Search(t.Context(), word, store.SearchOptions{Problem: func(err error) { t.Error(err) }})
+				res, err := machine(t, dir, Driver()).Search(t.Context(), word, treeline.SearchOptions{Problem: func(err error) { t.Error(err) }})
 				if err != nil || len(res.Hits) != want {
 					t.Fatalf("%s: %+v, %v; want %d hits", word, res, err, want)
 				}
 				for _, h := range res.Hits {
-					sess, err := machine(t, dir, Driver()).Open(t.Context(), h.Session.Path, store.OpenOptions{})
+					sess, err := machine(t, dir, Driver()).Open(t.Context(), h.Session.Path, treeline.OpenOptions{})
 					if err != nil {
 						t.Fatal(err)
 					}

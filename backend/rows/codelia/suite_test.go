@@ -1,9 +1,10 @@
-package codelia
+package codelia_test
 
 import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store/storetest"
@@ -13,7 +14,7 @@ import (
 func TestSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place {
 		opt := world.Options(t.TempDir(), durable.OS{})
-		opt.Drivers = append([]backend.Driver{Driver()}, opt.Drivers...)
+		opt.Drivers = append([]backend.Driver{codelia.Driver()}, opt.Drivers...)
 		return storetest.Place{Options: opt, Dialect: "codelia-state"}
 	})
 }

@@ -115,8 +115,8 @@ func search(s *suite) {
 // A watch tells of every entry once, in order, and of sessions that appear and disappear.
 func watches(s *suite) {
 	for name, opt := range map[string]watch.Options{
-		"hints": {Interval: 100 * time.Millisecond},
-		"polls": {Interval: 5 * time.Millisecond, NoHints: true},
+		"hints": {After: soon},
+		"polls": {After: soon, NoHints: true},
 	} {
 		s.Run(name, func(t *testing.T) {
 			s := &suite{T: t, place: s.place, a: s.a, b: s.b, cwd: s.cwd, other: s.other, dialect: s.dialect, habits: s.habits}
@@ -124,6 +124,9 @@ func watches(s *suite) {
 		})
 	}
 }
+
+// soon is time.After with less patience: a look at a database takes long, and the next one is put off accordingly.
+func soon(d time.Duration) <-chan time.Time { return time.After(min(d, 5*time.Millisecond)) }
 
 func (s *suite) watch(opt watch.Options) {
 	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)

@@ -52,6 +52,9 @@ type Options struct {
 	Clock func() time.Time
 }
 
+// Dialects gives the formats that there are, the default first.
+func Dialects() []dialect.Dialect { return all.Dialects() }
+
 // New gives the Store of a machine: all dialects, logs in files, blobs in folders. Close it when done.
 func New(opt Options) (*Store, error) {
 	env, err := opt.env()

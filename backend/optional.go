@@ -226,3 +226,32 @@ func Release(b Backend, name string) error {
 	}
 	return nil
 }
+
+// Snapshotter is a Backend that opens a log and says what it is in one step.
+type Snapshotter interface {
+	// Snapshot returns the log of that name as it is now, held open; ErrNotExist if there is none.
+	Snapshot(ctx context.Context, name string) (Log, Snapshot, error)
+}
+
+// Snapshot is a log that is held open. What it reads is what its Log shows: it reports ErrChanged once the log is
+// truncated or edited, and works on after the name is removed or replaced.
+type Snapshot interface {
+	Reader
+	// Records is Backend.Read.
+	Records(ctx context.Context, offset int64) iter.Seq2[Record, error]
+	// View is Viewer.View.
+	View(ctx context.Context, look func(data []byte) error) error
+}
+
+// OpenNow returns a log as it is now, with random access to it. The Reader is a Snapshot if the Backend is a Snapshotter.
+func OpenNow(ctx context.Context, b Backend, name string) (Log, Reader, error) {
+	if s, ok := b.(Snapshotter); ok {
+		return s.Snapshot(ctx, name)
+	}
+	at, err := b.Stat(ctx, name)
+	if err != nil {
+		return at, nil, err
+	}
+	r, err := OpenLog(ctx, b, at)
+	return at, r, err
+}

@@ -290,7 +290,7 @@ func TestSearchFindsWhatAScanFinds(t *testing.T) {
 		l := &library{t: t, r: rand.New(rand.NewPCG(seed, 11)), dir: d.At(".omp/agent/sessions"),
 			logs: map[string][]string{}, seen: map[string]oracleLine{}, time: time.Date(2026, 2, 16, 11, 0, 0, 0, time.UTC)}
 		found := 0
-		for range 40 {
+		for range 30 {
 			for range 1 + l.r.IntN(3) {
 				l.change()
 			}

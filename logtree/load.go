@@ -32,7 +32,11 @@ func Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dial
 	l := Loaded{Builder: Seed(d, path, src, known)}
 	l.Builder.Expect(at.Size)
 	l.Decoder = d.NewDecoder(l.Builder)
-	err := Each(ctx, b, at, func(r dialect.Record) {
+	var open backend.Reader
+	if s, ok := src.(*Source); ok {
+		open = s.reader()
+	}
+	err := Each(ctx, b, at, open, func(r dialect.Record) {
 		before := l.Builder.Len()
 		l.Decoder.Decode(r)
 		l.Lines = r.Line
@@ -132,18 +136,24 @@ func (r Reader) Open(ctx context.Context, b backend.Backend, name, path string, 
 	}
 }
 
-// open looks at the log three times: its identity, its first records and all of it. The backend compares each with the
-// identity and reports ErrChanged if they are not of one log.
+// open asks for the log's identity, its first records and all of it. The backend compares each with the identity and
+// reports ErrChanged if they are not of one log.
 func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, d dialect.Dialect) (*Log, error) {
-	at, err := b.Stat(ctx, name)
+	at, open, err := backend.OpenNow(ctx, b, name)
 	if err != nil {
 		return nil, Named(path, err)
 	}
+	src := &Source{b: b, at: at, r: open, size: at.Size}
 	known := true
 	runs, isRuns := d.(dialect.Runs)
 	if d == nil || isRuns {
-		first, err := Leading(ctx, b, at)
+		records := Records(ctx, b, at)
+		if s, ok := open.(backend.Snapshot); ok {
+			records = numbered(s.Records(ctx, 0), name, backend.Lines(b, name))
+		}
+		first, err := leading(records)
 		if err != nil {
+			src.Close()
 			return nil, Named(path, err)
 		}
 		if d == nil {
@@ -151,10 +161,6 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 		} else if own := runs.Sessions(); own.Detect(first) {
 			d = own // the agent was named: its log may be a run or a session
 		}
-	}
-	src, err := OpenSource(ctx, b, at)
-	if err != nil {
-		return nil, Named(path, err)
 	}
 	l := &Log{Path: path, At: at, Dialect: d, Source: src}
 	if l.Loaded, err = Load(ctx, b, at, d, path, src, session.Header{}); err != nil {

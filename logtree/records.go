@@ -16,8 +16,12 @@ const EnoughToDetect = 8
 
 // Leading gives the records that a log begins with, enough to detect its dialect. Blank lines are left out.
 func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
+	return leading(Records(ctx, b, at))
+}
+
+func leading(records iter.Seq2[dialect.Record, error]) ([]dialect.Record, error) {
 	var first []dialect.Record
-	for r, err := range Records(ctx, b, at) {
+	for r, err := range records {
 		if err != nil {
 			return nil, err
 		}
@@ -79,9 +83,14 @@ func Detect(dialects []dialect.Dialect, place dialect.Dialect, first []dialect.R
 // Records reads a log line by line. A log that does not consist of lines is one record if its name ends in ".json";
 // any other (a backup such as "x.jsonl.v1.bak") is split into lines here.
 func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[dialect.Record, error] {
+	return numbered(b.Read(ctx, at, 0), at.Name, backend.Lines(b, at.Name))
+}
+
+// numbered makes the records of a decoder from those of a backend.
+func numbered(records iter.Seq2[backend.Record, error], name string, lines bool) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) {
-		line, lines := 0, backend.Lines(b, at.Name)
-		for r, err := range b.Read(ctx, at, 0) {
+		line := 0
+		for r, err := range records {
 			switch {
 			case err != nil:
 				yield(dialect.Record{}, err)
@@ -91,7 +100,7 @@ func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 				if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
 					return
 				}
-			case path.Ext(at.Name) == ".json":
+			case path.Ext(name) == ".json":
 				yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: 1}, nil)
 				return
 			default:
@@ -129,11 +138,20 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 	}
 }
 
-// Each passes every record of a log to take, by the fastest way that the backend has. take must not keep the bytes. If
-// Each returns an error, what take saw does not count: another process changed the log meanwhile.
-func Each(ctx context.Context, b backend.Backend, at backend.Log, take func(dialect.Record)) error {
-	if v, ok := b.(backend.Viewer); ok && backend.Lines(b, at.Name) {
-		err := v.View(ctx, at, func(data []byte) error {
+// Each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.
+// take must not keep the bytes. If Each returns an error, what take saw does not count: another process changed the log
+// meanwhile.
+func Each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
+	lines := backend.Lines(b, at.Name)
+	open, _ := r.(backend.Snapshot)
+	view := func(func([]byte) error) error { return errors.ErrUnsupported }
+	if open != nil {
+		view = func(look func([]byte) error) error { return open.View(ctx, look) }
+	} else if v, ok := b.(backend.Viewer); ok {
+		view = func(look func([]byte) error) error { return v.View(ctx, at, look) }
+	}
+	if lines {
+		err := view(func(data []byte) error {
 			done := ctx.Done()
 			for r := range splitLines(data, 0) {
 				select {
@@ -145,12 +163,16 @@ func Each(ctx context.Context, b backend.Backend, at backend.Log, take func(dial
 			}
 			return nil
 		})
-		// ErrUnsupported: this file is better read than mapped.
+		// ErrUnsupported: this log is better read than mapped.
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 	}
-	for r, err := range Records(ctx, b, at) {
+	records := Records(ctx, b, at)
+	if open != nil {
+		records = numbered(open.Records(ctx, 0), at.Name, lines)
+	}
+	for r, err := range records {
 		if err != nil {
 			return err
 		}

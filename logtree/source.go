@@ -39,6 +39,13 @@ func LazySource(b backend.Backend, at backend.Log) *Source { return &Source{b: b
 // Backend is where the log lives.
 func (s *Source) Backend() backend.Backend { return s.b }
 
+// reader gives the log as it is held open, nil if it is not.
+func (s *Source) reader() backend.Reader {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.r
+}
+
 // open opens the log as it is now. The caller holds mu, or nobody else has the source yet.
 func (s *Source) open(ctx context.Context) error {
 	if s.retired {

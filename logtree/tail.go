@@ -58,9 +58,9 @@ const (
 	Removed
 )
 
-// headMost is how many bytes of a log's beginning are compared. Title slots and headers that are edited in place are
+// HeadMost is how many bytes of a log's beginning are compared. Title slots and headers that are edited in place are
 // shorter.
-const headMost = 4 << 10
+const HeadMost = 4 << 10
 
 // Follow gives the Tail of a log that was read up to its end. head is where its header ends; 0 compares no header.
 func Follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) Tail {
@@ -77,7 +77,7 @@ func (t *Tail) SetHead(ctx context.Context, end int64) {
 		return // the log changed, and Stands will say so
 	}
 	defer r.Close()
-	head := make([]byte, min(end, headMost, t.At.Size))
+	head := make([]byte, min(end, HeadMost, t.At.Size))
 	if readFull(r, head, 0) == nil {
 		t.Head = head
 	}

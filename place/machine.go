@@ -55,6 +55,9 @@ type Machine struct {
 
 // New gives the Machine. Nothing is opened yet.
 func New(opt Options) *Machine {
+	if folders := opt.Env.Folders; folders != nil {
+		opt.Env.Folders = once(folders)
+	}
 	m := &Machine{opt: opt}
 	m.backends.drivers = opt.Drivers
 	m.extra = sync.OnceValue(m.extraSources)
@@ -263,4 +266,24 @@ func (m *Machine) BlobsInWriting(dir string) blob.Store {
 		return nil
 	}
 	return m.opt.WriteBlobs(dir)
+}
+
+// once asks about each folder once: every dialect's layout asks about the same ones, again and again.
+func once(folders func(string) ([]string, error)) func(string) ([]string, error) {
+	var mu sync.Mutex
+	type answer struct {
+		names []string
+		err   error
+	}
+	known := map[string]answer{}
+	return func(dir string) ([]string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		a, ok := known[dir]
+		if !ok {
+			a.names, a.err = folders(dir)
+			known[dir] = a
+		}
+		return a.names, a.err
+	}
 }

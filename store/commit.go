@@ -109,16 +109,17 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	// newline before it.
 	offset := now.Size - size
 	if offset < s.log.Size {
-		w.lines-- // a torn end was moved aside
+		w.tail.Line-- // a torn end was moved aside
 		s.source.Cut(now)
 	} else {
 		s.source.Grown(now)
 	}
-	s.log, w.tail.At, w.open = now, now, false
+	s.log = now
+	w.tail.At, w.tail.Pos, w.tail.Unterminated = now, now.Size, false
 	for _, p := range batch {
-		w.lines++
+		w.tail.Line++
 		known := s.tree.Len()
-		w.dec.Decode(dialect.Record{Data: p.record, Offset: offset, Line: w.lines})
+		w.dec.Decode(dialect.Record{Data: p.record, Offset: offset, Line: w.tail.Line})
 		if n := s.tree.Len(); n > known {
 			p.given = s.tree.At(n - 1).ID
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -130,7 +129,8 @@ func (s *Session) readNew(ctx context.Context) (fresh int, err error) {
 		return 0, err
 	case change == logtree.Removed:
 		return 0, fmt.Errorf("%w any more: it was deleted or moved away, and is not made again without what it held", backend.ErrNotExist)
-	case change == logtree.Grown && !s.w.open && !s.w.unsure:
+	// An unterminated line may have been continued: then the record before is another one.
+	case change == logtree.Grown && !s.w.tail.Unterminated && !s.w.unsure:
 		return s.readOn(ctx, now)
 	}
 	return s.readAgain(ctx, now)
@@ -140,19 +140,17 @@ func (s *Session) readNew(ctx context.Context) (fresh int, err error) {
 func (s *Session) readOn(ctx context.Context, now backend.Log) (fresh int, err error) {
 	w := s.w
 	before := s.tree.Len()
-	for r, err := range s.at.Backend.Read(ctx, now, s.log.Size) {
+	for r, err := range w.tail.Records(ctx, now) {
 		if err != nil {
 			w.builder.Finish()
 			return s.tree.Len() - before, err
 		}
-		w.lines++
 		known := s.tree.Len()
-		w.dec.Decode(dialect.Record{Data: r.Data, Offset: r.Offset, Line: w.lines, Torn: r.Torn})
-		w.open = r.Torn
+		w.dec.Decode(r)
 		w.loose = logtree.IsLoose(r.Data, r.Torn, s.tree.Len()-known)
 	}
 	w.builder.Finish()
-	s.log, w.tail.At = now, now
+	s.log = now
 	s.source.Grown(now)
 	return s.tree.Len() - before, nil
 }

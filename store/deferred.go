@@ -87,16 +87,21 @@ func (s *Session) create(ctx context.Context, more ...[]byte) error {
 		s.wait(r)
 	}
 	w.builder.Finish()
-	w.created, w.lines, w.waiting = true, len(w.waiting), nil
+	lines := len(w.waiting)
+	w.created, w.waiting = true, nil
 	s.log = at
 	s.source.Grown(at)
-	s.follow(ctx)
+	s.follow(lines, false)
 	s.breadcrumb(ctx)
 	return nil
 }
 
-// follow remembers the log as it is now, to notice what others write.
-func (s *Session) follow(ctx context.Context) {
-	s.w.tail = logtree.Follow(ctx, s.at.Backend, s.log, s.tree.Header().Span.End())
+// follow remembers the log as it is now, after so many lines, to notice what others write.
+func (s *Session) follow(lines int, unterminated bool) {
+	// If it cannot be read, the log changed, and the Tail will say so.
+	head, _ := s.source.Bytes(session.Span{Length: min(s.tree.Header().Span.End(), logtree.HeadMost)})
+	s.w.tail = logtree.Tail{
+		Backend: s.at.Backend, At: s.log, Head: head, Pos: s.log.Size, Line: lines, Unterminated: unterminated,
+	}
 	s.w.unsure = false
 }

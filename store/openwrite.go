@@ -111,7 +111,7 @@ func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteO
 	}
 	s.w = s.newWriting(d, opt)
 	s.w.created = true
-	s.take(ctx, l)
+	s.take(l)
 	s.findBlobs()
 	s.note(ctx)
 	if err := s.migrate(ctx); err != nil {
@@ -127,11 +127,11 @@ func newer(h session.Header) error {
 }
 
 // take goes on from what was read.
-func (s *Session) take(ctx context.Context, l logtree.Loaded) {
+func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
-	w.builder, w.dec, w.lines, w.loose, w.open = l.Builder, l.Decoder, l.Lines, l.Loose, l.Torn
-	s.follow(ctx)
+	w.builder, w.dec, w.loose = l.Builder, l.Decoder, l.Loose
+	s.follow(l.Lines, l.Torn)
 	if !w.busy {
 		w.tip = s.tree.LeafID()
 	}
@@ -150,7 +150,7 @@ func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	}
 	s.source.Retire()
 	s.log, s.source = at, src
-	s.take(ctx, l)
+	s.take(l)
 	return nil
 }
 

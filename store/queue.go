@@ -24,9 +24,7 @@ type writing struct {
 	// would have.
 	created bool
 	tail    logtree.Tail
-	lines   int
 	loose   bool // unterminated last line that an append would move aside as torn
-	open    bool // unterminated last line: it may be continued, so growth is not enough to read on
 	unsure  bool // it is not known how much of the log is in the tree
 	waiting [][]byte
 	end     int64

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -73,10 +72,7 @@ func (p *Page) clock(t session.Time) (at time.Time, ok bool) {
 
 // Width is the columns that a text takes. Escape sequences of a painter take none.
 func Width(s string) int {
-	if strings.IndexByte(s, 0x1b) >= 0 {
-		return displaywidth.Options{ControlSequences: true}.String(s)
-	}
-	return displaywidth.String(s)
+	return screen.Width(s, strings.IndexByte(s, 0x1b) >= 0)
 }
 
 // Size is a number of bytes for people, in decimal units. 9.95 and 999.5 are where rounding would add a digit.

@@ -73,6 +73,7 @@ func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
 type snapshot struct {
 	f    durable.File
 	name string
+	text bool // it consists of lines
 	size int64
 	tail []byte // the last bytes before size
 
@@ -111,7 +112,7 @@ func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &snapshot{f: f, name: at.Name, size: at.Size, tail: tail, seen: info}, nil
+	return &snapshot{f: f, name: at.Name, text: b.Lines(at.Name), size: at.Size, tail: tail, seen: info}, nil
 }
 
 // Open implements backend.Opener.
@@ -215,15 +216,7 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			return
 		}
 		defer s.Close()
-		if offset < 0 || offset > at.Size {
-			yield(backend.Record{}, fmt.Errorf("%s: offset %d is outside of the log's %d bytes", at.Name, offset, at.Size))
-			return
-		}
-		if b.Lines(at.Name) {
-			s.lines(ctx, offset, yield)
-		} else if offset == 0 {
-			s.whole(yield)
-		}
+		s.records(ctx, offset, yield)
 	}
 }
 

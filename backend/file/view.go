@@ -20,20 +20,32 @@ const viewLeast = 1 << 20
 // this, since it must not recover panics from the body of its loop.
 func (b *Backend) View(ctx context.Context, at backend.Log, look func(data []byte) error) (err error) {
 	if at.Size < viewLeast {
-		return fmt.Errorf("%s: a view of so few bytes: %w", at.Name, errors.ErrUnsupported)
+		return fewBytes(at.Name)
 	}
 	s, err := b.hold(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	return s.View(ctx, look)
+}
+
+func fewBytes(name string) error {
+	return fmt.Errorf("%s: a view of so few bytes: %w", name, errors.ErrUnsupported)
+}
+
+// View implements backend.Snapshot.
+func (s *snapshot) View(_ context.Context, look func(data []byte) error) (err error) {
+	if s.size < viewLeast {
+		return fewBytes(s.name)
+	}
 	m, ok := s.f.(durable.Mapper)
 	if !ok {
-		return fmt.Errorf("%s: a view: %w", at.Name, errors.ErrUnsupported)
+		return fmt.Errorf("%s: a view: %w", s.name, errors.ErrUnsupported)
 	}
 	data, unmap, err := m.Map(0, s.size, true)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", at.Name, errors.ErrUnsupported, err)
+		return fmt.Errorf("%s: %w: %w", s.name, errors.ErrUnsupported, err)
 	}
 	defer func() { err = errors.Join(err, unmap()) }()
 	if err := s.guard(data, look); err != nil {

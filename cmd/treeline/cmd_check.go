@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -163,18 +162,18 @@ func (a *app) filesIn(ctx context.Context, s *treeline.Store, refs []string) (fi
 // logsBelow gives the logs in a folder: text files, and what else an agent keeps there as a session. Databases, images
 // and backups are left out: they are not broken sessions.
 func logsBelow(ctx context.Context, s *treeline.Store, dir string) (files []string, problems []session.Problem, err error) {
-	b, err := file.New(dir, file.Options{ReadOnly: true})
+	b, err := s.Machine.Open(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	for log, err := range b.List(ctx, "") {
-		name := filepath.Join(dir, filepath.FromSlash(log.Name))
+		name := place.Join(dir, log.Name)
 		switch {
 		case ctx.Err() != nil:
 			return files, problems, nil
 		case err != nil:
 			problems = append(problems, unreadable(name, err))
-		case backend.IsText(log.Name) || isState(s, name):
+		case backend.Lines(b, log.Name) || isState(s, name):
 			files = append(files, name)
 		}
 	}
@@ -183,17 +182,11 @@ func logsBelow(ctx context.Context, s *treeline.Store, dir string) (files []stri
 
 // isState reports whether an agent would keep a session under this name.
 func isState(s *treeline.Store, path string) bool {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	for _, src := range s.Sources() {
-		rel, err := filepath.Rel(src.Root.Sessions, abs)
-		if err == nil && filepath.IsLocal(rel) && src.Dialect.Layout().Owns(filepath.ToSlash(rel)) {
-			return true
-		}
-	}
-	return false
+	abs, err := place.Abs(path)
+	return err == nil && slices.ContainsFunc(s.Sources(), func(src place.Source) bool {
+		name, ok := place.Below(src.Root.Sessions, abs)
+		return ok && src.Dialect.Layout().Owns(name)
+	})
 }
 
 // unreadable is the problem of a file that could not be read at all.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -48,7 +50,13 @@ func (a *app) runShowCommand() *cobra.Command {
 	return cmd
 }
 
-// runTranscript reads messages as codelia writes them, since all run logs have that form.
+// runTranscript reads messages as the agent of the run logs writes them: all run logs have that form.
 func runTranscript(out *output, all bool) *wire.Transcript {
-	return &wire.Transcript{Page: out.page(), All: all, MessageParts: codelia.MessageParts}
+	t := &wire.Transcript{Page: out.page(), All: all}
+	for _, d := range treeline.Dialects() {
+		if parter, ok := d.(dialect.Parter); ok && place.IsRuns(d) {
+			t.MessageParts = parter.MessageParts
+		}
+	}
+	return t
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
@@ -189,7 +189,7 @@ func completeDialect(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 // targetNames lists the dialects that sessions can be converted to.
 func targetNames() []string {
 	var names []string
-	for _, d := range all.Dialects() {
+	for _, d := range treeline.Dialects() {
 		if _, ok := place.Sessions(d).(dialect.Composer); ok {
 			names = append(names, d.Name())
 		}
@@ -200,7 +200,7 @@ func targetNames() []string {
 // dialectNames lists the dialects that there are.
 func dialectNames() []string {
 	var names []string
-	for _, d := range all.Dialects() {
+	for _, d := range treeline.Dialects() {
 		names = append(names, d.Name())
 	}
 	return names

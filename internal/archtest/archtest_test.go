@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -199,7 +200,7 @@ func TestEveryRow(t *testing.T) {
 		}
 		for _, pattern := range r.packages {
 			dir := strings.Replace(pattern, "*", "something", 1)
-			m := fake(t, map[string]string{dir + "/a.go": src("a", `import "example.org/m/cmd/treeline"`)})
+			m := fake(t, map[string]string{path.Join(dir, "a.go"): src("a", `import "example.org/m/cmd/treeline"`)})
 			got, _ := Check(m)
 			if len(got) != 1 || got[0].Why != r.why {
 				t.Errorf("%s imports cmd/treeline: got %v, want the refusal of its own row", dir, got)

@@ -207,3 +207,11 @@ func Wrap(line string, width int) []string {
 	}
 	return lines
 }
+
+// Width gives the columns of a string. With escapes set, sequences that set colours take none.
+func Width(s string, escapes bool) int {
+	if escapes {
+		return displaywidth.Options{ControlSequences: true}.String(s)
+	}
+	return displaywidth.String(s)
+}

@@ -181,7 +181,7 @@ func (m memory) Bytes(s session.Span) ([]byte, error) { return bytes.Clone(m[s.O
 func toyTree(t *testing.T, codec session.EntryCodec, files map[string]string, lines ...string) *session.Tree {
 	t.Helper()
 	log := strings.Join(lines, "\n")
-	var own []string // what is no entry has no place in the spans
+	var own []string // what is not an entry has no span
 	for _, l := range lines {
 		if !strings.Contains(l, `"base"`) && !strings.Contains(l, `"file"`) {
 			own = append(own, l)

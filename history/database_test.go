@@ -26,7 +26,7 @@ func clock() func() time.Time {
 	}
 }
 
-// seconds is a clock for all who write to one database: it never stands still and never goes back.
+// seconds is a clock for all writers of one database. It always advances.
 var seconds = clock()
 
 func open(t testing.TB, path string) *History {
@@ -131,8 +131,8 @@ func TestNotUTF8(t *testing.T) {
 	}
 }
 
-// TestNeverBlocks: while another holds the database nobody who adds waits; a flush can be given up; when the other is
-// done all is written, in order.
+// TestNeverBlocks: while another process holds the database, Add does not wait and Flush can be cancelled; afterwards everything
+// is written, in order.
 func TestNeverBlocks(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)
@@ -181,7 +181,7 @@ func TestErrorStays(t *testing.T) {
 	}
 }
 
-// TestCancelled: nothing is done for somebody who is gone.
+// TestCancelled: nothing is done after a cancellation.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -203,7 +203,7 @@ func TestCancelled(t *testing.T) {
 	want(t, "all", texts(t, h, Query{}), "one")
 }
 
-// TestNoGoroutines: a closed history leaves none behind.
+// TestNoGoroutines: a closed history has no goroutines.
 func TestNoGoroutines(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)

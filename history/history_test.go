@@ -160,7 +160,7 @@ func TestPlacesCollectedAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// Given up in the middle, nothing is kept: half would be taken for all.
+			// Cancelled in the middle, nothing is kept: an incomplete collection would pass for a complete one.
 			ctx, cancel := context.WithCancel(t.Context())
 			opt.Progress = func(int, int) { cancel() }
 			if _, err := history.OpenPlaces(ctx, opt); !errors.Is(err, context.Canceled) {
@@ -280,8 +280,7 @@ func spoilTextIndex(t *testing.T, path string) {
 	}
 }
 
-// TestSoundHistoryStays: who gives up while a damaged history is looked at has not moved it, nor has a second who finds it
-// mended.
+// TestSoundHistoryStays: a cancelled repair does not move the history, and neither does one that finds it repaired.
 func TestSoundHistoryStays(t *testing.T) {
 	home, opt := desk(t, 1)
 	if _, err := history.Import(t.Context(), opt); err != nil {

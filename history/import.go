@@ -93,7 +93,7 @@ func (i *importing) openPlaces(ctx context.Context) (*Places, error) {
 		if err == nil || ctx.Err() != nil || errors.Is(err, ErrDamaged) {
 			return p, err
 		}
-		i.opt.notice("where prompts were used is not kept: %v", err)
+		i.opt.notice("where prompts were used cannot be saved: %v", err)
 	}
 	return i.placesAt(ctx, "")
 }
@@ -104,7 +104,7 @@ func (i *importing) placesAt(ctx context.Context, path string) (*Places, error) 
 		return nil, err
 	}
 	if p.anew != "" {
-		i.opt.notice("where prompts were used is collected anew: %s", p.anew)
+		i.opt.notice("where prompts were used is collected again: %s", p.anew)
 	}
 	if err := i.bind(ctx, p); err != nil {
 		return nil, errors.Join(err, p.Close())

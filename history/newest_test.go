@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAmongNewest: who looks among the newest prompts only finds what looking at all of them finds, also where times do not grow
-// with ids, where many are the same, and where somebody wrote something else than numbers.
+// TestAmongNewest: a search of the newest prompts finds what a search of all finds, also where times do not grow
+// with ids, where many are the same, and where columns contain other values than numbers.
 func TestAmongNewest(t *testing.T) {
 	for name, at := range map[string]func(r *rand.Rand, i int) any{
 		"in order":     func(_ *rand.Rand, i int) any { return 1_700_000_000 + i },

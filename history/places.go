@@ -47,7 +47,7 @@ func collectPlaces(ctx context.Context, opt Options, f files) (*Places, error) {
 		return nil, err
 	}
 	// The disk is full, or the cache is damaged further inside. Memory is enough for an answer.
-	opt.notice("where prompts were used is not kept: %v", err)
+	opt.notice("where prompts were used cannot be saved: %v", err)
 	i.prompts, i.uses, i.bytes = nil, nil, 0
 	if i.places, err = i.placesAt(ctx, ""); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func TestReader(t *testing.T) {
 }
 
 // TestReaderBesideWriter: a reader in the same process does not take the locks from under the writer. Another process
-// that closes the database would otherwise find nobody there, and take the journal away.
+// that closes the database would otherwise see no other user, and remove the journal.
 func TestReaderBesideWriter(t *testing.T) {
 	path := newPath(t)
 	h := open(t, path)

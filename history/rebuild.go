@@ -67,7 +67,7 @@ func rebuild(ctx context.Context, opt Options, f files, force bool) (Report, err
 	if err != nil {
 		return Report{}, err
 	}
-	opt.notice("the history was moved to %s; a new one is made of %d prompts that could be read, and of the sessions", aside, len(saved))
+	opt.notice("the history was moved to %s; the new one is made from %d recovered prompts and the sessions", aside, len(saved))
 	report, err := refill(ctx, opt, f)
 	report.Aside, report.Saved = aside, len(saved)
 	return report, err

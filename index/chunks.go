@@ -56,7 +56,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 	}
 	if damage != nil && !x.damaged {
 		x.damaged = true
-		x.opt.Notice(fmt.Sprintf("the index in %s is made anew where it is damaged: %v", x.opt.Dir, damage))
+		x.opt.Notice(fmt.Sprintf("the index in %s is rebuilt where it is damaged: %v", x.opt.Dir, damage))
 	}
 	return unknown
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // errBusy says that another process holds the lock.
-var errBusy = errors.New("another process is at work on it")
+var errBusy = errors.New("another process is using it")
 
 // Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in
 // memory; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
@@ -39,7 +39,7 @@ func (x *Index) Commit(ctx context.Context) error {
 		return context.Cause(ctx)
 	default:
 		x.lost = true
-		x.opt.Notice(fmt.Sprintf("the index in %s cannot be kept: %v", x.opt.Dir, err))
+		x.opt.Notice(fmt.Sprintf("the index in %s cannot be saved: %v", x.opt.Dir, err))
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (x *Index) commit() error {
 }
 
 // makeRoom removes a folder in the catalogue's place, or renames it if it is not empty. Anything else is replaced with the
-// catalogue. Nothing in the folder is deleted, since it may belong to someone.
+// catalogue. Nothing in the folder is deleted, since it may belong to the user.
 func (x *Index) makeRoom() error {
 	if x.odd == nil {
 		return nil
@@ -128,7 +128,7 @@ func (x *Index) makeRoom() error {
 		}
 		x.odd = fmt.Errorf("%w, and called %s now", x.odd, aside)
 	}
-	x.opt.Notice(fmt.Sprintf("the index in %s is made anew: %v", x.opt.Dir, x.odd))
+	x.opt.Notice(fmt.Sprintf("the index in %s is rebuilt: %v", x.opt.Dir, x.odd))
 	x.odd = nil
 	return nil
 }

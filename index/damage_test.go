@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/index/indextest"
 )
 
-// signed makes an index in a folder, of logs with a chunk or more each, whose words are those that words gives.
+// signed makes an index of logs with one or more chunks each, which contain words(i).
 func signed(t *testing.T, dir string, logs int) {
 	t.Helper()
 	x := index.Open(index.Options{Dir: dir})
@@ -35,7 +35,7 @@ func signed(t *testing.T, dir string, logs int) {
 	}
 }
 
-// words are those of a log.
+// words returns the words of a log.
 func words(log int) []string {
 	list := make([]string, 50+150*(log%3))
 	for k := range list {
@@ -44,7 +44,7 @@ func words(log int) []string {
 	return list
 }
 
-// hidden gives words that an index does not find though it says that it knows their log, and how many logs it does not know.
+// hidden returns the words that an index does not find in logs that it claims to know, and how many logs are unknown.
 func hidden(t *testing.T, dir string) (list []string, lost int) {
 	t.Helper()
 	x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
@@ -79,8 +79,7 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 	return list, len(unknown)
 }
 
-// TestDamagedSignatures: whatever byte of the signatures is another one, no word is hidden: it is found, or its log counts as
-// unknown.
+// TestDamagedSignatures: whichever byte of the signatures is damaged, no word is hidden: it is found, or its log is unknown.
 func TestDamagedSignatures(t *testing.T) {
 	dir := t.TempDir()
 	signed(t, dir, 6)
@@ -102,7 +101,7 @@ func TestDamagedSignatures(t *testing.T) {
 			broken[at] ^= 1 << r.IntN(8)
 		case 1: // never written
 			clear(broken[at:min(at+n, len(broken))])
-		case 2: // somebody else's
+		case 2: // of another program
 			copy(broken[at:min(at+n, len(broken))], data[r.IntN(len(data)):])
 		}
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
@@ -119,7 +118,7 @@ func TestDamagedSignatures(t *testing.T) {
 	}
 }
 
-// TestCutSignatures: another program cuts the file off while we look at it. That is a fault, where it is mapped.
+// TestCutSignatures: another program truncates the file while it is read, which is a fault if it is mapped.
 func TestCutSignatures(t *testing.T) {
 	dir := t.TempDir()
 	signed(t, dir, 9)
@@ -141,12 +140,11 @@ func TestCutSignatures(t *testing.T) {
 		c.Sound()
 	})
 	if len(unknown) == 0 {
-		t.Error("all signatures are taken for known")
+		t.Error("no signatures are lost")
 	}
 }
 
-// TestOverwrittenSignatures: another program writes something else over the file while we look at it. What was checked is not
-// read again: where a chunk stands stays what it was.
+// TestOverwrittenSignatures: another program overwrites the file while it is read. What was checked is not read again.
 func TestOverwrittenSignatures(t *testing.T) {
 	dir := t.TempDir()
 	signed(t, dir, 9)
@@ -156,7 +154,7 @@ func TestOverwrittenSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	var places []int64
-	for _, other := range []int{-1, 0xff, 0x00, 0x01} { // at first nothing is written
+	for _, other := range []int{-1, 0xff, 0x00, 0x01} { // first, nothing is overwritten
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -189,8 +187,8 @@ func TestOverwrittenSignatures(t *testing.T) {
 	}
 }
 
-// TestOldCatalogue: who looks at signatures by a catalogue from before others were committed is told which are not to be had.
-// That is no damage, and nothing is said.
+// TestOldCatalogue: EachChunk reports the signatures that an old catalogue names and that no longer exist. That is not
+// damage, and causes no notice.
 func TestOldCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	var said []string

@@ -28,12 +28,12 @@ import (
 
 const crashDir = "/cache/treeline"
 
-// openOn opens the index on a file system, without waiting for anybody.
+// openOn opens the index on a file system, without waiting for locks.
 func openOn(fsys durable.FS) *index.Index {
 	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 500, Wait: func(context.Context, time.Duration) error { return nil }})
 }
 
-// whole checks that each log that is known is one that was put, with its own signatures or with none that can be read.
+// whole checks that each known log is one that was put, with its own signatures or with lost ones.
 func whole(x *index.Index) error {
 	for _, s := range x.Catalogue().Sources {
 		for i := range s.Logs {
@@ -48,7 +48,7 @@ func whole(x *index.Index) error {
 				got = append(got, chunk)
 			})
 			if unknown != nil && l.Stamp.Racy {
-				want.Stamp.Racy = true // known to be unknown
+				want.Stamp.Racy = true // its signatures are lost
 			}
 			if l.Summary.ID != want.Summary.ID || l.Summary.Prompt != want.Summary.Prompt || l.Stamp != want.Stamp {
 				return fmt.Errorf("%s is mixed up: %+v", l.Name, l.Summary)
@@ -61,7 +61,7 @@ func whole(x *index.Index) error {
 	return nil
 }
 
-// usable checks that an index can be worked with: what is put is kept.
+// usable checks that an index keeps what is put.
 func usable(fsys durable.FS) error {
 	x := openOn(fsys)
 	if err := whole(x); err != nil {
@@ -81,8 +81,8 @@ func usable(fsys durable.FS) error {
 	return nil
 }
 
-// script changes an index in all ways: commits that append, that replace nearly all, so that the signatures are copied to
-// a new file, and that remove.
+// script changes an index in all ways: commits that append, that replace almost everything, so that the signatures are
+// copied to a new file, and that remove.
 func script(x *index.Index) error {
 	for round := range 4 {
 		u := index.Update{Source: "s"}
@@ -98,7 +98,7 @@ func script(x *index.Index) error {
 	return nil
 }
 
-// TestCrash: whatever a crash leaves at any moment, nothing is mixed up, and the index can be worked with.
+// TestCrash: after a crash at any moment nothing is mixed up, and the index is usable.
 func TestCrash(t *testing.T) {
 	fsys := crashfs.New("/")
 	ops := 0
@@ -118,7 +118,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestFaults: whatever operation fails, the index that is at work knows all, and the next one is usable.
+// TestFaults: whichever operation fails, the open index is complete, and the next one is usable.
 func TestFaults(t *testing.T) {
 	count := faultfs.New(crashfs.New("/"), 0, faultfs.Fault{})
 	want := openOn(count)
@@ -145,7 +145,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// messages stands for a catalogue.
+// messages summarises a catalogue.
 func messages(x *index.Index) map[string]int {
 	m := map[string]int{}
 	for _, s := range x.Catalogue().Sources {
@@ -156,7 +156,7 @@ func messages(x *index.Index) map[string]int {
 	return m
 }
 
-// TestGarbage: signatures that count no more do not pile up.
+// TestGarbage: signatures that no longer count do not accumulate.
 func TestGarbage(t *testing.T) {
 	dir := t.TempDir()
 	x := index.Open(index.Options{Dir: dir})
@@ -193,7 +193,7 @@ func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, 
 	return o.FS.Open(name, flag, perm)
 }
 
-// TestOwnCatalogue: who commits again does not read what he wrote himself, and reads what another wrote.
+// TestOwnCatalogue: a second commit does not read its own catalogue again, and reads that of another process.
 func TestOwnCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	fsys := &openings{FS: durable.OS{}}
@@ -219,7 +219,7 @@ func TestOwnCatalogue(t *testing.T) {
 	}
 }
 
-// TestUnusable: a folder that cannot be written is said once, and all works in memory.
+// TestUnusable: a folder that cannot be written causes one notice, and everything works in memory.
 func TestUnusable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "file", "cache")
 	if err := os.WriteFile(filepath.Dir(dir), nil, 0o600); err != nil {
@@ -230,7 +230,7 @@ func TestUnusable(t *testing.T) {
 	if err := script(x); err != nil {
 		t.Fatal(err)
 	}
-	if len(said) != 1 || !strings.Contains(said[0], "cannot be kept") {
+	if len(said) != 1 || !strings.Contains(said[0], "cannot be saved") {
 		t.Errorf("said: %q", said)
 	}
 	if len(messages(x)) != 4 {
@@ -238,7 +238,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestFolderInTheWay: a folder in the catalogue's place makes room for it, whatever is in it, and that is said once.
+// TestFolderInTheWay: a folder in the catalogue's place is moved, whatever is in it, with one notice.
 func TestFolderInTheWay(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -247,10 +247,10 @@ func TestFolderInTheWay(t *testing.T) {
 		said  string
 		keeps bool
 	}{
-		{"empty", []string{"catalogue/"}, "", "is made anew", true},
+		{"empty", []string{"catalogue/"}, "", "is rebuilt", true},
 		{"full", []string{"catalogue/mine"}, "catalogue.aside-1/mine", "catalogue.aside-1 now", true},
-		{"full again", []string{"catalogue/mine", "catalogue.aside-1/old"}, "catalogue.aside-2/mine", "is made anew", true},
-		{"the lock", []string{"lock/"}, "lock", "cannot be kept", false},
+		{"full again", []string{"catalogue/mine", "catalogue.aside-1/old"}, "catalogue.aside-2/mine", "is rebuilt", true},
+		{"the lock", []string{"lock/"}, "lock", "cannot be saved", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -298,7 +298,7 @@ func TestFolderInTheWay(t *testing.T) {
 	}
 }
 
-// TestTogether: several who work at once lose nothing of one another.
+// TestTogether: several processes at once lose no updates.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
@@ -327,7 +327,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestContinueMoved: a log that continues one whose signatures were moved meanwhile, by a commit, has none that are known.
+// TestContinueMoved: a log that continues signatures that a commit has moved meanwhile loses them.
 func TestContinueMoved(t *testing.T) {
 	x := index.Open(index.Options{Dir: t.TempDir(), Notice: func(text string) { t.Error(text) }})
 	x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log("a", 2), indextest.Log("b", 5)}})
@@ -357,7 +357,7 @@ func TestContinueMoved(t *testing.T) {
 
 func TestMain(m *testing.M) { killtest.Main(m, child) }
 
-// child is "dir seed". It works on an index until it is killed.
+// child works on an index until it is killed; its arguments are "dir seed".
 func child(args string) error {
 	var dir string
 	var seed uint64
@@ -379,7 +379,7 @@ func child(args string) error {
 	}
 }
 
-// TestKill: two processes at work on one index are killed at any moment, again and again. What is left is never mixed up.
+// TestKill: two processes that use one index are killed repeatedly. What remains is never mixed up.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	rounds := 8
@@ -430,7 +430,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// meddling is a file system in which something happens just before a file is opened for the first time.
+// meddling is a file system that calls a function just before a file is opened for the first time.
 type meddling struct {
 	durable.FS
 	name string
@@ -445,7 +445,7 @@ func (m *meddling) Open(path string, flag int, mode fs.FileMode) (durable.File, 
 	return m.FS.Open(path, flag, mode)
 }
 
-// TestReplacedWhileReading: signatures that another process moves between our looks at the two files are no damage.
+// TestReplacedWhileReading: signatures that another process moves between the reading of the two files are not damage.
 func TestReplacedWhileReading(t *testing.T) {
 	dir := t.TempDir()
 	put := func(garbage int64, messages int) {

@@ -9,8 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
-// An index keeps what was found out about logs between two runs of a program. store.Store.Catalogue finds it out; who has
-// logs of another kind puts it in so.
+// An index keeps what is derived from logs between two runs of a program.
 func ExampleIndex() {
 	dir, err := os.MkdirTemp("", "treeline-example-")
 	if err != nil {

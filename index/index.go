@@ -180,7 +180,7 @@ func (x *Index) readOnce(tries int) {
 		return
 	}
 	if err != nil {
-		x.opt.Notice(fmt.Sprintf("the index in %s is made anew: %v", x.opt.Dir, err))
+		x.opt.Notice(fmt.Sprintf("the index in %s is rebuilt: %v", x.opt.Dir, err))
 		x.kept.generation = x.unused()
 		return
 	}

@@ -71,7 +71,7 @@ func FuzzPiece(f *testing.F) {
 	})
 }
 
-// TestPlaces: a place that no piece can have, in a catalogue that somebody made up, is damage.
+// TestPlaces: an impossible position in a forged catalogue is damage.
 func TestPlaces(t *testing.T) {
 	s := signatures{held: appendPiece(nil, "log", []Chunk{{To: 1}}, nil)}
 	var buf []byte

@@ -36,7 +36,7 @@ func TestSignerChunks(t *testing.T) {
 		end, passed := int64(0), 0
 		for _, c := range chunks {
 			if c.From < end || c.From%size != 0 || (c.To+1)%size != 0 {
-				t.Errorf("chunk [%d, %d) behind %d", c.From, c.To, end)
+				t.Errorf("chunk [%d, %d) after %d", c.From, c.To, end)
 			}
 			end = c.To
 			for i := range records {
@@ -51,7 +51,7 @@ func TestSignerChunks(t *testing.T) {
 		}
 		// One in 64 is to be expected.
 		if most := records * len(chunks) / 25; passed > most {
-			t.Errorf("%d words were taken for present though they are not, more than %d", passed, most)
+			t.Errorf("%d false positives, more than %d", passed, most)
 		}
 	}
 }
@@ -83,5 +83,5 @@ func TestForeignSignatures(t *testing.T) {
 	}
 }
 
-// kept is a chunk as the index would give it.
+// kept is a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }

@@ -45,6 +45,6 @@ func TestRuns(t *testing.T) {
 	fails("startRun", members{"session": s["session"], "sessionId": "another"}, -32602, "own id")
 	fails("startRun", members{"dialect": "pi"}, -32000, "keeps no runs")
 	fails("startRun", members{"dialect": "nosuch"}, -32602, "unknown dialect")
-	fails("startRun", members{"header": members{"type": "header", "run_id": "../x"}}, -32000, "no UUID")
+	fails("startRun", members{"header": members{"type": "header", "run_id": "../x"}}, -32000, "not a UUID")
 	fails("startRun", members{"header": "x"}, -32000, "not the header")
 }

@@ -84,7 +84,7 @@ func TestEveryMember(t *testing.T) {
 	}
 }
 
-// A member of the wrong type, a null, and values of enumerations that nobody knows are kept.
+// A member of the wrong type, a null, and unknown values of enumerations are kept.
 func TestMembersThatDoNotFit(t *testing.T) {
 	for _, record := range []string{
 		`{"type":"run.error","run_id":"r","ts":"t","error":{"name":"E","message":"m","stack":"s","provider":"p","kind":"k","status":429,"attempts":3,"max_attempts":5,"more":[]}}`,

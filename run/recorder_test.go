@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 	bad(`{"type":"llm.reqest"}`, "x.<org>.<name>")
 	bad(`{"type":"x.acme"}`, "x.<org>.<name>")
 	bad(`{"type":"run.status","run_id":"other","status":"running"}`, `of run "other"`)
-	bad(`{"type":"run.status","ts":"yesterday","status":"running"}`, "is not a time")
+	bad(`{"type":"run.status","ts":"yesterday","status":"running"}`, "not a time")
 	bad(`{"type":"run.status"}`, "status must be a string")
 	bad(`{"type":"run.status","status":"running","meta":1}`, "meta must be an object")
 	bad(`{"type":"agent.event","event":{"type":"text"}}`, "seq must be an integer")

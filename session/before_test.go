@@ -49,7 +49,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestBehind: one who reads on finds what one finds who reads all of it, and can be read on from in the same way.
+// TestBehind: a reader that continues finds what a reader of the whole log finds, and can be continued in the same way.
 func TestBehind(t *testing.T) {
 	said := 0
 	for seed := range uint64(3000) {
@@ -96,7 +96,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// again says whether an id before the nth entry occurs behind it, too.
+// again reports whether an id before the nth entry also occurs after it.
 func again(t *session.Tree, n int) bool {
 	var ids []session.EntryID
 	for e := range t.Entries() {

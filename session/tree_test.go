@@ -21,7 +21,7 @@ func grow(t *testing.T, lines ...string) *session.Tree {
 	return b.Finish()
 }
 
-// addLines adds the entries of lines, the first of which stands at a position.
+// addLines adds the entries of lines, beginning at a position.
 func addLines(t *testing.T, b *session.Builder, at int, lines []string) {
 	t.Helper()
 	for i, line := range lines {
@@ -267,7 +267,7 @@ func TestDerivedIDs(t *testing.T) {
 			t.Errorf("entry %d is %q, and %q when read again", e.Index, e.ID, now)
 		}
 	}
-	// More entries behind do not change what was there.
+	// Entries that are added later do not change what was there.
 	longer := grow(t, append(slices.Clone(lines), "- a", "b a")...)
 	for e := range tree.Entries() {
 		if now := longer.At(e.Index).ID; now != e.ID {
@@ -276,7 +276,7 @@ func TestDerivedIDs(t *testing.T) {
 	}
 }
 
-// TestDerivedIDCollides gives an entry the very id that was made up for another: whoever has it from the log keeps it.
+// TestDerivedIDCollides gives an entry the id that was derived for another: the one from the log keeps it.
 func TestDerivedIDCollides(t *testing.T) {
 	made := string(grow(t, "- -").At(0).ID)
 	for name, lines := range map[string][]string{

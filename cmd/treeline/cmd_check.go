@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
@@ -149,7 +148,7 @@ func (a *app) filesIn(ctx context.Context, s *treeline.Store, refs []string) (fi
 		}
 		path, err := a.locate(ctx, s, ref)
 		if errors.Is(err, place.ErrNoSession) && ref != "@last" {
-			return nil, nil, fmt.Errorf("%s: no such file, and %w; 'treeline ls --all' lists them", ref, place.ErrNoSession)
+			return nil, nil, fmt.Errorf("%s: no such file, and %w", ref, place.ErrNoSession)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -182,11 +181,7 @@ func logsBelow(ctx context.Context, s *treeline.Store, dir string) (files []stri
 
 // isState reports whether an agent would keep a session under this name.
 func isState(s *treeline.Store, path string) bool {
-	abs, err := place.Abs(path)
-	return err == nil && slices.ContainsFunc(s.Sources(), func(src place.Source) bool {
-		name, ok := place.Below(src.Root.Sessions, abs)
-		return ok && src.Dialect.Layout().Owns(name)
-	})
+	return inSource(s, path, func(src place.Source, name string) bool { return src.Dialect.Layout().Owns(name) })
 }
 
 // unreadable is the problem of a file that could not be read at all.

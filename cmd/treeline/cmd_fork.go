@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -70,7 +70,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 		opt.CWD = old.CWD()
 	}
 	// A copy of a session outside the agents' folders stays beside it.
-	if cwd == "" || !inSources(s, path) {
+	if cwd == "" || !inSource(s, path, func(place.Source, string) bool { return true }) {
 		opt.Dir = filepath.Dir(path)
 	}
 	if at == "" {
@@ -81,18 +81,4 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 		return nil, err
 	}
 	return s.BranchFrom(ctx, path, leaf, opt)
-}
-
-// inSources reports whether a file is in one of the agents' folders, by its name: a symbolic link counts as outside.
-func inSources(s *treeline.Store, path string) bool {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	for _, src := range s.Sources() {
-		if rel, err := filepath.Rel(src.Root.Sessions, abs); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
-	}
-	return false
 }

@@ -71,7 +71,7 @@ func (s *served) line() string {
 	return line
 }
 
-// ends waits for the command's own end.
+// ends waits for the command to end.
 func (s *served) ends(line string, code int) {
 	s.Helper()
 	if got := s.line(); got != line {
@@ -98,7 +98,7 @@ type chatMessage struct {
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
 
-// agent is a small one: it asks the model, runs the tools that it is told to, and ends with the model's last word.
+// agent is a small agent: it asks the model, runs its tool calls, and ends with the last message.
 type agent struct {
 	system, tool string
 	stream       bool
@@ -126,7 +126,7 @@ func (g agent) run(s *served) (final string, differences []string) {
 			differences = append(differences, resp.Header.Get("X-Treeline-Seq")+" "+d)
 		}
 		answer := readAnswer(s, resp, g.stream)
-		s.line() // what the command says of it
+		s.line() // the command's line for the request
 		history = append(history, answer)
 		if len(answer.ToolCalls) == 0 {
 			return *answer.Content, differences
@@ -142,7 +142,7 @@ func (g agent) run(s *served) (final string, differences []string) {
 	return "", nil
 }
 
-// readAnswer reads an answer, whole or in pieces.
+// readAnswer reads a response, whole or streamed.
 func readAnswer(s *served, resp *http.Response, stream bool) chatMessage {
 	s.Helper()
 	defer resp.Body.Close()
@@ -192,7 +192,7 @@ func readAnswer(s *served, resp *http.Response, stream bool) chatMessage {
 	return m
 }
 
-// An agent that does what the recorded one did comes to the same last message, and the endpoint ends by itself.
+// An agent that does the same as the recorded one gets the same last message, and the endpoint ends by itself.
 func TestReplayServe(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{false, true} {
@@ -207,7 +207,7 @@ func TestReplayServe(t *testing.T) {
 	}
 }
 
-// The first difference of a request is named, in the answer and on a line; the recorded response is given all the same.
+// The first difference of a request is reported in the response and on a line; the recorded response is given anyway.
 func TestReplayServeDifference(t *testing.T) {
 	t.Parallel()
 	s := serveFor(t, recordedRun)
@@ -232,7 +232,7 @@ func TestReplayServeDifference(t *testing.T) {
 	s.ends(`{"requests":2,"served":1,"differed":1}`, exitProblem)
 }
 
-// What is no such request takes no response away; a request that failed then fails again.
+// An invalid request uses up no response; a recorded failure is played.
 func TestReplayServeOdd(t *testing.T) {
 	t.Parallel()
 	log := recordedRun[:strings.Index(recordedRun, `{"type":"llm.response"`)] +
@@ -266,7 +266,7 @@ func TestReplayServeOdd(t *testing.T) {
 	for _, host := range []string{"localhost", "localhost:80", "LocalHost", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:80"} {
 		try("GET", "/v1/models", host, "", 200, `"id":"m-small"`)
 	}
-	// Under a name that is not this machine's a page in a browser got here.
+	// DNS rebinding: a page in a browser sends its own host name.
 	for _, host := range []string{
 		"rebound.example", "rebound.example:80", "localhost.rebound.example", "127.0.0.1.rebound.example", "192.0.2.1", "0.0.0.0",
 		"[2001:db8::1]", "[2001:db8::1]:80", "[::]", "[::1", "[[::1]]",

@@ -71,8 +71,8 @@ func hint(err error) error {
 	more := ""
 	var readOnly *store.ReadOnlyError
 	switch {
-	case err == nil || strings.Contains(err.Error(), "'treeline "):
-		return err
+	case err == nil:
+		return nil
 	case errors.Is(err, place.ErrNoSession) && strings.HasPrefix(err.Error(), "@last"):
 		more = "'treeline ls --all' lists those of other directories"
 	case errors.Is(err, place.ErrNoSession):

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHistoryKeys presses the keys in a real bash: a prompt that is full of commands is picked by its number, stands on the
-// line, and is printed by the command before it instead of being run.
+// TestHistoryKeys presses the keys in a real bash: a prompt full of commands is picked by its number, inserted quoted, and
+// printed instead of run.
 func TestHistoryKeys(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
@@ -107,7 +107,7 @@ func (s *shell) press(keys string) {
 	}
 }
 
-// await reads what the terminal shows until a text is among it, and forgets all up to there.
+// await reads from the terminal until a text appears, and discards everything up to it.
 func (s *shell) await(text string) {
 	s.t.Helper()
 	if err := s.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

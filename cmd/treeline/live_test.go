@@ -11,8 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// On a terminal the name of the session and who speaks are marked, what does not fit the line is cut, and nothing that a
-// session says can be taken for a command.
+// On a terminal the session and the speaker are coloured, long lines are cut, and control characters are escaped.
 func TestLiveOnTerminal(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -28,7 +31,7 @@ func testApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 	}}, stdout, stderr
 }
 
-// stopAt cancels a context once so much was written.
+// stopAt cancels a context once a text was written.
 type stopAt struct {
 	*bytes.Buffer
 	after  string
@@ -67,7 +70,7 @@ func TestCheckInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a command that is stopped says so in one word.
+// TestInterrupted: an interrupted command says so.
 func TestInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.jsonl")
 	if err := os.WriteFile(file, []byte(`{"type":"session","version":3,"id":"s"}`+"\n"+`{"type":"message","id":"a","parentId":null}`+"\n"), 0o600); err != nil {
@@ -83,12 +86,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// failing is an output that goes wrong.
+// failing is an output that fails.
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestOutputFails: a reader who went away is no error, a full disk is one.
+// TestOutputFails: a closed pipe is not an error, a full disk is.
 func TestOutputFails(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -105,7 +108,7 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// TestFlagsOfFindingComplete: whoever looks for something is offered what each flag takes, or nothing, and no files.
+// TestFlagsOfFindingComplete: every flag of these commands completes its values, or nothing, but no files.
 func TestFlagsOfFindingComplete(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range a.root().Commands() {
@@ -120,7 +123,7 @@ func TestFlagsOfFindingComplete(t *testing.T) {
 	}
 }
 
-// TestEveryCommandExplainsItself: a long help and an example, and what completes its arguments.
+// TestEveryCommandExplainsItself: every command has a long help, an example and a completion.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range a.root().Commands() {
@@ -145,5 +148,30 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestHint: errors of the library get the command that helps, once.
+func TestHint(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("%q: %w", "x", place.ErrNoSession), "'treeline ls --all' lists them"},
+		{fmt.Errorf("@last: %w for /w", place.ErrNoSession), "'treeline ls --all' lists those of other directories"},
+		{usageError{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource), nil}, "'treeline sources' lists them"},
+		{fmt.Errorf("%q: %w", "x", runs.ErrNoRun), "'treeline run ls --all' lists them"},
+		{fmt.Errorf("writing is %w", store.ErrUnsupported), "'treeline convert' makes"},
+	} {
+		once := hint(c.err)
+		if !strings.Contains(once.Error(), c.want) || !errors.Is(once, errors.Unwrap(c.err)) {
+			t.Errorf("%v", once)
+		}
+		if twice := hint(once); twice.Error() != once.Error() {
+			t.Errorf("%v", twice)
+		}
+	}
+	if err := errors.New("other"); hint(err) != err || hint(nil) != nil {
+		t.Error("an error that needs no hint has one")
 	}
 }

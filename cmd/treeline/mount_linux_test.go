@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// canMount says whether file systems can be mounted here: for root, mostly.
+// canMount reports whether file systems can be mounted here, as root mostly can.
 func canMount() bool {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -20,8 +20,8 @@ func canMount() bool {
 	return syscall.Unmount(dir, syscall.MNT_DETACH) == nil
 }
 
-// diskCmd puts a small file system at a folder, until the script ends: disk DIR 64k
-// With ro it makes the folder's own read-only: disk DIR ro
+// diskCmd mounts a small file system at a folder until the script ends: disk DIR 64k
+// With ro it makes the folder itself read-only: disk DIR ro
 func diskCmd(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	if args[1] == "ro" {

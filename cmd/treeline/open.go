@@ -194,6 +194,16 @@ func isPath(ref string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// inSource reports whether a file is in one of the agents' folders and ok accepts its name there. Names are compared, not
+// files: a symbolic link into a folder is outside.
+func inSource(s *treeline.Store, path string, ok func(src place.Source, name string) bool) bool {
+	abs, err := place.Abs(path)
+	return err == nil && slices.ContainsFunc(s.Sources(), func(src place.Source) bool {
+		name, below := place.Below(src.Root.Sessions, abs)
+		return below && ok(src, name)
+	})
+}
+
 // ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen.
 func ambiguous(err error) error {
 	var many *place.AmbiguousError

@@ -20,11 +20,11 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// manySessions is how many files there are to read. What is told of them is much more than a terminal holds that nobody
-// looks at (4 KB): a command that tells it stands still until somebody does.
+// manySessions is the number of files. Their progress is much more than the buffer of a terminal (4 KB), so that a command
+// blocks until the test reads it.
 const manySessions = 300
 
-// sessionsHome is a home with sessions that nobody has read yet.
+// sessionsHome is a home with sessions that are not indexed yet.
 func sessionsHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -34,7 +34,7 @@ func sessionsHome(t *testing.T) string {
 	return home
 }
 
-// eagerly gives a command that tells of its progress from the first file on.
+// eagerly gives a command that shows its progress from the first file on.
 func eagerly(home string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command("treeline-eager", args...)
 	cmd.Env = append(append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "TZ=UTC", "TERM=xterm",
@@ -43,7 +43,7 @@ func eagerly(home string, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// rest reads what the terminal shows until the command ends, and gives its exit code.
+// rest reads from the terminal until the command ends, and returns its exit code.
 func (s *shell) rest(cmd *exec.Cmd) (text string, code int) {
 	s.t.Helper()
 	if err := s.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -54,7 +54,7 @@ func (s *shell) rest(cmd *exec.Cmd) (text string, code int) {
 		n, err := s.master.Read(b)
 		s.seen.Write(b[:n])
 		if errors.Is(err, syscall.EIO) || errors.Is(err, io.EOF) {
-			break // the last one has closed the terminal
+			break // the terminal is closed
 		}
 		if err != nil {
 			s.t.Fatalf("waiting for the end: %v; the terminal shows:\n%s", err, s.seen.String())
@@ -68,8 +68,8 @@ func (s *shell) rest(cmd *exec.Cmd) (text string, code int) {
 	return s.seen.String(), cmd.ProcessState.ExitCode()
 }
 
-// screenAfter gives the lines that a terminal shows in the end: \r goes back to where the line begins, ESC[K wipes the rest
-// of it. Colours are nothing.
+// screenAfter gives the lines that a terminal shows in the end: \r goes to the start of the line, ESC[K erases the rest.
+// Colours are ignored.
 func screenAfter(text string) []string {
 	text = regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(text, "")
 	lines, at := []string{""}, 0
@@ -92,7 +92,7 @@ func screenAfter(text string) []string {
 
 var told = regexp.MustCompile(`reading(?: sessions)? [0-9,]+ of ([0-9,]+) files?`)
 
-// filesTold gives how many files a command said that there are to be read.
+// filesTold gives the number of files that a command reported.
 func filesTold(t *testing.T, text string) int {
 	t.Helper()
 	m := told.FindStringSubmatch(text)
@@ -106,8 +106,8 @@ func filesTold(t *testing.T, text string) int {
 	return n
 }
 
-// Long work tells on a terminal how far it is and leaves no trace of that there. Where there is no terminal, or one that
-// cannot wipe a line, it tells nothing.
+// Progress is shown on a terminal and erased at the end. Without a terminal, or on one that cannot erase a line, there is
+// none.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -158,8 +158,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// One session that is larger than all others together: how far it is read is told as well, and no line is so long that it
-// could not be wiped.
+// The progress within a session that is larger than all others is shown as well, and no line is too long to be erased.
 func TestProgressWithinLog(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -176,7 +175,7 @@ func TestProgressWithinLog(t *testing.T) {
 	for _, m := range regexp.MustCompile(`reading sessions [01] of 1 file, ([0-9]+) %\r`).FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(m[1])
 		if err != nil || n <= last {
-			t.Errorf("%s %% behind %d %%, %v", m[1], last, err)
+			t.Errorf("%s %% after %d %%, %v", m[1], last, err)
 		}
 		percents, last = percents+1, n
 	}
@@ -194,12 +193,11 @@ func TestProgressWithinLog(t *testing.T) {
 	}
 }
 
-// A notice in the middle of the work has a line of its own, and colours are left out where nobody wants them; the line can
-// be wiped all the same.
+// A notice in between has a line of its own. NO_COLOR leaves out colours, and the line is erased anyway.
 func TestProgressAndNotice(t *testing.T) {
 	t.Parallel()
 	home := sessionsHome(t)
-	if err := os.WriteFile(filepath.Join(home, ".cache"), nil, 0o600); err != nil { // where a folder should be
+	if err := os.WriteFile(filepath.Join(home, ".cache"), nil, 0o600); err != nil { // in place of a folder
 		t.Fatal(err)
 	}
 	cmd := eagerly(home, []string{"NO_COLOR=1"}, "ls", "--all", "--limit", "3")
@@ -214,7 +212,7 @@ func TestProgressAndNotice(t *testing.T) {
 	}
 }
 
-// Ctrl-C in the middle of the work ends it at once. What was read is kept: the next one reads the rest alone.
+// Ctrl-C ends a command at once. What was read is kept: the next one reads only the rest.
 func TestProgressInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -231,7 +229,7 @@ func TestProgressInterrupted(t *testing.T) {
 			home := sessionsHome(t)
 			cmd := eagerly(home, nil, tt.args...)
 			s := startShell(t, cmd)
-			s.glance() // it is at work and stands still, because nobody reads what else it tells
+			s.glance() // then it blocks, because its progress is not read
 			s.press("\x03")
 			text, code := s.rest(cmd)
 			end := strings.TrimRight(strings.Join(screenAfter(text), "\n"), "\n")
@@ -243,7 +241,7 @@ func TestProgressInterrupted(t *testing.T) {
 				t.Fatalf("%d sessions are kept", kept)
 			}
 			if tt.name == "import" {
-				return // that is what its report says: so many were not read again
+				return // the report says how many were not read again
 			}
 			cmd = eagerly(home, nil, tt.args...)
 			text, _ = startShell(t, cmd).rest(cmd)
@@ -254,7 +252,7 @@ func TestProgressInterrupted(t *testing.T) {
 	}
 }
 
-// inCatalogue counts the sessions that the catalogue knows.
+// inCatalogue counts the sessions in the catalogue.
 func inCatalogue(_ *testing.T, home string) (n int) {
 	for _, src := range index.Open(index.Options{Dir: filepath.Join(home, ".cache", "treeline")}).Catalogue().Sources {
 		n += len(src.Logs)
@@ -262,7 +260,7 @@ func inCatalogue(_ *testing.T, home string) (n int) {
 	return n
 }
 
-// imported counts the sessions that an import need not read again.
+// imported counts the sessions that an import does not read again.
 func imported(t *testing.T, home string) int {
 	t.Helper()
 	out, err := eagerly(home, nil, "history", "import", "--json").Output()
@@ -276,7 +274,7 @@ func imported(t *testing.T, home string) int {
 	return report.Unchanged
 }
 
-// glance reads the beginning of what the terminal shows.
+// glance reads the beginning of the terminal's output.
 func (s *shell) glance() {
 	s.t.Helper()
 	if err := s.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

@@ -25,14 +25,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager})
 }
 
-// eager is the command with progress that is shown from the first file on, and for each.
+// eager is the command with progress for every file.
 func eager() {
 	a := newApp()
 	a.progressAfter, a.progressEvery = 0, 0
 	os.Exit(command(a))
 }
 
-// TestScripts runs testdata/script/*.txtar. Each begins with the problem that it settles.
+// TestScripts runs testdata/script/*.txtar. Each begins with what it tests.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 			for key, value := range map[string]string{
 				"HOME": home, "USERPROFILE": home, "TZ": "UTC", "TERM": "xterm", "PAGER": "cat", "NO_COLOR": "",
 				"XDG_CACHE_HOME": filepath.Join(e.WorkDir, "cache"),
-				"GORACE":         os.Getenv("GORACE"), // what the race detector is told counts for the commands too
+				"GORACE":         os.Getenv("GORACE"), // for the commands as well
 			} {
 				e.Setenv(key, value)
 			}
@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// codeCmd runs a command and wants this exit code: code 2 treeline show
+// codeCmd runs a command and expects an exit code: code 2 treeline show
 func codeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -96,7 +96,7 @@ func codeCmd(ts *testscript.TestScript, _ bool, args []string) {
 
 var demoFolder = regexp.MustCompile(`treeline-demo-\d+`)
 
-// scrubCmd replaces, in what was printed last, the work folder by WORK, and the demo's number by N: scrub stdout
+// scrubCmd replaces the work folder by WORK and the demo's number by N in the last output: scrub stdout
 func scrubCmd(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
 	text = demoFolder.ReplaceAllString(text, "treeline-demo-N")
@@ -104,7 +104,7 @@ func scrubCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// bytesCmd writes what text files cannot hold, or appends it: bytes [-a] FILE 'as in Go\x00'
+// bytesCmd writes or appends arbitrary bytes: bytes [-a] FILE 'as in Go\x00'
 func bytesCmd(ts *testscript.TestScript, _ bool, args []string) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	if args[0] == "-a" {
@@ -123,7 +123,7 @@ func bytesCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// placeCmd puts the work folder where files say $WORK: place FILE…
+// placeCmd replaces $WORK in files by the work folder: place FILE…
 func placeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		text := strings.ReplaceAll(ts.ReadFile(name), "$WORK", filepath.ToSlash(ts.Getenv("WORK")))
@@ -131,7 +131,7 @@ func placeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// mtimeCmd sets when a file was changed: mtime 2026-03-02T14:00:00Z FILE…
+// mtimeCmd sets the modification time: mtime 2026-03-02T14:00:00Z FILE…
 func mtimeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	at, err := time.Parse(time.RFC3339, args[0])
 	ts.Check(err)
@@ -142,7 +142,7 @@ func mtimeCmd(ts *testscript.TestScript, _ bool, args []string) {
 
 type rememberedKey struct{}
 
-// rememberCmd keeps what is below a folder; unchangedCmd wants it to be the same, bytes, modes and times.
+// rememberCmd remembers what is below a folder; unchangedCmd expects the same bytes, modes and times.
 func rememberCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listing(ts, args[0])
 }
@@ -184,7 +184,7 @@ func listing(ts *testscript.TestScript, dir string) map[string]string {
 	return files
 }
 
-// chainCmd makes a session of very many entries, each the parent of the next: chain FILE 100000
+// chainCmd makes a session of many entries, each the parent of the next: chain FILE 100000
 func chainCmd(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)

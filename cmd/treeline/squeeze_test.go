@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever stands on a line: it fits if that can be, nothing is left out or cut where it need not be, and what cannot be cut
-// or left out is whole.
+// A line fits if that is possible, nothing is left out or cut without need, and what must stay whole does.
 func TestSqueeze(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -31,7 +30,7 @@ func TestSqueeze(t *testing.T) {
 			}
 			continue
 		}
-		var stays, left []box // what must be there at the least, and what is left out
+		var stays, left []box // what must stay, and what is left out
 		for i, b := range list {
 			switch {
 			case got[i].width > b.width, b.least == 0 && got[i].width != b.width && got[i].width != 0, b.drop == 0 && (got[i].width == 0) != (b.width == 0),
@@ -56,7 +55,7 @@ func TestSqueeze(t *testing.T) {
 	}
 }
 
-// Marks in a snippet are where the words are, on whatever line these come to stand, and no cleaning moves them.
+// Marks stay on their words when a snippet is wrapped and cleaned.
 func TestMarked(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

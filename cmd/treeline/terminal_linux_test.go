@@ -14,7 +14,7 @@ import (
 
 var escapes = regexp.MustCompile("\x1b\\[([0-9;]*[A-Za-z])")
 
-// terminalCmd runs a command whose output is a terminal of so many columns, and gives what it printed, escapes as ⟨…⟩:
+// terminalCmd runs a command on a terminal of so many columns, and prints its output with escapes as ⟨…⟩:
 // terminal 80 treeline ls
 func terminalCmd(ts *testscript.TestScript, _ bool, args []string) {
 	columns, err := strconv.ParseUint(args[0], 10, 16)
@@ -28,7 +28,7 @@ func terminalCmd(ts *testscript.TestScript, _ bool, args []string) {
 	slave.Close()
 	text := make(chan string)
 	go func() {
-		b, _ := io.ReadAll(master) // ends with an error when the last one closes the terminal
+		b, _ := io.ReadAll(master) // ends with an error when the terminal is closed
 		text <- string(b)
 	}()
 	runErr := cmd.Wait()

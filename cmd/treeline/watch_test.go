@@ -11,21 +11,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// backgroundKey finds the command that runs in the background of a script.
+// backgroundKey is the key of the background command of a script.
 type backgroundKey struct{}
 
-// background is a command that runs while the script goes on.
+// background is a command that runs beside the script.
 type background struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
 
 	mu    sync.Mutex
 	text  []byte
-	read  int           // how much of text was waited for
+	read  int           // how much of text was awaited
 	wrote chan struct{} // there is more
 }
 
-// Write takes what the command prints.
+// Write takes the command's output.
 func (b *background) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	b.text = append(b.text, p...)
@@ -37,7 +37,7 @@ func (b *background) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// found looks for a text behind what was waited for before.
+// found looks for a text after what was awaited before.
 func (b *background) found(text string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *background) found(text string) bool {
 	return i >= 0
 }
 
-// backgroundCmd runs a command beside the script, waits until it printed something, and ends it as Ctrl-C does:
+// backgroundCmd starts a command beside the script, waits for its output, and ends it as Ctrl-C does:
 //
 //	background start treeline watch --all
 //	background await 'some text'
@@ -67,7 +67,7 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	b := running[""]
 	switch args[0] {
 	case "await":
-		late := time.After(time.Minute) // for what never comes; nothing is measured
+		late := time.After(time.Minute) // a limit, not a measurement
 		for !b.found(args[1]) {
 			select {
 			case <-b.wrote:
@@ -88,8 +88,8 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptProcess makes a process of a script. Scripts with custom commands need it where ts.Exec does not do. GOCOVERDIR
-// keeps a binary with coverage from warning on stderr.
+// scriptProcess makes a process with the folder and environment of a script. GOCOVERDIR keeps a binary with coverage from
+// warning on stderr.
 func scriptProcess(ts *testscript.TestScript, args []string) *exec.Cmd {
 	path := args[0]
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {

@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// captureCmd puts the first line that was printed last into a variable: capture FILE
+// captureCmd puts the first line of the last output into a variable: capture FILE
 func captureCmd(ts *testscript.TestScript, _ bool, args []string) {
 	line, _, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
 	ts.Setenv(args[0], line)
@@ -30,8 +30,8 @@ var (
 
 type namesKey struct{}
 
-// stableCmd gives what was printed last, or a file, with all that differs from run to run under stable names; an id has the
-// same name throughout a script: stable stdout
+// stableCmd prints the last output or a file with stable names for everything that differs from run to run. An id keeps its
+// name throughout a script: stable stdout
 func stableCmd(ts *testscript.TestScript, _ bool, args []string) {
 	names := ts.Value(namesKey{}).(map[string]string)
 	name := func(prefix string) func(string) string {
@@ -44,7 +44,7 @@ func stableCmd(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
-	// The name of the work folder, as a part of other names.
+	// The name of the work folder is part of other names.
 	text = strings.ReplaceAll(text, strings.NewReplacer("/", "-", ".", "-").Replace(strings.TrimPrefix(ts.Getenv("WORK"), "/")), "WORK")
 	text = uuids.ReplaceAllStringFunc(text, name("SESSION"))
 	text = times.ReplaceAllString(text, "TIME")
@@ -53,7 +53,7 @@ func stableCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// globCmd gives the content of the one file that a pattern fits, or wants none: glob s.jsonl.torn-*
+// globCmd prints the one file that matches a pattern, or expects none: glob s.jsonl.torn-*
 func globCmd(ts *testscript.TestScript, neg bool, args []string) {
 	found, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -70,7 +70,7 @@ func globCmd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// bigCmd writes a message of so many bytes: big FILE 200000000
+// bigCmd writes a message of so many bytes: big FILE 600000
 func bigCmd(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -110,7 +110,7 @@ func TestAppendTooLong(t *testing.T) {
 	}
 }
 
-// talk runs 'treeline append --stdin' and gives the ways to write a line to it and to read what it acknowledges.
+// talk runs 'treeline append --stdin' and gives functions to write a line and to read a receipt.
 func talk(t *testing.T, args ...string) (say func(string), hear func() string, end func() (code int, stderr string)) {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -144,7 +144,7 @@ func talk(t *testing.T, args ...string) (say func(string), hear func() string, e
 	return say, hear, end
 }
 
-// Somebody else writes while we do: nothing is lost, and we say what became of ours.
+// Another program writes at the same time: nothing is lost, and a message says what happened.
 func TestAppendWhileOthersWrite(t *testing.T) {
 	const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`
 	theirs := `{"type":"message","id":"theirs","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":"theirs"}}`
@@ -163,8 +163,7 @@ func TestAppendWhileOthersWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			say, hear, end := talk(t, "append", path, "--stdin", "--json", "--on-conflict", c.policy)
-			// It has read the file when it has noted who writes to it, which an append of nothing does not show: a blank
-			// line is taken only after the file was opened.
+			// A blank line is read only after the file was opened.
 			say("")
 			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 			if err != nil {
@@ -191,7 +190,7 @@ func TestAppendWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// Each line is acknowledged before the next is waited for.
+// Each line is acknowledged before the next is read.
 func TestAppendAnswersAtOnce(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	path := filepath.Join(t.TempDir(), "s.jsonl")

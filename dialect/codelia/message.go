@@ -61,7 +61,10 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 
 // ToolResults gives the id of the call that the message answers.
 func (d *Dialect) ToolResults(m []byte) []string {
-	if id := rawjson.Str(m, "tool_call_id"); id != "" && rawjson.Str(m, "role") == "tool" {
+	if rawjson.Str(m, "role") != "tool" {
+		return nil
+	}
+	if id := rawjson.Str(m, "tool_call_id"); id != "" {
 		return []string{id}
 	}
 	return nil

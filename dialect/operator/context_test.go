@@ -108,7 +108,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestSeveralResults: a message with the results of several calls keeps those that somebody asked for.
+// TestSeveralResults: a message with the results of several calls keeps those whose calls are there.
 func TestSeveralResults(t *testing.T) {
 	tree := decode(t, operator.Operator, fixture(t, "operator/dangling-calls"))
 	got := messages(t, tree, tree.LeafID(), session.ContextOptions{DropFailed: true, StripDangling: true})

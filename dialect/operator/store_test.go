@@ -306,7 +306,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestBranchAmidAppends: whoever appends while the leaf moves goes on from an entry, never from the move.
+// TestBranchAmidAppends: an append while the leaf moves continues from an entry, never from the move.
 func TestBranchAmidAppends(t *testing.T) {
 	ctx := t.Context()
 	s, _ := home(t)

@@ -39,7 +39,7 @@ func TestRecord(t *testing.T) {
 	bare := session.Message{Role: session.RoleUser, JSON: session.Raw(`{"contents":[],"role":"user"}`)}
 	for _, c := range []struct {
 		body session.Body
-		want string // behind the time
+		want string // after the time
 	}{
 		{user, `"type":"message","message":{"contents":[],"id":"m","timestamp":5,"role":"user","n":1.0}`},
 		{bare, `"type":"message","message":{"contents":[],"role":"user","id":"c062771e-1bce-4110-9f1c-5da1a0cd9cf7","timestamp":1794705154.293834}`},

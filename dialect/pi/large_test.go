@@ -80,7 +80,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestHostileLine looks for records behind damage in lines that are made to take long.
+// TestHostileLine searches for records after damage in lines that are made to take long.
 func TestHostileLine(t *testing.T) {
 	const n = 1 << 20
 	for name, line := range map[string]string{
@@ -105,7 +105,7 @@ func TestHostileLine(t *testing.T) {
 	}
 }
 
-// TestRecordBehindManyBlocks: the record behind a torn one is found however many blocks the torn one has.
+// TestRecordBehindManyBlocks: the record after a torn one is found, however many blocks the torn one has.
 func TestRecordBehindManyBlocks(t *testing.T) {
 	torn := `{"type":"message","id":"x","parentId":"a","message":{"role":"assistant","content":[` +
 		strings.Repeat(`{"type":"toolCall","id":"call","name":"read","arguments":{}},`, 1000) + `{"type":"text","text":"cut of`

@@ -14,9 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var (
-	_ dialect.Lister = (*Dialect)(nil)
-)
+var _ dialect.Lister = (*Dialect)(nil)
 
 // listing is what one pass over the entries gives; the two programs use different parts of it.
 type listing struct {
@@ -62,16 +60,16 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	if !d.omp {
 		modified, known = l.modified(h, changed.UTC().Round(time.Millisecond))
 	}
-	w := dialect.Object(`{"path":`)
-	w = append(w, rawjson.Quote(path)...)
-	w.Add("id", rawjson.Quote(string(h.ID)))
-	w.Add("cwd", rawjson.Quote(h.CWD))
+	var w dialect.Object
+	w.Str("path", path)
+	w.Str("id", string(h.ID))
+	w.Str("cwd", h.CWD)
 	if d.omp {
 		if title := l.title(h); title != nil {
 			w.Add("title", title)
 		}
-	} else if l.name != "" {
-		w.Add("name", rawjson.Quote(l.name))
+	} else {
+		w.Optional("name", l.name)
 	}
 	if parent := rawjson.Get(h.Raw, "parentSession"); parent != nil {
 		w.Add("parentSessionPath", parent)
@@ -83,8 +81,8 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	if l.first == "" {
 		l.first = "(no messages)"
 	}
-	w.Add("firstMessage", rawjson.Quote(l.first))
-	w.Add("allMessagesText", rawjson.Quote(strings.Join(l.texts, " ")))
+	w.Str("firstMessage", l.first)
+	w.Str("allMessagesText", strings.Join(l.texts, " "))
 	return dialect.Listing{JSON: w.End(), CWD: h.CWD, Modified: modified}, nil
 }
 

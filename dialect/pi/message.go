@@ -185,7 +185,10 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 
 // ToolResults gives the id of the call that the message answers.
 func (d *Dialect) ToolResults(m []byte) []string {
-	if id := rawjson.Str(m, "toolCallId"); id != "" && rawjson.Str(m, "role") == "toolResult" {
+	if rawjson.Str(m, "role") != "toolResult" {
+		return nil
+	}
+	if id := rawjson.Str(m, "toolCallId"); id != "" {
 		return []string{id}
 	}
 	return nil

@@ -91,7 +91,7 @@ func contextText(t *testing.T, c *session.Context) string {
 	return b.String()
 }
 
-// TestMigratedRecord has records before and after: new members stand behind the others, nothing else moves.
+// TestMigratedRecord has records before and after: new members follow the others, nothing else moves.
 func TestMigratedRecord(t *testing.T) {
 	tree := decode(t, pi.Pi, `{"type":"session","id":"5e55"}`+"\n"+
 		`{"type":"message","timestamp":"x","message":{ "role" : "hookMessage" , "n":1.0}}`+"\n"+

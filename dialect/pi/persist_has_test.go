@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A word is found wherever it stands, and nowhere else.
+// A word is found at any place, and nowhere else.
 func TestHas(t *testing.T) {
 	for _, w := range []struct {
 		word string

@@ -190,7 +190,7 @@ func TestRootDirectory(t *testing.T) {
 	}
 }
 
-// TestLegacyListed: the old documents, on one line or on many, are listed and shown, and nobody writes them.
+// TestLegacyListed: the old documents, on one line or on many, are listed and shown, and never written.
 func TestLegacyListed(t *testing.T) {
 	b := newBench(t)
 	pretty := "{\n  \"id\": \"pretty\",\n  \"version\": \"1.0.0\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"blocks\": [\n        { \"type\": \"text\", \"content\": \"plant\" }\n      ]\n    },\n" +

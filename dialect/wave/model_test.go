@@ -46,7 +46,7 @@ func TestRules(t *testing.T) {
 		{wave.SessionFile{SessionID: "x", FilePath: "/p/-a/x.jsonl"}, "UUID"},
 		{wave.SessionFile{SessionID: "643c4bf3-840b-489d-a501-9e9ff8cc3499", FilePath: "/p/643c4bf3-840b-489d-a501-9e9ff8cc3499.jsonl"}, "version 4"},
 		{wave.SessionFile{SessionID: v6, FilePath: "/p/-a/" + v6 + ".json"}, ".jsonl"},
-		{wave.SessionFile{SessionID: v6, FilePath: "/p/-a/other.jsonl"}, "lies in the file"},
+		{wave.SessionFile{SessionID: v6, FilePath: "/p/-a/other.jsonl"}, "is in the file"},
 		{wave.SessionFile{SessionID: v6, FilePath: "/p/" + v6 + ".jsonl", MessageCount: -1}, "-1 messages"},
 
 		{message(`{"role":"user","blocks":[{"type":"text","content":"Hello"}],"timestamp":"2024-11-24T06:23:16.633Z"}`), ""},

@@ -162,7 +162,7 @@ func testEmpty(t *testing.T, make Maker) {
 	same(t, x)
 	commit(t, x)
 	if x.Catalogue().Logs("nowhere") != nil {
-		t.Error("logs of a source that nobody put")
+		t.Error("logs of a source that was not put")
 	}
 	if err := x.Close(); err != nil {
 		t.Error(err)

@@ -79,7 +79,7 @@ func Parse(text string, opt Options) (*Query, error) {
 		}
 	}
 	if n := len(q.terms) + len(q.nots); n > mostTerms {
-		return nil, fmt.Errorf("%d different terms are too many: a query has %d at most", n, mostTerms)
+		return nil, fmt.Errorf("too many terms: %d, the limit is %d", n, mostTerms)
 	}
 	if len(q.terms) == 0 {
 		if len(q.nots) > 0 {
@@ -109,7 +109,7 @@ func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) 
 	if body[0] == '"' {
 		phrase, after, closed := cutPhrase(body[1:])
 		if !closed {
-			return false, nil, "", fmt.Errorf("the quote before %.40q is not closed", phrase)
+			return false, nil, "", fmt.Errorf("unclosed quote before %.40q", phrase)
 		}
 		rest = after
 		if strings.HasPrefix(rest, "*") {

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query/querytest"
 )
 
-// record spells texts as a record, in one of the ways in which programs spell JSON.
+// record spells texts as a record, in one of the ways in which programs write JSON.
 func record(r *rand.Rand, texts []query.Text) []byte {
 	way := r.IntN(4)
 	var b strings.Builder
@@ -24,7 +24,7 @@ func record(r *rand.Rand, texts []query.Text) []byte {
 			b.WriteByte(',')
 		}
 		switch way {
-		case 0: // as Go does it: <, > and & escaped
+		case 0: // as Go does: <, > and & escaped
 			s, _ := json.Marshal(t.Text)
 			b.Write(s)
 			continue
@@ -55,8 +55,8 @@ func record(r *rand.Rand, texts []query.Text) []byte {
 	return []byte(b.String())
 }
 
-// TestFindsWhatTheOracleFinds compares random queries on random entries; and what matches is never held back by the
-// signature or by the look at undecoded records.
+// TestFindsWhatTheOracleFinds compares random queries on random entries with the oracle, and checks that neither the
+// signature nor the undecoded record excludes a match.
 func TestFindsWhatTheOracleFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	found := 0
@@ -74,12 +74,12 @@ func TestFindsWhatTheOracleFinds(t *testing.T) {
 	}
 }
 
-// checkQuery compares one query on one entry with the oracle, and says whether it matches.
+// checkQuery compares one query on one entry with the oracle, and returns whether it matches.
 func checkQuery(t *testing.T, r *rand.Rand, texts []query.Text, o querytest.Query) bool {
 	t.Helper()
 	opt, text := query.Options{Case: o.Case, Fields: o.Fields}, o.Text()
 	if o.Regexp != nil {
-		opt.Regexp, opt.Case, text = true, true, o.Regexp.String() // it says itself whether case matters
+		opt.Regexp, opt.Case, text = true, true, o.Regexp.String() // the expression itself says whether case matters
 	}
 	if o.Regexp == nil && (len(o.Terms) == 0 || o.Terms[0].Not) {
 		return false
@@ -121,8 +121,8 @@ func checkQuery(t *testing.T, r *rand.Rand, texts []query.Text, o querytest.Quer
 	return true
 }
 
-// TestPhrasesOfShortWords: the signature and the undecoded record tell a phrase from the same words in another order, also where
-// the words are common, short, and humps of others.
+// TestPhrasesOfShortWords: the signature and the undecoded record distinguish a phrase from the same words in another order,
+// also for common and short words and for humps.
 func TestPhrasesOfShortWords(t *testing.T) {
 	for _, c := range []struct {
 		query, text string
@@ -180,8 +180,8 @@ func TestParseQuery(t *testing.T) {
 		"foo -bar":   "",
 		"-":          "",
 		"*":          "",
-		`"open`:      `the quote before "open" is not closed`,
-		`a -"open b`: `the quote before "open b" is not closed`,
+		`"open`:      `unclosed quote before "open"`,
+		`a -"open b`: `unclosed quote before "open b"`,
 		`5" disk`:    "",
 		`"a \" b" c`: "",
 		"foo*":       "",
@@ -197,12 +197,12 @@ func TestParseQuery(t *testing.T) {
 		}
 	}
 	_, err := query.Parse("a)(b", query.Options{Regexp: true})
-	if want := `not a regular expression (RE2): unexpected ): "a)(b"`; err == nil || err.Error() != want {
-		t.Errorf("an expression that is none: error %v, want %s", err, want)
+	if want := `invalid regular expression: unexpected ): "a)(b"`; err == nil || err.Error() != want {
+		t.Errorf("an invalid expression: error %v, want %s", err, want)
 	}
 }
 
-// A query that was pasted by accident is refused, unless it says the same again and again.
+// TestManyTerms: a query that was pasted by accident is refused, unless it repeats its terms.
 func TestManyTerms(t *testing.T) {
 	q, err := query.Parse(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, query.Options{})
 	if err != nil || q.Terms() != 2 {
@@ -213,7 +213,7 @@ func TestManyTerms(t *testing.T) {
 		fmt.Fprint(&many, "w", i, " ")
 	}
 	_, err = query.Parse(many.String(), query.Options{})
-	if want := "10000 different terms are too many: a query has 100 at most"; err == nil || err.Error() != want {
+	if want := "too many terms: 10000, the limit is 100"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -262,7 +262,7 @@ func TestSubstrings(t *testing.T) {
 	}
 	sub, ok := q.Substrings()
 	if !ok {
-		t.Fatal("a plain word is none")
+		t.Fatal("no substrings of a plain word")
 	}
 	if _, ok := sub.Match([]query.Text{{query.FieldUser, "parseHeader is a phrase"}}); !ok {
 		t.Error("the word is not found as a substring")
@@ -285,7 +285,7 @@ func TestSnippet(t *testing.T) {
 	if !strings.HasPrefix(piece, "…before") || !strings.HasSuffix(piece, "…") {
 		t.Errorf("%q does not say that something was left out", piece)
 	}
-	// Where several words are looked for, the place is shown where they are together.
+	// With several words the snippet shows where they are together.
 	q, err := query.Parse("frog pond", query.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -300,8 +300,8 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// TestExpressionsSayWhatRegexpSays compares the automaton with package regexp: on expressions of all kinds, on texts that are not
-// UTF-8, and on one that needs more states than it may have.
+// TestExpressionsSayWhatRegexpSays compares the automaton with package regexp: on expressions of all kinds, on invalid
+// UTF-8, and on an expression with too many states.
 func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 3))
 	atoms := []string{"a", "b", ".", `\d`, `\w`, `[a-c]`, `[^a]`, "k", "ſ", "é", `[α-ω]`, "你", `\pL`, `\b`, `\B`, "^", "$", `(?m:^a$)`, `(?s:.)`, "(?i:K)",
@@ -377,5 +377,5 @@ func parse(t *testing.T, text string) *query.Query {
 	return q
 }
 
-// kept is a chunk as the index would give it.
+// kept is a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }

@@ -39,7 +39,7 @@ func regexpTerm(text string, exact bool) (*term, error) {
 func badRegexp(err error) error {
 	var wrong *syntax.Error
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("not a regular expression (RE2): %s: %.60q", wrong.Code, wrong.Expr)
+		return fmt.Errorf("invalid regular expression: %s: %.60q", wrong.Code, wrong.Expr)
 	}
 	return err
 }

@@ -16,11 +16,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// said is a message of 500 bytes of text, as an agent would hand it over.
+// said is a message of 500 bytes of text, as an agent passes it.
 var said = []byte(`{"role":"user","content":"` + strings.Repeat("x", 500) + `"}`)
 
-// appends writes to sessions, lock included, beside loops that do nothing but write.
-// What a program gains that syncs less is not measured: the levels promise different things.
+// appends measures appends to sessions, locks included, beside loops that only write.
 func appends(b *bench) error {
 	if err := b.appendNone(); err != nil {
 		return err
@@ -28,8 +27,7 @@ func appends(b *bench) error {
 	return b.appendAlways()
 }
 
-// fresh begins a session in a file of its own.
-// Each run has a folder of its own, because the number of files in one changes what creating the next costs.
+// fresh creates a session in a folder of its own, because the number of files in a folder affects the next creation.
 func (b *bench) fresh(level treeline.WriteOptions) (*treeline.Session, error) {
 	home, err := os.MkdirTemp(b.dir, "append-")
 	if err != nil {
@@ -39,7 +37,7 @@ func (b *bench) fresh(level treeline.WriteOptions) (*treeline.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// what is measured is appending, not waiting for an answer
+	// No deferred creation.
 	level.Defer = dialect.DeferNever
 	return st.Create(context.Background(), treeline.CreateOptions{CWD: "/work", Write: level})
 }
@@ -54,8 +52,7 @@ func say(s *treeline.Session, n int) error {
 	return nil
 }
 
-// bareFile is a file without any care.
-// Opened as a log is, so that both sides have the same descriptor and the same write(2).
+// bareFile is opened as a log is, without anything else.
 func (b *bench) bareFile() (durable.File, error) {
 	path := filepath.Join(b.dir, "bare")
 	if err := os.RemoveAll(path); err != nil {
@@ -64,8 +61,7 @@ func (b *bench) bareFile() (durable.File, error) {
 	return durable.OS{}.Open(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
 }
 
-// bare writes n records, and syncs each where that is asked for.
-// The record is one that a session wrote, so both write the same number of bytes.
+// bare writes n records, and syncs each if sync is set. The record is one of a session, so both sides write the same bytes.
 func bare(f durable.File, record []byte, n int, sync bool) error {
 	for range n {
 		if _, err := f.Write(record); err != nil {
@@ -80,7 +76,7 @@ func bare(f durable.File, record []byte, n int, sync bool) error {
 	return nil
 }
 
-// appendNone measures processor time at level none, where nothing waits for a disk.
+// appendNone measures CPU time at level none, where nothing waits for a disk.
 func (b *bench) appendNone() error {
 	// In pieces of a thousand: see bestPieces.
 	const n, pieces = 10_000, 10
@@ -93,7 +89,7 @@ func (b *bench) appendNone() error {
 	if err != nil {
 		return err
 	}
-	// To begin a session, or a file, does not count: it is done once, and takes as long as the folder is full.
+	// Creating the session or the file is not measured.
 	var f durable.File
 	plain, err := b.bestPieces(func() (err error) {
 		f, err = b.bareFile()
@@ -122,8 +118,7 @@ func (b *bench) appendNone() error {
 	if err != nil {
 		return err
 	}
-	// Five times a bare write is what a lock, a look at the file, a check of the message and a tree entry may cost
-	// together.
+	// A lock, a stat, a check of the message and a tree entry may cost four bare writes.
 	b.add(row{what: "append 10,000 messages, level none", figure: ms(ours), baseline: "write(2) " + ms(plain),
 		ratio: float64(ours) / float64(plain), target: 5, most: true})
 	// The same into a log that is ten times as long by then.
@@ -134,15 +129,15 @@ func (b *bench) appendNone() error {
 	if err != nil {
 		return err
 	}
-	// Appending must not depend on how long the log is: a third more leaves room for memory that grows.
+	// Appending must not depend on the length of the log; a third more leaves room for growing memory.
 	b.add(row{what: "the same behind 90,000 others", figure: ms(later), baseline: "at the beginning " + ms(ours),
 		ratio: float64(later) / float64(ours), target: 1.3, most: true})
 	return s.Close()
 }
 
-// lastRecord appends a message and gives its line.
+// lastRecord appends messages and returns the line of the last.
 func lastRecord(s *treeline.Session) ([]byte, error) {
-	// two, so that the record has a parent like all others
+	// Two, so that the record has a parent like all others.
 	if err := say(s, 2); err != nil {
 		return nil, err
 	}
@@ -154,8 +149,8 @@ func lastRecord(s *treeline.Session) ([]byte, error) {
 	return append(raw, '\n'), err
 }
 
-// appendAlways measures time, since what is waited for is the disk: in small blocks by turns, so that a busy disk is busy
-// for both.
+// appendAlways measures elapsed time, since it waits for the disk: by turns in small blocks, so that a busy disk affects
+// both sides.
 func (b *bench) appendAlways() error {
 	const n, appenders, shared = 20, 64, 10 * 64
 	s, err := b.fresh(treeline.WriteOptions{Durability: treeline.DurabilityAlways})
@@ -172,28 +167,27 @@ func (b *bench) appendAlways() error {
 		return err
 	}
 	defer f.Close()
-	// Twenty at a time: long enough to measure, short enough that a busy disk is as busy for the other side.
+	// Twenty at a time: long enough to measure, short enough that the disk is equally busy for the other side.
 	one := func() error { return say(s, n) }
 	rate, base, ratio, err := b.byTurns(one, n, func() error { return bare(f, record, n, true) }, n)
 	if err != nil {
 		return err
 	}
-	// 0.8: an append that is durable may cost a quarter more than the sync alone.
+	// 0.8: a durable append may cost a quarter more than the sync alone.
 	b.add(row{what: "append, level always", figure: rate, baseline: "write+fdatasync " + base, ratio: ratio, target: 0.8})
 	rate, base, ratio, err = b.byTurns(func() error { return together(s, appenders, shared) }, shared, one, n)
 	if err != nil {
 		return err
 	}
-	// Many appenders share one sync, which is the whole point of writing in batches.
+	// Many appenders share one sync: group commit.
 	b.add(row{what: "64 appenders, level always", figure: rate, baseline: "one " + base, ratio: ratio, target: 8})
 	return nil
 }
 
-// byTurns runs two things that do so many steps each, and says how many a second each does, and how much more the first
-// does; of many pairs the one in the middle counts.
-// The pair in the middle and not the best: both sides wait for the same disk, and the ratio is what counts.
+// byTurns runs two functions of n and m steps by turns, and returns the steps per second of both and their ratio: the median
+// pair, since both sides wait for the same disk.
 func (b *bench) byTurns(f func() error, n int, base func() error, m int) (rate, baseRate string, ratio float64, err error) {
-	type pair struct{ f, base float64 } // steps a second
+	type pair struct{ f, base float64 } // steps per second
 	var pairs []pair
 	for range 8 * b.rounds {
 		start := time.Now()
@@ -211,8 +205,7 @@ func (b *bench) byTurns(f func() error, n int, base func() error, m int) (rate, 
 	return fmt.Sprintf("%.0f/s", p.f), fmt.Sprintf("%.0f/s", p.base), p.f / p.base, nil
 }
 
-// together has many appenders share n messages.
-// The first n%appenders take one more.
+// together lets many appenders share n messages. The first n%appenders take one more.
 func together(s *treeline.Session, appenders, n int) error {
 	var group sync.WaitGroup
 	errs := make(chan error, appenders)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// The rows are the same; on a busy machine they are worth less, and the table says so.
+// The rows are the same, and less precise on a busy machine.
 const clockName = "elapsed time (this system does not tell processor time)"
 
 var began = time.Now()
 
 func clock() time.Duration { return time.Since(began) }
 
-// limits of memory are then met by 0
+// maxMemory is unknown here; limits of memory are then met by 0.
 func maxMemory(*os.ProcessState) int64 { return 0 }

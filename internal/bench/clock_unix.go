@@ -11,7 +11,7 @@ import (
 
 const clockName = "CPU time"
 
-// clock gives the processor time that this process has used, in user mode and in the kernel, on all its threads.
+// clock returns the CPU time of this process, in user mode and in the kernel, on all its threads.
 func clock() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -20,13 +20,13 @@ func clock() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// maxMemory gives the most memory, in bytes, that a child had; 0 where that is not known.
+// maxMemory returns the peak memory of a child in bytes; 0 if it is unknown.
 func maxMemory(p *os.ProcessState) int64 {
 	u, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0
 	}
-	// kilobytes everywhere but on darwin
+	// Kilobytes everywhere but on darwin.
 	if runtime.GOOS == "darwin" {
 		return int64(u.Maxrss)
 	}

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// command measures what the program costs before it does anything: shells and editors start it often.
+// command measures the start of the program, since shells and editors start it often.
 func command(b *bench) error {
-	// built as it is shipped, without the race detector or tests
+	// Built as it is shipped.
 	program, err := b.build()
 	if err != nil {
 		return err
 	}
 	least, memory := time.Duration(1<<63-1), int64(1<<62)
-	// The least of many: the first run reads the program from disk, and others may be interrupted.
+	// The first run reads the program from disk, and others may be interrupted.
 	for range 5 * b.rounds {
 		cmd := exec.Command(program, "version")
 		if err := cmd.Run(); err != nil {
@@ -23,7 +23,7 @@ func command(b *bench) error {
 		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 		memory = min(memory, maxMemory(cmd.ProcessState))
 	}
-	// 15 ms and 25 MB are what nobody notices in a prompt or an editor.
+	// 15 ms and 25 MB go unnoticed in a prompt or an editor.
 	b.add(row{what: "treeline version, CPU", figure: ms(least), ratio: float64(least) / 1e6, unit: "ms", target: 15, most: true})
 	b.add(row{what: "treeline version, memory", figure: mb(memory), ratio: float64(memory) / 1e6, unit: "MB", target: 25, most: true})
 	return nil

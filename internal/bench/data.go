@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// session gives the session that most rows are about: 100 MB, about 58,000 entries, one compaction in 400.
-// It is made once and kept in memory, for the rows that need no file.
+// session returns the session of most rows: 100 MB, about 58,000 entries, one compaction in 400. It is made once and kept in
+// memory, for the rows that need no file.
 func (b *bench) session() (path string, log []byte, err error) {
 	path = filepath.Join(b.dir, "session.jsonl")
 	if b.log != nil {
@@ -27,8 +27,7 @@ func (b *bench) session() (path string, log []byte, err error) {
 	return path, b.log, os.WriteFile(path, b.log, 0o600)
 }
 
-// write puts a generated session into a file.
-// gen.Write needs the memory of one record only, so a child's memory is not spoilt by the parent's.
+// write writes a generated session to a file, with the memory of one record.
 func (b *bench) write(name string, o gen.Options) (path string, err error) {
 	path = filepath.Join(b.dir, name)
 	f, err := os.Create(path)
@@ -42,8 +41,7 @@ func (b *bench) write(name string, o gen.Options) (path string, err error) {
 	return path, err
 }
 
-// chain gives a session of short messages without branches, for what depends on the number of entries alone.
-// The records are as short as they can be, so that the number of entries is all that there is to measure.
+// chain returns a session of short messages without branches, for rows that depend on the number of entries only.
 func (b *bench) chain(entries int) (path string, err error) {
 	var log bytes.Buffer
 	log.WriteString(`{"type":"session","version":3,"id":"chain","timestamp":"2026-01-05T08:00:00.000Z","cwd":"/"}` + "\n")
@@ -62,8 +60,7 @@ func (b *bench) chain(entries int) (path string, err error) {
 	return path, os.WriteFile(path, log.Bytes(), 0o600)
 }
 
-// newStore gives a store as the program assembles it, over the folders that are named: read-only, without an index and
-// with an empty environment, so that only what is measured costs anything.
+// newStore returns a read-only store over some folders, without an index and with an empty environment.
 func (b *bench) newStore(roots ...string) *treeline.Store {
 	s, err := treeline.New(treeline.Options{
 		Home: b.dir, WorkDir: b.dir, Getenv: func(string) string { return "" }, Roots: roots, ReadOnly: true, NoConfig: true,
@@ -74,8 +71,7 @@ func (b *bench) newStore(roots ...string) *treeline.Store {
 	return s
 }
 
-// envelope is the least that a program must know of an entry to place it in the tree, with the message left as it is.
-// Other programs decode at least this much, so it is the fair thing to be held against.
+// envelope is the least that a program must decode of an entry to place it in the tree.
 type envelope struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -84,8 +80,8 @@ type envelope struct {
 	Message   json.RawMessage `json:"message"`
 }
 
-// encodingJSON measures the baseline once: the standard library decodes the session's lines, which are in memory. It is
-// measured piece by piece, because a long run is never as lucky as the short ones that are held against it.
+// encodingJSON measures the baseline once: the standard library decodes the lines of the session, which are in memory, piece
+// by piece.
 func (b *bench) encodingJSON() (time.Duration, error) {
 	if b.jsonTime > 0 {
 		return b.jsonTime, nil
@@ -120,6 +116,6 @@ func (b *bench) encodingJSON() (time.Duration, error) {
 	return total, nil
 }
 
-// slowJSON is how fast encoding/json is on the machine where other programs were measured, in GB per CPU second. Figures
-// of that machine are scaled by what it does here.
+// slowJSON is the speed of encoding/json on the machine where other programs were measured, in GB per CPU second. Figures of
+// that machine are scaled by the speed here.
 const slowJSON = 0.086

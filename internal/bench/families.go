@@ -14,9 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// families decodes one conversation as each agent writes it: nobody's sessions are slow to read. They take turns, so that
-// all of them have the same share of quiet moments.
-// The ratio is against the pi family, whose own speed the group scan measures: one target for all.
+// families decodes one conversation in the format of each agent, by turns. The ratio is against the pi family, whose own
+// speed the group scan measures.
 func families(b *bench) error {
 	size := int64(20_000_000)
 	if b.quick {
@@ -35,7 +34,7 @@ func families(b *bench) error {
 		{what: "codelia, runs", d: codelia.Codelia, log: gen.Run(log)},
 		{what: "codelia, states", d: codelia.State, log: gen.State(log)},
 	}
-	// three times over, for the best of each
+	// Three times, for the best of each.
 	for range 3 {
 		for i := range list {
 			f := &list[i]
@@ -48,7 +47,7 @@ func families(b *bench) error {
 			}
 		}
 	}
-	// of the first of the list, pi's
+	// Of the first of the list, pi.
 	rate := speed(len(log), list[0].time)
 	for _, f := range list[1:] {
 		here := speed(len(f.log), f.time)
@@ -58,11 +57,10 @@ func families(b *bench) error {
 	return nil
 }
 
-// decode decodes lines that are in memory into a tree.
-// Problems fail the row: a decoder is not fast because it gave up.
+// decode decodes lines in memory into a tree. A problem fails the row, since a decoder that gives up is fast.
 func decode(d dialect.Dialect, log []byte) error {
 	builder := session.NewBuilder("bench", nil)
-	// as the store does it, which knows the size of a file
+	// As the store does, which knows the size of a file.
 	builder.Expect(int64(len(log)))
 	dec := d.NewDecoder(builder)
 	line, at := 1, 0

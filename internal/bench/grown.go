@@ -10,10 +10,9 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// writings are the families, each with a large log of it: how its data are called, where its agent keeps them, what brings the
-// index of them up to date, and a record that goes on from the last one. %[1]d is its number, %[2]s the last entry's id.
-// The line of each family is one that its agent could write: it names the last entry as its parent where the
-// format has parents.
+// writings are the families, each with a large log: the kind of its data, its path in the home folder, the command that
+// updates its index, and a record that its agent could append. %[1]d is the number of the record, %[2]s the id of the last
+// entry.
 var writings = []struct {
 	what, data, path string
 	update           []string
@@ -30,12 +29,11 @@ var writings = []struct {
 		`{"type":"run.status","run_id":"a0a0a014-0000-4000-8000-000000000014","ts":"2026-07-01T00:00:00.000Z","status":"running","message":"kingfisher %[1]d"}`},
 }
 
-// conversions are the kinds of data that are made of a session.
+// conversions are the kinds of data that are made from a session.
 var conversions = map[string]func(session []byte) []byte{"operator": gen.Operator, "wave": gen.Wave, "run": gen.Run}
 
-// grown appends one line to a large log of each family, and compares what that costs with reading the log anew.
-// What is measured is what a user waits for who goes on with a long session: the start of the program does not
-// count, nor what an unchanged catalogue costs.
+// grown appends one line to a large log of each family, and compares the update with reading the log from the start. The
+// start of the program and an unchanged catalogue are subtracted.
 func grown(b *bench) error {
 	program, err := b.build()
 	if err != nil {
@@ -54,8 +52,8 @@ func grown(b *bench) error {
 		if err := apart(w.data, path, 1, size); err != nil {
 			return err
 		}
-		// before the first reading, so that a search finds it with and without an index
-		if err := goOn(path, w.line, 0); err != nil { // what search looks for
+		// Before the first reading, so that a search finds it with and without an index.
+		if err := goOn(path, w.line, 0); err != nil {
 			return err
 		}
 		start, err := b.costs(program, home, b.rounds, nil, "version")
@@ -75,7 +73,7 @@ func grown(b *bench) error {
 		if err != nil {
 			return err
 		}
-		// The difference of two runs may be less than nothing on a busy machine.
+		// The difference of two runs may be negative on a busy machine.
 		cost, whole := max(more.cpu-same.cpu, time.Millisecond/10), anew.cpu-start.cpu
 		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed", baseline: "read anew " + ms(whole),
 			ratio: float64(cost) / float64(whole), target: 0.1, most: true})
@@ -86,8 +84,7 @@ func grown(b *bench) error {
 	return nil
 }
 
-// goOn appends a record to a log.
-// Opened and closed for each line, as most agents do it.
+// goOn appends a record to a log, which is opened and closed for each line, as most agents do.
 func goOn(path, line string, n int) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_RDWR, 0)
 	if err != nil {
@@ -102,8 +99,8 @@ func goOn(path, line string, n int) error {
 	return err
 }
 
-// lastID gives the id of the last entry of a log, "" where it has none.
-// A megabyte of tail has the last record of any generated log.
+// lastID returns the id of the last entry of a log, "" if it has none. The last record of a generated log is in the last
+// megabyte.
 func lastID(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil {

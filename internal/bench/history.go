@@ -10,10 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/history"
 )
 
-// prompts searches a history of very many prompts for words of which some are rare and some are not, beside looking at
-// every row.
-// The limits are in milliseconds, since a key press waits for the answer; they are scaled to the machine that they
-// were set on.
+// prompts searches a history of many prompts for rare and common words, beside reading every row. The limits are in
+// milliseconds, since a key press waits for the answer; they are scaled to the machine on which they were set.
 func prompts(b *bench) error {
 	count := 100_000
 	if b.quick {
@@ -43,12 +41,12 @@ func prompts(b *bench) error {
 			return err
 		})
 	}
-	// A directory where nothing was typed, and a filter that takes nothing: every row is looked at.
+	// Nothing was typed in this directory, and the filter selects nothing: every row is read.
 	all, err := search(history.Query{CWD: "/nowhere", Also: func(history.Prompt) bool { return false }, Limit: 1}, 0)
 	if err != nil {
 		return err
 	}
-	for _, part := range []int{1000, 100, 5} { // of how many prompts the word is in one
+	for _, part := range []int{1000, 100, 5} { // the word is in one of so many prompts
 		word, n := frequent(uses, count/part)
 		for _, limit := range []int{50, history.MaxLimit} {
 			d, err := search(history.Query{Text: word, Limit: limit}, min(n, limit))
@@ -59,7 +57,7 @@ func prompts(b *bench) error {
 				baseline: fmt.Sprintf("every row read %s; as on a machine with 86 MB/s", ms(all)),
 				ratio:    float64(d) / 1e6 * scale, unit: "ms", target: 10, most: true}
 			if n > count/100 && limit > 50 {
-				r.target = 0 // fetching so many rows is most of it, and nobody waits for them
+				r.target = 0 // fetching so many rows is most of it
 			}
 			b.add(r)
 		}
@@ -67,7 +65,7 @@ func prompts(b *bench) error {
 	return nil
 }
 
-// scale is how much slower than this one the machine is that limits in seconds are meant for.
+// scale returns the speed of this machine relative to the one for which limits in seconds are set.
 func (b *bench) scale() (float64, error) {
 	_, log, err := b.session()
 	if err != nil {
@@ -80,8 +78,8 @@ func (b *bench) scale() (float64, error) {
 	return speed(len(log), std) / slowJSON, nil
 }
 
-// typed makes prompts of words as unequally frequent as those of a language, and says in how many each word is.
-// The exponent 1.1 is near to that of English.
+// typed makes prompts from words with the frequencies of a language (the exponent of English is about 1.1), and counts the
+// prompts of each word.
 func typed(count int) (list []history.Prompt, uses map[string]int) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	words := rand.NewZipf(rnd, 1.1, 20, 20_000)
@@ -104,8 +102,7 @@ func typed(count int) (list []history.Prompt, uses map[string]int) {
 	return list, uses
 }
 
-// spell makes a word of a number. None is the beginning of another: the search is for beginnings.
-// The x at the end makes no word the beginning of another.
+// spell makes a word from a number. The x at the end keeps a word from being the beginning of another.
 func spell(n uint64) string {
 	const syllables = "kataminoruveposilade"
 	var b strings.Builder
@@ -117,8 +114,8 @@ func spell(n uint64) string {
 	}
 }
 
-// frequent gives the most frequent word that is in no more than so many prompts.
-// Ties are decided by the alphabet, so that each run asks for the same word.
+// frequent returns the most frequent word that is in at most so many prompts. Ties are decided by the alphabet, so that each
+// run uses the same word.
 func frequent(uses map[string]int, most int) (word string, n int) {
 	for w, k := range uses {
 		if k <= most && (k > n || k == n && w < word) {

@@ -12,8 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// build compiles the program, once.
-// The binary is kept for the other groups of this run.
+// build compiles the program once per run.
 func (b *bench) build() (string, error) {
 	program := filepath.Join(b.dir, "treeline")
 	if runtime.GOOS == "windows" {
@@ -29,8 +28,8 @@ func (b *bench) build() (string, error) {
 	return program, nil
 }
 
-// apart makes data in a process of its own: the memory of one that is started later is counted from this one's on.
-// Linux counts what a process shared with its parent before exec as its own.
+// apart makes data in another process: Linux counts the memory that a child shared with its parent before exec as the
+// child's.
 func apart(what, path string, sessions int, bytes int64) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -41,8 +40,7 @@ func apart(what, path string, sessions int, bytes int64) error {
 	return cmd.Run()
 }
 
-// makeData makes data: a tree of sessions, one session, or what it is made into.
-// The words are those of apart; nobody else calls it so.
+// makeData makes a tree of sessions, one session, or a conversion of one. Its arguments are those of apart.
 func makeData(args []string) error {
 	if len(args) != 4 {
 		return fmt.Errorf("%d words, not four", len(args))
@@ -69,14 +67,14 @@ func makeData(args []string) error {
 	return err
 }
 
-// cost is what one run of the program took.
+// cost is the cost of one run of the program.
 type cost struct {
 	cpu    time.Duration
 	memory int64
 }
 
-// costs runs the program on a home folder some times and gives the least that it took; before is called before each run.
-// The environment is empty but for the home: settings of who measures must not change the figures.
+// costs runs the program several times on a home folder and returns the least cost; before runs before each. The environment
+// has only the home, so that settings of the user have no effect.
 func (b *bench) costs(program, home string, rounds int, before func() error, args ...string) (cost, error) {
 	least := cost{1<<63 - 1, 1<<63 - 1}
 	for range rounds {
@@ -99,10 +97,7 @@ func (b *bench) costs(program, home string, rounds int, before func() error, arg
 	return least, nil
 }
 
-// statPass measures a bare walk over a folder that looks at every file, by a process of its own and above its start, as
-// what is held against it.
-// A walk by a process of its own has the same start-up as the program that it is compared with, and both are taken
-// off.
+// statPass measures a walk over a folder that stats every file, in a process of its own, above the start of that process.
 func (b *bench) statPass(home, root string, rounds int) (time.Duration, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -120,7 +115,7 @@ func (b *bench) statPass(home, root string, rounds int) (time.Duration, error) {
 	return walk.cpu - start.cpu, err
 }
 
-// walkAll is the bare walk.
+// walkAll is the walk of statPass.
 func walkAll(root string) error {
 	return filepath.WalkDir(root, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -130,7 +125,7 @@ func walkAll(root string) error {
 	})
 }
 
-// sized gives the size of all files below a folder.
+// sized returns the size of all files below a folder.
 func sized(root string) (size int64, err error) {
 	err = filepath.WalkDir(root, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -145,9 +140,8 @@ func sized(root string) (size int64, err error) {
 	return size, err
 }
 
-// indexing makes the catalogue of many sessions from nothing, and brings it up to date: by the program, as people do it. The
-// costs are those above a start of the program.
-// The rows are in the order in which people meet them: first all, then nothing new, then one line more.
+// indexing makes the catalogue of many sessions from nothing, and updates it, with the program. The costs are above a start
+// of the program.
 func indexing(b *bench) error {
 	program, err := b.build()
 	if err != nil {
@@ -159,7 +153,7 @@ func indexing(b *bench) error {
 	}
 	home := filepath.Join(b.dir, "home")
 	agent := filepath.Join(home, ".omp", "agent")
-	// as large as gen.Tree makes sessions when it is not told
+	// The size of gen.Tree's sessions by default.
 	if err := apart("tree", agent, sessions, int64(sessions)*142_000); err != nil {
 		return err
 	}
@@ -172,7 +166,7 @@ func indexing(b *bench) error {
 		return err
 	}
 	cache := filepath.Join(home, ".cache")
-	// each time from nothing
+	// Each time from nothing.
 	cold, err := b.costs(program, home, b.rounds, func() error { return os.RemoveAll(cache) }, "ls", "--all")
 	if err != nil {
 		return err
@@ -183,7 +177,7 @@ func indexing(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// 15 % of the logs is what signatures may take on disk.
+	// Signatures may take 15 % of the logs on disk.
 	b.add(row{what: what + ", on disk", figure: mb(kept), baseline: "of the sessions", ratio: float64(kept) / float64(bytes), target: 0.15, most: true})
 	if err := b.upToDate(program, home, agent, start); err != nil {
 		return err
@@ -194,8 +188,8 @@ func indexing(b *bench) error {
 	if err := b.oneLarge(program, home); err != nil {
 		return err
 	}
-	// Scaled to the machine of the limits, by what encoding/json does here. Last: it takes memory, and a child's is counted
-	// from its parent's on.
+	// Scaled to the machine of the limits by the speed of encoding/json. Last, since it takes memory, which would count as
+	// that of a child.
 	slow, err := b.encodingJSON()
 	if err != nil {
 		return err
@@ -208,8 +202,7 @@ func indexing(b *bench) error {
 	return nil
 }
 
-// upToDate measures what is left to do when nothing changed, and when a session went on.
-// "Nothing changed" is what every command pays, every time.
+// upToDate measures an update when nothing changed, which every command pays, and when a session grew.
 func (b *bench) upToDate(program, home, agent string, start cost) error {
 	rounds := 5 * b.rounds
 	same, err := b.costs(program, home, rounds, nil, "ls")
@@ -221,14 +214,14 @@ func (b *bench) upToDate(program, home, agent string, start cost) error {
 		return err
 	}
 	above := same.cpu - start.cpu
-	// Twice a bare walk: nobody can know that nothing changed without looking at every file.
+	// Twice a walk: only looking at every file shows that nothing changed.
 	b.add(row{what: "nothing changed", figure: ms(above), baseline: "stat pass " + ms(stat), ratio: float64(above) / float64(stat), target: 2, most: true})
 	files, err := filepath.Glob(filepath.Join(agent, "sessions", "*", "*.jsonl"))
 	if err != nil {
 		return err
 	}
 	n := 0
-	// another file each time
+	// Another file each time.
 	grown, err := b.costs(program, home, rounds, func() error { n++; return goOn(files[n%len(files)], writings[0].line, n) }, "ls")
 	if err != nil {
 		return err
@@ -238,8 +231,7 @@ func (b *bench) upToDate(program, home, agent string, start cost) error {
 	return nil
 }
 
-// oneLarge indexes a single session that is larger than memory should be.
-// The limit is the same as for many small ones: memory must not depend on the largest session.
+// oneLarge indexes one large session. The limit is that of many small ones: memory must not depend on the largest session.
 func (b *bench) oneLarge(program, home string) error {
 	size := int64(200_000_000)
 	if b.quick {
@@ -261,8 +253,7 @@ func (b *bench) oneLarge(program, home string) error {
 	return os.RemoveAll(home)
 }
 
-// listed lists many sessions that are all known.
-// The catalogue is warm: what is measured is reading it, and printing.
+// listed lists many sessions with a warm catalogue: it measures reading and printing it.
 func listed(b *bench) error {
 	program, err := b.build()
 	if err != nil {

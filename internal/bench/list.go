@@ -11,9 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// list lists many sessions without an index, beside looking at the sizes and times of the same files.
-// Without an index: that is what a folder costs that is looked at once (ls --root).
-// The rows hold no catalogue's figures: only the two ends of each file are read.
+// list lists many sessions without an index, as for a folder that is looked at once (ls --root), beside the sizes and times
+// of the same files. Only the two ends of each file are read.
 func list(b *bench) error {
 	sessions := 10_000
 	if b.quick {
@@ -23,7 +22,7 @@ func list(b *bench) error {
 	if err := gen.Tree(root, gen.TreeOptions{Seed: 1, Sessions: sessions, Bytes: int64(sessions) * 40_000}); err != nil {
 		return err
 	}
-	// A list is made by a process that has nothing else in memory, so it pays for collecting its garbage.
+	// A list is made by a process with little else in memory, so it pays for its garbage collection.
 	b.log = nil
 	s := b.newStore(root)
 	var paths []string
@@ -45,7 +44,7 @@ func list(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// a list that lacks something is no list
+	// An incomplete list does not count.
 	if len(paths) != sessions {
 		return fmt.Errorf("%d sessions were listed, not %d", len(paths), sessions)
 	}
@@ -60,8 +59,7 @@ func list(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// The paths are known here, which no list can; the row has no target.
-	// What a list could cost at the least, if it knew all names.
+	// The paths are known here, so this is a lower bound; the row has no target.
 	stat, err := b.best(func() error {
 		for _, p := range paths {
 			if _, err := os.Stat(p); err != nil {

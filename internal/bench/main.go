@@ -1,16 +1,16 @@
 // Command bench prints a table of measurements, each beside a named baseline that was measured in the same run: a figure
-// alone says more of the machine than of the program.
+// alone says more about the machine than about the program.
 //
 //	go run ./internal/bench            all rows, on a session of 100 MB
 //	go run ./internal/bench -quick     the same rows on a tenth of it: the ratios are rougher
-//	go run ./internal/bench -run open  the groups whose name fits
+//	go run ./internal/bench -run open  the groups whose name matches
 //	go run ./internal/bench -run search -large  on 10,000 sessions, 1.4 GB
 //	go run ./internal/bench -against main       the working tree beside a revision, by turns
 //
-// What is measured is processor time, of the process and its children, the best of several runs: other work on the
-// machine makes single runs slower and never faster. Sessions are generated, with a fixed seed, in a temporary folder.
+// It measures the CPU time of the process and its children, the best of several runs: other work on the machine makes runs
+// slower and never faster. Sessions are generated, with a fixed seed, in a temporary folder.
 //
-// A new group is one function and one line in groups.
+// A new group is one function and one line in groups. -against compares rows by their names.
 package main
 
 import (
@@ -26,15 +26,14 @@ import (
 	"time"
 )
 
-// group is a function that adds rows which belong together.
-// A name is what -run is compared with.
+// group is a function that adds rows. -run selects groups by name.
 type group struct {
 	name string
 	run  func(*bench) error
 }
 
-// groups in the order of the table. Those that start the program come first: a child's memory is counted from its parent's
-// size on, so the parent must still be small.
+// groups in the order of the table. Those that start the program come first: the memory of a child includes that of its
+// parent before exec, so the parent must still be small.
 var groups = []group{
 	{"command", command},
 	{"listed", listed},
@@ -53,16 +52,15 @@ var groups = []group{
 	{"watch", watching},
 }
 
-// bench is one run of this program.
-// Data that several groups need is made once and kept here.
+// bench is one run of this program, with the data that several groups use.
 type bench struct {
 	table
-	dir    string // for data, removed at the end
+	dir    string // of the data, removed at the end
 	quick  bool
 	large  bool // ten times as many sessions to search
 	rounds int  // of which the best counts
 
-	log      []byte // the session, see session
+	log      []byte // see session
 	jsonTime time.Duration
 }
 
@@ -122,10 +120,10 @@ func run(ctx context.Context, quick, large bool, only string) error {
 		if err := g.run(b); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		// the garbage of a group is not the next one's to pay for
+		// A group does not pay for the garbage of the one before.
 		runtime.GC()
 	}
-	// a misspelled -run must not look like a success
+	// A misspelled -run must not look like a success.
 	if len(b.rows) == 0 {
 		return errors.New("no group has such a name")
 	}

@@ -12,13 +12,11 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// piSeconds is what pi 1.5.0 takes for a session of 100 MB where encoding/json is as fast as slowJSON says.
-// It was measured beside encoding/json there, so it can be scaled to any machine.
+// piSeconds is the time of pi 1.5.0 for a session of 100 MB on the machine of slowJSON.
 const piSeconds = 1.35
 
-// open opens a session and computes the context at its leaf, as every command does that shows one.
-// Without the messages nothing of the bodies is read: that is what a list or a tree needs. With them it is what an
-// agent needs.
+// open opens a session and computes the context at its leaf. Without messages, as for a list or a tree, no bodies are read;
+// with them it is what an agent needs.
 func open(b *bench) error {
 	path, log, err := b.session()
 	if err != nil {
@@ -37,7 +35,7 @@ func open(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// as many seconds as pi would take here for this many bytes
+	// The time of pi, scaled to this machine and this many bytes.
 	pi := time.Duration(piSeconds * 1e9 * float64(len(log)) / 1e8 * slowJSON / speed(len(log), std))
 	ratio := func(base, d time.Duration) float64 { return float64(base) / float64(d) }
 	b.add(row{what: "open + context", figure: ms(short), baseline: "encoding/json " + ms(std), ratio: ratio(std, short), target: 20})
@@ -47,8 +45,7 @@ func open(b *bench) error {
 	return nil
 }
 
-// openContext opens a session and computes its context; with messages, it also reads each.
-// The store is the same for all runs; the session is opened anew.
+// openContext opens a session and computes its context; with messages it reads each of them.
 func openContext(s *treeline.Store, path string, messages bool) error {
 	ctx := context.Background()
 	sess, err := s.Open(ctx, path, store.OpenOptions{})
@@ -68,8 +65,8 @@ func openContext(s *treeline.Store, path string, messages bool) error {
 	return nil
 }
 
-// heap measures what an open session keeps in memory: it must depend on the entries and not on their size.
-// Three logs: many entries, few, and few large ones. Only the first two may differ, and only in total.
+// heap measures the memory of an open session: it must depend on the number of entries and not on their size. There are
+// three logs: many entries, few, and few large ones.
 func heap(b *bench) error {
 	entries := 58_000
 	if b.quick {
@@ -99,7 +96,7 @@ func heap(b *bench) error {
 	return nil
 }
 
-// HeapAlloc after several collections: what is left is what the session holds.
+// liveHeap returns the HeapAlloc of an open session after several collections.
 func (b *bench) liveHeap(path string, entries int) (perEntry float64, size int64, err error) {
 	before := live()
 	sess, err := b.newStore().Open(context.Background(), path, store.OpenOptions{})
@@ -114,7 +111,7 @@ func (b *bench) liveHeap(path string, entries int) (perEntry float64, size int64
 	return float64(after-before) / float64(entries), sess.Log().Size, nil
 }
 
-// live gives the bytes that are in use. Pools are emptied by the second collection only.
+// live returns the bytes in use. Only the second collection empties pools.
 func live() int64 {
 	for range 3 {
 		runtime.GC()
@@ -124,8 +121,8 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// contexts measures the context of a session that is open already, without the bytes of its messages.
-// A context is linear in its path, whatever its length, which the chain of a million shows.
+// contexts measures the context of an open session, without the bytes of its messages. It is linear in the length of the
+// path, as the chain of a million shows.
 func contexts(b *bench) error {
 	large, sizes := 100_000, []int{10_000, 100_000, 1_000_000}
 	if b.quick {
@@ -148,7 +145,7 @@ func contexts(b *bench) error {
 		if d, err = b.contextTime(path); err != nil {
 			return err
 		}
-		// Ten times the entries fit into slower caches: twice the time for each is still linear.
+		// Ten times the entries need slower caches: twice the time for each is still linear.
 		r := row{what: fmt.Sprintf("  a chain of %d", n), figure: fmt.Sprintf("%.1f ns each", float64(d)/float64(n))}
 		if i == 0 {
 			first = d
@@ -161,8 +158,7 @@ func contexts(b *bench) error {
 	return nil
 }
 
-// contextTime gives the time of one context. Short ones are measured many at a time.
-// One context of a short session takes microseconds, less than the clock can tell.
+// contextTime returns the time of one context. Short ones are measured many at a time, since the clock is too coarse.
 func (b *bench) contextTime(path string) (time.Duration, error) {
 	ctx := context.Background()
 	sess, err := b.newStore().Open(ctx, path, store.OpenOptions{})

@@ -10,14 +10,13 @@ import (
 	"github.com/treeline-dev/treeline/dialect/pi"
 )
 
-// limits shows what nobody can be faster than: the system hands over the bytes, and someone finds the lines.
-// Rows without a target: they say what the machine can do, for reading the others.
+// limits shows lower bounds: reading the bytes, and finding the lines. They have no targets.
 func limits(b *bench) error {
 	path, log, err := b.session()
 	if err != nil {
 		return err
 	}
-	// larger ones make no difference, smaller ones cost calls
+	// Larger buffers make no difference, smaller ones cost calls.
 	buf := make([]byte, 1<<20)
 	read, err := b.best(func() error {
 		f, err := os.Open(path)
@@ -39,7 +38,7 @@ func limits(b *bench) error {
 	lines := 0
 	newlines, err := b.best(func() error {
 		lines = 0
-		// IndexByte uses vectors: this is about as fast as memory can be read.
+		// IndexByte uses vectors: about the speed of memory.
 		for rest := log; ; lines++ {
 			i := bytes.IndexByte(rest, '\n')
 			if i < 0 {
@@ -51,7 +50,7 @@ func limits(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// measured once for all groups
+	// Measured once for all groups.
 	std, err := b.encodingJSON()
 	if err != nil {
 		return err
@@ -63,8 +62,8 @@ func limits(b *bench) error {
 	return nil
 }
 
-// scan decodes lines that are in memory into a tree.
-// The target is a rate, so it is given for this machine and for the one that it was set on.
+// scan decodes lines in memory into a tree. The target is a rate, given for this machine and for the one on which it was
+// set.
 func scan(b *bench) error {
 	_, log, err := b.session()
 	if err != nil {

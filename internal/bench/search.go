@@ -22,9 +22,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// search measures one search by the program as a user starts it, above what the start costs. What is looked for is taken
-// from the sessions themselves: the same words every time, since the sessions are.
-// Processes, and not calls: what a user waits for includes opening the index.
+// search measures searches with the program, above its start, since users wait for opening the index as well. The words are
+// taken from the sessions, and are the same in every run.
 func search(b *bench) error {
 	sessions := 1000
 	switch {
@@ -45,8 +44,8 @@ func search(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// ten times the sessions, three times the time
-	times := 1.0 // what more sessions may cost
+	// Ten times the sessions may take three times as long.
+	times := 1.0
 	if b.large {
 		times = 3
 	}
@@ -66,7 +65,7 @@ func search(b *bench) error {
 	for _, q := range questions {
 		rounds := b.rounds
 		if q.most == 0 {
-			rounds = 1 // it takes seconds, and is held against one run
+			rounds = 1 // it takes seconds, and is compared with one run
 		}
 		took, err := p.above(rounds, append([]string{"search", "--limit", q.limit}, q.args...)...)
 		if err != nil {
@@ -82,12 +81,11 @@ func search(b *bench) error {
 	return nil
 }
 
-// program is the program in a home of its own.
-// Cache and home are of its own, so nothing that is measured here can come from elsewhere.
+// program is the program with a home and a cache of its own.
 type program struct {
 	path  string
 	env   []string
-	start time.Duration // what it costs before it does anything
+	start time.Duration // cost of a start
 }
 
 func (b *bench) newProgram(home string) (*program, error) {
@@ -104,8 +102,8 @@ func (b *bench) newProgram(home string) (*program, error) {
 	return p, err
 }
 
-// best gives the least processor time that a command took. That nothing was found is no error.
-// Exit code 1 is what search says for no hits, and some questions have none on purpose.
+// best returns the least CPU time of a command. Exit code 1 means that nothing was found, which is intended for some
+// questions.
 func (p *program) best(rounds int, args ...string) (time.Duration, error) {
 	least := time.Duration(1<<63 - 1)
 	for range rounds {
@@ -132,8 +130,8 @@ func (p *program) above(rounds int, args ...string) (time.Duration, error) {
 	return max(d-p.start, 0), err
 }
 
-// coldIndex measures the first look at all sessions, and what it leaves behind.
-// The size is scaled to 142 MB, a thousand sessions, so that -quick and -large can be compared with the limit.
+// coldIndex measures the first index of all sessions, and its size. The time is scaled to 142 MB, a thousand sessions, so
+// that -quick and -large can be compared with the limit.
 func coldIndex(b *bench, p *program, what string, size int64, scale float64) error {
 	cache := ""
 	for _, e := range p.env {
@@ -172,12 +170,10 @@ func coldIndex(b *bench, p *program, what string, size int64, scale float64) err
 	return err
 }
 
-// withoutLiterals is an expression that tells signatures nothing.
-// No signature can tell where it may match, so every record has to be looked at.
+// withoutLiterals is an expression without literals: signatures exclude nothing, so every record is read.
 const withoutLiterals = `\d[a-z]\d[a-z]\d[a-z]`
 
-// naiveScan decodes every entry of every session and looks for an expression in its texts.
-// One round: it takes long, and is only there to show what an index is worth.
+// naiveScan decodes every entry of every session and matches an expression in its texts. One round, since it takes long.
 func naiveScan(b *bench, root string) (time.Duration, error) {
 	s := b.newStore(root)
 	re := regexp.MustCompile("(?i)" + withoutLiterals)
@@ -211,7 +207,7 @@ func naiveScan(b *bench, root string) (time.Duration, error) {
 	})
 }
 
-// Arguments are decoded token by token, as a search must not find what stands in keys.
+// matchPart decodes arguments token by token, since a search does not find keys.
 func matchPart(re *regexp.Regexp, p session.Part) bool {
 	switch p := p.(type) {
 	case session.Text:
@@ -231,8 +227,7 @@ func matchPart(re *regexp.Regexp, p session.Part) bool {
 	return false
 }
 
-// readLogs reads all sessions.
-// All logs at once: it is the parent that needs the memory, and no child's is measured from here on.
+// readLogs reads all sessions into memory; no child is measured for memory after this.
 func readLogs(home string) (logs [][]byte, size int64, err error) {
 	err = filepath.WalkDir(filepath.Join(home, ".omp/agent"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -245,7 +240,7 @@ func readLogs(home string) (logs [][]byte, size int64, err error) {
 	return logs, size, err
 }
 
-// question is a search and the milliseconds that it may take; 0 is no longer than a naive scan.
+// question is a search and its limit in milliseconds; 0 is the time of a naive scan.
 type question struct {
 	what  string
 	args  []string
@@ -253,8 +248,7 @@ type question struct {
 	most  float64
 }
 
-// choose finds words that are as rare, or as common, as the questions want.
-// A session in the middle of the folder gives the words; which they are depends on the seed only.
+// choose finds words of the right frequency in a session in the middle of the folder. They depend on the seed only.
 func choose(logs [][]byte) []question {
 	in := func(text string) (n int) {
 		for _, log := range logs {
@@ -264,8 +258,8 @@ func choose(logs [][]byte) []question {
 		}
 		return n
 	}
-	// one session in twenty: rare, but not unique
-	few := max(len(logs)/20, 1) // 5 %
+	// One session in twenty: rare, but not unique.
+	few := max(len(logs)/20, 1)
 	rare, phrase, part := "", "", ""
 	words := regexp.MustCompile(`[a-z]+[A-Z][a-zA-Z]+`).FindAll(logs[len(logs)/2], -1)
 	for _, w := range words {
@@ -282,7 +276,7 @@ func choose(logs [][]byte) []question {
 			break
 		}
 	}
-	// Of words that are everywhere, in an order that is nearly nowhere: what tells words does not help.
+	// Very common words in a rare order, where the keys of words do not help.
 	common, least := "", len(logs)+1
 	const everywhere = "(?:the|to|is|of|in|for|and|it|that|or|on|be|as|if|from)"
 	for _, m := range regexp.MustCompile(" "+everywhere+" "+everywhere+" "+everywhere+" ").FindAll(bytes.Join(logs[:min(len(logs), 50)], nil), 40) {

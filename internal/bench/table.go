@@ -9,23 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// row is a line of the table. Ratio and target are numbers so that the verdict comes from them and from nothing else.
-// A row without a ratio is there to be read, one without a target to be compared.
+// row is a line of the table. A row without a ratio or without a target is informative.
 type row struct {
 	what     string
 	figure   string
 	baseline string
-	ratio    float64 // 0: the figure is compared with nothing
-	unit     string  // of ratio and target; "" is times
-	target   float64 // 0: none, the row is there for comparison
-	most     bool    // the target is the most allowed, not the least wanted
+	ratio    float64 // 0: none
+	unit     string  // of ratio and target; "" means times
+	target   float64 // 0: none
+	most     bool    // the target is a maximum, not a minimum
 }
 
 type table struct{ rows []row }
 
 func (t *table) add(r row) { t.rows = append(t.rows, r) }
 
-// "below" also where the target is a maximum: it means that the target was missed.
+// verdict returns "below" for a target that was missed, also if it is a maximum.
 func (r row) verdict() string {
 	switch {
 	case r.target == 0:
@@ -36,7 +35,7 @@ func (r row) verdict() string {
 	return "below"
 }
 
-// Numbers have three digits: more would be noise.
+// cells prints numbers with three digits; more would be noise.
 func (r row) cells() []string {
 	unit := r.unit
 	if unit == "" {
@@ -87,14 +86,13 @@ func printColumns(w io.Writer, lines [][]string) {
 	}
 }
 
-// best runs f several times and gives the least processor time that it took. What is short is run more often: on a busy
-// machine it takes some luck to be left alone.
-// The least and not the mean: whatever disturbs a run makes it slower.
+// best runs f several times and returns the least CPU time, since every disturbance makes a run slower. Short functions run
+// more often.
 func (b *bench) best(f func() error) (time.Duration, error) {
 	least := time.Duration(1<<63 - 1)
 	enough := time.Duration(b.rounds) * 100 * time.Millisecond
 	for n, began := 0, time.Now(); n < b.rounds || n < 10*b.rounds && time.Since(began) < enough; n++ {
-		runtime.GC() // what was left by the one before is not this one's to clear up
+		runtime.GC() // a run does not pay for the garbage of the one before
 		start := clock()
 		if err := f(); err != nil {
 			return 0, err
@@ -104,8 +102,8 @@ func (b *bench) best(f func() error) (time.Duration, error) {
 	return max(least, 1), nil
 }
 
-// bestPieces is best for something long, which on a busy machine is never as lucky as something short that is held against
-// it: it is done piece by piece, and of each piece the best counts. What prepare does before each run does not count.
+// bestPieces is best for something long, which on a busy machine is never undisturbed: it runs piece by piece, and the best
+// of each piece counts. prepare runs before each round and is not measured.
 func (b *bench) bestPieces(prepare func() error, pieces int, piece func(k int) error) (time.Duration, error) {
 	least := make([]time.Duration, pieces)
 	enough := time.Duration(b.rounds) * 200 * time.Millisecond
@@ -143,8 +141,8 @@ func ms(d time.Duration) string {
 	}
 }
 
-// speed is GB a second.
+// speed returns GB per second.
 func speed(bytes int, d time.Duration) float64 { return float64(bytes) / float64(d) }
 
-// mb is decimal, like all sizes that are printed.
+// mb is decimal, like all sizes.
 func mb(bytes int64) string { return fmt.Sprintf("%.3g MB", float64(bytes)/1e6) }

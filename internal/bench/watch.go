@@ -17,10 +17,8 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// watching measures what it costs, and how long it takes, until an entry is told that somebody appends to one of very many
-// watched sessions; beside somebody who knows which file it is, and only opens it, reads the line and decodes it.
-// The appended line is told by somebody else's write, through the kernel: nothing in this process tells the
-// watcher.
+// watching measures the cost and the time until an entry is reported that is appended to one of many watched sessions;
+// beside opening the file, reading the line and decoding it. The watcher learns of the write from the kernel only.
 func watching(b *bench) error {
 	sessions, lines := 1000, 300
 	if b.quick {
@@ -40,8 +38,8 @@ func watching(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// the others are watched as well, and must not cost anything
-	a := appender{logs: logs[:min(20, len(logs))]} // as many as are in use at once
+	// The others are watched as well, and must not cost anything.
+	a := appender{logs: logs[:min(20, len(logs))]}
 	known, err := b.best(func() error { return a.each(lines, a.read) })
 	if err != nil {
 		return err
@@ -65,8 +63,8 @@ func watching(b *bench) error {
 			}
 		}
 	}()
-	<-told // it has begun
-	// Every entry is waited for before the next is written, so times are not hidden behind each other.
+	<-told // it has started
+	// Every entry is awaited before the next is written, so that times do not overlap.
 	var waits []time.Duration
 	cpu, err := b.best(func() error {
 		return a.each(lines, func(_, id string, _ int64) error {
@@ -81,7 +79,7 @@ func watching(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// The median and one in a hundred: an average would hide the slow look that finds what nobody told.
+	// The median and the 99th percentile: an average would hide the slow poll that finds what was not reported.
 	slices.Sort(waits)
 	b.add(row{what: fmt.Sprintf("%d sessions watched: an entry is appended and told, CPU", sessions), figure: us(cpu, lines),
 		baseline: "the file is known and only its line read " + us(known, lines), ratio: float64(cpu) / float64(known), target: 5, most: true})
@@ -90,7 +88,7 @@ func watching(b *bench) error {
 	return nil
 }
 
-// us is the time of one of several.
+// us is the time per item.
 func us(d time.Duration, n int) string { return fmt.Sprintf("%.1f µs", float64(d)/float64(n)/1e3) }
 
 // appender writes to several sessions by turns.
@@ -99,8 +97,7 @@ type appender struct {
 	made int
 }
 
-// each appends entries, and calls then with each one's log, id and place.
-// The file is opened for each entry, as agents do.
+// each appends entries and calls then with the log, id and offset of each. The file is opened for each entry, as agents do.
 func (a *appender) each(n int, then func(log, id string, at int64) error) error {
 	for range n {
 		a.made++
@@ -127,7 +124,7 @@ func (a *appender) each(n int, then func(log, id string, at int64) error) error 
 	return nil
 }
 
-// read reads an entry that was appended.
+// read reads an appended entry.
 func (a *appender) read(log, id string, at int64) error {
 	f, err := os.Open(log)
 	if err != nil {

@@ -221,64 +221,8 @@ func Pick(object []byte, keys []string, values [][]byte) {
 	clear(values)
 	t := borrow(object)
 	defer t.done()
-	if t.plain && t.pickTight(keys, values) {
-		return
-	}
-	clear(values)
 	if o, ok := t.Object(0); ok {
 		o.pick(keys, values)
-	}
-}
-
-// pickTight is pick for an object as programs write it: no white space between members, and no escape in a key. It returns
-// false for others. Every answer has such small objects, for usage and cost.
-func (t *Text) pickTight(keys []string, values [][]byte) bool {
-	b, i, next := t.b, 1, 0
-	if len(b) == 0 || b[0] != '{' {
-		return false
-	}
-	for {
-		if i >= len(b) || b[i] != '"' {
-			return false
-		}
-		start := i + 1
-		for i = start; i < len(b) && b[i] != '"'; i++ {
-			if b[i] == '\\' || b[i] < ' ' {
-				return false
-			}
-		}
-		if i+2 >= len(b) || b[i+1] != ':' {
-			return false
-		}
-		key, from := b[start:i], i+2
-		switch c := b[from]; {
-		case c == '"':
-			i, _ = skipString(b, from+1)
-		case c-'0' <= 9:
-			i = skipNumber(b, from)
-		case c <= ' ':
-			return false
-		default:
-			i = t.skip(from)
-		}
-		if i < 0 || i >= len(b) {
-			return false
-		}
-		// Members are mostly in the order of keys.
-		for n := range keys {
-			if k := (next + n) % len(keys); string(key) == keys[k] {
-				values[k], next = b[from:i], k+1
-				break
-			}
-		}
-		switch b[i] {
-		case '}':
-			return true
-		case ',':
-			i++
-		default:
-			return false
-		}
 	}
 }
 

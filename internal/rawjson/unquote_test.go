@@ -71,7 +71,7 @@ func BenchmarkUnquote(b *testing.B) {
 	}
 }
 
-// TestPick: each member is what Get finds, the last of several, and none behind what is no JSON.
+// TestPick: each member is what Get finds: the last of several, and none after a syntax error.
 func TestPick(t *testing.T) {
 	keys := []string{"a", "b", "c", "é"}
 	for _, object := range []string{

@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/store"
+)
+
+const header = `{"type":"header","schema_version":1,"run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e8f4e0f","started_at":"2026-05-04T08:15:00.000Z"}
+`
+
+const exchange = `{"type":"llm.request","run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e8f4e0f","ts":"2026-05-04T08:15:00.200Z","seq":1,"input":{"messages":[{"role":"user","content":"Hello."}]}}
+{"type":"llm.response","run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e8f4e0f","ts":"2026-05-04T08:15:01.200Z","seq":1,"output":{"messages":[{"role":"assistant","content":"Good day."}],"stop_reason":"end_turn"}}
+`
+
+func openRun(t *testing.T, log string) *store.Run {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := treeline.New(treeline.Options{Home: t.TempDir(), Getenv: func(string) string { return "" }, ReadOnly: true, NoBreadcrumbs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.OpenRun(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// One recorded response is given once, whatever the request; the difference is reported.
+func TestPlayer(t *testing.T) {
+	t.Parallel()
+	var told []Served
+	p, err := New(openRun(t, header+exchange).Log, func(s Served) { told = append(told, s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(body string) (status int, answer, differs string) {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/chat/completions", strings.NewReader(body))
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		b, err := io.ReadAll(w.Result().Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Code, string(b), w.Header().Get("X-Treeline-Difference")
+	}
+	if status, answer, _ := ask(`[]`); status != http.StatusBadRequest {
+		t.Errorf("%d %s", status, answer)
+	}
+	status, answer, differs := ask(`{"messages":[{"role":"user","content":"Bye."}]}`)
+	if status != http.StatusOK || !strings.Contains(answer, "Good day.") || differs != "/messages/0/content" {
+		t.Errorf("%d %s, differs at %q", status, answer, differs)
+	}
+	if status, answer, _ := ask(`{"messages":[]}`); status != http.StatusGone {
+		t.Errorf("%d %s", status, answer)
+	}
+	select {
+	case <-p.done:
+	default:
+		t.Error("it is not done")
+	}
+	var seqs []int64
+	for _, s := range told {
+		seqs = append(seqs, s.Seq)
+	}
+	if diff := cmp.Diff([]int64{1}, seqs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	if _, err := New(openRun(t, header).Log, nil); !errors.Is(err, ErrEmpty) {
+		t.Error(err)
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"localhost:80": "127.0.0.1:80", "127.0.0.1:0": "127.0.0.1:0", "[::1]:8080": "[::1]:8080",
+		"localhost": "", "example.org:80": "", "0.0.0.0:80": "", "127.0.0.1:x": "", "127.0.0.1:70000": "", ":80": "",
+	} {
+		if got, err := Loopback(addr); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", addr, got, err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/repair"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
+)
+
+// TestShapes pins the members of every shape, with values and without.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	s := fixture(t)
+	sess := openSession(t, s)
+	omp, err := s.Dialect("omp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 3, 2, 14, 0, 0, 7e6, time.FixedZone("", 3600))
+	spelled := session.Time{Text: `"2026-03-02T14:00:00.000Z"`}
+	log := backend.Log{Size: 7, Time: at}
+	row := place.Row{Dialect: omp, Path: "/s/a.jsonl", Log: log, Short: "01a1dcc8", Summary: dialect.Summary{
+		ID: "01a1dcc8-5e1f", CWD: "/work", Title: "A title", Prompt: "A prompt", Messages: 2, Created: spelled, Parent: "p",
+	}}
+	row.Known = &index.Summary{
+		Active: spelled, Entries: 3, Branches: 1, Models: []string{"m"}, Tokens: index.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Total: 10},
+		Cost: 0.5, Has: index.HasLabel,
+	}
+	bare := place.Row{Dialect: omp, Path: "/s/b.jsonl", Log: log, Summary: dialect.Summary{ID: "b", Messages: -1}}
+	runRow := runs.Row{Path: "/r/a.jsonl", Log: log, Header: run.Header{RunID: "r1", SessionID: "s1", StartedAt: "then", Model: &run.Model{Name: "m"}},
+		Prompt: "p", Outcome: "completed", Short: "r"}
+	hits := &find.Result{More: true, Hits: []find.Hit{
+		{Session: &row, Entry: "e1", Type: "message", Kind: session.KindMessage, Role: session.RoleUser, Time: spelled, Label: "l", OnPath: true,
+			Field: query.FieldUser, Snippet: "Zwölf \x1bFrösche", Marks: [][2]int{{8, 16}}, Score: 1.5},
+		{Session: &bare, Shared: true, Type: "session"},
+		{Run: &runRow, Line: 4, Type: "tool.output", Field: query.FieldTool},
+	}}
+	session, err := NewSession(sess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := place.Source{Dialect: omp, Root: dialect.Root{Sessions: "/s"}, Why: store.WhyDefault}
+	assumed := source
+	assumed.Assumed = true
+	plan := &repair.Plan{Path: "a", Backup: "b", Aside: "c", Repairs: []repair.Repair{{Line: 1, Offset: 2, Kind: "torn", Entry: "e", Problem: "p", Action: "a", Change: true}}}
+	for name, list := range map[string][]any{
+		"row":      {NewRow(&row), NewRow(&bare)},
+		"hit":      {NewSearchResult(hits, false), NewSearchResult(&find.Result{}, true), NewSearchResult(&find.Result{Substring: true}, false), HitRef(&hits.Hits[0], true), HitRef(&hits.Hits[1], true), HitRef(&hits.Hits[2], true)},
+		"source":   {NewSource(place.SourceInfo{Source: source, Exists: true, Sessions: 1, Bytes: 2, Newest: at, Dialects: []dialect.Dialect{omp}}), NewSource(place.SourceInfo{Source: assumed})},
+		"session":  {session},
+		"appended": {NewAppended(sess, store.Appended{ID: "00000002"}), NewAppended(sess, store.Appended{ID: "00000001", Foreign: 2, Outcome: store.PolicyBranch})},
+		"label":    {NewLabel("e", "l"), NewLabel("e", "")},
+		"trashed":  {NewTrashed(trash.Item{ID: "i", Session: "s", Prompt: "p", CWD: "/", Dialect: "omp", From: "/f", Time: at, Size: 3})},
+		"plan":     {NewPlan(plan), NewPlan(&repair.Plan{Path: "a"})},
+		"gc":       {NewGC(trash.GCReport{Unused: []trash.GCBlob{{Path: "p", Size: 3, Time: at}}, Young: 1, Used: 2, Leftovers: 3, Files: 4, Obstacles: []error{errors.New("o")}})},
+		"run":      {NewRun(runRow), NewRun(runs.Row{Log: log})},
+		"receipt":  {NewReceipt(1, run.Written{Type: run.TypeRunEnd}), NewReceipt(2, run.Written{Type: run.TypeLLMRequest, HasSeq: true}), Receipt{Line: 3, Error: "refused"}},
+		"other":    {Recording{Run: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
+	} {
+		golden(t, "json/"+name+".json", func(p *Page) error {
+			for _, v := range list {
+				if err := Write(p, v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// TestEntries prints every entry with its parts.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	s := openSession(t, fixture(t))
+	path, err := s.Tree().Path(s.Tree().LeafID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "json/entries.json", func(p *Page) error { return NewReader(t.Context(), s).WritePath(p, path) })
+}
+
+func TestArray(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for n := range 3 {
+		list := Array{W: &b}
+		for i := range n {
+			if err := list.Add(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := list.End(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := b.String(), "[]\n[\n0\n]\n[\n0,\n1\n]\n"; got != want {
+		t.Errorf("%q instead of %q", got, want)
+	}
+}
+
+// TestVerbatim: what encoding/json cannot read is passed on as a string.
+func TestVerbatim(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	if got := string(verbatim(session.Raw(deep))); got != `"`+deep+`"` {
+		t.Errorf("%.20s…", got)
+	}
+	if got := string(verbatim(session.Raw(`{"a":1e2}`))); got != `{"a":1e2}` {
+		t.Error(got)
+	}
+}

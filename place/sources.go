@@ -229,13 +229,15 @@ func (m *Machine) extraSources() (list []Source) {
 	return m.beside(agents, list)
 }
 
-// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own.
+// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own. A place
+// that no driver opens is not among them.
 func (m *Machine) RunSources() []Source { return slices.Clone(m.runs()) }
 
 func (m *Machine) runSources() []Source {
 	var list []Source
 	add := func(src Source) {
-		if !slices.ContainsFunc(list, func(o Source) bool { return o.Root.Sessions == src.Root.Sessions }) {
+		_, err := backend.FindDriver(m.opt.Drivers, src.Root.Sessions)
+		if err == nil && !slices.ContainsFunc(list, func(o Source) bool { return o.Root.Sessions == src.Root.Sessions }) {
 			list = append(list, src)
 		}
 	}

@@ -135,7 +135,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
 		m = o.End()
 	default:
-		return nil, fmt.Errorf("a session of %s holds only messages and compactions, not %T", d.name, n.Body)
+		return nil, fmt.Errorf("a session of %s holds only messages and compactions: %T is %w", d.name, n.Body, dialect.ErrUnsupported)
 	}
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")

@@ -1,0 +1,244 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// A new session is what it was asked to be. Until its first messages nothing need be there; then other stores see it.
+func create(s *suite) {
+	sess := s.begin()
+	if sess.ID() == "" || sess.CWD() != s.cwd || sess.Dialect() != s.dialect || sess.Leaf() != "" || sess.Tree().Len() != 0 {
+		s.Errorf("%+v of %s", sess.Header(), sess.Dialect().Name())
+	}
+	s.say(sess, session.RoleUser, "apricot")
+	s.say(sess, session.RoleAssistant, "bilberry")
+	s.must(sess.Flush(s.Context()))
+	again := s.reopened(sess.Path(), "apricot", "bilberry")
+	if again.ID() != sess.ID() || again.CWD() != s.cwd || again.Leaf() != sess.Leaf() {
+		s.Errorf("%+v, reopened %+v", sess.Header(), again.Header())
+	}
+	// A name that is taken stays whose it is.
+	before := s.bytes(sess.Path())
+	second, err := s.b.Create(s.Context(), store.CreateOptions{
+		CWD: s.cwd, Dialect: s.dialect, ID: sess.ID(), Write: store.WriteOptions{Clock: createdAt(sess)},
+	})
+	if err == nil {
+		_, err = second.AppendText(s.Context(), session.RoleUser, "fig")
+		_, err2 := second.AppendText(s.Context(), session.RoleAssistant, "fig")
+		err = errors.Join(err, err2, second.Close())
+	}
+	if err == nil && second.Path() == sess.Path() {
+		s.Error("a second session was created at the path of the first")
+	}
+	if s.bytes(sess.Path()) != before {
+		s.Error("the log changed")
+	}
+}
+
+// Every append is there when it returns, and the session goes on where it was left.
+func appends(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	path := sess.Path()
+	s.reopened(path, "apricot", "bilberry")
+	a := s.say(sess, session.RoleUser, "cherry")
+	if !a.Durable || a.Foreign != 0 || a.ID != sess.Leaf() {
+		s.Errorf("%+v, leaf %s", a, sess.Leaf())
+	}
+	s.hears(sess, "apricot", "bilberry", "cherry")
+	s.must(sess.Close())
+	s.must(sess.Close())
+	again := s.write(s.b, path, store.WriteOptions{Durability: store.DurabilityAlways})
+	before := s.bytes(path)
+	s.say(again, session.RoleAssistant, "damson")
+	if after := s.bytes(path); s.habits.SavedWhole == false && after[:len(before)] != before {
+		s.Error("an append changed what was there")
+	}
+	s.must(again.Close())
+	s.reopened(path, "apricot", "bilberry", "cherry", "damson")
+	var prompts []string
+	for p, err := range again.Prompts(s.Context()) {
+		s.must(err)
+		prompts = append(prompts, p.Text)
+	}
+	if len(prompts) != 2 || prompts[0] != "apricot" || prompts[1] != "cherry" {
+		s.Errorf("prompts %q", prompts)
+	}
+}
+
+// Another store wrote first: the policy decides, and no entry is lost.
+func conflict(s *suite) {
+	for _, test := range []struct {
+		policy store.Policy
+		want   []string // after a restart
+	}{
+		{store.PolicyBranch, []string{"apricot", "bilberry", "damson"}},
+		{store.PolicyFollow, []string{"apricot", "bilberry", "cherry", "damson"}},
+		{store.PolicyRefuse, []string{"apricot", "bilberry", "damson"}},
+	} {
+		s.Run(string(test.policy), func(t *testing.T) {
+			s := &suite{T: t, place: s.place, a: s.a, b: s.b, cwd: s.cwd, other: s.other, dialect: s.dialect, habits: s.habits}
+			if !s.habits.Branches {
+				test.want = []string{"apricot", "bilberry", "cherry", "damson"}
+			}
+			path := s.begin("apricot", "bilberry").Path()
+			ours := s.write(s.a, path, store.WriteOptions{Policy: test.policy})
+			theirs := s.write(s.b, path, store.WriteOptions{})
+			first := s.say(theirs, session.RoleUser, "cherry")
+			a, err := ours.AppendText(s.Context(), session.RoleUser, "damson")
+			if test.policy == store.PolicyRefuse {
+				if !errors.Is(err, store.ErrForeign) {
+					s.Fatalf("not refused: %+v, %v", a, err)
+				}
+				if s.hears(ours, "apricot", "bilberry"); !ours.Tree().Has(first.ID) {
+					s.Error("the session does not show what they wrote")
+				}
+				a, err = ours.AppendText(s.Context(), session.RoleUser, "damson")
+			} else if err == nil && a.Foreign != 1 {
+				s.Errorf("%+v", a)
+			}
+			s.must(err)
+			s.reopened(path, test.want...)
+			s.must(ours.Close())
+			again := s.reopened(path, test.want...)
+			if !again.Tree().Has(a.ID) || !again.Tree().Has(first.ID) || again.Tree().Len() < 4 {
+				s.Errorf("entries are lost: %d", again.Tree().Len())
+			}
+		})
+	}
+}
+
+// A branch moves the leaf.
+func branch(s *suite) {
+	sess := s.begin("apricot", "bilberry", "cherry", "damson")
+	path, before := sess.Path(), s.bytes(sess.Path())
+	two := sess.Tree().At(1)
+	if s.heard(sess, two.ID) == nil {
+		two = sess.Tree().At(2) // the entry before names the model
+	}
+	if !s.habits.Branches {
+		if _, err := sess.Branch(s.Context(), two.ID, true); !errors.Is(err, store.ErrUnsupported) {
+			s.Errorf("a branch: %v", err)
+		}
+		_, err := sess.BranchWithSummary(s.Context(), two.ID, session.BranchSummary{Summary: "fig"})
+		if err := errors.Join(err, sess.ResetLeaf(s.Context(), true)); !errors.Is(err, store.ErrUnsupported) || s.bytes(path) != before {
+			s.Errorf("a branch: %v", err)
+		}
+		return
+	}
+	s.must(second(sess.Branch(s.Context(), two.ID, false)))
+	at := s.heard(sess, two.ID)
+	s.hears(sess, at...)
+	if s.bytes(path) != before {
+		s.Error("a branch that is not durable was written")
+	}
+	s.reopened(path, "apricot", "bilberry", "cherry", "damson")
+	s.must(second(sess.Branch(s.Context(), two.ID, true)))
+	s.reopened(path, at...)
+	s.say(sess, session.RoleUser, "elderberry")
+	s.reopened(path, append(at, "elderberry")...)
+	s.must(second(sess.BranchWithSummary(s.Context(), two.ID, session.BranchSummary{Summary: "fig"})))
+	s.reopened(path, append(at, "fig")...)
+	s.must(sess.ResetLeaf(s.Context(), true))
+	s.reopened(path)
+	s.say(sess, session.RoleUser, "gooseberry")
+	if again := s.reopened(path, "gooseberry"); again.Tree().Tips() < 4 {
+		s.Errorf("%d branches", again.Tree().Tips())
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A label names an entry until it is taken away.
+func label(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	target := sess.Leaf()
+	for _, name := range []string{"here", "there", ""} {
+		_, err := sess.Label(s.Context(), target, name)
+		if !s.habits.Labels {
+			if !errors.Is(err, store.ErrUnsupported) {
+				s.Errorf("a label: %v", err)
+			}
+			continue
+		}
+		s.must(err)
+		again := s.reopened(sess.Path(), "apricot", "bilberry")
+		if got := again.Tree().Label(target); got != name || sess.Tree().Label(target) != name {
+			s.Errorf("label %q, want %q", got, name)
+		}
+	}
+}
+
+// A compaction takes the place of what came before it.
+func compact(s *suite) {
+	sess := s.begin("apricot", "bilberry", "cherry", "damson")
+	before := s.bytes(sess.Path())
+	c, want := session.Compaction{Summary: "fig", FirstKept: sess.Leaf()}, []string{"fig", "damson"}
+	_, err := sess.Compact(s.Context(), c)
+	if s.habits.SavedWhole || s.habits.KeepsByRepeating {
+		if err == nil || errors.Is(err, store.ErrUnsupported) != s.habits.SavedWhole || s.bytes(sess.Path()) != before {
+			s.Errorf("a compaction that keeps entries: %v", err)
+		}
+		if s.habits.SavedWhole {
+			return
+		}
+		c.FirstKept, want = "", want[:1]
+		_, err = sess.Compact(s.Context(), c)
+	}
+	s.must(err)
+	s.hears(sess, want...)
+	s.say(sess, session.RoleUser, "elderberry")
+	s.reopened(sess.Path(), append(want, "elderberry")...)
+}
+
+// A name is kept, in the header or as an entry.
+func rename(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	for _, name := range []string{"A first name", "Another"} {
+		err := sess.Rename(s.Context(), name)
+		if s.habits.Nameless {
+			if !errors.Is(err, store.ErrUnsupported) {
+				s.Errorf("a name: %v", err)
+			}
+			continue
+		}
+		s.must(err)
+		again := s.reopened(sess.Path(), "apricot", "bilberry")
+		for _, x := range []*store.Session{sess, again} {
+			if got, err := x.Name(); err != nil || got != name {
+				s.Errorf("name %q, %v", got, err)
+			}
+		}
+		if rows := s.rows(s.cwd); len(rows) != 1 || rows[0].Heading() != name {
+			s.Errorf("listed as %+v", rows)
+		}
+	}
+	s.say(sess, session.RoleUser, "cherry")
+	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")
+}
+
+// A move takes the session to another working directory, wherever its log is then.
+func move(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	old, id := sess.Path(), sess.ID()
+	s.listed(s.cwd, id)
+	s.must(sess.Move(s.Context(), s.other))
+	if sess.CWD() != s.other || sess.ID() != id {
+		s.Errorf("%+v", sess.Header())
+	}
+	s.listed(s.cwd)
+	s.listed(s.other, id)
+	s.listed("", id)
+	if _, err := s.b.Open(s.Context(), old, store.OpenOptions{}); (err == nil) != (sess.Path() == old) {
+		s.Errorf("moved from %s to %s: %v", old, sess.Path(), err)
+	}
+	s.say(sess, session.RoleUser, "cherry")
+	if dir := place.Dir(sess.Path()); dir != sess.Dir() {
+		s.Errorf("copies go to %s, the log is in %s", sess.Dir(), dir)
+	}
+	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")
+}

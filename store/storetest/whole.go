@@ -1,0 +1,162 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// createdAt is a clock that stands still at a session's creation.
+func createdAt(sess *store.Session) func() time.Time {
+	at, _ := sess.Header().Timestamp.Time()
+	return func() time.Time { return at }
+}
+
+// A fork has all that the session has, and an id of its own.
+func fork(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	old, id, before := sess.Path(), sess.ID(), s.bytes(sess.Path())
+	s.must(sess.Fork(s.Context()))
+	if sess.ID() == id || sess.Path() == old || sess.CWD() != s.cwd {
+		s.Errorf("the fork is %s at %s", sess.ID(), sess.Path())
+	}
+	s.say(sess, session.RoleUser, "cherry")
+	s.say(sess, session.RoleAssistant, "damson")
+	s.reopened(sess.Path(), "apricot", "bilberry", "cherry", "damson")
+	other := s.closing(s.b.ForkFrom(s.Context(), old, store.CreateOptions{CWD: s.other}))
+	s.hears(other, "apricot", "bilberry")
+	s.reopened(other.Path(), "apricot", "bilberry")
+	s.listed(s.other, other.ID())
+	if s.bytes(old) != before {
+		s.Error("the old log changed")
+	}
+	if rows := s.rows(s.cwd); len(rows) != 2 {
+		s.Errorf("%d sessions", len(rows))
+	}
+}
+
+// A branched session has the path to one entry.
+func branched(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	leaf := sess.Leaf()
+	s.say(sess, session.RoleUser, "cherry")
+	old, id, before := sess.Path(), sess.ID(), s.bytes(sess.Path())
+	other, err := s.b.BranchFrom(s.Context(), old, leaf, store.CreateOptions{CWD: s.other})
+	if _, ok := s.dialect.(dialect.Editor); !ok {
+		if err2 := sess.BranchedSession(s.Context(), leaf); !errors.Is(err, store.ErrUnsupported) || !errors.Is(err2, store.ErrUnsupported) {
+			s.Errorf("a branched session: %v, %v", err, err2)
+		}
+		return
+	}
+	s.closing(other, err)
+	s.reopened(other.Path(), "apricot", "bilberry")
+	s.listed(s.other, other.ID())
+	s.must(sess.BranchedSession(s.Context(), leaf))
+	if sess.ID() == id || sess.Path() == old {
+		s.Errorf("the branched session is %s at %s", sess.ID(), sess.Path())
+	}
+	s.say(sess, session.RoleUser, "damson")
+	s.reopened(sess.Path(), "apricot", "bilberry", "damson")
+	if s.bytes(old) != before {
+		s.Error("the old log changed")
+	}
+}
+
+// A new session in the place of an old one leaves the old one as it is.
+func newSession(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	old, id := sess.Path(), sess.ID()
+	s.must(sess.NewSession(s.Context(), "", ""))
+	if sess.ID() == id || sess.Path() == old || sess.Tree().Len() != 0 || sess.CWD() != s.cwd {
+		s.Errorf("%+v at %s", sess.Header(), sess.Path())
+	}
+	s.say(sess, session.RoleUser, "cherry")
+	s.say(sess, session.RoleAssistant, "damson")
+	s.reopened(old, "apricot", "bilberry")
+	s.reopened(sess.Path(), "cherry", "damson")
+}
+
+// All entries are replaced; the header stays.
+func rewriteEntries(s *suite) {
+	sess := s.begin("apricot", "bilberry", "cherry")
+	id, list := sess.ID(), s.records(sess)
+	if err := sess.RewriteEntries(s.Context(), [][]byte{[]byte("fig")}); err == nil {
+		s.Error("what is not an entry was written")
+	}
+	keep := slices.IndexFunc(list, func(r []byte) bool { return strings.Contains(string(r), "cherry") })
+	s.must(sess.RewriteEntries(s.Context(), list[:keep]))
+	s.hears(sess, "apricot", "bilberry")
+	if again := s.reopened(sess.Path(), "apricot", "bilberry"); again.ID() != id || again.CWD() != s.cwd {
+		s.Errorf("%+v", again.Header())
+	}
+	s.say(sess, session.RoleUser, "damson")
+	s.reopened(sess.Path(), "apricot", "bilberry", "damson")
+}
+
+// The arguments of a tool call change, and nothing else.
+func rewriteToolCall(s *suite) {
+	sess := s.begin("apricot")
+	composer, ok := s.dialect.(dialect.Composer)
+	if !ok {
+		s.Fatalf("%s makes no messages", s.dialect.Name())
+	}
+	messages, err := composer.Compose(dialect.NewMessage{
+		ID: "m1", Role: session.RoleAssistant, Time: time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC), Provider: "p", Model: "m",
+		Parts: []session.Part{session.Text{Text: "bilberry"}, session.ToolCall{ID: "call-1", Name: "look", Arguments: session.Raw(`{"at":"cherry"}`)}},
+	})
+	s.must(err)
+	for _, m := range messages {
+		s.must(second(sess.AppendMessage(s.Context(), m)))
+	}
+	before := s.bytes(sess.Path())
+	found, err := sess.RewriteToolCallArguments(s.Context(), "call-1", []byte(`{"at":"damson"}`))
+	if _, ok := s.dialect.(dialect.Editor); !ok {
+		if !errors.Is(err, store.ErrUnsupported) || s.bytes(sess.Path()) != before {
+			s.Errorf("changing a tool call: %v", err)
+		}
+		return
+	}
+	if !found || err != nil {
+		s.Fatalf("found %v, %v", found, err)
+	}
+	if got, want := s.bytes(sess.Path()), strings.ReplaceAll(before, "cherry", "damson"); got != want {
+		s.Errorf("the log is\n%s\nwant\n%s", got, want)
+	}
+	before = s.bytes(sess.Path())
+	if found, err := sess.RewriteToolCallArguments(s.Context(), "call-2", []byte(`{}`)); found || err != nil || s.bytes(sess.Path()) != before {
+		s.Errorf("a call that does not exist: %v, %v", found, err)
+	}
+	if _, err := sess.RewriteToolCallArguments(s.Context(), "call-1", []byte(`{`)); err == nil {
+		s.Error("arguments that are not JSON were written")
+	}
+	s.say(sess, session.RoleUser, "elderberry")
+	s.reopened(sess.Path(), "apricot", "bilberry", "damson", "elderberry")
+}
+
+// A session that is deleted is gone, but not with what others wrote and the caller has not seen.
+func deletes(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	kept := s.begin("cherry", "damson")
+	theirs := s.write(s.b, sess.Path(), store.WriteOptions{})
+	s.say(theirs, session.RoleUser, "elderberry")
+	s.must(theirs.Close())
+	if err := sess.Delete(s.Context()); !errors.Is(err, store.ErrForeign) {
+		s.Errorf("deleted what it did not know: %v", err)
+	}
+	s.reopened(sess.Path(), "apricot", "bilberry", "elderberry")
+	s.must(sess.Delete(s.Context()))
+	if _, err := sess.AppendText(s.Context(), session.RoleUser, "fig"); !errors.Is(err, store.ErrClosed) {
+		s.Errorf("appended to a deleted session: %v", err)
+	}
+	if _, err := s.b.Open(s.Context(), sess.Path(), store.OpenOptions{}); !errors.Is(err, backend.ErrNotExist) {
+		s.Errorf("opened a deleted session: %v", err)
+	}
+	s.listed("", kept.ID())
+	s.reopened(kept.Path(), "cherry", "damson")
+}

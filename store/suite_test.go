@@ -1,0 +1,49 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/store/storetest"
+)
+
+// What a store promises holds in files, in memory behind a URL, and on a backend with nothing but the eight methods.
+func TestSuite(t *testing.T) {
+	for name, options := range map[string]func(t *testing.T) place.Options{"file": inFiles, "memory": inMemory, "plain": plainly} {
+		for _, d := range []string{"omp", "pi", "operator", "wave"} {
+			t.Run(name+"/"+d, func(t *testing.T) {
+				t.Parallel()
+				storetest.Run(t, func(t *testing.T) storetest.Place { return storetest.Place{Options: options(t), Dialect: d} })
+			})
+		}
+	}
+}
+
+func inFiles(t *testing.T) place.Options { return world.Options(t.TempDir(), durable.OS{}) }
+
+func inMemory(*testing.T) place.Options { return behind(memory.Driver("box")) }
+
+// behind is a machine without files: its sessions are behind a URL.
+func behind(d backend.Driver) place.Options {
+	opt := world.Options(filepath.FromSlash("/home/user"), nil)
+	opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }
+	opt.OpenBlobs, opt.WriteBlobs = nil, nil
+	opt.Drivers, opt.Roots = []backend.Driver{d}, []string{d.Scheme + "://shelf"}
+	return opt
+}
+
+// plainly hides all optional interfaces of memory.
+func plainly(*testing.T) place.Options {
+	d := memory.Driver("toy")
+	open := d.Open
+	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		b, err := open(root, opt)
+		return struct{ backend.Backend }{b}, err
+	}
+	return behind(d)
+}

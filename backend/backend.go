@@ -29,11 +29,12 @@
 //   - Renewer: a Reader of an Opener can follow its log as it grows. Implement it if another process can append.
 //   - EndReader: both ends of a log are cheaper to read than by Open. Lists of many logs need it. Ends uses it.
 //   - Glimpser: names are cheaper to list than Logs. Lists of many logs need it.
-//   - Viewer: a whole log can be shown without copying it.
+//   - Viewer, or ViewReader for Readers: a whole log can be shown without copying it.
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line.
 //   - Sweeper: a crash can leave files that are not logs.
+//   - Releaser: something is held for a log that is written, such as an open file. Release calls it.
 //
 // All methods may be called from several goroutines at once.
 package backend

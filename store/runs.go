@@ -149,12 +149,7 @@ func (r *RunRow) when() time.Time {
 }
 
 // CWD is the working directory of the run, as far as its header says it.
-func (r *RunRow) CWD() string {
-	if r.Header.Runtime == nil {
-		return rawjson.Str(rawjson.At(r.Header.Meta, "/runtime_environment/workspace"), "root")
-	}
-	return cmp.Or(r.Header.Runtime.CWD, rawjson.Str(rawjson.At(r.Header.Meta, "/runtime_environment/workspace"), "root"))
-}
+func (r *RunRow) CWD() string { return r.Header.WorkDir() }
 
 // runsIn gives the runs of one place, in the order of names, with an error in the row for what is none.
 func (s *Store) runsIn(ctx context.Context, p runPlace, opt RunListOptions) ([]RunRow, error) {

@@ -9,6 +9,14 @@ import (
 // ErrNotHeader is returned for a record that is not the header of a run.
 var ErrNotHeader = errors.New("not the header of a run")
 
+// WorkDir is the working directory of the run, or else the root of its workspace; "" where the header names neither.
+func (h *Header) WorkDir() string {
+	if h.Runtime != nil && h.Runtime.CWD != "" {
+		return h.Runtime.CWD
+	}
+	return rawjson.Str(rawjson.At(h.Meta, "/runtime_environment/workspace"), "root")
+}
+
 // DecodeHeader reads a header. The values point into the record. Only the run_id is required, because the header of a newer
 // version must be readable, too.
 func DecodeHeader(record []byte) (h Header, err error) {

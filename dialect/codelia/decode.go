@@ -2,7 +2,6 @@ package codelia
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 
@@ -103,16 +102,10 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, s 
 
 // headerOf gives the header of a run as that of a session, with the id of the run: lists show runs like sessions.
 func headerOf(h run.Header, raw []byte) session.Header {
-	header := session.Header{
-		ID: session.ID(h.RunID), Version: int(min(max(h.SchemaVersion, 0), math.MaxInt32)),
+	return session.Header{
+		ID: session.ID(h.RunID), Version: int(min(max(h.SchemaVersion, 0), math.MaxInt32)), CWD: h.WorkDir(),
 		Timestamp: session.Time{Text: string(rawjson.Get(raw, "started_at"))}, Raw: raw,
 	}
-	if h.Runtime != nil {
-		header.CWD = h.Runtime.CWD
-	}
-	// The program may leave out the directory, but not the workspace.
-	header.CWD = cmp.Or(header.CWD, rawjson.Str(rawjson.At(h.Meta, "/runtime_environment/workspace"), "root"))
-	return header
 }
 
 func schema(header []byte) string {

@@ -8,12 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // session returns the session of most rows: 100 MB, about 58,000 entries, one compaction in 400. It is made once and kept in
@@ -65,15 +61,9 @@ func (b *bench) chain(entries int) (path string, err error) {
 }
 
 // newStore returns a read-only store over some folders, without an index and with an empty environment.
-func (b *bench) newStore(roots ...string) *store.Store {
-	return store.New(store.Options{
-		Dialects: all.Dialects(),
-		Env: dialect.Env{
-			Home: b.dir, TempDir: b.dir, WorkDir: b.dir, Zone: time.UTC,
-			Getenv: func(string) string { return "" }, Realpath: filepath.EvalSymlinks,
-		},
-		OpenDir: func(dir string) (backend.Backend, error) { return file.New(dir, file.Options{ReadOnly: true}) },
-		Roots:   roots,
+func (b *bench) newStore(roots ...string) (*treeline.Store, error) {
+	return treeline.New(treeline.Options{
+		Home: b.dir, WorkDir: b.dir, Getenv: func(string) string { return "" }, Roots: roots, NoConfig: true, ReadOnly: true,
 	})
 }
 

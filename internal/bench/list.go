@@ -24,7 +24,10 @@ func list(b *bench) error {
 	}
 	// A list is made by a process with little else in memory, so it pays for its garbage collection.
 	b.log = nil
-	s := b.newStore(root)
+	s, err := b.newStore(root)
+	if err != nil {
+		return err
+	}
 	var paths []string
 	// Errors of single rows fail the group: a file that is not read costs nothing.
 	listed, err := b.best(func() error {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -174,7 +175,10 @@ const withoutLiterals = `\d[a-z]\d[a-z]\d[a-z]`
 
 // naiveScan decodes every entry of every session and matches an expression in its texts. One round, since it takes long.
 func naiveScan(b *bench, root string) (time.Duration, error) {
-	s := b.newStore(root)
+	s, err := b.newStore(root)
+	if err != nil {
+		return 0, err
+	}
 	re := regexp.MustCompile("(?i)" + withoutLiterals)
 	rounds := b.rounds
 	b.rounds = 1
@@ -185,7 +189,7 @@ func naiveScan(b *bench, root string) (time.Duration, error) {
 			return err
 		}
 		for i := range rows {
-			sess, err := s.Open(context.Background(), rows[i].Path, store.OpenOptions{})
+			sess, err := s.Open(context.Background(), rows[i].Path, treeline.OpenOptions{})
 			if err != nil {
 				return err
 			}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // watching measures the cost and the time until an entry is reported that is appended to one of many watched sessions;
@@ -46,14 +46,18 @@ func watching(b *bench) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	st, err := b.newStore(root)
+	if err != nil {
+		return err
+	}
 	told := make(chan string)
 	go func() {
 		defer close(told)
-		for c, err := range b.newStore(root).Watch(ctx, store.WatchOptions{}) {
-			if err != nil || c.Kind == store.ChangeProblem {
+		for c, err := range st.Watch(ctx, treeline.WatchOptions{}) {
+			if err != nil || c.Kind == treeline.ChangeProblem {
 				return
 			}
-			if c.Kind != store.ChangeStart && c.Kind != store.ChangeEntry {
+			if c.Kind != treeline.ChangeStart && c.Kind != treeline.ChangeEntry {
 				continue
 			}
 			select {

@@ -61,14 +61,10 @@ func (b *bench) chain(entries int) (path string, err error) {
 }
 
 // newStore returns a read-only store over some folders, without an index and with an empty environment.
-func (b *bench) newStore(roots ...string) *treeline.Store {
-	s, err := treeline.New(treeline.Options{
-		Home: b.dir, WorkDir: b.dir, Getenv: func(string) string { return "" }, Roots: roots, ReadOnly: true, NoConfig: true,
+func (b *bench) newStore(roots ...string) (*treeline.Store, error) {
+	return treeline.New(treeline.Options{
+		Home: b.dir, WorkDir: b.dir, Getenv: func(string) string { return "" }, Roots: roots, NoConfig: true, ReadOnly: true,
 	})
-	if err != nil {
-		panic(err) // it opens nothing yet
-	}
-	return s
 }
 
 // envelope is the least that a program must decode of an entry to place it in the tree.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // list lists many sessions without an index, as for a folder that is looked at once (ls --root), beside the sizes and times
@@ -24,11 +24,14 @@ func list(b *bench) error {
 	}
 	// A list is made by a process with little else in memory, so it pays for its garbage collection.
 	b.log = nil
-	s := b.newStore(root)
+	s, err := b.newStore(root)
+	if err != nil {
+		return err
+	}
 	var paths []string
 	// Errors of single rows fail the group: a file that is not read costs nothing.
 	listed, err := b.best(func() error {
-		rows, err := s.List(context.Background(), place.ListOptions{})
+		rows, err := s.List(context.Background(), store.ListOptions{})
 		if err != nil {
 			return err
 		}

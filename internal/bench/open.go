@@ -9,7 +9,6 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // piSeconds is the time of pi 1.5.0 for a session of 100 MB on the machine of slowJSON.
@@ -26,7 +25,10 @@ func open(b *bench) error {
 	if err != nil {
 		return err
 	}
-	s := b.newStore()
+	s, err := b.newStore()
+	if err != nil {
+		return err
+	}
 	short, err := b.best(func() error { return openContext(s, path, false) })
 	if err != nil {
 		return err
@@ -48,12 +50,12 @@ func open(b *bench) error {
 // openContext opens a session and computes its context; with messages it reads each of them.
 func openContext(s *treeline.Store, path string, messages bool) error {
 	ctx := context.Background()
-	sess, err := s.Open(ctx, path, store.OpenOptions{})
+	sess, err := s.Open(ctx, path, treeline.OpenOptions{})
 	if err != nil {
 		return err
 	}
 	defer sess.Close()
-	c, err := sess.Context(ctx, sess.Tree().LeafID(), store.ContextOptions{})
+	c, err := sess.Context(ctx, sess.Tree().LeafID(), treeline.ContextOptions{})
 	if err != nil || !messages {
 		return err
 	}
@@ -96,10 +98,18 @@ func heap(b *bench) error {
 	return nil
 }
 
+func (b *bench) openSession(path string) (*treeline.Session, error) {
+	s, err := b.newStore()
+	if err != nil {
+		return nil, err
+	}
+	return s.Open(context.Background(), path, treeline.OpenOptions{})
+}
+
 // liveHeap returns the HeapAlloc of an open session after several collections.
 func (b *bench) liveHeap(path string, entries int) (perEntry float64, size int64, err error) {
 	before := live()
-	sess, err := b.newStore().Open(context.Background(), path, store.OpenOptions{})
+	sess, err := b.openSession(path)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -161,7 +171,7 @@ func contexts(b *bench) error {
 // contextTime returns the time of one context. Short ones are measured many at a time, since the clock is too coarse.
 func (b *bench) contextTime(path string) (time.Duration, error) {
 	ctx := context.Background()
-	sess, err := b.newStore().Open(ctx, path, store.OpenOptions{})
+	sess, err := b.openSession(path)
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +180,7 @@ func (b *bench) contextTime(path string) (time.Duration, error) {
 	var last *session.Context
 	d, err := b.best(func() error {
 		for range times {
-			if last, err = sess.Context(ctx, sess.Tree().LeafID(), store.ContextOptions{}); err != nil {
+			if last, err = sess.Context(ctx, sess.Tree().LeafID(), treeline.ContextOptions{}); err != nil {
 				return err
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -175,18 +175,21 @@ const withoutLiterals = `\d[a-z]\d[a-z]\d[a-z]`
 
 // naiveScan decodes every entry of every session and matches an expression in its texts. One round, since it takes long.
 func naiveScan(b *bench, root string) (time.Duration, error) {
-	s := b.newStore(root)
+	s, err := b.newStore(root)
+	if err != nil {
+		return 0, err
+	}
 	re := regexp.MustCompile("(?i)" + withoutLiterals)
 	rounds := b.rounds
 	b.rounds = 1
 	defer func() { b.rounds = rounds }()
 	return b.best(func() error {
-		rows, err := s.List(context.Background(), place.ListOptions{})
+		rows, err := s.List(context.Background(), store.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for i := range rows {
-			sess, err := s.Open(context.Background(), rows[i].Path, store.OpenOptions{})
+			sess, err := s.Open(context.Background(), rows[i].Path, treeline.OpenOptions{})
 			if err != nil {
 				return err
 			}

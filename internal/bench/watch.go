@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/watch"
 )
 
 // watching measures the cost and the time until an entry is reported that is appended to one of many watched sessions;
@@ -46,14 +46,18 @@ func watching(b *bench) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	st, err := b.newStore(root)
+	if err != nil {
+		return err
+	}
 	told := make(chan string)
 	go func() {
 		defer close(told)
-		for c, err := range b.newStore(root).Watch(ctx, watch.Options{}) {
-			if err != nil || c.Kind == watch.KindProblem {
+		for c, err := range st.Watch(ctx, treeline.WatchOptions{}) {
+			if err != nil || c.Kind == treeline.ChangeProblem {
 				return
 			}
-			if c.Kind != watch.KindStart && c.Kind != watch.KindEntry {
+			if c.Kind != treeline.ChangeStart && c.Kind != treeline.ChangeEntry {
 				continue
 			}
 			select {

@@ -3,7 +3,7 @@ package file
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"hash/fnv"
+	"hash/crc32"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -59,12 +59,10 @@ func parseGeneration(s string) (g generation, ok bool) {
 	return generation{part(0), part(1), int64(part(2)), part(3), len(s) == fullWidth}, true
 }
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // hashTail detects accidents, not attacks.
-func hashTail(tail []byte) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write(tail)
-	return h.Sum64()
-}
+func hashTail(tail []byte) uint64 { return uint64(crc32.Checksum(tail, castagnoli)) }
 
 // logOf makes the Log of a file whose tail is not known.
 func logOf(name string, i durable.Info) backend.Log {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,8 +39,8 @@ type writer struct {
 	dirty    bool      // written to since the last sync
 	lasting  bool      // the name of f is durable
 
-	users int   // mutations that hold or wait for the turn; guarded by Backend.mu
-	used  int64 // Backend.uses at the last take; guarded by Backend.mu
+	users atomic.Int32 // mutations that hold or wait for the turn; increased under Backend.mu
+	used  int64        // Backend.uses at the last take; guarded by Backend.mu
 }
 
 // take starts a mutation of a log: it makes the checks and waits until no other mutation of the log is running.
@@ -61,7 +62,7 @@ func (b *Backend) take(ctx context.Context, name string) (*writer, error) {
 	select {
 	case w.turn <- struct{}{}:
 	case <-ctx.Done():
-		b.leave(w)
+		w.users.Add(-1)
 		return nil, context.Cause(ctx)
 	}
 	if err := b.ready(ctx); err != nil {
@@ -84,7 +85,7 @@ func (b *Backend) writer(name string) (w, idle *writer, err error) {
 		w = &writer{b: b, name: name, path: path, turn: make(chan struct{}, 1)}
 		if len(b.writers) >= maxWriters {
 			for _, other := range b.writers {
-				if other.users == 0 && (idle == nil || other.used < idle.used) {
+				if other.users.Load() == 0 && (idle == nil || other.used < idle.used) {
 					idle = other
 				}
 			}
@@ -95,7 +96,7 @@ func (b *Backend) writer(name string) (w, idle *writer, err error) {
 		b.writers[name] = w
 	}
 	b.uses++
-	w.users++
+	w.users.Add(1)
 	w.used = b.uses
 	return w, idle, nil
 }
@@ -106,13 +107,7 @@ func (b *Backend) give(w *writer) {
 		w.buf = nil
 	}
 	<-w.turn
-	b.leave(w)
-}
-
-func (b *Backend) leave(w *writer) {
-	b.mu.Lock()
-	w.users--
-	b.mu.Unlock()
+	w.users.Add(-1)
 }
 
 // lock opens the log if necessary, takes the lock of its file and returns its state. ErrConflict if there is no log.

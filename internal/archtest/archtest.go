@@ -171,11 +171,13 @@ func (m *Module) where(n ast.Node) string {
 
 // Check applies the rules for packages and returns all violations. Notes are not violations: a file that is getting long.
 func Check(m *Module) (violations []Violation, notes []string) {
+	known := m.interfaces()
 	for _, p := range m.Packages {
 		violations = append(violations, checkImports(m, p)...)
 		violations = append(violations, checkNames(m, p)...)
 		violations = append(violations, checkComment(p)...)
-		violations = append(violations, checkHabits(m, p)...)
+		violations = append(violations, checkHabits(m, p, known)...)
+		violations = append(violations, checkSize(p)...)
 		long, note := checkLength(p)
 		violations = append(violations, long...)
 		notes = append(notes, note...)

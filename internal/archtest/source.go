@@ -10,14 +10,20 @@ const (
 	longFile = 400 // worth a note
 	wall     = 800 // no further
 
-	fullInterface = 8 // methods, without those of embedded interfaces
+	packageWall = 4500 // lines of production files
+
+	fullInterface = 8 // methods, including those of embedded interfaces
 )
+
+// largePackages may have more lines than packageWall, for the given reason.
+var largePackages = map[string]string{"cmd/treeline": "one file per command"}
 
 // freeMaps is the package in which map[string]any is allowed.
 const freeMaps = "internal/rawjson"
 
 const (
 	whyWall    = "a file of more than 800 lines holds more than one thing; split it by topic"
+	whyPackage = "a package of more than 4,500 lines holds more than one capability; split it so that each can be found and changed alone"
 	whyMap     = "nothing is decoded into a map: it loses key order, number spellings and repeated keys, and it is slow; use internal/rawjson or a type"
 	whyInit    = "an import has no effects: lists are explicit and ordered, and starting the program costs nothing"
 	whyMethods = "an interface of more than eight methods is two; what only some implementations can do is an optional interface"
@@ -36,6 +42,18 @@ func checkLength(p *Package) (found []Violation, notes []string) {
 		}
 	}
 	return found, notes
+}
+
+// checkSize finds packages that are too large. Generated files count too: a reader meets them.
+func checkSize(p *Package) []Violation {
+	lines := 0
+	for _, f := range p.Production() {
+		lines += f.Lines
+	}
+	if lines <= packageWall || largePackages[p.Dir] != "" {
+		return nil
+	}
+	return []Violation{{p.Dir, fmt.Sprintf("a package of %d lines", lines), whyPackage}}
 }
 
 // checkComment finds a package without a package comment in the form that go doc expects.
@@ -58,7 +76,7 @@ func checkComment(p *Package) []Violation {
 }
 
 // checkHabits finds init functions, map[string]any and large interfaces, also inside functions and signatures.
-func checkHabits(m *Module, p *Package) []Violation {
+func checkHabits(m *Module, p *Package, known map[string]declared) []Violation {
 	var found []Violation
 	for _, f := range p.Production() {
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
@@ -68,7 +86,7 @@ func checkHabits(m *Module, p *Package) []Violation {
 					found = append(found, Violation{m.where(n), "func init", whyInit})
 				}
 			case *ast.InterfaceType:
-				if count := methods(n); count > fullInterface {
+				if count := m.countMethods(known, declared{scope{p.Dir, f.Syntax}, n}); count > fullInterface {
 					found = append(found, Violation{m.where(n), fmt.Sprintf("an interface of %d methods", count), whyMethods})
 				}
 			case *ast.MapType:
@@ -80,14 +98,6 @@ func checkHabits(m *Module, p *Package) []Violation {
 		})
 	}
 	return found
-}
-
-// methods counts the methods of an interface, without embedded ones.
-func methods(i *ast.InterfaceType) (n int) {
-	for _, f := range i.Methods.List {
-		n += len(f.Names)
-	}
-	return n
 }
 
 func isName(e ast.Expr, name string) bool {

@@ -24,14 +24,17 @@
 //   - Liner: logs are lines by another rule than the ending of their names. Lines asks it.
 //   - Opener: part of a log can be read without reading all of it. OpenLog, ReadAll and Ends use it, and otherwise read
 //     the whole log into memory. Implement it unless logs are small.
+//   - NowOpener, and RecordReader for its Readers: Stat, Open and Read of a log need only one open. OpenNow and Records use
+//     them. Implement them if opening a log costs much.
 //   - Renewer: a Reader of an Opener can follow its log as it grows. Implement it if another process can append.
 //   - EndReader: both ends of a log are cheaper to read than by Open. Lists of many logs need it. Ends uses it.
 //   - Glimpser: names are cheaper to list than Logs. Lists of many logs need it.
-//   - Viewer: a whole log can be shown without copying it.
+//   - Viewer, or ViewReader for Readers: a whole log can be shown without copying it.
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
 //   - Sweeper: a crash can leave files that are not logs.
+//   - Releaser: something is held for a log that is written, such as an open file. Release calls it.
 //
 // All methods may be called from several goroutines at once.
 package backend

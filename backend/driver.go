@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Driver opens the backends of one kind: those behind a URL scheme, or one kind of folder. A store is given a list of
+// Driver opens the backends of one kind: those with a URL scheme, or one kind of folder. A store is given a list of
 // drivers and asks them in order, so a new kind of backend is one more value in that list.
 type Driver struct {
 	// Name is what messages and dialect.Root call the driver: "file", "codelia", "postgres".

@@ -45,6 +45,40 @@ type Renewer interface {
 	Renew() (size int64, grew bool, err error)
 }
 
+// NowOpener is a Backend that does Stat and Open in one step.
+type NowOpener interface {
+	// OpenNow returns the log of that name as it is now, and holds it like Open.
+	OpenNow(ctx context.Context, name string) (Log, Reader, error)
+}
+
+// OpenNow returns a log as it is now and opens it for random access. Without a NowOpener it calls Stat and OpenLog.
+func OpenNow(ctx context.Context, b Backend, name string) (Log, Reader, error) {
+	if o, ok := b.(NowOpener); ok {
+		return o.OpenNow(ctx, name)
+	}
+	at, err := b.Stat(ctx, name)
+	if err != nil {
+		return Log{}, nil, err
+	}
+	r, err := OpenLog(ctx, b, at)
+	return at, r, err
+}
+
+// RecordReader is a Reader that yields the records of its log, without opening it again.
+type RecordReader interface {
+	Reader
+	// Records is Backend.Read for the log as it was opened, or as Renew last found it.
+	Records(ctx context.Context, offset int64) iter.Seq2[Record, error]
+}
+
+// Records yields the records of an open log. Without a RecordReader it calls Read.
+func Records(ctx context.Context, b Backend, at Log, r Reader, offset int64) iter.Seq2[Record, error] {
+	if rr, ok := r.(RecordReader); ok {
+		return rr.Records(ctx, offset)
+	}
+	return b.Read(ctx, at, offset)
+}
+
 // OpenLog opens a log for random access. Without an Opener the Reader is a copy in memory.
 func OpenLog(ctx context.Context, b Backend, at Log) (Reader, error) {
 	if o, ok := b.(Opener); ok {
@@ -247,31 +281,9 @@ func Release(b Backend, name string) error {
 	return nil
 }
 
-// Snapshotter is a Backend that opens a log and says what it is in one step.
-type Snapshotter interface {
-	// Snapshot returns the log of that name as it is now, held open; ErrNotExist if there is none.
-	Snapshot(ctx context.Context, name string) (Log, Snapshot, error)
-}
-
-// Snapshot is a log that is held open. What it reads is what its Log shows: it reports ErrChanged once the log is
-// truncated or edited, and works on after the name is removed or replaced.
-type Snapshot interface {
+// ViewReader is a Reader that shows its whole log without copying it.
+type ViewReader interface {
 	Reader
-	// Records is Backend.Read.
-	Records(ctx context.Context, offset int64) iter.Seq2[Record, error]
-	// View is Viewer.View.
+	// View is Viewer.View for the log as it was opened.
 	View(ctx context.Context, look func(data []byte) error) error
-}
-
-// OpenNow returns a log as it is now, with random access to it. The Reader is a Snapshot if the Backend is a Snapshotter.
-func OpenNow(ctx context.Context, b Backend, name string) (Log, Reader, error) {
-	if s, ok := b.(Snapshotter); ok {
-		return s.Snapshot(ctx, name)
-	}
-	at, err := b.Stat(ctx, name)
-	if err != nil {
-		return at, nil, err
-	}
-	r, err := OpenLog(ctx, b, at)
-	return at, r, err
 }

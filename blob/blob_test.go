@@ -33,7 +33,7 @@ func TestRef(t *testing.T) {
 	}
 }
 
-// FuzzParseRef: what is taken for a reference is one, to the letter, and names a plain file.
+// FuzzParseRef: a parsed reference has exactly its text, and names a plain file.
 func FuzzParseRef(f *testing.F) {
 	f.Add("blob:sha256:" + hi)
 	f.Add("blob:sha256:../x")
@@ -43,12 +43,12 @@ func FuzzParseRef(f *testing.F) {
 			return
 		}
 		if r.String() != s || len(r.Hex()) != 64 || strings.Trim(r.Hex(), "0123456789abcdef") != "" || filepath.Base(r.Hex()) != r.Hex() {
-			t.Errorf("%q is taken for %s", s, r)
+			t.Errorf("%q is parsed as %s", s, r)
 		}
 	})
 }
 
-// stores are all that there are, each empty.
+// stores are the implementations, each empty.
 func stores(t *testing.T) map[string]blob.Store {
 	return map[string]blob.Store{"dir": blob.NewDir(filepath.Join(t.TempDir(), "not", "there")), "memory": blob.NewMemory()}
 }
@@ -104,7 +104,7 @@ func TestDamagedBlob(t *testing.T) {
 	if _, err := blob.Get(ctx, s, r); !errors.Is(err, blob.ErrCorrupt) {
 		t.Errorf("a blob with other bytes: %v", err)
 	}
-	// A program that was cut off leaves a short one, a machine that went down one of zeros: both are written again.
+	// A killed program leaves a short file, a crash of the machine one of zeros: both are rewritten.
 	for _, damaged := range []string{"h", "\x00\x00", ""} {
 		if err := os.WriteFile(filepath.Join(dir, hi), []byte(damaged), 0o600); err != nil {
 			t.Fatal(err)

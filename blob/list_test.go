@@ -32,7 +32,7 @@ func TestListAndRemove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A second name, as one agent gives to pictures, and things that are no blobs.
+	// A second name, as one agent gives to images, and files that are not blobs.
 	if err := os.Link(filepath.Join(dir, r.Hex()), filepath.Join(dir, r.Hex()+".png")); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestListAndRemove(t *testing.T) {
 	}
 }
 
-// A blob that nobody may have referred to for long shows by its time that somebody is about to.
+// Put gives an old blob a new time, since it is about to be referenced.
 func TestPutMakesAnOldBlobYoung(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

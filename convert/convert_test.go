@@ -44,14 +44,14 @@ func entries(t *testing.T, s *store.Session) (records [][]byte, list []session.E
 // thereAndBack converts a session to another dialect and back. All that the reports do not call dropped must be as it was.
 func thereAndBack(w *world.World, src *store.Session, to dialect.Dialect) (there *store.Session, report convert.Report) {
 	w.Helper()
-	return partThereAndBack(w, src, to, nil)
+	return partThereAndBack(w, src, to, nil, w.TempDir)
 }
 
-// partThereAndBack is thereAndBack for the way to a leaf.
-func partThereAndBack(w *world.World, src *store.Session, to dialect.Dialect, leaf *session.EntryID) (there *store.Session, report convert.Report) {
+// partThereAndBack is thereAndBack for the path to a leaf, in folders that dir makes.
+func partThereAndBack(w *world.World, src *store.Session, to dialect.Dialect, leaf *session.EntryID, dir func() string) (there *store.Session, report convert.Report) {
 	w.Helper()
 	ctx := w.Context()
-	there, report, err := convert.Session(ctx, w.Store, src, convert.Options{To: to, Leaf: leaf, Dir: w.TempDir(), Write: w.Write(store.WriteOptions{})})
+	there, report, err := convert.Session(ctx, w.Store, src, convert.Options{To: to, Leaf: leaf, Dir: dir(), Write: w.Write(store.WriteOptions{})})
 	if errors.Is(err, store.ErrUnsupported) && strings.Contains(err.Error(), "it has no message") {
 		return nil, report
 	}
@@ -65,7 +65,7 @@ func partThereAndBack(w *world.World, src *store.Session, to dialect.Dialect, le
 	read, err := w.Open(ctx, there.Path(), store.OpenOptions{Dialect: to})
 	w.Must(err)
 	defer read.Close()
-	back, _, err := convert.Session(ctx, w.Store, read, convert.Options{To: src.Dialect(), Dir: w.TempDir(), Write: w.Write(store.WriteOptions{})})
+	back, _, err := convert.Session(ctx, w.Store, read, convert.Options{To: src.Dialect(), Dir: dir(), Write: w.Write(store.WriteOptions{})})
 	if err != nil {
 		w.Fatalf("%s → %s → back: %v", src.Dialect().Name(), to.Name(), err)
 	}

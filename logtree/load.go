@@ -147,11 +147,7 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 	known := true
 	runs, isRuns := d.(dialect.Runs)
 	if d == nil || isRuns {
-		records := Records(ctx, b, at)
-		if s, ok := open.(backend.Snapshot); ok {
-			records = numbered(s.Records(ctx, 0), name, backend.Lines(b, name))
-		}
-		first, err := leading(records)
+		first, err := leading(numbered(backend.Records(ctx, b, at, open, 0), name, backend.Lines(b, name)))
 		if err != nil {
 			src.Close()
 			return nil, Named(path, err)

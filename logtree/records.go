@@ -143,10 +143,9 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 // meanwhile.
 func Each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
 	lines := backend.Lines(b, at.Name)
-	open, _ := r.(backend.Snapshot)
 	view := func(func([]byte) error) error { return errors.ErrUnsupported }
-	if open != nil {
-		view = func(look func([]byte) error) error { return open.View(ctx, look) }
+	if v, ok := r.(backend.ViewReader); ok {
+		view = func(look func([]byte) error) error { return v.View(ctx, look) }
 	} else if v, ok := b.(backend.Viewer); ok {
 		view = func(look func([]byte) error) error { return v.View(ctx, at, look) }
 	}
@@ -168,11 +167,7 @@ func Each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Read
 			return err
 		}
 	}
-	records := Records(ctx, b, at)
-	if open != nil {
-		records = numbered(open.Records(ctx, 0), at.Name, lines)
-	}
-	for r, err := range records {
+	for r, err := range numbered(backend.Records(ctx, b, at, r, 0), at.Name, lines) {
 		if err != nil {
 			return err
 		}

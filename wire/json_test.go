@@ -40,19 +40,22 @@ func TestShapes(t *testing.T) {
 		Cost: 0.5, Has: index.HasLabel,
 	}
 	bare := place.Row{Dialect: omp, Path: "/s/b.jsonl", Log: log, Summary: dialect.Summary{ID: "b", Messages: -1}}
-	runRow := runs.Row{Path: "/r/a.jsonl", Log: log, Header: run.Header{RunID: "r1", SessionID: "s1", StartedAt: "then", Model: &run.Model{Name: "m"}},
-		Prompt: "p", Outcome: "completed", Short: "r"}
+	summary := run.Summary{
+		Header: run.Header{RunID: "r1", SessionID: "s1", StartedAt: "then", Model: &run.Model{Name: "m"}}, Prompt: "p", Outcome: "completed",
+	}
+	runRow := runs.Row{Path: "/r/a.jsonl", Log: log, Summary: summary, Short: "r"}
+	runHit := find.Run{Location: place.Location{Path: "/r/a.jsonl"}, Log: log, Summary: summary}
 	hits := &find.Result{More: true, Hits: []find.Hit{
 		{Session: &row, Entry: "e1", Type: "message", Kind: session.KindMessage, Role: session.RoleUser, Time: spelled, Label: "l", OnPath: true,
 			Field: query.FieldUser, Snippet: "Zwölf \x1bFrösche", Marks: [][2]int{{8, 16}}, Score: 1.5},
 		{Session: &bare, Shared: true, Type: "session"},
-		{Run: &runRow, Line: 4, Type: "tool.output", Field: query.FieldTool},
+		{Run: &runHit, Line: 4, Type: "tool.output", Field: query.FieldTool},
 	}}
 	session, err := NewSession(sess)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := place.Source{Dialect: omp, Root: dialect.Root{Sessions: "/s"}, Why: store.WhyDefault}
+	source := place.Source{Dialect: omp, Root: dialect.Root{Sessions: "/s"}, Why: place.WhyDefault}
 	assumed := source
 	assumed.Assumed = true
 	plan := &repair.Plan{Path: "a", Backup: "b", Aside: "c", Repairs: []repair.Repair{{Line: 1, Offset: 2, Kind: "torn", Entry: "e", Problem: "p", Action: "a", Change: true}}}

@@ -41,6 +41,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"ReadChanged", readChanged, false, true},
 		{"ReadAtRandom", readAtRandom, false, false},
 		{"Lines", lines, false, false},
+		{"OpenNow", openNow, false, false},
 		{"ExactBytes", exactBytes, false, true},
 		{"Ends", ends, false, true},
 		{"Glimpse", glimpse, false, true},

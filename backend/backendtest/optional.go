@@ -61,6 +61,41 @@ func exactBytes(t *testing.T, p *prober) {
 	}
 }
 
+// openNow: a log is opened as it is now, and its records are read without opening it again.
+func openNow(t *testing.T, p *prober) {
+	want := []string{"one", "two"}
+	p.fill("log.jsonl", want...)
+	for _, b := range []backend.Backend{p.b, plain{p.b}} {
+		at, r, err := backend.OpenNow(p.ctx, b, "log.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at != p.stat("log.jsonl") {
+			t.Errorf("%T: opened as %+v, Stat says %+v", b, at, p.stat("log.jsonl"))
+		}
+		for i, offset := range []int64{0, 4, at.Size} {
+			var got []string
+			for rec, err := range backend.Records(p.ctx, b, at, r, offset) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, string(rec.Data))
+			}
+			p.equal(got, want[i:])
+		}
+		for _, err := range backend.Records(p.ctx, b, at, r, at.Size+1) {
+			if err == nil {
+				t.Errorf("%T: an offset after the end was accepted", b)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		_, _, err = backend.OpenNow(p.ctx, b, "no.jsonl")
+		p.is(err, backend.ErrNotExist, "no.jsonl")
+	}
+}
+
 // ends: head and tail never overlap, and together are the log if they have room for it.
 func ends(t *testing.T, p *prober) {
 	const content = "0123\n5678\n"

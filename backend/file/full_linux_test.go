@@ -62,7 +62,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	for _, e := range entries {
 		if e.Name() != "log.jsonl" {
-			t.Errorf("left behind: %s", e.Name())
+			t.Errorf("left over: %s", e.Name())
 		}
 	}
 	if now, err := b.Stat(t.Context(), "log.jsonl"); err != nil || now != at {

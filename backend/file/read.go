@@ -53,29 +53,50 @@ func look(f durable.File, name string, size int64) (durable.Info, []byte, error)
 
 // Stat implements backend.Backend.
 func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
+	at, r, err := b.OpenNow(ctx, name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return at, r.Close()
+}
+
+// OpenNow implements backend.NowOpener.
+func (b *Backend) OpenNow(ctx context.Context, name string) (backend.Log, backend.Reader, error) {
 	path, err := b.begin(ctx, name)
 	if err != nil {
-		return backend.Log{}, err
+		return backend.Log{}, nil, err
 	}
+	s, err := b.snapshot(name, path, -1)
+	if err != nil {
+		return backend.Log{}, nil, err
+	}
+	return fullLogOf(name, s.seen, s.tail), s, nil
+}
+
+// snapshot opens a file and notes its state and the bytes before size. A negative size stands for the size of the file.
+func (b *Backend) snapshot(name, path string, size int64) (*snapshot, error) {
 	f, err := b.fs.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		return backend.Log{}, failed(name, err)
+		return nil, failed(name, err)
 	}
-	defer f.Close()
-	info, tail, err := look(f, name, -1)
+	info, tail, err := look(f, name, size)
 	if err != nil {
-		return backend.Log{}, err
+		_ = f.Close()
+		return nil, err
 	}
-	return fullLogOf(name, info, tail), nil
+	if size < 0 {
+		size = info.Size
+	}
+	return &snapshot{f: f, name: name, isLines: b.Lines(name), size: size, tail: tail, seen: info}, nil
 }
 
 // snapshot is an open log as the caller saw it. Open returns it as a Reader.
 type snapshot struct {
-	f    durable.File
-	name string
-	text bool // it consists of lines
-	size int64
-	tail []byte // the last bytes before size
+	f       durable.File
+	name    string
+	isLines bool
+	size    int64
+	tail    []byte // the last bytes before size
 
 	// open is held for reading while the file is in use, so that Close cannot release a descriptor that a read is
 	// about to use.
@@ -100,19 +121,15 @@ func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
 	if !ok || at.Size < 0 {
 		return nil, fmt.Errorf("%s: %w: its generation is not from this backend", at.Name, backend.ErrChanged)
 	}
-	f, err := b.fs.Open(path, os.O_RDONLY, 0)
+	s, err := b.snapshot(at.Name, path, at.Size)
 	if err != nil {
-		return nil, failed(at.Name, err)
-	}
-	info, tail, err := look(f, at.Name, at.Size)
-	if err == nil && (info.Dev != want.dev || info.Ino != want.ino || want.full && hashTail(tail) != want.tail) {
-		err = fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
-	}
-	if err != nil {
-		_ = f.Close()
 		return nil, err
 	}
-	return &snapshot{f: f, name: at.Name, text: b.Lines(at.Name), size: at.Size, tail: tail, seen: info}, nil
+	if s.seen.Dev != want.dev || s.seen.Ino != want.ino || want.full && hashTail(s.tail) != want.tail {
+		_ = s.Close()
+		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
+	}
+	return s, nil
 }
 
 // Open implements backend.Opener.
@@ -216,18 +233,49 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			return
 		}
 		defer s.Close()
-		s.records(ctx, offset, yield)
+		s.Records(ctx, offset)(yield)
+	}
+}
+
+// begin returns the size of the log, or an error if no reading can begin at offset. At the end no bytes are read, so it
+// checks the file itself.
+func (s *snapshot) begin(offset int64) (size int64, err error) {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	switch {
+	case s.closed:
+		err = fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
+	case offset < 0 || offset > s.size:
+		err = fmt.Errorf("%s: offset %d is outside the log's %d bytes", s.name, offset, s.size)
+	case offset == s.size:
+		err = s.check()
+	}
+	return s.size, err
+}
+
+// Records implements backend.RecordReader.
+func (s *snapshot) Records(ctx context.Context, offset int64) iter.Seq2[backend.Record, error] {
+	return func(yield func(backend.Record, error) bool) {
+		size, err := s.begin(offset)
+		switch {
+		case err != nil:
+			yield(backend.Record{}, err)
+		case s.isLines:
+			s.lines(ctx, offset, size, yield)
+		case offset == 0:
+			s.whole(size, yield)
+		}
 	}
 }
 
 // lines yields the records of a log of lines.
-func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.Record, error) bool) {
+func (s *snapshot) lines(ctx context.Context, offset, size int64, yield func(backend.Record, error) bool) {
 	split := splitters.Get().(*jsonl.Splitter)
 	defer func() {
 		split.Reset(nil, 0) // releases the file, and the buffer of a very long line
 		splitters.Put(split)
 	}()
-	split.ResetAt(s, offset, s.size)
+	split.ResetAt(s, offset, size)
 	done := ctx.Done()
 	for {
 		r, err := split.Next()
@@ -250,12 +298,11 @@ func (s *snapshot) lines(ctx context.Context, offset int64, yield func(backend.R
 }
 
 // whole yields the single record of a whole log.
-func (s *snapshot) whole(yield func(backend.Record, error) bool) {
-	// hold has checked that the file has this size, so a made-up size allocates nothing.
-	data := make([]byte, s.size)
+func (s *snapshot) whole(size int64, yield func(backend.Record, error) bool) {
+	data := make([]byte, size)
 	if _, err := s.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
 		yield(backend.Record{}, err)
 		return
 	}
-	yield(backend.Record{Data: data, End: s.size}, nil)
+	yield(backend.Record{Data: data, End: size}, nil)
 }

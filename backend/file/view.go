@@ -34,7 +34,7 @@ func fewBytes(name string) error {
 	return fmt.Errorf("%s: a view of so few bytes: %w", name, errors.ErrUnsupported)
 }
 
-// View implements backend.Snapshot.
+// View implements backend.ViewReader.
 func (s *snapshot) View(_ context.Context, look func(data []byte) error) (err error) {
 	if s.size < viewLeast {
 		return fewBytes(s.name)

@@ -93,7 +93,7 @@ func TestPanicWhileViewed(t *testing.T) {
 		return nil, b.View(t.Context(), at, func([]byte) error { change(); panic("a mistake") })
 	}
 	if cause, _ := panicking(func() {}); cause != "a mistake" {
-		t.Errorf("a panic that is nobody else's fault: %v", cause)
+		t.Errorf("a panic without a change of the file: %v", cause)
 	}
 	cause, err := panicking(func() { _ = os.Truncate(path, 0) })
 	if cause != nil || !errors.Is(err, backend.ErrChanged) {

@@ -30,7 +30,7 @@ func TestViewUnsupported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = b.View(t.Context(), at, func([]byte) error { t.Error("it was looked at"); return nil })
+	err = b.View(t.Context(), at, func([]byte) error { t.Error("look was called"); return nil })
 	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v", err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect/operator"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // home is a store with a home of its own.

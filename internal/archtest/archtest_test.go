@@ -61,7 +61,7 @@ func TestRules(t *testing.T) {
 		{"the model has no dependencies", map[string]string{
 			"run/a.go": src("run", `import "github.com/google/uuid"`),
 		}, []string{"may import no other module than nothing"}},
-		{"the model may look at raw JSON", map[string]string{
+		{"the model may use raw JSON", map[string]string{
 			"session/a.go": src("session", `import "example.org/m/internal/rawjson"`),
 		}, nil},
 		{"a dialect is pure", map[string]string{
@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 			"m.go":              src("m", `import ("example.org/m/backend/file"; "example.org/m/dialect/all")`),
 			"cmd/treeline/m.go": "// Treeline is a fake.\npackage main\nimport (\"example.org/m\"; \"example.org/m/store\"; \"os\")",
 		}, nil},
-		{"nobody below sees the root package", map[string]string{
+		{"no lower package imports the root package", map[string]string{
 			"store/a.go": src("store", `import "example.org/m"`),
 		}, []string{"imports ."}},
 		{"suites and generators are not shipped", map[string]string{
@@ -163,7 +163,7 @@ func TestRules(t *testing.T) {
 			"session/doc.go": src("session", ""),
 			"index/a.go":     "// The index.\npackage index",
 		}, []string{"index: no package comment", "store: no package comment"}},
-		{"what is not built here is looked at too", map[string]string{
+		{"files of other platforms are checked too", map[string]string{
 			"dialect/pi/a_windows.go":  src("pi", `import "syscall"`),
 			"dialect/pi/b.go":          "//go:build ignore\n\npackage main\nimport \"os\"",
 			"dialect/pi/testdata/c.go": "package util",

@@ -19,7 +19,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// code gives what stands between backquotes.
+// code returns the texts between backquotes.
 func code(text string) (list []string) {
 	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
 		list = append(list, m[1])
@@ -27,7 +27,7 @@ func code(text string) (list []string) {
 	return list
 }
 
-// FORMATS.md names what proves a line, a fixture or a test. Each is there.
+// Every fixture and test that FORMATS.md names exists.
 func TestFormatsNamesItsProofs(t *testing.T) {
 	name := regexp.MustCompile(`^((?:[a-z-]+/)+)([A-Za-z0-9-]+)$`)
 	proofs := 0
@@ -63,7 +63,7 @@ func TestFormatsNamesItsProofs(t *testing.T) {
 	}
 }
 
-// ARCHITECTURE.md has every package that is shipped, and every module that we depend on.
+// ARCHITECTURE.md names every package of the program and every module that it depends on.
 func TestArchitectureIsComplete(t *testing.T) {
 	var named []string // in the first column of a table
 	for _, line := range strings.Split(read(t, "ARCHITECTURE.md"), "\n") {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FORMATS.md names, for each line, what proves it. All of that exists.
+// Everything that FORMATS.md names as a proof exists.
 func TestFormatsAreProved(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "FORMATS.md"))

@@ -40,7 +40,7 @@ func read(t *testing.T, fsys durable.FS, path string) (string, error) {
 
 func content(s string) io.Reader { return bytes.NewReader([]byte(s)) }
 
-// fates are the crashes that a test looks at after each operation.
+// fates are the crashes to check after each operation.
 func fates() []crashfs.Fate {
 	all := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
 	for seed := range uint64(20) {
@@ -49,7 +49,7 @@ func fates() []crashfs.Fate {
 	return all
 }
 
-// Every operating system's file system and the one in memory give the same answers.
+// The file system of the operating system and the one in memory give the same answers.
 func TestBothFileSystems(t *testing.T) {
 	t.Parallel()
 	for name, fsys := range map[string]durable.FS{"os": durable.OS{}, "crashfs": nil} {
@@ -183,7 +183,7 @@ func testWrites(t *testing.T, fsys durable.FS, path string) {
 	}
 }
 
-// Replaced, and crashed after any operation: the file is the old one or the new one; after success the new one.
+// After a crash during Replace the file is the old one or the new one; after success the new one.
 func TestReplaceCrash(t *testing.T) {
 	t.Parallel()
 	const path = "/f/file"
@@ -207,7 +207,7 @@ func TestReplaceCrash(t *testing.T) {
 	look("after", next)
 }
 
-// Created, and crashed: nothing or all; after success all.
+// After a crash during Create the file is whole or missing; after success whole.
 func TestCreateCrash(t *testing.T) {
 	t.Parallel()
 	const path = "/r/a/b/file"
@@ -233,7 +233,7 @@ func TestCreateCrash(t *testing.T) {
 	look("after")
 }
 
-// The crashes do find a forgotten sync: that is what they are for.
+// The crashes find a missing sync.
 func TestCrashFindsForgottenSyncs(t *testing.T) {
 	t.Parallel()
 	live := crashfs.New("/f")
@@ -253,7 +253,7 @@ func TestCrashFindsForgottenSyncs(t *testing.T) {
 	}
 }
 
-// Every operation fails once, in every way: there is an error, or the new content; never a third thing.
+// If an operation fails, Replace returns an error or the file has the new content.
 func TestReplaceFaults(t *testing.T) {
 	t.Parallel()
 	for _, fault := range faultfs.Faults {
@@ -280,7 +280,7 @@ func TestReplaceFaults(t *testing.T) {
 	}
 }
 
-// Without links a file is created all the same, and none is overwritten.
+// Without links a file is still created, and none is overwritten.
 func TestCreateWithoutLinks(t *testing.T) {
 	t.Parallel()
 	fsys := noLinks{crashfs.New("/f")}

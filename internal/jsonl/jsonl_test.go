@@ -97,7 +97,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Lines around the sizes at which the buffer is filled, grows and shrinks, through readers of every temper.
+// Lines around the sizes at which the buffer is filled, grows and shrinks, through several kinds of readers.
 func TestBufferSizes(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var in []byte
@@ -184,7 +184,7 @@ func FuzzSplitLikePlain(f *testing.F) {
 	})
 }
 
-// dribble hands out at most n bytes at a time.
+// dribble returns at most n bytes at a time.
 type dribble struct {
 	in []byte
 	n  int
@@ -215,8 +215,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkNewlines splits a 128 MB file that the page cache holds, beside the limits: reading it, and searching
-// memory.
+// BenchmarkNewlines splits a 128 MB file in the page cache, compared with reading it and with searching memory.
 func BenchmarkNewlines(b *testing.B) {
 	const size = 128 << 20
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -269,8 +268,8 @@ func BenchmarkNewlines(b *testing.B) {
 	})
 }
 
-// TestLongLineBuffer: where a log can be read at any place, a very long line takes a buffer of its own length, whether it has an
-// end or not; behind it the ordinary one is used again.
+// TestLongLineBuffer: with random access a very long line gets a buffer of its own length, terminated or not. After it the
+// normal buffer is used again.
 func TestLongLineBuffer(t *testing.T) {
 	long := strings.Repeat("x", 11*chunk+7)
 	for name, log := range map[string]string{

@@ -41,7 +41,7 @@ func do(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-// other opens the database as another program would: nothing here knows of it.
+// other opens the database as another program would.
 func other(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -75,7 +75,7 @@ func count(t *testing.T, db *DB) (n int) {
 	return n
 }
 
-// files gives all that can be seen of a folder.
+// files returns everything that can be seen of a folder.
 func files(t *testing.T, dir string) map[string]durable.Info {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -91,7 +91,7 @@ func files(t *testing.T, dir string) map[string]durable.Info {
 	return all
 }
 
-// A database is found under any name, and what was made is nobody else's.
+// A database can have any name, and a new one is private.
 func TestWriteMakes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plain.db", "a ?mode=memory#%20.db", "new/folder/ü.db"} {
@@ -127,8 +127,7 @@ func TestRelativePath(t *testing.T) {
 	}
 }
 
-// Whatever state another program left a database in, or has it in, reading it changes nothing, in its folder or in that of
-// temporary files.
+// Reading a database changes nothing, in its folder or in that for temporary files, whatever state the database is in.
 func TestReadLeavesNoTrace(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -170,13 +169,13 @@ func TestReadLeavesNoTrace(t *testing.T) {
 				t.Errorf("its folder changed:\n%s", diff)
 			}
 			if left := files(t, temp); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
+				t.Errorf("left over: %v", left)
 			}
 		})
 	}
 }
 
-// What this process writes is read through SQLite, also where there is something in the journal.
+// A database that this process writes is read through SQLite, even with a pending journal.
 func TestReadBesideWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -191,8 +190,8 @@ func TestReadBesideWriter(t *testing.T) {
 	}
 }
 
-// A database that this process is writing is locked for others, however often it is read meanwhile: closing any file takes
-// all locks away, and a child sees whether they are still there.
+// Reading a database that this process writes does not release its locks, although closing any descriptor would. A child
+// process checks them.
 func TestReadingTakesNoLocks(t *testing.T) {
 	t.Parallel()
 	if path := os.Getenv("LITEFILE_CHILD"); path != "" {
@@ -230,7 +229,7 @@ func TestReadingTakesNoLocks(t *testing.T) {
 	}
 }
 
-// A transaction that says no has done nothing.
+// A transaction that returns an error changes nothing.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	db := write(t, filepath.Join(t.TempDir(), "a.db"), false)
@@ -246,7 +245,7 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// The journal cannot be switched while others read; who may wait does.
+// The journal mode cannot change while other connections read, so UseWAL waits.
 func TestUseWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -288,7 +287,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// With KeepLog the log stays when the database is closed, and all of it is in the database already.
+// With KeepLog the log stays after Close, and its content is in the database.
 func TestKeepLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -328,7 +327,7 @@ func TestKeepLog(t *testing.T) {
 	}
 }
 
-// Share reads what others write, and refuses to write itself. Schemas are not trusted anywhere.
+// Share reads what other connections write, and cannot write. No schema is trusted.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")

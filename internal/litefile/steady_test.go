@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// What was read while the file changed is read again, and an error of then is none.
+// A read during a change is repeated, and its error is ignored.
 func TestSteadyReadsAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -68,7 +68,7 @@ func TestSteadyEnds(t *testing.T) {
 	}
 }
 
-// Somebody who never stops is given up on, in time that does not pass here.
+// Steady gives up if the database never stops changing. The clock is fake.
 func TestSteadyGivesUp(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -88,14 +88,14 @@ func TestSteadyGivesUp(t *testing.T) {
 	})
 }
 
-// Writers go beside each other; who copies is alone, and goes before writers that come later.
+// Several may write at once. A copier is alone, and goes before later writers.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, id := newClaims(), fileID{1, 2}
 		first, second := c.write(id), c.write(id)
 		if _, ok := c.copy(id, false); ok {
-			t.Fatal("somebody copies what is being written")
+			t.Fatal("a copy was made during a write")
 		}
 		if release, ok := c.copy(fileID{1, 3}, false); !ok {
 			t.Fatal("another file cannot be copied")

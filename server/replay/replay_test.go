@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/runs"
 )
 
 const header = `{"type":"header","schema_version":1,"run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e8f4e0f","started_at":"2026-05-04T08:15:00.000Z"}
@@ -22,7 +22,7 @@ const exchange = `{"type":"llm.request","run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e
 {"type":"llm.response","run_id":"9a7c1c5d-0e6b-4b7a-8f1d-7b7a7e8f4e0f","ts":"2026-05-04T08:15:01.200Z","seq":1,"output":{"messages":[{"role":"assistant","content":"Good day."}],"stop_reason":"end_turn"}}
 `
 
-func openRun(t *testing.T, log string) *store.Run {
+func openRun(t *testing.T, log string) *runs.Run {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {

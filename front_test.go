@@ -1,6 +1,7 @@
 package treeline_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // The comment of Session lists its methods: an alias shows none in go doc.
@@ -54,5 +58,52 @@ func TestLinks(t *testing.T) {
 				t.Errorf("the root package links %s", pkg)
 			}
 		}
+	}
+}
+
+// A session behind a URL goes to the trash and comes back, and garbage collection works beside it.
+func TestBehindURL(t *testing.T) {
+	t.Parallel()
+	home, ctx := t.TempDir(), t.Context()
+	s, err := treeline.New(treeline.Options{
+		Home: home, WorkDir: home, Getenv: func(string) string { return "" },
+		Backends: []backend.Driver{memory.Driver("box")}, Roots: []string{"box://shelf"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sess, err := s.Create(ctx, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []session.Role{session.RoleUser, session.RoleAssistant} {
+		if _, err := sess.AppendText(ctx, role, "hello"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sess.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.LoadEntries(ctx, sess.Path(), treeline.OpenOptions{})
+	if err != nil || len(before) == 0 {
+		t.Fatalf("%d entries, %v", len(before), err)
+	}
+	item, err := s.Trash(ctx, sess.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := s.List(ctx, treeline.ListOptions{}); err != nil || len(rows) != 0 {
+		t.Errorf("%d sessions, %v", len(rows), err)
+	}
+	if _, err := s.Restore(ctx, item.ID); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.LoadEntries(ctx, sess.Path(), treeline.OpenOptions{})
+	if err != nil || !slices.EqualFunc(before, after, bytes.Equal) {
+		t.Errorf("%q came back as %q, %v", before, after, err)
+	}
+	if _, err := s.GC(ctx, treeline.GCOptions{}); err != nil {
+		t.Error(err)
 	}
 }

@@ -32,7 +32,7 @@
 //   - Viewer, or ViewReader for Readers: a whole log can be shown without copying it.
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
-//   - Restorer: a log can be created from exact bytes, including an unterminated last line.
+//   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
 //   - Sweeper: a crash can leave files that are not logs.
 //   - Releaser: something is held for a log that is written, such as an open file. Release calls it.
 //

@@ -239,6 +239,26 @@ type Restorer interface {
 	Restore(ctx context.Context, name string, content []byte) (Log, error)
 }
 
+// Restore creates a log from its exact bytes. If the Backend is not a Restorer, an unterminated last line fails with
+// errors.ErrUnsupported: Create would terminate it.
+func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, error) {
+	if r, ok := b.(Restorer); ok {
+		return r.Restore(ctx, name, content)
+	}
+	if !Lines(b, name) {
+		return b.Create(ctx, name, content)
+	}
+	var records [][]byte
+	for line := range bytes.Lines(content) {
+		record, whole := bytes.CutSuffix(line, []byte{'\n'})
+		if !whole {
+			return Log{}, fmt.Errorf("%s: restoring an unterminated line: %w", name, errors.ErrUnsupported)
+		}
+		records = append(records, record)
+	}
+	return b.Create(ctx, name, records...)
+}
+
 // Sweeper is a Backend in which a crash can leave files that are not logs.
 type Sweeper interface {
 	// Sweep removes such files if they are older than before, and returns how many it removed.

@@ -31,9 +31,10 @@ type notedFolders struct {
 }
 
 // NoteFolder remembers that a session is written at path, so that garbage collection keeps the blobs that it refers to.
-// When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway.
+// When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway. Neither do
+// URLs: sessions there have no blobs.
 func (s *Store) NoteFolder(ctx context.Context, path string) error {
-	if s.state == "" || s.ReadOnly() || path == "" {
+	if s.state == "" || s.ReadOnly() || path == "" || backend.Scheme(path) != "" {
 		return nil
 	}
 	abs, err := place.Abs(path)

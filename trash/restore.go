@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 )
@@ -52,12 +51,7 @@ func (t *Trash) putBack(ctx context.Context, path string, content []byte) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	// Create would add a newline to an unterminated line.
-	restorer, ok := l.Backend.(backend.Restorer)
-	if !ok {
-		return fmt.Errorf("%s: restoring a log here is %w", path, dialect.ErrUnsupported)
-	}
-	if _, err = restorer.Restore(ctx, l.Name, content); !errors.Is(err, backend.ErrExist) {
+	if _, err = backend.Restore(ctx, l.Backend, l.Name, content); !errors.Is(err, backend.ErrExist) {
 		return logtree.Named(path, err)
 	}
 	at, err := l.Backend.Stat(ctx, l.Name)

@@ -8,8 +8,8 @@
 //   - A rewrite changes what it was asked to change and nothing else.
 //   - A session that moves to another working directory is listed there, and only there. One that is deleted is gone.
 //   - Lists, ids, the session to continue, searches and watches cover all of this, whichever store wrote it.
-//   - What a dialect cannot express fails with ErrUnsupported and changes nothing. So do invalid ids, unknown entries,
-//     closed sessions, stores for reading and logs of a newer version, each with its own error.
+//   - What is refused changes nothing, and errors.Is says why: what a dialect cannot express, invalid ids, unknown entries,
+//     closed sessions and stores, those that are open for reading, logs of a newer version.
 //
 // The suite uses no files: a log's path is a name that it passes on.
 package storetest
@@ -80,6 +80,15 @@ func (s *suite) store(opt place.Options) *store.Store {
 	st := store.New(store.Options{Machine: place.New(opt)})
 	s.Cleanup(func() { s.must(st.Close()) })
 	return st
+}
+
+// sub runs a part of the test in the same place.
+func (s *suite) sub(name string, run func(*suite)) {
+	s.Run(name, func(t *testing.T) {
+		part := *s
+		part.T = t
+		run(&part)
+	})
 }
 
 func (s *suite) must(err error) {

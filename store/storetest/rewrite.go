@@ -8,78 +8,35 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// createdAt is a clock that stands still at a session's creation.
-func createdAt(sess *store.Session) func() time.Time {
-	at, _ := sess.Header().Timestamp.Time()
-	return func() time.Time { return at }
-}
-
-// A fork has all that the session has, and an id of its own.
-func fork(s *suite) {
+// A name is kept, in the header or as an entry.
+func rename(s *suite) {
 	sess := s.begin("apricot", "bilberry")
-	old, id, before := sess.Path(), sess.ID(), s.bytes(sess.Path())
-	s.must(sess.Fork(s.Context()))
-	if sess.ID() == id || sess.Path() == old || sess.CWD() != s.cwd {
-		s.Errorf("the fork is %s at %s", sess.ID(), sess.Path())
-	}
-	s.say(sess, session.RoleUser, "cherry")
-	s.say(sess, session.RoleAssistant, "damson")
-	s.reopened(sess.Path(), "apricot", "bilberry", "cherry", "damson")
-	other := s.closing(s.b.ForkFrom(s.Context(), old, store.CreateOptions{CWD: s.other}))
-	s.hears(other, "apricot", "bilberry")
-	s.reopened(other.Path(), "apricot", "bilberry")
-	s.listed(s.other, other.ID())
-	if s.bytes(old) != before {
-		s.Error("the old log changed")
-	}
-	if rows := s.rows(s.cwd); len(rows) != 2 {
-		s.Errorf("%d sessions", len(rows))
-	}
-}
-
-// A branched session has the path to one entry.
-func branched(s *suite) {
-	sess := s.begin("apricot", "bilberry")
-	leaf := sess.Leaf()
-	s.say(sess, session.RoleUser, "cherry")
-	old, id, before := sess.Path(), sess.ID(), s.bytes(sess.Path())
-	other, err := s.b.BranchFrom(s.Context(), old, leaf, store.CreateOptions{CWD: s.other})
-	if _, ok := s.dialect.(dialect.Editor); !ok {
-		if err2 := sess.BranchedSession(s.Context(), leaf); !errors.Is(err, store.ErrUnsupported) || !errors.Is(err2, store.ErrUnsupported) {
-			s.Errorf("a branched session: %v, %v", err, err2)
+	for _, name := range []string{"A first name", "Another"} {
+		err := sess.Rename(s.Context(), name)
+		if s.habits.Nameless {
+			if !errors.Is(err, store.ErrUnsupported) {
+				s.Errorf("a name: %v", err)
+			}
+			continue
 		}
-		return
-	}
-	s.closing(other, err)
-	s.reopened(other.Path(), "apricot", "bilberry")
-	s.listed(s.other, other.ID())
-	s.must(sess.BranchedSession(s.Context(), leaf))
-	if sess.ID() == id || sess.Path() == old {
-		s.Errorf("the branched session is %s at %s", sess.ID(), sess.Path())
-	}
-	s.say(sess, session.RoleUser, "damson")
-	s.reopened(sess.Path(), "apricot", "bilberry", "damson")
-	if s.bytes(old) != before {
-		s.Error("the old log changed")
-	}
-}
-
-// A new session in the place of an old one leaves the old one as it is.
-func newSession(s *suite) {
-	sess := s.begin("apricot", "bilberry")
-	old, id := sess.Path(), sess.ID()
-	s.must(sess.NewSession(s.Context(), "", ""))
-	if sess.ID() == id || sess.Path() == old || sess.Tree().Len() != 0 || sess.CWD() != s.cwd {
-		s.Errorf("%+v at %s", sess.Header(), sess.Path())
+		s.must(err)
+		again := s.reopened(sess.Path(), "apricot", "bilberry")
+		for _, x := range []*store.Session{sess, again} {
+			if got, err := x.Name(); err != nil || got != name {
+				s.Errorf("name %q, %v", got, err)
+			}
+		}
+		if rows := s.rows(s.cwd); len(rows) != 1 || rows[0].Heading() != name {
+			s.Errorf("listed as %+v", rows)
+		}
 	}
 	s.say(sess, session.RoleUser, "cherry")
-	s.say(sess, session.RoleAssistant, "damson")
-	s.reopened(old, "apricot", "bilberry")
-	s.reopened(sess.Path(), "cherry", "damson")
+	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")
 }
 
 // All entries are replaced; the header stays.
@@ -137,6 +94,28 @@ func rewriteToolCall(s *suite) {
 	}
 	s.say(sess, session.RoleUser, "elderberry")
 	s.reopened(sess.Path(), "apricot", "bilberry", "damson", "elderberry")
+}
+
+// A move takes the session to another working directory, wherever its log is then.
+func move(s *suite) {
+	sess := s.begin("apricot", "bilberry")
+	old, id := sess.Path(), sess.ID()
+	s.listed(s.cwd, id)
+	s.must(sess.Move(s.Context(), s.other))
+	if sess.CWD() != s.other || sess.ID() != id {
+		s.Errorf("%+v", sess.Header())
+	}
+	s.listed(s.cwd)
+	s.listed(s.other, id)
+	s.listed("", id)
+	if _, err := s.b.Open(s.Context(), old, store.OpenOptions{}); (err == nil) != (sess.Path() == old) {
+		s.Errorf("moved from %s to %s: %v", old, sess.Path(), err)
+	}
+	s.say(sess, session.RoleUser, "cherry")
+	if dir := place.Dir(sess.Path()); dir != sess.Dir() {
+		s.Errorf("copies go to %s, the log is in %s", sess.Dir(), dir)
+	}
+	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")
 }
 
 // A session that is deleted is gone, but not with what others wrote and the caller has not seen.

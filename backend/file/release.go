@@ -4,7 +4,7 @@ package file
 func (b *Backend) Release(name string) error {
 	b.mu.Lock()
 	w := b.writers[name]
-	if w == nil || w.users != 0 {
+	if w == nil || w.users.Load() != 0 {
 		b.mu.Unlock()
 		return nil
 	}

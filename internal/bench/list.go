@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // list lists many sessions without an index, as for a folder that is looked at once (ls --root), beside the sizes and times
@@ -31,7 +31,7 @@ func list(b *bench) error {
 	var paths []string
 	// Errors of single rows fail the group: a file that is not read costs nothing.
 	listed, err := b.best(func() error {
-		rows, err := s.List(context.Background(), store.ListOptions{})
+		rows, err := s.List(context.Background(), place.ListOptions{})
 		if err != nil {
 			return err
 		}

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 )
 
 // search measures searches with the program, above its start, since users wait for opening the index as well. The words are
@@ -184,7 +184,7 @@ func naiveScan(b *bench, root string) (time.Duration, error) {
 	b.rounds = 1
 	defer func() { b.rounds = rounds }()
 	return b.best(func() error {
-		rows, err := s.List(context.Background(), store.ListOptions{})
+		rows, err := s.List(context.Background(), place.ListOptions{})
 		if err != nil {
 			return err
 		}

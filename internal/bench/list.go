@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // list lists many sessions without an index, as for a folder that is looked at once (ls --root), beside the sizes and times

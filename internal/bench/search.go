@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 

@@ -63,7 +63,12 @@ type World struct {
 // New makes a World in a temporary folder. It closes the store with the test.
 func New(t *testing.T, change ...func(*World)) *World {
 	t.Helper()
-	home := t.TempDir()
+	return NewIn(t, t.TempDir(), change...)
+}
+
+// NewIn is New with a given home folder.
+func NewIn(t *testing.T, home string, change ...func(*World)) *World {
+	t.Helper()
 	start := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
 	w := &World{T: t, Home: home, CWD: filepath.Join(home, "garden"), FS: durable.OS{}, now: start, stamp: start}
 	for _, c := range change {

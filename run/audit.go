@@ -109,7 +109,6 @@ func (r *Report) Faults() int {
 // Audit checks that a run is consistent: requests and responses in pairs and in order, tool calls and outputs likewise,
 // events in order, an end. It also counts tokens.
 func Audit(l *Log) (*Report, error) {
-	// run.end overwrites it
 	a := &audit{
 		Report: Report{
 			RunID: l.Header.RunID, SessionID: l.Header.SessionID, Outcome: Crashed, Records: l.Len(),
@@ -193,7 +192,7 @@ func (a *audit) note(kind FindingKind, line int, format string, args ...any) {
 // requires.
 func (a *audit) record(r Record) error {
 	if a.ended {
-		a.fault(FindingAfterEnd, r.Line, "%s behind run.end", r.Type)
+		a.fault(FindingAfterEnd, r.Line, "%s after run.end", r.Type)
 	}
 	if r.Stray {
 		a.fault(FindingStray, r.Line, "%s of another run", r.Type)
@@ -240,7 +239,7 @@ func (a *audit) record(r Record) error {
 func (a *audit) request(r Record, b *LLMRequest) {
 	a.Requests++
 	if r.HasSeq && a.hasSeq && r.Seq <= a.lastRequest {
-		a.fault(FindingRequestOrder, r.Line, "request %d behind request %d", r.Seq, a.lastRequest)
+		a.fault(FindingRequestOrder, r.Line, "request %d after request %d", r.Seq, a.lastRequest)
 	}
 	a.hasSeq, a.lastRequest = a.hasSeq || r.HasSeq, r.Seq
 	q := &asked{seq: r.Seq, line: r.Line, messages: slices.Collect(rawjson.Elements(b.Input.Messages))}
@@ -297,7 +296,7 @@ func (a *audit) event(r Record, b *AgentEvent) {
 	a.Events++
 	if r.HasSeq {
 		if a.hasEvent && r.Seq <= a.lastEvent {
-			a.fault(FindingEventOrder, r.Line, "event %d behind event %d", r.Seq, a.lastEvent)
+			a.fault(FindingEventOrder, r.Line, "event %d after event %d", r.Seq, a.lastEvent)
 		}
 		a.hasEvent, a.lastEvent = true, r.Seq
 		a.seen = append(a.seen, r.Seq)
@@ -319,7 +318,7 @@ func (a *audit) output(r Record, b *ToolOutput) {
 	c := a.calls[b.ToolCallID]
 	switch {
 	case c == nil:
-		a.fault(FindingNoCall, r.Line, "output of %s for the call %q, which nobody made", b.Tool, b.ToolCallID)
+		a.fault(FindingNoCall, r.Line, "output of %s for the call %q, which was not made", b.Tool, b.ToolCallID)
 		return
 	case c.outputs > 0:
 		a.fault(FindingOutputAgain, r.Line, "output of %s for the call %q, which has one", b.Tool, b.ToolCallID)

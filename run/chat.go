@@ -122,7 +122,7 @@ func orNull(v []byte) []byte {
 	return v
 }
 
-// chatContent gives a content of text only as one text; nil where it is empty. Client libraries differ in whether they send
+// chatContent gives a content of text only as one text, or nil if it is empty. Client libraries differ in whether they send
 // a string or a list of one part.
 func chatContent(content []byte) []byte {
 	if !rawjson.IsArray(content) {
@@ -175,7 +175,7 @@ type Answer struct {
 	reasoning string
 	calls     [][]byte
 	finish    string
-	usage     []byte // JSON; nil where it was not counted
+	usage     []byte // JSON; nil if it was not counted
 }
 
 // NewAnswer reads the response of an exchange, which must have one.

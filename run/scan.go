@@ -1,10 +1,6 @@
 package run
 
-import (
-	"strconv"
-
-	"github.com/treeline-dev/treeline/internal/rawjson"
-)
+import "github.com/treeline-dev/treeline/internal/rawjson"
 
 // Scanned is the envelope of a record, found without decoding the rest. The slices point into the record. Type is decoded,
 // the others are raw.
@@ -43,13 +39,3 @@ func (s *Scanned) IsHeader() bool {
 
 // IsRecord tells a record from the other objects inside a torn record: messages and events have types, but no run.
 func (s *Scanned) IsRecord() bool { return s.Type != nil && rawjson.IsString(s.RunID) }
-
-// number gives a seq; ok is false where there is none.
-func number(value []byte) (n int64, ok bool) {
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil {
-		ok = integer(&n, value)
-		return n, ok
-	}
-	return n, true
-}

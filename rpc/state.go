@@ -15,7 +15,7 @@ import (
 // members of the log's header, and the messages.
 
 // saveStateParams: with a version that loadState or saveState gave, the state is saved only if it was not saved since
-// ("new": only if there is none). Without a version the last save wins, as in the agent's own program.
+// ("new": only if there is no such state). Without a version the last save wins, as in the agent's own program.
 type saveStateParams struct {
 	Dialect string          `json:"dialect"`
 	State   json.RawMessage `json:"state" need:"an object"`

@@ -53,21 +53,20 @@ type Tokens struct {
 	Total         int64  `json:"total"`
 }
 
-// add adds the counts; nil, which a provider does not count, is 0.
+// add adds the counts. A count that the provider does not give is nil.
 func (t *Tokens) add(u *Usage) {
-	or := func(n *int64) int64 {
-		if n == nil {
-			return 0
+	add := func(sum, n *int64) {
+		if n != nil {
+			*sum += *n
 		}
-		return *n
 	}
 	t.Responses++
-	t.Input += u.Input
-	t.Cached += or(u.Cached)
-	t.CacheCreation += or(u.CacheCreation)
-	t.Image += or(u.Image)
-	t.Output += u.Output
-	t.Total += u.Total
+	add(&t.Input, &u.Input)
+	add(&t.Cached, u.Cached)
+	add(&t.CacheCreation, u.CacheCreation)
+	add(&t.Image, u.Image)
+	add(&t.Output, &u.Output)
+	add(&t.Total, &u.Total)
 }
 
 // Report is the result of an audit. Its lists are never null. Sums cover what the log has.
@@ -270,7 +269,6 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	// Tokens are summed for each model, because models differ in price.
 	if u := b.Output.Usage; u != nil {
 		a.Tokens.add(u)
-		// a handful of models at most
 		i := slices.IndexFunc(a.Models, func(t Tokens) bool { return t.Model == u.Model })
 		if i < 0 {
 			i = len(a.Models)

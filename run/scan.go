@@ -5,8 +5,7 @@ import "github.com/treeline-dev/treeline/internal/rawjson"
 // Scanned is the envelope of a record, found without decoding the rest. The slices point into the record. Type is decoded,
 // the others are raw.
 type Scanned struct {
-	Type                                []byte
-	RunID, SessionID, Time, Seq, CallID []byte
+	Type, RunID, Time, Seq []byte
 }
 
 // Scan reads the record at pos once and gives the offset of its end, or why it is not JSON. It finds only the record's own
@@ -19,14 +18,10 @@ func (s *Scanned) Scan(t *rawjson.Text, pos int) (end int, err error) {
 			s.Type = rawjson.Inside(o.Value())
 		case "run_id":
 			s.RunID = o.Value()
-		case "session_id":
-			s.SessionID = o.Value()
 		case "ts":
 			s.Time = o.Value()
 		case "seq":
 			s.Seq = o.Value()
-		case "tool_call_id":
-			s.CallID = o.Value()
 		}
 	}
 	return o.End()

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,12 +53,8 @@ func newSession(o Options, v *vocabulary) *session {
 	case o.Entries <= 0:
 		o.Entries = 1000
 	}
-	if o.CompactEvery == 0 {
-		o.CompactEvery = 400
-	}
-	if o.ImageBytes == 0 {
-		o.ImageBytes = 64_000
-	}
+	o.CompactEvery = cmp.Or(o.CompactEvery, 400)
+	o.ImageBytes = cmp.Or(o.ImageBytes, 64_000)
 	s := &session{text: newText(o.Seed, v), o: o}
 	s.buf = make([]byte, 0, flushSize+1<<16)
 	if o.Start.IsZero() {

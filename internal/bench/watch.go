@@ -15,8 +15,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// watching measures the cost and the time until an entry is reported that is appended to one of many watched sessions;
-// beside opening the file, reading the line and decoding it. The watcher learns of the write from the kernel only.
+// watching measures the cost of an entry that is appended to one of many watched sessions, and the time until it is reported.
+// The baseline opens the file, reads the line and decodes it. The watcher learns of the write from the kernel only.
 func watching(b *bench) {
 	sessions, lines := 1000, 300
 	if b.quick {
@@ -31,9 +31,9 @@ func watching(b *bench) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	st := b.newStore(root)
-	told := make(chan string)
+	reports := make(chan string)
 	go func() {
-		defer close(told)
+		defer close(reports)
 		for c, err := range st.Watch(ctx, treeline.WatchOptions{}) {
 			if err != nil || c.Kind == treeline.ChangeProblem {
 				return
@@ -42,20 +42,20 @@ func watching(b *bench) {
 				continue
 			}
 			select {
-			case told <- string(c.Entry.ID):
+			case reports <- string(c.Entry.ID):
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	<-told // it has started
+	<-reports // it has started
 	// Every entry is awaited before the next is written, so that times do not overlap.
 	var waits []time.Duration
 	cpu := b.best(func() {
 		a.each(lines, func(_, id string, _ int64) {
 			wrote := time.Now()
-			if got, ok := <-told; !ok || got != id {
-				check(fmt.Errorf("%q was told, not %q", got, id))
+			if got, ok := <-reports; !ok || got != id {
+				check(fmt.Errorf("%q was reported, not %q", got, id))
 			}
 			waits = append(waits, time.Since(wrote))
 		})

@@ -75,6 +75,21 @@ func (a *Array) End() error {
 	return err
 }
 
+// WriteList prints a JSON array of n elements, one per line. at gives them in order.
+func WriteList[T any](w io.Writer, n int, at func(i int) (T, error)) error {
+	list := Array{W: w}
+	for i := range n {
+		v, err := at(i)
+		if err == nil {
+			err = list.Add(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
 // UTC is how every shape spells a time.
 func UTC(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 

@@ -33,8 +33,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Example: "  treeline demo",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			width, _ := terminalWidth(a.stdout)
-			return a.print(cmd.Context(), a.stdout, width, a.demo)
+			return a.print(func(out *output) error { return a.demo(cmd.Context(), out) })
 		},
 	}
 }

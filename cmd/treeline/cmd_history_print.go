@@ -19,7 +19,7 @@ import (
 // printPrompts prints prompts in the form of the flags.
 func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []history.Prompt, places *history.Places) error {
 	switch {
-	case f.json:
+	case a.json:
 		return promptsJSON(ctx, out, list, places)
 	case f.print0:
 		for _, p := range list {
@@ -87,24 +87,18 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 
 func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	const iso = "2006-01-02T15:04:05Z"
-	w := wire.Array{W: out}
-	for _, p := range list {
+	return wire.WriteList(out, len(list), func(i int) (wire.Prompt, error) {
+		p := list[i]
 		j := wire.Prompt{ID: p.ID, Prompt: p.Text, At: p.At.UTC().Format(iso), Uses: []wire.Use{}}
 		if p.CWD != "" {
 			j.CWD = &p.CWD
 		}
 		uses, err := places.Of(ctx, p.Text, mostPlaces)
-		if err != nil {
-			return err
-		}
 		for _, u := range uses {
 			j.Uses = append(j.Uses, wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD, At: u.At.UTC().Format(iso)})
 		}
-		if err := w.Add(j); err != nil {
-			return err
-		}
-	}
-	return w.End()
+		return j, err
+	})
 }
 
 // pick prints a numbered list on stderr, reads a number from stdin and prints only that prompt on stdout, for a key

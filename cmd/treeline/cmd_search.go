@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +23,7 @@ type searchFlags struct {
 	source, cwd   string
 	label         string
 	regexp, exact bool
-	rank, json    bool
+	rank          bool
 	limit         int
 }
 
@@ -50,13 +49,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
-		// All arguments together are the query.
-		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return misused(cmd, "QUERY is missing")
-			}
-			return nil
-		},
+		Args: args("QUERY…"), // all arguments together
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.search(cmd, strings.Join(args, " "), &f)
 		},
@@ -72,10 +65,10 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.BoolVar(&f.exact, "case", false, "distinguish upper and lower case")
 	flags.BoolVar(&f.rank, "rank", false, "best match first (BM25) instead of newest first")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "print at most `N` hits; 0 for all")
-	addJSON(cmd, &f.json)
+	a.addJSON(cmd)
 	// The parser takes a query like -retry for flags.
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; put -- before a query that begins with a minus", flagError(err)), cmd}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return misused("%w; put -- before a query that begins with a minus", flagError(err))
 	})
 	return cmd
 }
@@ -121,13 +114,13 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	opt, err := f.options(time.Now())
 	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
-		err = errors.New("--label is empty; use '*' for any label")
+		err = misused("--label is empty; use '*' for any label")
 	}
 	if err == nil {
 		err = noneEmpty(cmd)
 	}
 	if err != nil {
-		return usageError{err, cmd}
+		return err
 	}
 	if f.cwd != "" {
 		if opt.CWD, err = a.listDir(f.cwd); err != nil {
@@ -147,21 +140,21 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	var none *find.QueryError
 	switch {
 	case errors.As(err, &none), errors.Is(err, place.ErrUnknownSource):
-		return usageError{err, cmd}
+		return usageError{err}
 	case err != nil:
 		return err
 	}
 	if res.Substring {
 		a.notice("no whole-word matches; showing substring matches")
 	}
-	err = a.page(cmd.Context(), func(ctx context.Context, out *output) error {
-		if f.json {
+	err = a.page(cmd.Context(), func(out *output) error {
+		if a.json {
 			return wire.Write(out, wire.NewSearchResult(res, f.regexp))
 		}
 		printHits(out, res.Hits, a.home())
 		return nil
 	})
-	if res.More && !f.json {
+	if res.More && !a.json {
 		a.notice("there are more hits; --limit shows them")
 	}
 	if res.Nothing {

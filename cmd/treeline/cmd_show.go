@@ -24,27 +24,27 @@ func (a *app) showCommand() *cobra.Command {
 		Example: "  treeline show @last\n  treeline show 01a1dcc8 --all\n  treeline show 01a1dcc8#5a60be28\n  treeline show session.jsonl --json | jq -r 'select(.role==\"user\").parts[].text'",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd, args[0], &f, func(s *store.Session, at session.EntryID) error {
-				return a.show(cmd.Context(), s, at, all, f.json)
+			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
+				return a.show(cmd.Context(), s, at, all)
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold and hide nothing")
 	return cmd
 }
 
 // show prints problems after the transcript: before it, a pager would cover them.
-func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, all, asJSON bool) error {
+func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, all bool) error {
 	path, err := s.Tree().Path(leaf)
 	if err != nil {
 		return err
 	}
 	r := wire.NewReader(ctx, s)
-	err = a.page(ctx, func(_ context.Context, out *output) error {
+	err = a.page(ctx, func(out *output) error {
 		page := out.page()
-		if asJSON {
+		if a.json {
 			return r.WritePath(&page, path)
 		}
 		page.Heading(s, a.home())

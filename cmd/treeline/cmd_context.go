@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 
@@ -35,7 +34,23 @@ func (a *app) contextCommand() *cobra.Command {
 					return err
 				}
 				opt.Here = &dialect.Here{WorkDir: dir}
-				return a.context(cmd.Context(), s, at, opt)
+				problems := slices.Clone(s.Tree().Problems()) // the tree's own list must not grow
+				opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+				opt.NoBlobs = opt.NoBlobs || !a.json // a transcript names images and does not show them
+				c, err := s.Context(cmd.Context(), at, opt)
+				if err != nil {
+					return err
+				}
+				r := wire.NewReader(cmd.Context(), s)
+				err = a.page(cmd.Context(), func(out *output) error {
+					if a.json {
+						return wire.WriteContext(out, c, &problems)
+					}
+					t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
+					return t.Context(cmd.Context(), r, c)
+				})
+				a.problems(append(problems, r.Problems...))
+				return err
 			})
 		},
 		ValidArgsFunction: a.completeSession,
@@ -47,26 +62,4 @@ func (a *app) contextCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
 	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "do not replace references to blobs by their content")
 	return cmd
-}
-
-func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryID, opt store.ContextOptions) error {
-	problems := slices.Clone(s.Tree().Problems()) // the tree's own list must not grow
-	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
-	if !a.json {
-		opt.NoBlobs = true // a transcript names images and does not show them
-	}
-	c, err := s.Context(ctx, leaf, opt)
-	if err != nil {
-		return err
-	}
-	r := wire.NewReader(ctx, s)
-	err = a.page(ctx, func(out *output) error {
-		if a.json {
-			return wire.WriteContext(out, c, &problems)
-		}
-		t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
-		return t.Context(ctx, r, c)
-	})
-	a.problems(append(problems, r.Problems...))
-	return err
 }

@@ -23,7 +23,6 @@ var shells embed.FS
 
 var shellNames = []string{"bash", "zsh", "fish"}
 
-// historyFlags are the flags of history.
 type historyFlags struct {
 	cwd, db, shell               string
 	limit                        int

@@ -49,7 +49,7 @@ func (a *app) promptTable(out *output, list []history.Prompt) {
 	}
 	t.grow(len(list))
 	for _, p := range list {
-		t.add(out.when(p.At), dash(wire.Tilde(screen.OneLine(p.CWD, 0), a.home())), screen.OneLine(p.Text, out.width))
+		t.add(out.when(p.At), folder(p.CWD, a.home()), screen.OneLine(p.Text, out.width))
 	}
 	t.write(out)
 }
@@ -68,18 +68,13 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 			return err
 		}
 		for _, u := range uses {
-			writeWords(out, "    ", []word{
-				{text: out.when(u.At), mark: st.cyan, drop: 3},
-				{text: screen.OneLine(u.Dialect, 0), mark: st.dim, drop: 1},
-				{text: screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), mark: st.yellow},
-				{text: dash(wire.Tilde(screen.OneLine(u.CWD, 0), a.home())), path: true, mark: same, least: leastProject, drop: 2},
-			})
+			table{
+				{mark: st.cyan, drop: 3}, {mark: st.dim, drop: 1}, {mark: st.yellow}, {path: true, mark: same, least: leastProject, drop: 2},
+			}.line(out, "    ", out.when(u.At), screen.OneLine(u.Dialect, 0),
+				screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), folder(u.CWD, a.home()))
 		}
 		if len(uses) == 0 {
-			writeWords(out, "    ", []word{
-				{text: out.when(p.At), mark: st.cyan, drop: 1},
-				{text: dash(wire.Tilde(screen.OneLine(p.CWD, 0), a.home())), path: true, mark: same, least: leastProject},
-			})
+			table{{mark: st.cyan, drop: 1}, {path: true, mark: same, least: leastProject}}.line(out, "    ", out.when(p.At), folder(p.CWD, a.home()))
 		}
 	}
 	return nil

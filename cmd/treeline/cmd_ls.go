@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// lsFlags are the flags of ls. An empty filter matches everything.
+// lsFlags are mostly filters. An empty one matches everything.
 type lsFlags struct {
 	scopeFlags
 	spanFlags
@@ -254,8 +254,7 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 	if len(rows) == 0 {
 		return
 	}
-	st := out.style
-	home := a.home()
+	st, home := out.style, a.home()
 	t := table{
 		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 4},
 		{name: "TITLE", mark: same, least: leastTitle}, {name: "MSGS", right: true, mark: same, drop: 3},
@@ -282,7 +281,7 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 		if depth != nil && depth[i] > 0 {
 			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title // at most eight levels, to leave room for the title
 		}
-		cells := append(row[:0], out.when(r.When()), dash(wire.Tilde(screen.OneLine(r.CWD, 0), home)), title, messages, wire.Size(r.Log.Size), r.Dialect.Name(),
+		cells := append(row[:0], out.when(r.When()), folder(r.CWD, home), title, messages, wire.Size(r.Log.Size), r.Dialect.Name(),
 			dash(screen.OneLine(r.Short, 40)))
 		if extra != nil {
 			cells = slices.Insert(cells, before, extra(r))

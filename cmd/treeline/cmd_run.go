@@ -28,12 +28,7 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
-		a.runLsCommand(),
-		a.runShowCommand(),
-		a.runRecordCommand(),
-		a.runReplayCommand(),
-		a.runAuditCommand(),
-		a.runDiffCommand(),
+		a.runLsCommand(), a.runShowCommand(), a.runRecordCommand(), a.runReplayCommand(), a.runAuditCommand(), a.runDiffCommand(),
 	)
 	return cmd
 }

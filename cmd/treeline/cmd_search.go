@@ -16,7 +16,6 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// searchFlags are the flags of search.
 type searchFlags struct {
 	in []string
 	spanFlags
@@ -175,21 +174,20 @@ func printHits(out *output, hits []find.Hit, home string) {
 		if h.Run != nil {
 			who = "run · " + who
 		}
-		label, branch := "", ""
+		when, label, branch := "", "", ""
+		if at, ok := h.Time.Time(); ok {
+			when = out.when(at)
+		}
 		if h.Label != "" {
 			label = "[" + screen.OneLine(h.Label, 40) + "]"
 		}
 		if !h.OnPath {
 			branch = "abandoned branch"
 		}
-		writeWords(out, "", []word{
-			{text: wire.HitRef(h, true), mark: st.yellow},
-			{text: who, mark: st.cyan, drop: 5},
-			{text: hitWhen(out, h), mark: same, drop: 4},
-			{text: label, mark: same, least: leastProject, drop: 2},
-			{text: branch, mark: st.red, drop: 3},
-			{text: hitPlace(h, home), mark: st.dim, least: leastTitle, drop: 1},
-		})
+		table{
+			{mark: st.yellow}, {mark: st.cyan, drop: 5}, {mark: same, drop: 4}, {mark: same, least: leastProject, drop: 2},
+			{mark: st.red, drop: 3}, {mark: st.dim, least: leastTitle, drop: 1},
+		}.line(out, "", wire.HitRef(h, true), who, when, label, branch, hitPlace(h, home))
 		for _, line := range marked(st, h.Snippet, h.Marks, out.width-len(snippetIndent)) {
 			fmt.Fprintln(out, snippetIndent+line)
 		}
@@ -209,13 +207,6 @@ func hitWho(h *find.Hit) string {
 		return h.Role.String()
 	}
 	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
-}
-
-func hitWhen(out *output, h *find.Hit) string {
-	if at, ok := h.Time.Time(); ok {
-		return out.when(at)
-	}
-	return ""
 }
 
 // hitPlace is the directory and title of a session, or the directory of a run.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -25,7 +23,23 @@ func (a *app) showCommand() *cobra.Command {
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
-				return a.show(cmd.Context(), s, at, all)
+				path, err := s.Tree().Path(at)
+				if err != nil {
+					return err
+				}
+				r := wire.NewReader(cmd.Context(), s)
+				err = a.page(cmd.Context(), func(out *output) error {
+					page := out.page()
+					if a.json {
+						return r.WritePath(&page, path)
+					}
+					page.Heading(s, a.home())
+					t := &wire.Transcript{Page: page, All: all, Label: s.Tree().Label, Dir: s.Header().CWD}
+					t.Section()
+					return t.Path(r, path)
+				})
+				a.problems(append(s.Tree().Problems(), r.Problems...)) // last: a pager would cover them
+				return err
 			})
 		},
 		ValidArgsFunction: a.completeSession,
@@ -33,25 +47,4 @@ func (a *app) showCommand() *cobra.Command {
 	f.add(a, cmd)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold and hide nothing")
 	return cmd
-}
-
-// show prints problems after the transcript: before it, a pager would cover them.
-func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, all bool) error {
-	path, err := s.Tree().Path(leaf)
-	if err != nil {
-		return err
-	}
-	r := wire.NewReader(ctx, s)
-	err = a.page(ctx, func(out *output) error {
-		page := out.page()
-		if a.json {
-			return r.WritePath(&page, path)
-		}
-		page.Heading(s, a.home())
-		t := &wire.Transcript{Page: page, All: all, Label: s.Tree().Label, Dir: s.Header().CWD}
-		t.Section()
-		return t.Path(r, path)
-	})
-	a.problems(append(s.Tree().Problems(), r.Problems...))
-	return err
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// treeFlags are the flags of tree.
 type treeFlags struct {
 	leafFlags
 	near int
@@ -42,7 +39,16 @@ func (a *app) treeCommand() *cobra.Command {
 						return err
 					}
 				}
-				return a.tree(cmd.Context(), s, t, f)
+				err := a.page(cmd.Context(), func(out *output) error {
+					page := out.page()
+					if a.json {
+						return t.WriteJSON(cmd.Context(), &page)
+					}
+					page.Heading(s, a.home())
+					return t.Draw(cmd.Context(), &page, f.near)
+				})
+				a.problems(s.Tree().Problems())
+				return err
 			})
 		},
 		ValidArgsFunction: a.completeSession,
@@ -65,17 +71,4 @@ func (f *treeFlags) check(cmd *cobra.Command, leaf string, asJSON bool) error {
 		return misused("--near is for the drawing; --json prints all entries")
 	}
 	return nil
-}
-
-func (a *app) tree(ctx context.Context, s *store.Session, t *wire.Tree, f treeFlags) error {
-	err := a.page(ctx, func(out *output) error {
-		page := out.page()
-		if a.json {
-			return t.WriteJSON(ctx, &page)
-		}
-		page.Heading(s, a.home())
-		return t.Draw(ctx, &page, f.near)
-	})
-	a.problems(s.Tree().Problems())
-	return err
 }

@@ -100,38 +100,16 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "more", Title: "More:"},
 	)
 	add(root, "read",
-		a.lsCommand(),
-		a.sourcesCommand(),
-		a.showCommand(),
-		a.treeCommand(),
-		a.contextCommand(),
-		a.searchCommand(),
-		a.watchCommand(),
-		a.checkCommand(),
-		a.historyCommand(),
+		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
+		a.searchCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
 	)
 	add(root, "write",
-		a.newCommand(),
-		a.appendCommand(),
-		a.branchCommand(),
-		a.labelCommand(),
-		a.renameCommand(),
-		a.forkCommand(),
-		a.moveCommand(),
-		a.convertCommand(),
+		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
+		a.forkCommand(), a.moveCommand(), a.convertCommand(),
 	)
-	add(root, "care",
-		a.rmCommand(),
-		a.repairCommand(),
-		a.gcCommand(),
-	)
+	add(root, "care", a.rmCommand(), a.repairCommand(), a.gcCommand())
 	add(root, "runs", a.runCommand())
-	add(root, "more",
-		a.rpcCommand(),
-		a.demoCommand(),
-		a.versionCommand(),
-		a.helpCommand(root),
-	)
+	add(root, "more", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("more")
 	a.complete(root) // last, since it visits all commands
 	return root

@@ -111,14 +111,6 @@ func verbatim(raw session.Raw) json.RawMessage {
 	return json.RawMessage(raw)
 }
 
-// orEmpty turns a nil list into an empty one, so that it is not printed as null.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // optional turns "" into nil, for members that are null or absent without a value.
 func optional[T ~string](s T) *T {
 	if s == "" {

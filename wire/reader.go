@@ -97,7 +97,8 @@ func (t *Transcript) Path(r *Reader, path session.Path) error {
 // Heading writes what session it is: the title, then dialect, id, directory and time. The directory is cut where the
 // line is too narrow: id and dialect are what people copy.
 func (p *Page) Heading(s *store.Session, home string) {
-	if title := screen.OneLine(currentTitle(s), 200); title != "" {
+	title, _ := s.Name() // a session without a readable title is shown without one
+	if title = screen.OneLine(title, 200); title != "" {
 		p.line(p.paint(StyleStrong, screen.Cut(title, p.Width)))
 	}
 	h, agent := s.Header(), s.Dialect().Name()
@@ -117,24 +118,6 @@ func (p *Page) Heading(s *store.Session, home string) {
 	}
 	words := slices.DeleteFunc([]string{agent, name, cwd, when}, func(w string) bool { return w == "" })
 	p.line(p.paint(StyleFaint, strings.Join(words, " · ")))
-}
-
-// currentTitle is the title that the last entry gave the session, otherwise that of the header. It reads one entry.
-func currentTitle(s *store.Session) string {
-	t := s.Tree()
-	for i := t.Len() - 1; i >= 0; i-- {
-		e := t.At(i)
-		if e.Kind != session.KindSessionInfo {
-			continue
-		}
-		if b, err := e.Body(); err == nil {
-			if info, ok := b.(session.SessionInfo); ok && info.Name != "" {
-				return info.Name
-			}
-		}
-		break
-	}
-	return s.Header().Title
 }
 
 // WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context

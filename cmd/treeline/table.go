@@ -106,28 +106,19 @@ func (t table) write(out *output) {
 
 // cell prints one cell and the gap or newline after it.
 func (t table) cell(out *output, i int, c cell, mark func(string) string) {
-	last := i == len(t)-1
-	fill := t[i].width - c.width
+	fill := strings.Repeat(" ", t[i].width-c.width)
 	if t[i].right {
-		spaces(out, fill)
+		out.WriteString(fill)
 	}
 	out.WriteString(mark(c.text))
-	if !t[i].right && !last {
-		spaces(out, fill)
-	}
-	if last {
+	if i == len(t)-1 {
 		out.WriteByte('\n')
-	} else {
-		out.WriteString(gap)
+		return
 	}
-}
-
-// spaces writes from a constant, so that a long table allocates no strings.
-func spaces(out *output, n int) {
-	const some = "                                                                "
-	for ; n > 0; n -= len(some) {
-		out.WriteString(some[:min(n, len(some))])
+	if !t[i].right {
+		out.WriteString(fill)
 	}
+	out.WriteString(gap)
 }
 
 // dash stands for an empty cell.

@@ -45,8 +45,7 @@ type Continuer interface {
 
 // Adder is a Decoder that can add an entry whose record was just made, without reading the record again.
 type Adder interface {
-	// Add does what Decode would do with the record of n, or gives false. The Body of n may also be a *session.Message,
-	// see RecordAppender.
+	// Add does what Decode would do with the record of n, or gives false.
 	Add(n NewEntry, r Record) bool
 }
 
@@ -75,14 +74,6 @@ type Editor interface {
 	Rechain(record []byte, parent, keep session.EntryID) ([]byte, error)
 	// SetArguments changes the arguments of the tool call with that id; changed is false where the record has no such call.
 	SetArguments(record []byte, callID string, arguments []byte) (edited []byte, changed bool, err error)
-}
-
-// RecordAppender is a Writer that can make a record in memory that the caller reuses, so that appending many entries
-// leaves no garbage.
-type RecordAppender interface {
-	// AppendRecord appends to dst what Record would give. The Body of n may also be a *session.Message, which stays the
-	// caller's: putting a Message into an interface would copy it.
-	AppendRecord(dst []byte, n NewEntry) ([]byte, error)
 }
 
 // Adopter is a Writer that keeps the members of a record that it does not know.

@@ -145,11 +145,7 @@ func content(parts []session.Part) []byte {
 var mediaTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 func picture(i session.Image) []byte {
-	url := i.Data
-	if i.MIME != "" {
-		url = "data:" + i.MIME + ";base64," + i.Data
-	}
-	o := rawjson.Set([]byte(`{}`), "url", rawjson.Quote(url))
+	o := rawjson.Set([]byte(`{}`), "url", rawjson.Quote(dialect.ImageURL(i)))
 	if slices.Contains(mediaTypes, i.MIME) {
 		o = rawjson.Set(o, "media_type", rawjson.Quote(i.MIME))
 	}

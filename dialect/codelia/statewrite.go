@@ -22,16 +22,11 @@ func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
 
-// stateTime spells a time like the program.
-func stateTime(t time.Time) []byte {
-	return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z"))
-}
-
 // Header gives the state of a new session.
 func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	h := []byte(`{"schema_version":1}`)
 	h = rawjson.Set(h, "session_id", rawjson.Quote(string(n.ID)))
-	h = rawjson.Set(h, "updated_at", stateTime(n.Time))
+	h = rawjson.Set(h, "updated_at", dialect.ISO(n.Time))
 	if n.CWD != "" {
 		h = setRoot(h, n.CWD)
 	}
@@ -74,7 +69,7 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 		raw = rawjson.Set(raw, "session_id", rawjson.Quote(string(*edit.ID)))
 	}
 	if edit.Time != nil {
-		raw = rawjson.Set(raw, "updated_at", stateTime(*edit.Time))
+		raw = rawjson.Set(raw, "updated_at", dialect.ISO(*edit.Time))
 	}
 	if edit.CWD != nil {
 		raw = setRoot(raw, *edit.CWD)
@@ -105,23 +100,10 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return rawjson.EscapeBreaks(m), nil
 }
 
-// Persist does nothing: pictures stay in the message.
-func (d *StateDialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
-	return record, nil
-}
-
 // NewID makes a UUID of version 4.
 func (d *StateDialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
 	id, err := Codelia.NewRunID(random)
 	return session.ID(id), err
-}
-
-// CheckID accepts any file name: the program checks nothing.
-func (d *StateDialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
-// NewEntryID makes a temporary id: messages are written without one.
-func (d *StateDialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	return dialect.ShortEntryID(random)
 }
 
 // Say makes a message from plain text.
@@ -131,7 +113,5 @@ func (d *StateDialect) Say(role session.Role, text string, _ time.Time, _ sessio
 	default:
 		return nil, fmt.Errorf("a message of a %s is not plain text", role)
 	}
-	m := append([]byte(`{"role":`), rawjson.Quote(role.String())...)
-	m = append(append(m, `,"content":`...), rawjson.Quote(text)...)
-	return append(m, '}'), nil
+	return message(role.String(), rawjson.Quote(text)), nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,22 +218,4 @@ func (d *Dialect) checkMessage(m []byte) error {
 		return fmt.Errorf("message role %q: Operator knows user, assistant, tool, system, custom, branch_summary and compaction_summary", role)
 	}
 	return nil
-}
-
-// Persist does nothing: the program writes everything as it is.
-func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
-	return record, nil
-}
-
-// CheckID says why an id is not valid.
-func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
-// NewID makes a UUID of version 7.
-func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
-	return dialect.UUIDv7(t, random)
-}
-
-// NewEntryID makes eight hex digits.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	return dialect.ShortEntryID(random)
 }

@@ -159,9 +159,6 @@ func valid(b []byte) (ok, tight bool) {
 
 var errNotObject = errors.New("the message must be a JSON object")
 
-// CheckID says why an id is not valid.
-func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
 // NewID makes a UUID of version 7 or, for the document, a snowflake: 64 bits of time and random bits in 16 digits.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	if d != OmpDoc {
@@ -175,9 +172,4 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	const epoch = 1420070400000
 	n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
 	return session.ID(fmt.Sprintf("%016x", n)), nil
-}
-
-// NewEntryID makes eight hex digits.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	return dialect.ShortEntryID(random)
 }

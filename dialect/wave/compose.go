@@ -56,7 +56,7 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 			b.Add("stage", []byte(`"end"`))
 		case session.Image:
 			b.Add("type", []byte(`"image"`))
-			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(imageURL(p))}))
+			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(dialect.ImageURL(p))}))
 		case session.ToolCall:
 			var result *session.ToolResult
 			// of several results of one call the last counts
@@ -107,14 +107,6 @@ func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
 		b.Add("images", dialect.Array(images))
 	}
 	return b
-}
-
-// imageURL is the URL of a picture, or a data URL of its bytes.
-func imageURL(i session.Image) string {
-	if i.MIME == "" {
-		return i.Data
-	}
-	return "data:" + i.MIME + ";base64," + i.Data
 }
 
 // usageJSON writes a usage. The cache is named only if it was used.

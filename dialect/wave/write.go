@@ -24,9 +24,6 @@ func (d *Dialect) Habits() dialect.Habits {
 		ResultsInCalls: true, KeepsByRepeating: true}
 }
 
-// iso spells a time like the program.
-func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
-
 // Header gives the metadata line; nil where the first message replaces it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if !d.metadata {
@@ -35,7 +32,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
 	o.Add("workdir", rawjson.Quote(n.CWD))
-	o.Add("createdAt", iso(n.Time))
+	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
 	}
@@ -80,7 +77,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 		raw = rawjson.Set(raw, "workdir", rawjson.Quote(*edit.CWD))
 	}
 	if edit.Time != nil {
-		raw = rawjson.Set(raw, "createdAt", iso(*edit.Time))
+		raw = rawjson.Set(raw, "createdAt", dialect.ISO(*edit.Time))
 	}
 	if edit.Parent != nil {
 		switch changed := editOwn(rawjson.Get(raw, ours), nil, edit.Parent); {
@@ -140,7 +137,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
-	at := iso(n.Time)
+	at := dialect.ISO(n.Time)
 	// The program does not find a session with one bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
@@ -188,11 +185,6 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	return rawjson.EscapeBreaks(o.End()), nil
 }
 
-// Persist does nothing: Wave keeps images in the message.
-func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
-	return record, nil
-}
-
 // NewID makes a UUID of version 6. The program makes random ones and accepts these as well.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	u, err := ids.New(t, random)
@@ -214,12 +206,10 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	if _, err := io.ReadFull(random, u[:]); err != nil {
 		return "", err
 	}
-	u[6] = u[6]&0x0f | 0x40
-	u[8] = u[8]&0x3f | 0x80
 	if !d.ids {
 		return session.EntryID(hex.EncodeToString(u[:4])), nil // not written: the log gives the entry its id
 	}
-	return session.EntryID("msg-" + u.String()), nil
+	return session.EntryID("msg-" + dialect.UUIDv4(u)), nil
 }
 
 // Rechain changes nothing: the order of records is all there is.
@@ -231,21 +221,17 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 		return nil, false, errors.New("the arguments are not JSON")
 	}
 	changed := false
-	out := []byte{'['}
-	for b := range rawjson.Elements(rawjson.Get(record, "blocks")) {
+	blocks := rawjson.MapElements(rawjson.Get(record, "blocks"), func(b []byte) []byte {
 		if rawjson.IsObject(b) && rawjson.Str(b, "type") == "tool" && rawjson.Str(b, "id") == callID {
 			b = rawjson.Set(b, "parameters", rawjson.Quote(string(rawjson.Compact(arguments))))
 			changed = true
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, b...)
-	}
+		return b
+	})
 	if !changed {
 		return record, false, nil
 	}
-	return rawjson.Set(record, "blocks", append(out, ']')), true, nil
+	return rawjson.Set(record, "blocks", blocks), true, nil
 }
 
 // Say makes a message from plain text.

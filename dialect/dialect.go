@@ -43,6 +43,7 @@
 package dialect
 
 import (
+	"errors"
 	"time"
 
 	"github.com/treeline-dev/treeline/session"
@@ -156,3 +157,11 @@ type Summary struct {
 	// OK is false where no header could be read from head.
 	OK bool
 }
+
+// Errors that callers tell apart with errors.Is.
+var (
+	// ErrUnsupported: the dialect cannot express it.
+	ErrUnsupported = errors.New("not supported")
+	// ErrNewer: the log is of a newer version than the dialect knows. It is never written to.
+	ErrNewer = errors.New("written by a newer version")
+)

@@ -161,11 +161,7 @@ func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
 		return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
 	}
-	meta := rawjson.Get(record, "meta")
-	if !rawjson.IsObject(meta) {
-		meta = []byte("{}")
-	}
-	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(meta, origin)))
+	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(metaOf(record), origin)))
 }
 
 // Origin removes it again. Of a state only what is the same in every save is left, so that a state that was continued is

@@ -33,22 +33,23 @@ func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	return setParent(h, n.Parent), nil
 }
 
+// metaOf gives the meta of a header, empty where it has none.
+func metaOf(h []byte) []byte {
+	if meta := rawjson.Get(h, "meta"); rawjson.IsObject(meta) {
+		return meta
+	}
+	return []byte("{}")
+}
+
 // setRoot sets the working directory in the two places where the program looks for it, and keeps the rest of the meta.
 func setRoot(h []byte, cwd string) []byte {
-	meta := rawjson.Get(h, "meta")
-	if !rawjson.IsObject(meta) {
-		meta = []byte("{}")
-	}
 	h = rawjson.Set(h, "workspace_root", rawjson.Quote(cwd))
-	return rawjson.Set(h, "meta", rawjson.Set(meta, "codelia_workspace_root", rawjson.Quote(cwd)))
+	return rawjson.Set(h, "meta", rawjson.Set(metaOf(h), "codelia_workspace_root", rawjson.Quote(cwd)))
 }
 
 // setParent sets the parent in our own member, because codelia has none.
 func setParent(h []byte, parent string) []byte {
-	meta := rawjson.Get(h, "meta")
-	if !rawjson.IsObject(meta) {
-		meta = []byte("{}")
-	}
+	meta := metaOf(h)
 	own := rawjson.Get(meta, ownMember)
 	switch {
 	case parent == "" && own == nil:

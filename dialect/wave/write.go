@@ -31,7 +31,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
-	o.Add("workdir", rawjson.Quote(n.CWD))
+	o.Str("workdir", n.CWD)
 	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
@@ -42,12 +42,8 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 // own gives the member for what the format has no place for, without empty values.
 func own(workdir, parent string) []byte {
 	var o dialect.Object
-	if workdir != "" {
-		o.Add("workdir", rawjson.Quote(workdir))
-	}
-	if parent != "" {
-		o.Add("parent", rawjson.Quote(parent))
-	}
+	o.Optional("workdir", workdir)
+	o.Optional("parent", parent)
 	return o.End()
 }
 
@@ -67,15 +63,12 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 			}
 			metadata = []byte("{}")
 		}
-		changed := editOwn(rawjson.Get(metadata, ours), edit.CWD, edit.Parent)
-		if changed != nil {
+		if changed := editOwn(rawjson.Get(metadata, ours), edit.CWD, edit.Parent); changed != nil {
 			raw = rawjson.Set(raw, "metadata", rawjson.Set(metadata, ours, changed))
 		}
 		return raw, nil, nil
 	}
-	if edit.CWD != nil {
-		raw = rawjson.Set(raw, "workdir", rawjson.Quote(*edit.CWD))
-	}
+	raw = dialect.SetText(raw, "workdir", edit.CWD, true)
 	if edit.Time != nil {
 		raw = rawjson.Set(raw, "createdAt", dialect.ISO(*edit.Time))
 	}
@@ -98,19 +91,8 @@ func editOwn(value []byte, workdir, parent *string) []byte {
 	if !rawjson.IsObject(value) {
 		value = []byte("{}")
 	}
-	for _, m := range []struct {
-		key  string
-		text *string
-	}{{"workdir", workdir}, {"parent", parent}} {
-		switch {
-		case m.text == nil:
-		case *m.text == "":
-			value = rawjson.Delete(value, m.key)
-		default:
-			value = rawjson.Set(value, m.key, rawjson.Quote(*m.text))
-		}
-	}
-	return value
+	value = dialect.SetText(value, "workdir", workdir, false)
+	return dialect.SetText(value, "parent", parent, false)
 }
 
 // Record gives the line of a new message, members in the order of the program or the document. Unknown members follow.
@@ -124,13 +106,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if b.FirstKept != "" {
 			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again after it")
 		}
-		var block dialect.Object
-		block.Add("type", []byte(`"compact"`))
-		block.Add("content", rawjson.Quote(b.Summary))
-		var o dialect.Object
-		o.Add("role", []byte(`"assistant"`))
-		o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
-		m = o.End()
+		m = oneBlock(session.RoleAssistant, "compact", b.Summary)
 	default:
 		return nil, fmt.Errorf("a session of %s holds only messages and compactions: %T is %w", d.name, n.Body, dialect.ErrUnsupported)
 	}
@@ -153,11 +129,9 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	var o dialect.Object
 	if d.ids { // the program writes the time first
 		o.Add("timestamp", at)
-		o.Add("id", rawjson.Quote(string(n.ID)))
+		o.Str("id", string(n.ID))
 	}
-	for _, key := range []string{"role", "blocks"} {
-		o.Add(key, rawjson.Get(m, key))
-	}
+	o.Copy(m, "role", "blocks")
 	if !d.ids {
 		o.Add("timestamp", at)
 	}
@@ -172,13 +146,7 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		}
 		metadata = rawjson.Set(metadata, ours, own(n.Header.CWD, n.Header.Parent))
 	}
-	for key, value := range rawjson.Fields(m) {
-		switch key {
-		case "timestamp", "id", "role", "blocks", "metadata":
-		default:
-			o.Add(key, value)
-		}
-	}
+	o.Others(m, "timestamp", "id", "role", "blocks", "metadata")
 	if metadata != nil {
 		o.Add("metadata", metadata)
 	}
@@ -239,12 +207,17 @@ func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.Mod
 	if role != session.RoleUser && role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
 	}
+	return oneBlock(role, "text", said), nil
+}
+
+// oneBlock is a message that consists of one text.
+func oneBlock(role session.Role, typ, content string) []byte {
 	var block, o dialect.Object
-	block.Add("type", []byte(`"text"`))
-	block.Add("content", rawjson.Quote(said))
-	o.Add("role", rawjson.Quote(role.String()))
-	o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
-	return o.End(), nil
+	block.Str("type", typ)
+	block.Str("content", content)
+	o.Str("role", role.String())
+	o.Add("blocks", dialect.Array([][]byte{block.End()}))
+	return o.End()
 }
 
 // Adopt keeps the members that a compaction does not have. A record without an id is the whole message.

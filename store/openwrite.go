@@ -141,7 +141,7 @@ func (s *Session) take(l logtree.Loaded) {
 // fails, nothing of the session changes.
 func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	src := logtree.LazySource(s.at.Backend, at)
-	l, err := logtree.Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
+	l, err := s.store.Reader().Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
 	if err == nil {
 		err = s.same(l.Tree.Header())
 	}

@@ -2,8 +2,9 @@ package query
 
 import (
 	"bytes"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // The automaton goes through an undecoded record as through its texts, and interprets escapes. It may match outside of the
@@ -128,42 +129,11 @@ func (m *automaton) skip(b []byte, i int) int {
 // rawRune returns the next character of a record, and how many bytes spell it. A backslash that begins no escape stands for
 // itself.
 func rawRune(b []byte) (r rune, n int) {
-	if b[0] != '\\' || len(b) < 2 {
+	if b[0] != '\\' {
 		return utf8.DecodeRune(b)
 	}
-	switch b[1] {
-	case 'n':
-		return '\n', 2
-	case 't':
-		return '\t', 2
-	case 'r':
-		return '\r', 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case '"', '\\', '/':
-		return rune(b[1]), 2
-	case 'u':
-		const escape = len(`\u0000`)
-		if len(b) < escape {
-			break
-		}
-		r, ok := hex4(b[2:escape])
-		if !ok {
-			break
-		}
-		if utf16.IsSurrogate(r) {
-			if len(b) >= 2*escape && b[escape] == '\\' && b[escape+1] == 'u' {
-				if low, ok := hex4(b[escape+2 : 2*escape]); ok {
-					if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-						return pair, 2 * escape
-					}
-				}
-			}
-			r = utf8.RuneError
-		}
-		return r, escape
+	if r, n = rawjson.Escape(b); n == 0 {
+		return '\\', 1
 	}
-	return '\\', 1
+	return r, n
 }

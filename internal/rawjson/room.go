@@ -25,9 +25,6 @@ func (r *Room) Trim() {
 
 // Unquote is like the function Unquote, with a string that may share value and is valid until Reset.
 func (r *Room) Unquote(value []byte) (s string, ok bool) {
-	if r == nil {
-		return Unquote(value)
-	}
 	inside, first := quoted(value)
 	switch {
 	case first == notQuoted:
@@ -35,9 +32,11 @@ func (r *Room) Unquote(value []byte) (s string, ok bool) {
 	case first == notPlain:
 		return unquoteSlowly(value)
 	case first < 0:
-		return borrowed(inside), true
+		return r.String(inside), true
 	}
-	if cap(r.buf)-len(r.buf) < len(inside) {
+	if r == nil {
+		r = &Room{buf: make([]byte, 0, len(inside))}
+	} else if cap(r.buf)-len(r.buf) < len(inside) {
 		r.buf = make([]byte, 0, max(roomSize, len(inside))) // strings in the old buffer keep it alive
 	}
 	begin := len(r.buf)

@@ -11,22 +11,7 @@ import (
 
 // Unquote decodes a JSON string. Half a surrogate pair becomes U+FFFD, as does invalid UTF-8. ok is false if value is not a
 // string or ends too early.
-func Unquote(value []byte) (s string, ok bool) {
-	inside, first := quoted(value)
-	switch {
-	case first == notQuoted:
-		return "", false
-	case first == notPlain:
-		return unquoteSlowly(value)
-	case first < 0:
-		return string(inside), true
-	}
-	out, ok := unescaped(make([]byte, 0, len(inside)), inside, first)
-	if !ok {
-		return unquoteSlowly(value)
-	}
-	return borrowed(out), true // nothing else refers to it
-}
+func Unquote(value []byte) (s string, ok bool) { return (*Room)(nil).Unquote(value) }
 
 // Inside returns the text between the quotes of a string: a copy if it has escapes, otherwise a slice of value. It returns
 // nil if value is not a string. It does not check the last byte, since callers pass values that were scanned.
@@ -77,22 +62,11 @@ func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 			dst = append(dst, c)
 			continue
 		}
-		r, ok := hex4(inside[i:])
-		if !ok {
+		r, n := Escape(inside[i-2:])
+		if n == 0 {
 			return dst, false
 		}
-		i += 4
-		if utf16.IsSurrogate(r) {
-			pair := rune(utf8.RuneError)
-			if rest := inside[i:]; len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-				if low, ok := hex4(rest[2:]); ok {
-					pair = utf16.DecodeRune(r, low)
-				}
-			}
-			if r = pair; pair != utf8.RuneError {
-				i += 6
-			}
-		}
+		i += n - 2
 		dst = utf8.AppendRune(dst, r)
 	}
 	return dst, true
@@ -110,12 +84,34 @@ var unquotable = func() (t [256]byte) {
 // meanings of the letters after a backslash.
 var meanings = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
-// hex4 reads four digits.
+// Escape decodes the escape at the beginning of b and returns its length, 0 if there is none. Two escapes that are a surrogate
+// pair are one character; half a pair is U+FFFD.
+func Escape(b []byte) (r rune, n int) {
+	const size = len(`\u0000`)
+	if len(b) > 1 && b[0] == '\\' && meanings[b[1]] != 0 {
+		return rune(meanings[b[1]]), 2
+	}
+	r, ok := hex4(b)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, size
+	}
+	if low, ok := hex4(b[size:]); ok {
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, 2 * size
+		}
+	}
+	return utf8.RuneError, size
+}
+
+// hex4 reads the digits of the escape at the beginning of b.
 func hex4(b []byte) (r rune, ok bool) {
-	if len(b) < 4 {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}
-	for _, c := range b[:4] {
+	for _, c := range b[2:6] {
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'

@@ -34,17 +34,11 @@ func (k *keySet) add(key uint64) bool {
 
 func (k *keySet) grow() {
 	old := k.slots
-	k.slots = make([]uint64, max(2*len(old), 1<<12))
-	mask := uint64(len(k.slots) - 1)
+	k.slots, k.n = make([]uint64, max(2*len(old), 1<<12)), 0
 	for _, key := range old {
-		if key == 0 {
-			continue
+		if key != 0 {
+			k.add(key)
 		}
-		i := key & mask
-		for k.slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		k.slots[i] = key
 	}
 }
 

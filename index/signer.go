@@ -282,7 +282,12 @@ func (s *Signer) addGram(a, b, c rune) {
 		s.ascii[g/word.Ranks] |= 1 << (g % word.Ranks)
 		return
 	}
-	if k := word.WideGramKey(a, b, c); s.seen.add(k) {
+	s.addKey(word.WideGramKey(a, b, c))
+}
+
+// addKey adds a key with gramProbes.
+func (s *Signer) addKey(k uint64) {
+	if s.seen.add(k) {
 		s.grams = append(s.grams, k)
 	}
 }
@@ -294,12 +299,8 @@ func (s *Signer) addSingle(r, last rune) {
 		s.flags |= flagOdd // no symbol folds to a letter today
 		return
 	}
-	if k := word.SingleKey(r); s.seen.add(k) {
-		s.grams = append(s.grams, k)
-	}
+	s.addKey(word.SingleKey(r))
 	if last >= 0 {
-		if k := word.PairKey(word.Fold(last), r); s.seen.add(k) {
-			s.grams = append(s.grams, k)
-		}
+		s.addKey(word.PairKey(word.Fold(last), r))
 	}
 }

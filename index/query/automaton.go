@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Package regexp takes tens of nanoseconds per byte, which is most of the time of a search without literals. An automaton
@@ -40,7 +41,7 @@ func newAutomatons(re *regexp.Regexp, tree *syntax.Regexp) (*automatons, error) 
 // match says whether the expression matches in a text.
 func (a *automatons) match(text string) bool {
 	m := a.idle.Get().(*automaton)
-	found, ok := m.run(text)
+	found, _, ok := m.run(unsafe.Slice(unsafe.StringData(text), len(text)), false)
 	a.idle.Put(m)
 	if ok && (a.exact || !found) {
 		return found
@@ -109,43 +110,60 @@ func (m *automaton) forget() {
 	m.always = m.finish() == stateFound
 }
 
-// run goes through a text. ok is false if the automaton gave up.
-func (m *automaton) run(text string) (found, ok bool) {
-	if m.hopeless {
-		return false, false
-	}
-	if m.always {
-		return true, true
+// run goes through a text, or through a record without decoding it. escaped says that a text of the record contains a
+// backslash. ok is false if the automaton gave up.
+func (m *automaton) run(b []byte, record bool) (found, escaped, ok bool) {
+	if m.hopeless || m.always {
+		return m.always, false, m.always
 	}
 	s, from := stateStart, 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(text[i:])
-			next, known := m.wide[wideStep{s, r}]
-			if i += n; !known {
-				if next, ok = m.move(s, r, i-from); !ok {
-					return false, false
-				}
-				from = i
-			}
-			s = next
-		} else {
-			next := m.next[s][c]
-			if i++; next == stateUnknown {
-				if next, ok = m.move(s, rune(c), i-from); !ok {
-					return false, false
-				}
-				from = i
-			}
-			s = next
+	for i := 0; i < len(b); {
+		r, n := rune(b[i]), 1
+		switch {
+		case r == '\\' && record:
+			r, n = rawRune(b[i:])
+			escaped = escaped || r == '\\'
+		case r >= utf8.RuneSelf:
+			r, n = utf8.DecodeRune(b[i:])
 		}
-		if s == stateFound {
-			return true, true
+		next := stateUnknown
+		if r < utf8.RuneSelf {
+			next = m.next[s][r]
+		} else {
+			next = m.wide[wideStep{s, r}]
+		}
+		switch i += n; next {
+		case stateStart:
+			if s == stateStart {
+				i = m.skip(b, i)
+			}
+		case stateUnknown:
+			if next, ok = m.move(s, r, i-from); !ok {
+				return false, false, false
+			}
+			from = i
+		}
+		if s = next; s == stateFound {
+			return true, false, true
 		}
 	}
-	m.seen += len(text) - from
-	return false, true
+	m.seen += len(b) - from
+	return false, escaped, true
+}
+
+// skip returns the first position at or after i where a match may begin.
+func (m *automaton) skip(b []byte, i int) int {
+	plain := &m.plain
+	for ; len(b)-i >= 8; i += 8 {
+		p := b[i : i+8]
+		if !(plain[p[0]] && plain[p[1]] && plain[p[2]] && plain[p[3]] && plain[p[4]] && plain[p[5]] && plain[p[6]] && plain[p[7]]) {
+			break
+		}
+	}
+	for i < len(b) && plain[b[i]] {
+		i++
+	}
+	return i
 }
 
 // move returns the state after a character; bytes is the length of the text since the last call. ok is false if there are

@@ -94,11 +94,9 @@ func Parse(text string, opt Options) (*Query, error) {
 // nextTerm cuts a term off a query that does not begin with a space. The term is nil if it is empty.
 func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) {
 	body := s
-	if len(body) > 1 && body[0] == '-' {
-		// A minus or a star alone is a word: people search for operators.
-		if r, _ := utf8.DecodeRuneInString(body[1:]); !unicode.IsSpace(r) {
-			not, body = true, body[1:]
-		}
+	// A minus or a star alone is a word: people search for operators.
+	if len(body) > 1 && body[0] == '-' && !startsWithSpace(body[1:]) {
+		not, body = true, body[1:]
 	}
 	left := true
 	if len(body) > 1 && body[0] == '*' && !startsWithSpace(body[1:]) {

@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"regexp/syntax"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/index/word"
@@ -318,14 +319,7 @@ func (t *rawTerm) in(record []byte) bool {
 		}
 	}
 	for _, any := range t.anys {
-		found := false
-		for i := range any {
-			if any[i].in(record) {
-				found = true
-				break
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(any, func(t rawTerm) bool { return t.in(record) }) {
 			return false
 		}
 	}

@@ -18,9 +18,9 @@ const twiceMost = 1 << 20
 func (a *automatons) mayRecord(record []byte) bool {
 	m := a.idle.Get().(*automaton)
 	defer a.idle.Put(m)
-	may, again := m.runRaw(record)
-	if may || !again || !mayHoldJSON(record) {
-		return may
+	found, escaped, ok := m.run(record, true)
+	if found || !ok || !escaped || !mayHoldJSON(record) {
+		return found || !ok
 	}
 	// A text of the record may be JSON whose strings are searched as well, as the arguments of tools are: then a backslash
 	// in the text begins an escape of the inner JSON.
@@ -39,8 +39,8 @@ func (a *automatons) mayRecord(record []byte) bool {
 			m.text, rest = utf8.AppendRune(m.text, r), rest[n:]
 		}
 	}
-	may, _ = m.runRaw(m.text)
-	return may
+	found, _, ok = m.run(m.text, true)
+	return found || !ok
 }
 
 // mayHoldJSON says whether a string of a record may be a JSON text with strings: it begins with a bracket or a quote. It
@@ -71,59 +71,6 @@ func mayHoldJSON(b []byte) bool {
 		}
 	}
 	return false
-}
-
-// runRaw is run for a record; may is also true if the automaton gave up. again says that a text contains a backslash.
-func (m *automaton) runRaw(b []byte) (may, again bool) {
-	if m.hopeless || m.always {
-		return true, false
-	}
-	s, from := stateStart, 0
-	for i := 0; i < len(b); {
-		r, n := rune(b[i]), 1
-		if r >= utf8.RuneSelf || r == '\\' {
-			r, n = rawRune(b[i:])
-			again = again || r == '\\'
-		}
-		next := stateUnknown
-		if r < utf8.RuneSelf {
-			next = m.next[s][r]
-		} else {
-			next = m.wide[wideStep{s, r}]
-		}
-		switch i += n; next {
-		case stateStart:
-			if s == stateStart {
-				i = m.skip(b, i)
-			}
-		case stateUnknown:
-			var ok bool
-			if next, ok = m.move(s, r, i-from); !ok {
-				return true, false
-			}
-			from = i
-		}
-		if s = next; s == stateFound {
-			return true, false
-		}
-	}
-	m.seen += len(b) - from
-	return false, again
-}
-
-// skip returns the first position at or after i where a match may begin.
-func (m *automaton) skip(b []byte, i int) int {
-	plain := &m.plain
-	for ; len(b)-i >= 8; i += 8 {
-		p := b[i : i+8]
-		if !(plain[p[0]] && plain[p[1]] && plain[p[2]] && plain[p[3]] && plain[p[4]] && plain[p[5]] && plain[p[6]] && plain[p[7]]) {
-			break
-		}
-	}
-	for i < len(b) && plain[b[i]] {
-		i++
-	}
-	return i
 }
 
 // rawRune returns the next character of a record, and how many bytes spell it. A backslash that begins no escape stands for

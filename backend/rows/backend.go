@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -24,12 +23,6 @@ type Backend struct {
 	readOnly bool
 	closed   atomic.Bool
 }
-
-var (
-	_ backend.Backend  = (*Backend)(nil)
-	_ backend.Opener   = (*Backend)(nil)
-	_ backend.Restorer = (*Backend)(nil)
-)
 
 // New gives the backend of a schema. The names of its logs end in ext.
 func New(s Schema, ext string, readOnly bool) *Backend {
@@ -153,20 +146,6 @@ func (b *Backend) text(ctx context.Context, at backend.Log) ([]byte, error) {
 	}
 	return l.text[:at.Size:at.Size], nil
 }
-
-// Open implements backend.Opener.
-func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
-	text, err := b.text(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	return reader{bytes.NewReader(text)}, nil
-}
-
-// reader holds the bytes of a log. It has nothing to close.
-type reader struct{ io.ReaderAt }
-
-func (reader) Close() error { return nil }
 
 // Read implements backend.Backend.
 func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {

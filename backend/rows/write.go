@@ -61,11 +61,6 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	return b.Stat(ctx, name)
 }
 
-// Restore implements backend.Restorer.
-func (b *Backend) Restore(ctx context.Context, name string, content []byte) (backend.Log, error) {
-	return b.Create(ctx, name, bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))...)
-}
-
 // Append implements backend.Backend.
 func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
 	if err := b.writable(ctx, at.Name, records); err != nil {

@@ -32,7 +32,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	if err != nil {
 		return backend.Log{}, err
 	}
-	content, err := backend.Encode(nil, name, b.Lines(name), records...)
+	content, err := backend.Encode(nil, name, backend.IsText(name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -92,7 +92,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	content, err := backend.Encode(nil, at.Name, b.Lines(at.Name), records...)
+	content, err := backend.Encode(nil, at.Name, backend.IsText(at.Name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}

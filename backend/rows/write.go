@@ -13,7 +13,7 @@ import (
 
 // writable fails if the log cannot be written, or cannot hold these records.
 func (b *Backend) writable(ctx context.Context, name string, records [][]byte) error {
-	if err := b.check(ctx, name); err != nil {
+	if err := backend.Begin(ctx, b.closed.Load(), name); err != nil {
 		return err
 	}
 	if b.readOnly {

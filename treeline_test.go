@@ -126,7 +126,7 @@ func TestRepairsAreTold(t *testing.T) {
 	}
 }
 
-// What is found out about a folder that nobody else looks at is kept only where the caller says so; about an agent's own
+// The index of a folder that is not a source is kept only in a cache that the caller names; about an agent's own
 // folder it is kept with all else.
 func TestRootsAreKept(t *testing.T) {
 	const line = `{"type":"session","version":3,"id":"a1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/p","title":"T"}` + "\n"

@@ -77,7 +77,7 @@ func (w *World) Texts(s *store.Session) []string {
 	return list
 }
 
-// Seen opens the session anew, for reading, and gives what the model would see.
+// Seen opens the session again and gives what the model would see.
 func (w *World) Seen(path string) []string {
 	w.Helper()
 	s, err := w.Open(w.Context(), path, store.OpenOptions{})
@@ -94,7 +94,7 @@ func (w *World) Same(got, want []string) {
 	}
 }
 
-// MemoryEqualsDisk compares the entries of a session with those of its log, read anew.
+// MemoryEqualsDisk compares the entries of a session with those of its log.
 func (w *World) MemoryEqualsDisk(s *store.Session) {
 	w.Helper()
 	r, err := w.Open(w.Context(), s.Path(), store.OpenOptions{Dialect: s.Dialect()})

@@ -21,7 +21,7 @@ func create(s *suite) {
 	if again.ID() != sess.ID() || again.CWD() != s.cwd || again.Leaf() != sess.Leaf() {
 		s.Errorf("%+v, reopened %+v", sess.Header(), again.Header())
 	}
-	// A name that is taken stays whose it is.
+	// A second session does not take the name.
 	before := s.bytes(sess.Path())
 	second, err := s.b.Create(s.Context(), store.CreateOptions{
 		CWD: s.cwd, Dialect: s.dialect, ID: sess.ID(), Write: store.WriteOptions{Clock: createdAt(sess)},

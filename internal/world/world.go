@@ -173,6 +173,13 @@ func (w *World) Clock() time.Time {
 	return w.now
 }
 
+// Now is the time of the last call of Clock.
+func (w *World) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
 // Logged gives what was logged so far.
 func (w *World) Logged() string { return w.logs.String() }
 

@@ -60,7 +60,7 @@ func appends(s *suite) {
 	again := s.write(s.b, path, store.WriteOptions{Durability: store.DurabilityAlways})
 	before := s.bytes(path)
 	s.say(again, session.RoleAssistant, "damson")
-	if after := s.bytes(path); s.habits.SavedWhole == false && after[:len(before)] != before {
+	if after := s.bytes(path); !s.habits.SavedWhole && after[:len(before)] != before {
 		s.Error("an append changed what was there")
 	}
 	s.must(again.Close())

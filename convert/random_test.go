@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// dice makes sessions up: all kinds of entries, trees of any form, members that nobody knows.
+// dice makes sessions up: all kinds of entries, trees of any form, unknown members.
 type dice struct {
 	*rand.Rand
 	ids   []string
@@ -41,7 +41,7 @@ func (r *dice) value() string {
 	return r.one(`1`, `1.50`, `12345678901234567890`, `null`, `true`, `[]`, `{"b":1,"a":[{"x":"y"}]}`, r.text())
 }
 
-// unknown is members that nobody knows.
+// unknown is members that no agent knows.
 func (r *dice) unknown() string {
 	return r.maybe(`,"zz":`+r.value()) + r.maybe(`,"a/b~c":`+r.value())
 }

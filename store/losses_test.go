@@ -78,7 +78,7 @@ func TestLosses(t *testing.T) {
 					d.Errorf("%v", err)
 				}
 				d.Same(d.ReadLines(path), strings.Split(strings.TrimSuffix(content, "\n"), "\n"))
-				// Only who asks for it gets a fresh session, and the old bytes beside it.
+				// ReplaceUnreadable begins a fresh session and keeps the old bytes beside it.
 				s := d.Edit(path, store.WriteOptions{ReplaceUnreadable: true})
 				d.User(s, "fresh")
 				kept, _ := filepath.Glob(path + ".unreadable-*")

@@ -30,7 +30,7 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 		sess, err = s.openWrite(ctx, h, opt)
 	}
 	if err != nil {
-		return nil, first(err, h.release())
+		return nil, cmp.Or(err, h.release())
 	}
 	sess.dir = opt.Dir
 	return sess, nil
@@ -106,9 +106,7 @@ func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteO
 	if h := s.tree.Header(); h.Newer {
 		return s.named(newer(h))
 	}
-	if opt.Defer == "" {
-		opt.Defer = d.Habits().Defer // for sessions that this one becomes
-	}
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	s.w = s.newWriting(d, opt)
 	s.w.created = true
 	s.take(l)
@@ -210,11 +208,10 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		w.Defer = dialect.DeferNever
 	}
 	sess, err := s.begin(ctx, h, d, n, w)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
 	}
-	sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
-	return sess.entitle(ctx, n)
+	return sess, err
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and

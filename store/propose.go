@@ -16,7 +16,7 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
-	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if nobody waits.
+	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
 	// given is the id that the entry has in the log, if its record carries none.

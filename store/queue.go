@@ -29,7 +29,7 @@ type writing struct {
 	waiting [][]byte
 	end     int64
 
-	// Group commit: whoever appends while nobody writes leads, and writes all that is queued as one batch.
+	// Group commit: an append that finds no write under way leads, and writes all that is queued as one batch.
 	queue []*proposal
 	batch []*proposal // what is being written
 	spare []*proposal // memory for the next queue

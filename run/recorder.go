@@ -25,8 +25,6 @@ var (
 
 // RecorderOptions are what a Recorder needs. All are required.
 type RecorderOptions struct {
-	// Encode gives the record of a body.
-	Encode func(Body) ([]byte, error)
 	// Append stores a record after those before it. When it returns, the record is as durable as the function promises. The
 	// context is that of Recorder.Append or AppendRaw. It is called with the recorder's lock held, so that the order of
 	// calls is the order of the log: it must not call the recorder.
@@ -96,7 +94,7 @@ func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	record, err := r.opt.Encode(b)
+	record, err := Encode(b)
 	if err != nil {
 		return Written{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}

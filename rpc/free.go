@@ -97,7 +97,8 @@ func getRecentSessions(c *call, p recentParams) ([]byte, error) {
 	for i, r := range list {
 		// Milliseconds with a fraction, like JavaScript's mtimeMs. A float64 of that size has no digits after microseconds.
 		mtime := strconv.FormatFloat(float64(r.Changed.UnixMicro())/1000, 'f', -1, 64)
-		rows[i] = fmt.Appendf(nil, `{"path":%s,"mtime":%s,"name":%s,"fullName":%s}`, quote(r.Path), mtime, quote(r.Name), quote(r.FullName))
+		rows[i] = fmt.Appendf(nil, `{"path":%s,"mtime":%s,"name":%s,"fullName":%s}`,
+			quote(r.Path), mtime, quote(r.Name), quote(r.FullName))
 	}
 	return array(rows), nil
 }

@@ -246,7 +246,8 @@ func (a *Answer) JSON() []byte {
 }
 
 func (a *Answer) begin(object string) []byte {
-	return fmt.Appendf(nil, `{"id":%s,"object":%q,"created":%d,"model":%s`, rawjson.Quote(a.id), object, a.created, rawjson.Quote(a.model))
+	return fmt.Appendf(nil, `{"id":%s,"object":%q,"created":%d,"model":%s`,
+		rawjson.Quote(a.id), object, a.created, rawjson.Quote(a.model))
 }
 
 // Chunks gives the answer in pieces, for a client that asked for a stream. Clients rely on the order: the role, content

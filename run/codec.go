@@ -138,8 +138,8 @@ func (r *Runtime) table() ([]member, *[]Member) {
 	}, &r.Other
 }
 
-// with puts the members of the envelope around a body's own.
-func (e *Envelope) with(t Type, own ...member) ([]member, *[]Member) {
+// with puts the members of the envelope around a body's own. t is a Type.
+func (e *Envelope) with(t any, own ...member) ([]member, *[]Member) {
 	list := make([]member, 0, len(own)+5)
 	list = append(list, member{"type", t, always}, member{"run_id", &e.RunID, unlessEmpty}, member{"ts", &e.Time, unlessEmpty})
 	return append(append(list, own...), member{"meta", &e.Meta, unlessEmpty}), &e.Other

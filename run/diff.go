@@ -65,13 +65,7 @@ func FirstDifference(list []Step) (s Step, ok bool) {
 
 // volatile are the members that differ from run to run without meaning: usage depends on the provider's cache, and the
 // provider's data has ids and times.
-func volatile(key string) bool {
-	switch key {
-	case "message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta":
-		return true
-	}
-	return false
-}
+var volatile = []string{"message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta"}
 
 // step is a step of one run.
 type step struct {

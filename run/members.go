@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -15,8 +14,8 @@ type object interface {
 	table() ([]member, *[]Member)
 }
 
-// member is a member of an object. at is a *string, *int64, **int64, **bool, *float64, *Raw, an object, an optional object
-// (see opt), or a Type, which is constant.
+// member is a member of an object. at is a *string, *int64, **int64, **bool, *float64, *Raw, an object, an optional object, or
+// a Type, which is constant.
 type member struct {
 	key string
 	at  any
@@ -34,20 +33,33 @@ const (
 	needObject             // must be an object to be written
 )
 
-// opt is an object that may be absent. The function gives nil then, or makes an empty one.
+// optional is an object that may be absent.
+type optional interface {
+	// get gives nil if the object is absent and create is not set.
+	get(create bool) object
+}
+
+// pointer is an optional object that is nil if it is absent. It is a single pointer, so that a table of them is one allocation.
+type pointer[T any, P interface {
+	*T
+	object
+}] struct{ at **T }
+
+func (p pointer[T, P]) get(create bool) object {
+	if create {
+		*p.at = new(T)
+	}
+	if *p.at == nil {
+		return nil
+	}
+	return P(*p.at)
+}
+
 func opt[T any, P interface {
 	*T
 	object
-}](at **T) func(create bool) object {
-	return func(create bool) object {
-		if create {
-			*at = new(T)
-		}
-		if *at == nil {
-			return nil
-		}
-		return P(*at)
-	}
+}](at **T) pointer[T, P] {
+	return pointer[T, P]{at}
 }
 
 // readObject fills an object. Members that are unknown or of an unexpected type go to its other list, in their order. It
@@ -58,17 +70,23 @@ func readObject(o object, value []byte) bool {
 	}
 	table, other := o.table()
 	*other = nil
-	for key, v := range rawjson.Fields(value) {
-		i := slices.IndexFunc(table, func(m member) bool { return m.key == key })
-		if i < 0 || !table[i].read(v) {
-			*other = append(*other, Member{key, Raw(v)})
+	for key, v := range rawjson.Members(value) {
+		known := false
+		for i := range table {
+			if table[i].key == string(key) {
+				known = table[i].read(v)
+				break
+			}
+		}
+		if !known {
+			*other = append(*other, Member{string(key), Raw(v)})
 		}
 	}
 	return true
 }
 
 // read reports whether the value is of the member's type. null is of none but Raw.
-func (m member) read(v []byte) bool {
+func (m *member) read(v []byte) bool {
 	switch at := m.at.(type) {
 	case Type:
 		return at == TypeHeader || rawjson.IsString(v)
@@ -91,8 +109,8 @@ func (m member) read(v []byte) bool {
 		return set(at, Raw(v), m.how != ifArray || rawjson.IsArray(v))
 	case object:
 		return readObject(at, v)
-	case func(create bool) object:
-		return rawjson.IsObject(v) && readObject(at(true), v)
+	case optional:
+		return rawjson.IsObject(v) && readObject(at.get(true), v)
 	}
 	return false
 }
@@ -125,8 +143,8 @@ type writer struct {
 func (w *writer) object(o object) {
 	w.b = append(w.b, '{')
 	table, other := o.table()
-	for _, m := range table {
-		w.member(m)
+	for i := range table {
+		w.member(&table[i])
 	}
 	for _, m := range *other {
 		w.raw(m.Key, m.Value)
@@ -141,7 +159,7 @@ func (w *writer) key(key string) {
 	w.b = append(rawjson.AppendString(w.b, key), ':')
 }
 
-func (w *writer) member(m member) {
+func (w *writer) member(m *member) {
 	switch at := m.at.(type) {
 	case Type:
 		w.str(m.key, string(at))
@@ -173,8 +191,8 @@ func (w *writer) member(m member) {
 	case object:
 		w.key(m.key)
 		w.object(at)
-	case func(create bool) object:
-		if o := at(false); o != nil {
+	case optional:
+		if o := at.get(false); o != nil {
 			w.key(m.key)
 			w.object(o)
 		}

@@ -20,7 +20,6 @@ type notebook struct {
 
 func (n *notebook) options() run.RecorderOptions {
 	return run.RecorderOptions{
-		Encode: run.Encode,
 		Append: func(_ context.Context, record []byte) error {
 			if n.fail != nil {
 				return n.fail

@@ -39,11 +39,8 @@ func EventType(event []byte) string { return rawjson.Str(event, "type") }
 
 // IsCompaction reports whether an event says that the context was compacted, or begins to be.
 func IsCompaction(event []byte) bool {
-	switch EventType(event) {
-	case "compaction_start", "compaction_complete":
-		return true
-	}
-	return false
+	t := EventType(event)
+	return t == "compaction_start" || t == "compaction_complete"
 }
 
 // Exchange is a request to the model and its response.

@@ -92,36 +92,31 @@ func (l *Logs) Start(ctx context.Context, opt StartOptions) (*Recording, error) 
 	if r.at, err = r.loc.Backend.Create(ctx, r.loc.Name, raw); err != nil {
 		return nil, errors.Join(logtree.Named(r.loc.Path, err), r.release())
 	}
-	r.Recorder = run.NewRecorder(h, r.options(d, opt.Write))
+	r.Recorder = run.NewRecorder(h, r.options(opt.Write))
 	return r, nil
 }
 
 // Continue resumes the recording of a run that has not ended. The first append moves a torn end aside, as in every log.
 func (l *Logs) Continue(ctx context.Context, path string, opt WriteOptions) (*Recording, error) {
 	opt.fill()
-	sources := l.m.RunSources()
-	if len(sources) == 0 {
-		return nil, fmt.Errorf("%s: recording runs is %w", path, dialect.ErrUnsupported)
-	}
 	r, err := l.recording(path, opt)
 	if err != nil {
 		return nil, err
 	}
-	// All dialects of runs write the same records; they differ in where they keep them.
-	if err := r.resume(ctx, r.options(sources[0].Dialect.(dialect.Runs), opt)); err != nil {
+	if err := r.resume(ctx, opt); err != nil {
 		return nil, errors.Join(err, r.release())
 	}
 	return r, nil
 }
 
 // resume reads what was recorded.
-func (r *Recording) resume(ctx context.Context, opt run.RecorderOptions) error {
+func (r *Recording) resume(ctx context.Context, opt WriteOptions) error {
 	old, at, err := open(ctx, r.loc)
 	if err != nil {
 		return err
 	}
 	r.at = at
-	r.Recorder, err = run.ContinueRecorder(old.Log, opt)
+	r.Recorder, err = run.ContinueRecorder(old.Log, r.options(opt))
 	if err == nil && r.Ended() {
 		err = run.ErrEnded
 	}
@@ -135,8 +130,8 @@ func (l *Logs) recording(path string, opt WriteOptions) (r *Recording, err error
 	return r, err
 }
 
-func (r *Recording) options(d dialect.Runs, opt WriteOptions) run.RecorderOptions {
-	return run.RecorderOptions{Encode: d.RunRecord, Append: r.append, Clock: opt.Clock}
+func (r *Recording) options(opt WriteOptions) run.RecorderOptions {
+	return run.RecorderOptions{Append: r.append, Clock: opt.Clock}
 }
 
 // Path is what people call the log.

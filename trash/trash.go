@@ -36,7 +36,7 @@ var ErrNoState = errors.New("the store has no state folder")
 // Options say what a Trash works with.
 type Options struct {
 	Machine *place.Machine
-	// State is treeline's own folder; "" if there is none.
+	// State is treeline's own folder; "" if it has no such folder.
 	State string
 	// Folders remembers the folders with sessions.
 	Folders Folders

@@ -155,9 +155,6 @@ func TestLayout(t *testing.T) {
 		if _, err := codelia.Codelia.RunName(bad); err == nil {
 			t.Errorf("run id %q has a name", id)
 		}
-		if _, err := codelia.Codelia.RunHeader(bad); err == nil {
-			t.Errorf("run id %q has a header", id)
-		}
 	}
 	h.StartedAt = "yesterday"
 	if _, err := codelia.Codelia.RunName(h); err == nil {
@@ -226,7 +223,7 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			record, err := codelia.Codelia.RunRecord(body)
+			record, err := run.Encode(body)
 			if err != nil {
 				return err
 			}

@@ -49,21 +49,11 @@ var logName = regexp.MustCompile(`^[0-9]{4}/[0-9]{2}/[0-9]{2}/[^/]+\.jsonl$`)
 // Owns accepts the logs in the folders of days. The states of sessions are beside them.
 func (l layout) Owns(name string) bool { return logName.MatchString(name) }
 
-// RunHeader gives the first record of a run's log.
-func (d *Dialect) RunHeader(h run.Header) ([]byte, error) {
-	if err := d.CheckRunID(h.RunID); err != nil {
-		return nil, err
-	}
-	return run.EncodeHeader(h)
-}
-
-// RunRecord gives a record.
-func (d *Dialect) RunRecord(b run.Body) ([]byte, error) { return run.Encode(b) }
-
 // RunName is the day in UTC on which the run began, and its id.
 func (d *Dialect) RunName(h run.Header) (string, error) {
-	if err := d.CheckRunID(h.RunID); err != nil {
-		return "", err
+	// The id becomes a file name.
+	if !uuid4.MatchString(h.RunID) {
+		return "", fmt.Errorf("run id %.80q is not a UUID of version 4", h.RunID)
 	}
 	t, err := time.Parse(time.RFC3339Nano, h.StartedAt)
 	if err != nil {
@@ -82,11 +72,3 @@ func (d *Dialect) NewRunID(random io.Reader) (string, error) {
 }
 
 var uuid4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
-
-// CheckRunID accepts only a UUID of version 4: the id becomes a file name.
-func (d *Dialect) CheckRunID(id string) error {
-	if !uuid4.MatchString(id) {
-		return fmt.Errorf("run id %.80q is not a UUID of version 4", id)
-	}
-	return nil
-}

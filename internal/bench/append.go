@@ -86,14 +86,12 @@ func (b *bench) appendNone() {
 		}
 	})
 	// A lock, a stat, a check of the message and a tree entry may cost four bare writes.
-	b.add(row{what: "append 10,000 messages, level none", figure: ms(ours), baseline: "write(2) " + ms(plain),
-		ratio: times(ours, plain), target: 5, most: true})
+	b.slower("append 10,000 messages, level none", ours, "write(2)", plain, 5)
 	// The same into a log that is ten times as long by then.
 	check(say(s, 9*n))
 	later := b.bestPieces(enough, runtime.GC, pieces, func(int) { check(say(s, n/pieces)) })
 	// Appending must not depend on the length of the log; a third more leaves room for growing memory.
-	b.add(row{what: "the same behind 90,000 others", figure: ms(later), baseline: "at the beginning " + ms(ours),
-		ratio: times(later, ours), target: 1.3, most: true})
+	b.slower("the same behind 90,000 others", later, "at the beginning", ours, 1.3)
 	check(s.Close())
 }
 

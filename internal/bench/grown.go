@@ -49,8 +49,8 @@ func grown(b *bench) {
 		more := p.costs(3*b.rounds, func() { n++; goOn(path, w.line, n) }, w.update...)
 		// The difference of two runs may be negative on a busy machine.
 		cost, whole := max(more.cpu-same.cpu, time.Millisecond/10), anew.cpu-start.cpu
-		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed", baseline: "read anew " + ms(whole),
-			ratio: times(cost, whole), target: 0.1, most: true})
+		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed",
+			baseline: "read anew " + ms(whole), ratio: times(cost, whole), target: 0.1, most: true})
 		check(os.RemoveAll(p.home))
 	}
 }

@@ -18,10 +18,11 @@ func indexing(b *bench) {
 	start := p.costs(3*b.rounds, nil, "version")
 	cold := p.costs(b.rounds, p.forget, "ls", "--all")
 	what := fmt.Sprintf("index of %d sessions, %s", sessions, mb(bytes))
-	b.add(row{what: what + ", memory", figure: mb(cold.memory), ratio: float64(cold.memory) / 1e6, unit: "MB", target: 100, most: true})
+	b.memory(what+", memory", cold.memory, "", 100)
 	kept := must(diskSize(p.cache()))
 	// Signatures may take 15 % of the logs on disk.
-	b.add(row{what: what + ", on disk", figure: mb(kept), baseline: "of the sessions", ratio: float64(kept) / float64(bytes), target: 0.15, most: true})
+	b.add(row{what: what + ", on disk", figure: mb(kept), baseline: "of the sessions",
+		ratio: float64(kept) / float64(bytes), target: 0.15, most: true})
 	b.upToDate(p, agent, start)
 	check(os.RemoveAll(p.home))
 	b.oneLarge(p)
@@ -38,9 +39,8 @@ func indexing(b *bench) {
 func (b *bench) upToDate(p program, agent string, start cost) {
 	same := p.costs(5*b.rounds, nil, "ls")
 	stat := b.statPass(agent)
-	above := same.cpu - start.cpu
 	// Twice a walk: only looking at every file shows that nothing changed.
-	b.add(row{what: "nothing changed", figure: ms(above), baseline: "stat pass " + ms(stat), ratio: times(above, stat), target: 2, most: true})
+	b.slower("nothing changed", same.cpu-start.cpu, "stat pass", stat, 2)
 	files := must(filepath.Glob(filepath.Join(agent, "sessions", "*", "*.jsonl")))
 	n := 0
 	// Another file each time.
@@ -54,8 +54,7 @@ func (b *bench) oneLarge(p program) {
 	size := int64(b.size(200_000_000))
 	apart("session", filepath.Join(p.home, ".omp", "agent", "sessions", "-p", "large.jsonl"), 1, size)
 	large := p.costs(3, p.forget, "ls", "--all")
-	b.add(row{what: "one session of " + mb(size) + ", memory", figure: mb(large.memory), baseline: ms(large.cpu),
-		ratio: float64(large.memory) / 1e6, unit: "MB", target: 100, most: true})
+	b.memory("one session of "+mb(size)+", memory", large.memory, ms(large.cpu), 100)
 	check(os.RemoveAll(p.home))
 }
 
@@ -70,8 +69,7 @@ func listed(b *bench) {
 	got := p.costs(5*b.rounds, nil, "ls", "--all")
 	stat := b.statPass(agent)
 	what := fmt.Sprintf("ls of %d sessions that are known", sessions)
-	above := got.cpu - start.cpu
-	b.add(row{what: what, figure: ms(above), baseline: "stat pass " + ms(stat), ratio: times(above, stat), target: 2, most: true})
+	b.slower(what, got.cpu-start.cpu, "stat pass", stat, 2)
 	b.add(row{what: what + ", memory", figure: mb(got.memory), baseline: "above a start", ratio: float64(got.memory-start.memory) / 1e6,
 		unit: "MB", target: 30, most: true})
 	check(os.RemoveAll(p.home))

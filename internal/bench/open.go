@@ -24,10 +24,10 @@ func open(b *bench) {
 	full := b.best(func() { openContext(s, path, true) })
 	// The time of pi, scaled to this machine and this many bytes.
 	pi := time.Duration(piSeconds * 1e9 * float64(len(log)) / 1e8 / b.scale())
-	b.add(row{what: "open + context", figure: ms(short), baseline: "encoding/json " + ms(std), ratio: times(std, short), target: 20})
-	b.add(row{what: "open + context", figure: ms(short), baseline: "pi 1.5.0, scaled, " + ms(pi), ratio: times(pi, short), target: 10})
-	b.add(row{what: "  and all its messages", figure: ms(full), baseline: "encoding/json " + ms(std), ratio: times(std, full)})
-	b.add(row{what: "  and all its messages", figure: ms(full), baseline: "pi 1.5.0, scaled, " + ms(pi), ratio: times(pi, full), target: 10})
+	b.faster("open + context", short, "encoding/json", std, 20)
+	b.faster("open + context", short, "pi 1.5.0, scaled,", pi, 10)
+	b.faster("  and all its messages", full, "encoding/json", std, 0)
+	b.faster("  and all its messages", full, "pi 1.5.0, scaled,", pi, 10)
 }
 
 // openContext opens a session and computes its context; with messages it reads each of them.
@@ -66,8 +66,8 @@ func heap(b *bench) {
 		if n := sess.Tree().Len(); n != c.Entries {
 			check(fmt.Errorf("%s has %d entries, not %d", path, n, c.Entries))
 		}
-		b.add(row{what: c.what, figure: fmt.Sprintf("%.0f bytes", perEntry),
-			baseline: fmt.Sprintf("%d entries, %s", c.Entries, mb(sess.Log().Size)), ratio: perEntry, unit: "B", target: 200, most: true})
+		baseline := fmt.Sprintf("%d entries, %s", c.Entries, mb(sess.Log().Size))
+		b.add(row{what: c.what, figure: fmt.Sprintf("%.0f bytes", perEntry), baseline: baseline, ratio: perEntry, unit: "B", target: 200, most: true})
 		check(sess.Close())
 	}
 }

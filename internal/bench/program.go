@@ -124,6 +124,6 @@ func diskSize(root string) (size int64, err error) {
 func command(b *bench) {
 	start := b.program(b.dir).costs(5*b.rounds, nil, "version")
 	// 15 ms and 25 MB go unnoticed in a prompt or an editor.
-	b.add(row{what: "treeline version, CPU", figure: ms(start.cpu), ratio: float64(start.cpu) / 1e6, unit: "ms", target: 15, most: true})
-	b.add(row{what: "treeline version, memory", figure: mb(start.memory), ratio: float64(start.memory) / 1e6, unit: "MB", target: 25, most: true})
+	b.add(row{what: "treeline version, CPU", figure: ms(start.cpu), ratio: start.cpu.Seconds() * 1e3, unit: "ms", target: 15, most: true})
+	b.memory("treeline version, memory", start.memory, "", 25)
 }

@@ -25,6 +25,21 @@ type table struct{ rows []row }
 
 func (t *table) add(r row) { t.rows = append(t.rows, r) }
 
+// slower adds a row of a duration that may be at most target times its baseline; 0 is no target.
+func (t *table) slower(what string, d time.Duration, name string, base time.Duration, target float64) {
+	t.add(row{what: what, figure: ms(d), baseline: name + " " + ms(base), ratio: times(d, base), target: target, most: true})
+}
+
+// faster adds a row of a duration whose baseline must be at least target times as long; 0 is no target.
+func (t *table) faster(what string, d time.Duration, name string, base time.Duration, target float64) {
+	t.add(row{what: what, figure: ms(d), baseline: name + " " + ms(base), ratio: times(base, d), target: target})
+}
+
+// memory adds a row of a number of bytes and its limit in MB.
+func (t *table) memory(what string, bytes int64, baseline string, limit float64) {
+	t.add(row{what: what, figure: mb(bytes), baseline: baseline, ratio: float64(bytes) / 1e6, unit: "MB", target: limit, most: true})
+}
+
 // verdict returns "below" for a target that was missed, also if it is a maximum.
 func (r row) verdict() string {
 	switch {

@@ -280,8 +280,9 @@ func (s *session) usage(n int) {
 		in, cached, stored = 0, 0, 0
 	}
 	s.tokens += stored
-	s.fill(`,"api":"%v","provider":"%v","model":"%v","usage":{"input":%v,"output":%v,"cacheRead":%v,"cacheWrite":%v,"totalTokens":%v`,
-		m[2], m[0], m[1], in, out, cached, stored, in+out+cached+stored)
+	s.fill(`,"api":"%v","provider":"%v","model":"%v"`, m[2], m[0], m[1])
+	s.fill(`,"usage":{"input":%v,"output":%v,"cacheRead":%v,"cacheWrite":%v,"totalTokens":%v`, in, out, cached, stored,
+		in+out+cached+stored)
 	dollars := func(n int) float64 { return float64(n) / 1e7 }
 	s.fill(`,"cost":{"input":%v,"output":%v,"cacheRead":%v,"cacheWrite":%v,"total":%v}}`, dollars(in*30), dollars(out*150),
 		dollars(cached*3), dollars(stored*38), dollars(in*30+out*150+cached*3+stored*38))

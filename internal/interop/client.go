@@ -82,7 +82,9 @@ func (c *client) call(method string, p params, result any) error {
 }
 
 // methods has the method for each command of the agents.
-var methods = map[string]string{"list": "list", "listAll": "listAll", "recent": "getRecentSessions", "mostRecent": "findMostRecent"}
+var methods = map[string]string{
+	"list": "list", "listAll": "listAll", "recent": "getRecentSessions", "mostRecent": "findMostRecent",
+}
 
 func (c *client) list(dialect string, ask command, answer any) error {
 	p := params{Dialect: dialect, CWD: ask.CWD, SessionDir: ask.Dir, Limit: ask.Limit}

@@ -129,8 +129,9 @@ func (f *folders) header(cwd string, version int) string {
 	if version > 1 {
 		members = append(members, fmt.Sprintf(`"version":%d`, version))
 	}
-	members = append(members, fmt.Sprintf(`"id":"%016x"`, f.rnd.Uint64()))
-	members = append(members, `"timestamp":`+pick(f, spell(f.iso()), spell(f.iso()), spell(f.iso()), spell(f.iso()), `"2026-02-16T10:00:00Z"`, `"not a time"`, "null"))
+	at := spell(f.iso())
+	members = append(members, fmt.Sprintf(`"id":"%016x"`, f.rnd.Uint64()),
+		`"timestamp":`+pick(f, at, at, at, at, `"2026-02-16T10:00:00Z"`, `"not a time"`, "null"))
 	if !f.in(12) {
 		members = append(members, `"cwd":`+spell(cwd))
 	}

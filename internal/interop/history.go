@@ -34,7 +34,7 @@ func compareHistory(ctx context.Context, opt options) error {
 		if err != nil {
 			return fmt.Errorf("seed %d, %s created the database: %w", opt.seed, maker, err)
 		}
-		fmt.Printf("interop: a history of %d prompts, created by %s: %s and this library add to it, concurrently too, and find the same (%d questions)\n",
+		fmt.Printf("interop: a history of %d prompts, created by %s: %s and this library add to it and find the same (%d questions)\n",
 			h.prompts, maker, p.name, h.asked)
 	}
 	return nil
@@ -230,7 +230,7 @@ func (h *historian) compare(ctx context.Context, queries int) error {
 	for i := range queries {
 		limit := []int{1, 3, 50, 1000, 2000}[h.rnd.IntN(5)]
 		c := historyCommand{Op: "search", Query: h.query(), Limit: limit}
-		if i == 0 || strings.TrimSpace(c.Query) == "" { // without words we return the newest; the agent has another method for that
+		if i == 0 || strings.TrimSpace(c.Query) == "" { // the agent has another method for the newest
 			c.Op, c.Query = "recentPrompts", ""
 		}
 		var theirs []found

@@ -188,9 +188,9 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 	return errors.Join(wrong...)
 }
 
-// excused reports whether the difference is intended. The agent takes the newest file of the folder, even of another directory, of
-// a newer version or, in oh-my-pi, any of several of the same time; or one without a directory in a session folder for all
-// directories. FORMATS.md has a row for each.
+// excused reports whether the difference is intended. The agent takes the newest file of the folder, even of another
+// directory, of a newer version or, in oh-my-pi, any of several of the same time; or one without a directory in a session
+// folder for all directories. FORMATS.md has a row for each.
 func (l *lister) excused(theirs, ours *string, cwd, dir string) bool {
 	if theirs == nil {
 		return false

@@ -72,13 +72,7 @@ func (t *Transcript) text(s, margin string, style Style) {
 // header begins a block with the speaker and details.
 func (t *Transcript) header(b block, who string, details ...string) {
 	t.begin(b)
-	words := []string{who}
-	for _, d := range details {
-		if d != "" {
-			words = append(words, d)
-		}
-	}
-	t.line(strings.Join(words, " "))
+	t.line(join(append([]string{who}, details...), " "))
 }
 
 // details are the time, the id and the label of an entry.

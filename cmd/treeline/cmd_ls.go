@@ -169,7 +169,7 @@ func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter) (
 		return nil, nil, err
 	}
 	if d == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
-		show := a.newProgress("reading sessions", 0)
+		show := a.newProgress("reading sessions")
 		rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
 		show.clear()
 		return rows, s, err

@@ -19,12 +19,7 @@ func (a *app) runCommand() *cobra.Command {
 			"tool, and how the run ended. codelia writes run logs; for every other agent 'treeline run record' does.",
 		Example: "  treeline run ls\n  treeline run replay @last --llm",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if len(given) > 0 {
-				return misused("unknown command %q%s", "run "+given[0], suggestion(cmd, given[0]))
-			}
-			return cmd.Help()
-		},
+		RunE:    helpOnly,
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(

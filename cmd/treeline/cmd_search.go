@@ -26,9 +26,6 @@ type searchFlags struct {
 	limit         int
 }
 
-// anyLabel is the value of --label for any label.
-const anyLabel = "*"
-
 // searchCommand searches all sessions and runs. Like grep it exits with 1 if nothing was found.
 func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
@@ -93,7 +90,7 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
 		Labelled: f.label != "", Label: f.label,
 	}
-	if f.label == anyLabel {
+	if f.label == "*" { // any
 		opt.Label = ""
 	}
 	for _, word := range f.in {
@@ -131,7 +128,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	show := a.newProgress("reading sessions", 0)
+	show := a.newProgress("reading sessions")
 	opt.Progress = show.read
 	easeCollection()
 	res, err := s.Search(cmd.Context(), query, opt)

@@ -67,8 +67,8 @@ func NewReceipt(line int, w run.Written) Receipt {
 	return j
 }
 
-// Exchange is a request to the model and the response to it, both byte for byte as recorded. response is null where
-// there is none.
+// Exchange is a request to the model and the response to it, both byte for byte as recorded. response is null for a
+// request without one.
 type Exchange struct {
 	Seq      int64           `json:"seq"`
 	Request  json.RawMessage `json:"request"`

@@ -32,7 +32,7 @@ func NewSession(s *store.Session) (Session, error) {
 }
 
 // Appended acknowledges an entry. parentId is null for a root. foreign is the number of entries that other programs
-// wrote in between, and outcome what was done about them; it is absent where there were none.
+// wrote in between, and outcome what was done about them; it is absent if they wrote none.
 type Appended struct {
 	ID      session.EntryID  `json:"id"`
 	Parent  *session.EntryID `json:"parentId"`
@@ -139,7 +139,7 @@ func NewRow(r *place.Row) Row {
 }
 
 // Source is a place where sessions are looked for. newest is null where it has none. dialect is that of the agent
-// whose place it is or, in any other place, that of most sessions in it; null where there are none. dialects are those
+// whose place it is or, in any other place, that of most sessions in it; null if it is empty. dialects are those
 // of the sessions in it.
 type Source struct {
 	Dialect  *string  `json:"dialect"`

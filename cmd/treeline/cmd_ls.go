@@ -70,9 +70,6 @@ func orderWords() []string {
 
 // filter checks the flags and turns them into a filter of the store.
 func (f *lsFlags) filter(now time.Time) (filter treeline.Filter, err error) {
-	if err := f.scopeFlags.check(); err != nil {
-		return filter, err
-	}
 	if f.limit < 0 {
 		return filter, errNegativeLimit
 	}

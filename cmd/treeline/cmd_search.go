@@ -167,9 +167,9 @@ func printHits(out *output, hits []find.Hit, home string) {
 	st := out.style
 	for i := range hits {
 		h := &hits[i]
-		who := hitWho(h)
+		speaker := hitSpeaker(h)
 		if h.Run != nil {
-			who = "run · " + who
+			speaker = "run · " + speaker
 		}
 		when, label, branch := "", "", ""
 		if at, ok := h.Time.Time(); ok {
@@ -184,7 +184,7 @@ func printHits(out *output, hits []find.Hit, home string) {
 		table{
 			{mark: st.yellow}, {mark: st.cyan, drop: 5}, {mark: same, drop: 4}, {mark: same, least: leastProject, drop: 2},
 			{mark: st.red, drop: 3}, {mark: st.dim, least: leastTitle, drop: 1},
-		}.line(out, "", wire.HitRef(h, true), who, when, label, branch, hitPlace(h, home))
+		}.line(out, "", wire.HitRef(h, true), speaker, when, label, branch, hitPlace(h, home))
 		for _, line := range marked(st, h.Snippet, h.Marks, out.width-len(snippetIndent)) {
 			fmt.Fprintln(out, snippetIndent+line)
 		}
@@ -193,8 +193,8 @@ func printHits(out *output, hits []find.Hit, home string) {
 
 const snippetIndent = "    "
 
-// hitWho is whose words a hit shows.
-func hitWho(h *find.Hit) string {
+// hitSpeaker says where the words of a hit come from.
+func hitSpeaker(h *find.Hit) string {
 	switch {
 	case h.Field == query.FieldThinking:
 		return "thinking"

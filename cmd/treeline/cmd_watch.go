@@ -81,7 +81,7 @@ func (w *watchFlags) check(args []string) error {
 	case w.last > 0 && w.from == "start":
 		return misused("-n and --from start cannot be combined")
 	}
-	return w.scopeFlags.check()
+	return nil
 }
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.

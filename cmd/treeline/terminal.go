@@ -118,7 +118,7 @@ func (a *app) printTo(w io.Writer, write func(out *output) error) error {
 	return err
 }
 
-// pager gives the pager, nil for none. There is none without a terminal.
+// pager gives the pager. It is nil if the user wants none, or stdout is not a terminal.
 func (a *app) pager() *exec.Cmd {
 	if _, isTerminal := terminalWidth(a.stdout); !isTerminal {
 		return nil

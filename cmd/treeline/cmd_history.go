@@ -276,7 +276,8 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 				screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), folder(u.CWD, a.home()))
 		}
 		if len(uses) == 0 {
-			table{{mark: st.cyan, drop: 1}, {path: true, mark: same, least: leastProject}}.line(out, "    ", out.when(p.At), folder(p.CWD, a.home()))
+			table{{mark: st.cyan, drop: 1}, {path: true, mark: same, least: leastProject}}.line(out, "    ",
+				out.when(p.At), folder(p.CWD, a.home()))
 		}
 	}
 	return nil

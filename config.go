@@ -34,11 +34,25 @@ type ConfigRoot struct {
 // ConfigPath is the path of the file: $XDG_CONFIG_HOME/treeline/config.toml, or ~/.config/treeline/config.toml. A
 // relative path in the variable is ignored.
 func ConfigPath(home string, getenv func(string) string) string {
-	dir := filepath.Join(home, ".config")
-	if xdg := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
-		dir = xdg
+	return filepath.Join(xdg(getenv("XDG_CONFIG_HOME"), home, ".config"), "config.toml")
+}
+
+// StateDir is where programs keep what is neither settings nor cache. A relative path in the variable is ignored.
+func StateDir(home string, getenv func(string) string) string {
+	return xdg(getenv("XDG_STATE_HOME"), home, ".local/state")
+}
+
+// CacheDir is where programs keep what can be derived again. A relative path in the variable is ignored.
+func CacheDir(home string, getenv func(string) string) string {
+	return xdg(getenv("XDG_CACHE_HOME"), home, ".cache")
+}
+
+// xdg is treeline's folder in dir or, if that is not absolute, in the usual folder below home.
+func xdg(dir, home, usual string) string {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(home, filepath.FromSlash(usual))
 	}
-	return filepath.Join(dir, "treeline", "config.toml")
+	return filepath.Join(dir, "treeline")
 }
 
 // ReadConfig reads the file. A missing file is an empty one. An error names the line. Paths that begin with ~ are below
@@ -67,7 +81,7 @@ func ReadConfig(path, home string) (Config, error) {
 		if r.Path, err = configDir(r.Path, home); err != nil {
 			return c, fmt.Errorf("%s: root %d: %w", path, i+1, err)
 		}
-		if err := checkDialect(r.Dialect); err != nil {
+		if _, err := place.FindDialect(all.Dialects(), r.Dialect); err != nil && r.Dialect != "" {
 			return c, fmt.Errorf("%s: root %d: %w", path, i+1, err)
 		}
 	}
@@ -99,20 +113,6 @@ func configDir(dir, home string) (string, error) {
 		return "", fmt.Errorf("%q is not an absolute path", dir)
 	}
 	return dir, nil
-}
-
-func checkDialect(name string) error {
-	if name == "" {
-		return nil
-	}
-	var names []string
-	for _, d := range all.Dialects() {
-		if d.Name() == name {
-			return nil
-		}
-		names = append(names, d.Name())
-	}
-	return fmt.Errorf("unknown dialect %q: there are %s", name, strings.Join(names, ", "))
 }
 
 // Extra gives the roots as package place takes them.

@@ -10,9 +10,9 @@
 //
 // # What is promised
 //
-// What an append acknowledged is never lost: not to a crash, a full disk or a second writer, as far as the Durability
-// that was asked for reaches. A file that cannot be read is never overwritten. Records, members and spellings that
-// nobody knows come through byte for byte.
+// Once an append returns, it is never lost: not to a crash, a full disk or a second writer, as far as the Durability that
+// was asked for reaches. A file that cannot be read is never overwritten. Records, members and spellings that
+// no program knows come through byte for byte.
 //
 // # What an append survives
 //

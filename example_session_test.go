@@ -60,7 +60,7 @@ func ExampleAppended() {
 	// {"role":"user","content":"from this one"}
 }
 
-// A branch goes on from an earlier entry. What was behind it stays.
+// A branch goes on from an earlier entry. The entries after it stay.
 func ExampleSession_Branch() {
 	ctx := context.Background()
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))

@@ -61,7 +61,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A session behind a URL goes to the trash and comes back, and garbage collection works beside it.
+// A session under a URL goes to the trash and comes back, and garbage collection works beside it.
 func TestBehindURL(t *testing.T) {
 	t.Parallel()
 	home, ctx := t.TempDir(), t.Context()

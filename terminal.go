@@ -7,7 +7,7 @@ import (
 )
 
 // terminal names the terminal that the process runs in, as omp does: by the device of standard input, otherwise by what
-// the terminal program left in the environment; "" where there is none.
+// the terminal program left in the environment; "" if there is none.
 func terminal(getenv func(string) string) string {
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && runtime.GOOS == "linux" {
 		if device, err := os.Readlink("/proc/self/fd/0"); err == nil {

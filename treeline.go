@@ -46,7 +46,7 @@ type Options struct {
 	NoBreadcrumbs bool
 	// ReadOnly gives a store that cannot write.
 	ReadOnly bool
-	// Notice, if set, is told what was done unasked: that a damaged catalogue was made anew.
+	// Notice, if set, is told if a damaged catalogue was made again.
 	Notice func(text string)
 	// Clock is the time; nil is that of the machine.
 	Clock func() time.Time
@@ -102,22 +102,6 @@ func New(opt Options) (*Store, error) {
 	return assemble(m, index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice}), opt.State, clock), nil
 }
 
-// StateDir is where programs keep what is neither settings nor cache. A relative path in the variable does not count.
-func StateDir(home string, getenv func(string) string) string {
-	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "treeline")
-	}
-	return filepath.Join(home, ".local", "state", "treeline")
-}
-
-// CacheDir is where programs keep what can be made again. A relative path in the variable does not count.
-func CacheDir(home string, getenv func(string) string) string {
-	if dir := getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "treeline")
-	}
-	return filepath.Join(home, ".cache", "treeline")
-}
-
 func (o Options) env() (dialect.Env, error) {
 	env := dialect.Env{
 		Home: o.Home, WorkDir: o.WorkDir, TempDir: os.TempDir(),
@@ -127,11 +111,8 @@ func (o Options) env() (dialect.Env, error) {
 		env.Getenv = os.Getenv
 	}
 	if env.Home == "" {
-		if home, err := os.UserHomeDir(); err == nil {
-			env.Home = home
-		} else {
-			env.Home = string(filepath.Separator)
-		}
+		env.Home, _ = os.UserHomeDir()
+		env.Home = cmp.Or(env.Home, string(filepath.Separator))
 	}
 	if env.WorkDir == "" {
 		wd, err := os.Getwd()

@@ -126,8 +126,8 @@ func TestRepairsAreTold(t *testing.T) {
 	}
 }
 
-// What is found out about a folder that nobody else looks at is kept only where the caller says so; about an agent's own
-// folder it is kept with all else.
+// The index of a folder that is not a source is kept only in a cache that the caller names; that of an
+// agent's own folder is kept in the usual cache.
 func TestRootsAreKept(t *testing.T) {
 	const line = `{"type":"session","version":3,"id":"a1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/p","title":"T"}` + "\n"
 	home, mine := t.TempDir(), t.TempDir()

@@ -131,7 +131,7 @@ func TestConvertFixtures(t *testing.T) {
 		}
 		t.Run(value+"/"+filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t)
+			w, folder := inMemory(t)
 			from, err := w.Dialect(value)
 			w.Must(err)
 			for _, to := range targets() {
@@ -145,7 +145,7 @@ func TestConvertFixtures(t *testing.T) {
 						t.Errorf("nothing was converted to %s", to.Name())
 					}
 				} else {
-					thereAndBack(w, src, to)
+					partThereAndBack(w, src, to, nil, folder)
 				}
 				w.Must(src.Close())
 			}

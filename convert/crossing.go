@@ -2,10 +2,12 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -13,14 +15,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// passage is some entries of a session and the records, in another dialect, that stand for them: usually one for one.
+// passage is some entries of a session and the records of another dialect that stand for them, usually one for one.
 type passage struct {
-	// entries are indexes into the tree: those that the records say, then extra, which no record can say.
+	// entries are the indexes of the entries that the records express; extra are those that the records only carry.
 	entries, extra []int
 	records        [][]byte
-	// custom is set where the record is a custom entry that says nothing but what it carries.
+	// custom is set if the record is a custom entry that holds nothing but an origin.
 	custom *dialect.NewEntry
-	// restored: the records are what they were before the session was converted; at has their places.
+	// restored: the records come from an origin; at has their old indexes.
 	restored bool
 	at       []int
 	// head and tip are the entries that references to the first and last record mean.
@@ -32,41 +34,40 @@ type crossing struct {
 	tree *session.Tree
 	from dialect.Dialect
 	to   dialect.ComposingDialect
-	// resolve puts blobs in their places; whole gives records with what was cut off.
+	// resolve puts the content of blobs in the place of references; whole gives a record with its cut strings restored.
 	resolve func(message []byte) ([]byte, error)
 	whole   func(e session.Entry) ([]byte, error)
 	random  io.Reader
 	now     func() time.Time
-	// leaf, if set, is the end of the only path that is wanted.
+	// leaf, if set, is the end of the only path to convert.
 	leaf *session.EntryID
 
-	// The rest is what run finds out on its way. What is known of an entry is kept by its index in the tree; ids are only
-	// for what names entries by them.
-	same      bool // both dialects are of one family: messages need not be composed anew
-	linear    bool
-	onPath    []int        // what is converted, in order
-	asked     map[int]bool // what was asked for, where that is not all
+	// The rest is filled in by run. Maps by int have the index of an entry as key.
+	same      bool         // both dialects are of one family: messages are copied, not composed
+	linear    bool         // the target has no branches
+	onPath    []int        // the entries to convert, in order
+	asked     map[int]bool // the entries on the path to leaf; nil for all
 	origins   map[int]*foundOrigin
 	done      map[int]bool
 	passages  []*passage
 	passageOf map[int]*passage
-	first     map[session.EntryID]session.EntryID
-	last      map[session.EntryID]session.EntryID
+	first     map[session.EntryID]session.EntryID // the id of the first record that an entry became
+	last      map[session.EntryID]session.EntryID // the id of the last one
 	used      map[session.EntryID]bool
 	tools     map[string]string        // names of tools by the ids of calls
-	models    map[int]session.ModelRef // the model after an entry
-	said      map[int]string           // the model that records of the target have named by then
-	tip       session.EntryID          // of the last record, in linear targets
+	models    map[int]session.ModelRef // the model in use after an entry
+	said      map[int]string           // the model that the target's records name up to there
+	tip       session.EntryID          // the last record, in linear targets
 	header    session.Header           // of the new session
-	clock     time.Time                // of the last entry that had one
-	latest    time.Time                // of all
-	dropped   []int                    // entries off the path that was asked for, or without a place
-	homeless  []int                    // entries that no record can carry: the header does
+	clock     time.Time                // the time of the last entry that has one
+	latest    time.Time                // the latest time of all entries
+	dropped   []int                    // entries off the path, or that nothing can carry
+	homeless  []int                    // entries that only the header can carry
 	newOf     dialect.NewSession
-	back      *origin // the header's, where the session is converted back
+	back      *origin // the header's origin, if the session is converted back
 }
 
-// newCrossing begins a crossing. resolve, whole, random and now are for the caller to set before run.
+// newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	return &crossing{
 		tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
@@ -76,9 +77,8 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 	}
 }
 
-// run converts everything. First what the session carries of one that it was made from: those records are taken over as
-// they are, and only the rest is converted. Then the entries in the order of the log, since each may need what those before
-// it became.
+// run converts the entries in the order of the log, since each may depend on what those before it became. Entries with an
+// origin are restored, not converted.
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
@@ -98,7 +98,7 @@ func (c *crossing) run() error {
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
 		c.settle(c.back.passage())
 	}
-	// Ids that are made for records must not meet those that entries keep, also of entries that come later.
+	// New ids must differ from those that entries keep, including entries that come later.
 	for e := range c.tree.Entries() {
 		c.used[e.ID] = true
 	}
@@ -119,14 +119,14 @@ func (c *crossing) run() error {
 		c.settle(p)
 	}
 	c.attach()
-	// Its header has the time of the last save, which is that of the newest entry.
+	// The header has the time of the last save: that of the newest entry.
 	if c.to.Habits().SavedWhole {
 		c.newOf.Time = c.latest
 	}
 	return nil
 }
 
-// leafID is the end of what is converted.
+// leafID is the leaf of what is converted.
 func (c *crossing) leafID() session.EntryID {
 	if c.leaf != nil {
 		return *c.leaf
@@ -134,7 +134,7 @@ func (c *crossing) leafID() session.EntryID {
 	return c.tree.LeafID()
 }
 
-// path decides what is converted: all entries, or those on the way to the leaf.
+// path finds the entries to convert: all of them, or those on the path to the leaf.
 func (c *crossing) path() error {
 	t := c.tree
 	if c.leaf == nil && !c.linear {
@@ -155,14 +155,14 @@ func (c *crossing) path() error {
 		c.asked[e.Index] = true
 		compacted = compacted || e.Kind == session.KindCompaction
 	}
-	// Such a session holds what the model sees now, and nothing of what was compacted.
+	// Such a session holds only what the model sees now.
 	if compacted && c.to.Habits().SavedWhole {
 		return c.current(leaf)
 	}
 	return nil
 }
 
-// current keeps what the model sees at the leaf: the last summary, what it kept, and what came after.
+// current narrows onPath to what the model sees at the leaf: the last summary, what it kept, and what came after.
 func (c *crossing) current(leaf session.EntryID) error {
 	seen, err := session.BuildContext(c.tree, leaf, session.ContextOptions{})
 	if err != nil {
@@ -180,24 +180,23 @@ func (c *crossing) begin() error {
 	h := c.tree.Header()
 	at, ok := h.Timestamp.Time()
 	if !ok && h.Raw != nil {
-		at, ok = c.from.Codec().Time(h.Raw).Time() // it may say something else than when it began
+		at, ok = c.from.Codec().Time(h.Raw).Time() // another time than that of the beginning
 	}
 	if !ok {
 		at = c.now()
 	}
-	// Operator spells times to the microsecond: what is finer would not come back.
+	// Operator writes times in microseconds: a finer time would not come back.
 	at = at.Round(time.Microsecond)
 	c.clock, c.latest = at, at
 	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
 	check := c.to.CheckID
-	if c.back != nil { // it had that id, whatever anybody thinks of it
+	if c.back != nil { // the session had that id: it only has to be a valid file name
 		n.ID, check = c.back.Session, dialect.CheckFileID
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
 			n.Time = began
 		}
 	}
-	// The id is kept wherever the target allows it: so a session and its copy in another format are known to belong
-	// together.
+	// The id is kept if the target allows it, so that a session and its copy can be matched.
 	if n.ID == "" || check(n.ID) != nil {
 		var err error
 		if n.ID, err = c.to.NewID(at, c.random); err != nil {
@@ -205,21 +204,14 @@ func (c *crossing) begin() error {
 		}
 	}
 	if habits := c.to.Habits(); !habits.RenameByEntry && !habits.Nameless {
-		n.Title = c.title()
+		n.Title = cmp.Or(h.Title, c.lastName())
 	}
 	c.newOf = n
 	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
 	return nil
 }
 
-// title is the name of the session: the header's, or what the last entry about it says.
-func (c *crossing) title() string {
-	if h := c.tree.Header(); h.Title != "" {
-		return h.Title
-	}
-	return c.lastName()
-}
-
+// lastName is the session's name by the last entry that gives one.
 func (c *crossing) lastName() string {
 	for i := c.tree.Len() - 1; i >= 0; i-- {
 		if e := c.tree.At(i); e.Kind == session.KindSessionInfo && (c.leaf == nil || c.asked[i]) {
@@ -233,8 +225,7 @@ func (c *crossing) lastName() string {
 	return ""
 }
 
-// restore takes over the records that entries were converted from. What is restored answers for itself: its ids are those
-// that other restored records name.
+// restore takes the records that some entries were converted from, with their old ids.
 func (c *crossing) restore(o *foundOrigin) {
 	p := o.passage()
 	for i := o.first; i <= o.last; i++ {
@@ -248,11 +239,11 @@ func (c *crossing) restore(o *foundOrigin) {
 	c.settle(p)
 }
 
-// learn takes from an entry that is not converted itself what others need to know: models, and the names of tools.
+// learn notes the model and the names of tools of an entry that is restored: later entries may need them.
 func (c *crossing) learn(e session.Entry) {
 	body, err := e.Body()
 	if err != nil {
-		return // nobody needs it
+		return // it names neither
 	}
 	c.inherit(e, body)
 	switch b := body.(type) {
@@ -263,7 +254,7 @@ func (c *crossing) learn(e session.Entry) {
 	}
 }
 
-// noteTools remembers the names of tools: some agents name them in calls alone.
+// noteTools remembers the names of tools: some agents name them only in calls.
 func (c *crossing) noteTools(parts []session.Part) {
 	for _, part := range parts {
 		if call, ok := part.(session.ToolCall); ok {
@@ -272,7 +263,7 @@ func (c *crossing) noteTools(parts []session.Part) {
 	}
 }
 
-// settle takes a passage in; nil is an entry without a record, which attach sees to.
+// settle adds a passage; nil stands for an entry without a record, see attach.
 func (c *crossing) settle(p *passage) {
 	if p == nil {
 		return
@@ -283,18 +274,15 @@ func (c *crossing) settle(p *passage) {
 	}
 }
 
-// attach gives entries that have no record of their own to the passage before them, to be carried along. Entries before the
-// first passage go with that one.
+// attach adds entries without a record to the passage before them, which carries them. Entries before the first passage go
+// to that one.
 func (c *crossing) attach() {
 	if len(c.passageOf) == c.tree.Len() {
 		return
 	}
 	var at *passage
-	for _, p := range c.passages {
-		if !p.restored {
-			at = p
-			break
-		}
+	if i := slices.IndexFunc(c.passages, func(p *passage) bool { return !p.restored }); i >= 0 {
+		at = c.passages[i]
 	}
 	for i := range c.tree.Len() {
 		if p := c.passageOf[i]; p != nil {
@@ -304,7 +292,7 @@ func (c *crossing) attach() {
 			continue
 		}
 		switch {
-		// Off the path that was asked for; or there is neither a record nor a header to carry it.
+		// It is off the path, or there is neither a record nor a header to carry it.
 		case c.leaf != nil && !c.asked[i] || at == nil && (c.back != nil || c.to.Habits().Headerless):
 			c.dropped = append(c.dropped, i)
 		case at == nil:
@@ -315,26 +303,22 @@ func (c *crossing) attach() {
 	}
 }
 
-// firstOf and lastOf say what an entry is called in the new session.
-func (c *crossing) firstOf(id session.EntryID) session.EntryID {
-	if to, ok := c.first[id]; ok {
+// firstOf gives the id of the first record that an entry became. An unknown id is kept: it named nothing before either.
+func (c *crossing) firstOf(id session.EntryID) session.EntryID { return renamed(c.first, id) }
+
+// lastOf is firstOf for the last record.
+func (c *crossing) lastOf(id session.EntryID) session.EntryID { return renamed(c.last, id) }
+
+func renamed(ids map[session.EntryID]session.EntryID, id session.EntryID) session.EntryID {
+	if to, ok := ids[id]; ok {
 		return to
 	}
 	return id
 }
 
-func (c *crossing) lastOf(id session.EntryID) session.EntryID {
-	// An id that nothing became is kept: it named nothing in the old session either, or what keeps its id.
-	if to, ok := c.last[id]; ok {
-		return to
-	}
-	return id
-}
-
-// freshID makes an id for a record that stands for no entry alone. It is the same for the same seed, so that converting there
-// and back makes no difference.
+// freshID makes an id for a record that no single entry became. The same seed gives the same id, so that converting again
+// gives the same session.
 func (c *crossing) freshID(seed string) (session.EntryID, error) {
-	// More tries than any session needs: ids are eight hex digits at least.
 	for k := range 100 {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", seed, k))
 		id, err := c.to.NewEntryID(bytes.NewReader(sum[:]))
@@ -349,9 +333,8 @@ func (c *crossing) freshID(seed string) (session.EntryID, error) {
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
-// timeOf is when an entry was made; one that does not say was made with the one before.
+// timeOf is the time of an entry, or that of the entry before it. The clock may go back, as times in logs do.
 func (c *crossing) timeOf(raw []byte) time.Time {
-	// The clock may go back, as times in logs do; latest does not.
 	if at, ok := c.from.Codec().Time(raw).Time(); ok {
 		c.clock = at.Round(time.Microsecond)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// entry converts an entry, and those behind it on the path that become one with it. It gives nil for what the target has
-// no record for. A record is tried first as what the entry is, then as a message in the user's name where the model sees
-// it, and last as a custom entry that only carries it.
+// entry converts an entry, together with those after it on the path that become one record with it. It tries an entry of
+// the same kind, then, if the model sees it, a message in the user's name, then a custom entry that only carries it. It
+// gives nil if the target has none of these.
 func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	raw, err := c.whole(e)
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Before anything is written: a message may need to name the model that was in use.
+	// First: a message may need to name the model in use.
 	c.inherit(e, body)
 	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
 	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
@@ -30,7 +30,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 		return nil, err
 	}
 	if n.Body != nil {
-		// That the target refuses an entry is no error: it has no such entries, or other rules.
+		// The target may refuse the entry: it has no such entries, or other rules.
 		if record, err := c.to.Record(n); err == nil {
 			if m, ok := body.(session.ModelChange); ok {
 				c.said[e.Index] = m.Provider + "/" + m.ModelID
@@ -49,7 +49,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	return c.stand(p, e, n)
 }
 
-// named notes what a converted entry is called. What hangs on an entry that only moved the leaf hangs where it moved to.
+// named notes the new id of an entry. Children of an entry that only moved the leaf become children of its target.
 func (c *crossing) named(e session.Entry, id session.EntryID) {
 	c.last[e.ID], c.tip = id, id
 	if e.Kind == session.KindCustom && c.isLeafMark(e) && c.to.Habits().LeafType == "" {
@@ -57,15 +57,15 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 	}
 }
 
-// inherit works out which model is in use after an entry, in both sessions. models is what the source means, said what the
-// target's records say: where they differ, an entry that names the model is written.
+// inherit finds the model in use after an entry, in the source (models) and by the target's records (said). If they differ,
+// an entry that names the model is written.
 func (c *crossing) inherit(e session.Entry, body session.Body) {
 	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
 		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
 	}
 	switch b := body.(type) {
 	case session.ModelChange:
-		// Models of other roles are for other work than answering prompts.
+		// Models of other roles do not answer prompts.
 		if b.Role == "default" {
 			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.ModelID}
 		}
@@ -87,7 +87,7 @@ func (c *crossing) parentOf(e session.Entry) session.EntryID {
 	return c.lastOf(e.Parent)
 }
 
-// habits are those of the source. A dialect that is only read has none.
+// habits are those of the source; the zero value for a dialect that is only read.
 func (c *crossing) habits() dialect.Habits {
 	if w, ok := c.from.(dialect.Writer); ok {
 		return w.Habits()
@@ -95,7 +95,7 @@ func (c *crossing) habits() dialect.Habits {
 	return dialect.Habits{}
 }
 
-// isLeafMark says whether an entry is the custom one by which a branch of the pi family lasts.
+// isLeafMark reports whether an entry is a custom entry that marks the leaf, see Habits.LeafType.
 func (c *crossing) isLeafMark(e session.Entry) bool {
 	if c.habits().LeafType == "" {
 		return false
@@ -105,24 +105,23 @@ func (c *crossing) isLeafMark(e session.Entry) bool {
 	return err == nil && ok && custom.Type == c.habits().LeafType
 }
 
-// translate gives the body as the target may be able to write it, nil where it certainly is not. Ids in it become those
-// of the new session.
+// translate gives the body that the target may be able to write, nil if it certainly cannot. Ids become those of the new
+// session.
 func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *dialect.NewEntry) (session.Body, error) {
 	switch b := body.(type) {
 	case session.Compaction:
-		// What is no number is left out: the rest of the compaction can still be said.
+		// An invalid number is left out; the rest of the compaction is converted.
 		if !isNumber(b.TokensBefore) {
 			b.TokensBefore = nil
 		}
 		if b.ReplacesAll && !c.same || c.to.Habits().KeepsByRepeating {
 			b.FirstKept = ""
 		} else if b.FirstKept != "" {
-			// The first record that stands for the entry: a message may have become several.
 			b.FirstKept = c.firstOf(b.FirstKept)
 		}
 		return b, nil
 	case session.BranchSummary:
-		// References mean the last record of what they name: by then all of it was said.
+		// A reference to an entry means its last record.
 		b.From = c.lastOf(b.From)
 		return b, nil
 	case session.Label:
@@ -130,13 +129,13 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		return b, nil
 	case session.ContextEdit:
 		if !c.same {
-			return nil, nil // the content is in the source's own words
+			return nil, nil // the content is in the source's own format
 		}
 		b.Target = c.lastOf(b.Target)
 		return b, nil
 	case session.ModelChange:
 		if c.to.Dialect.Codec().Rules().SingleModel && b.Role != "default" {
-			return nil, nil // there it would be the model for everything
+			return nil, nil // the target would use it for everything
 		}
 		return b, nil
 	case session.CustomMessage:
@@ -149,7 +148,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	case session.Leaf:
 		b.Target = c.lastOf(b.Target)
 		if mark := c.to.Habits().LeafType; mark != "" {
-			// There the mark hangs on its target, and needs no member to name it.
+			// The mark is a child of its target.
 			n.Parent = b.Target
 			return session.Custom{Type: mark}, nil
 		}
@@ -160,7 +159,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		}
 		target := n.Parent
 		n.Parent = ""
-		for i := e.Index - 1; i >= 0 && n.Parent == ""; i-- { // it hangs on the leaf that was left
+		for i := e.Index - 1; i >= 0 && n.Parent == ""; i-- { // it is a child of the leaf that was left
 			if c.leaf == nil || c.asked[i] {
 				n.Parent = c.lastOf(c.tree.At(i).ID)
 			}
@@ -168,14 +167,14 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		return session.Leaf{Target: target}, nil
 	case session.Opaque:
 		if !c.same {
-			return nil, nil // it would mean something else there, or make the line unreadable
+			return nil, nil // it may mean something else there, or make the line unreadable
 		}
 	}
 	return body, nil
 }
 
-// repeats gives the records of what a compaction keeps, to be written again behind it. So Wave does it. Records are
-// repeated as they are, with their ids: the decoder gives those that stand again ids of their own.
+// repeats gives the records that a compaction keeps, to be written again after it, see Habits.KeepsByRepeating. They keep
+// their ids: the decoder gives repeated records ids of their own.
 func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]byte {
 	if k.FirstKept == "" || k.ReplacesAll {
 		return nil
@@ -186,7 +185,7 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 	for _, i := range c.onPath[:pos] {
 		kept = kept || c.tree.At(i).ID == k.FirstKept
 		p := c.passageOf[i]
-		// A passage of several entries is repeated once; an earlier compaction is what this one replaces.
+		// A passage of several entries is repeated once; an earlier compaction is replaced by this one.
 		if !kept || p == nil || p == before || p.restored || c.tree.At(p.entries[0]).Kind == session.KindCompaction {
 			continue
 		}
@@ -196,11 +195,10 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 	return list
 }
 
-// asMeta makes a message in the user's name of something that the model sees and the target has no entry for.
+// asMeta makes a message in the user's name of an entry that the model sees and the target cannot express.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
-	// Logs of runs hold whole requests.
 	if _, ok := c.from.(dialect.Runs); ok {
-		return nil, nil // the model saw what its requests hold, and nothing else
+		return nil, nil // logs of runs hold whole requests: the model saw nothing else
 	}
 	var parts []session.Part
 	var err error
@@ -216,8 +214,8 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	return c.write(p, e, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts}, n)
 }
 
-// stand makes a custom entry in the place of one that the target has none for; nil where it has no custom entries. Its
-// place in the tree is kept, so that its children need not be hung elsewhere.
+// stand makes a custom entry in the place of one that the target cannot express, so that its children keep their parent. It
+// gives nil if the target has no custom entries.
 func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
 	n.Body = session.Custom{Type: carriedType, Data: session.Raw("{}")}
 	n.Parent = c.parentOf(e)
@@ -230,8 +228,8 @@ func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*pass
 	return p, nil
 }
 
-// messagePassage converts a message, which may take several records, and an entry before it that names the model. Within
-// one family the message is taken over as it is; between families it is taken apart and composed anew.
+// messagePassage converts a message to one or more records, after an entry that names the model if one is needed. Within a
+// family the message is copied; between families it is split into parts and composed.
 func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message, n dialect.NewEntry, pos int) (*passage, error) {
 	message, err := c.resolve(m.JSON)
 	if err != nil {
@@ -264,8 +262,8 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 	return done, err
 }
 
-// gather adds the answers of tools that follow on the path to the message with their calls. It ends at the first message
-// that answers none of them: what follows on the path is another turn.
+// gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that
+// answers none of them.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 	calls := map[string]bool{}
 	for _, part := range m.Parts {
@@ -278,7 +276,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if e.Kind != session.KindMessage {
 			continue
 		}
-		// One that carries its origin is restored as a record of its own.
+		// A message with an origin is restored as a record of its own.
 		if e.Role != session.RoleTool || c.origins[i] != nil {
 			return nil
 		}
@@ -309,15 +307,15 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if len(results) == 0 {
 			return nil
 		}
-		// It has its record: the one with the call.
+		// Its record is the one with the call.
 		c.done[i] = true
 		p.entries, p.tip = append(p.entries, i), e.ID
 	}
 	return nil
 }
 
-// write makes the records of a message; nil where the target has none for it. The last one has the entry's id. Nothing of
-// the crossing is changed where it gives nil, so that something else may be tried.
+// write makes the records of a message. The last one has the entry's id, which children and labels name. If the target cannot
+// express the message it gives nil, and changes nothing.
 func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n dialect.NewEntry) (*passage, error) {
 	messages, err := c.to.Compose(m)
 	if err != nil || len(messages) == 0 {
@@ -335,7 +333,6 @@ func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n di
 	for k, body := range bodies {
 		n.Body, n.ID = body, e.ID
 		if k < len(bodies)-1 {
-			// The last one keeps the entry's own id, by which children and labels name it.
 			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
 				return nil, err
 			}
@@ -348,8 +345,7 @@ func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n di
 			c.first[e.ID] = n.ID
 		}
 		records = append(records, record)
-		// The records of one message hang on each other.
-		n.Parent = n.ID
+		n.Parent = n.ID // each record is the parent of the next
 	}
 	if len(bodies) > len(messages) {
 		c.said[e.Index] = model

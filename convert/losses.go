@@ -19,7 +19,7 @@ type Became string
 const (
 	// Mapped: the target expresses it, and converting back gives the same.
 	Mapped Became = "mapped"
-	// Carried: the target has no words for it; it is carried along, and converting back restores it.
+	// Carried: the target cannot express it. It is carried along, and converting back restores it.
 	Carried Became = "carried"
 	// Dropped: it is not in the converted session.
 	Dropped Became = "dropped"
@@ -29,13 +29,13 @@ const (
 type Loss struct {
 	// Path is a JSON pointer into records of this kind; "" is the whole record.
 	Path string `json:"path"`
-	// Kind is that of the entries; or "header", "slot" for a title before it, "line" for what is no entry.
+	// Kind is that of the entries; or "header", "slot" for a title slot, "line" for a line that is not an entry.
 	Kind   string `json:"kind"`
 	Count  int    `json:"count"`
 	Became Became `json:"became"`
-	// Entries are those that it is about.
+	// Entries are the entries concerned.
 	Entries []session.EntryID `json:"entries,omitempty"`
-	// Lines are the numbers of lines that are no entries.
+	// Lines are the numbers of the lines concerned, if they are not entries.
 	Lines []int `json:"lines,omitempty"`
 }
 
@@ -43,9 +43,9 @@ type Loss struct {
 type Report struct {
 	Source Converted `json:"source"`
 	Target Converted `json:"target"`
-	// Lossless: nothing was dropped, so that converting back gives the same session.
+	// Lossless: nothing was dropped, so converting back gives the same session.
 	Lossless bool `json:"lossless"`
-	// Mapped, Carried and Dropped count the entries: one is carried where any of it is.
+	// Mapped, Carried and Dropped count entries. An entry counts as carried if any part of it is.
 	Mapped  int    `json:"mapped"`
 	Carried int    `json:"carried"`
 	Dropped int    `json:"dropped"`
@@ -71,7 +71,7 @@ type lossKey struct {
 	became     Became
 }
 
-// note counts one more of a loss, and gives its line, which is valid until the next call.
+// note counts a loss. The Loss that it gives is valid until the next call.
 func (l *ledger) note(path, kind string, became Became) *Loss {
 	key := lossKey{path, kind, became}
 	i, ok := l.at[key]
@@ -103,13 +103,13 @@ func (l *ledger) sorted() []Loss {
 	return list
 }
 
-// differences compares the records of a passage with what they became on the way there and back: the paths at which each
-// differs. Where there are more or fewer records than before, the last ones are those with the old ids.
+// differences gives the paths at which each record of a passage differs after the way there and back. If the number of
+// records changed, the last ones are those with the old ids.
 func differences(before, after [][]byte) [][]string {
 	paths := make([][]string, len(before))
 	extra := len(after) - len(before)
 	for i, r := range before {
-		// More records than before: those that were added stand in front.
+		// Records that were added come first.
 		k := i + max(extra, 0)
 		if k >= len(after) {
 			paths[i] = []string{""}
@@ -117,14 +117,13 @@ func differences(before, after [][]byte) [][]string {
 		}
 		rawjson.Diff(r, after[k], func(p string) { paths[i] = append(paths[i], p) })
 		if extra != 0 && paths[i] == nil {
-			paths[i] = []string{""} // it is not alone any more
+			paths[i] = []string{""} // the number of records is the difference
 		}
 	}
 	return paths
 }
 
-// looseLines gives the numbers of the lines of a log that have something on them which is neither header nor entry, and
-// the title slot.
+// looseLines gives the numbers of the lines that hold something other than header and entries, and the title slot.
 func looseLines(ctx context.Context, l *logtree.Log) (loose []int, slot []byte, err error) {
 	if l.Path == "" || l.At.Name == "" || !backend.Lines(l.Source.Backend(), l.At.Name) {
 		return nil, nil, nil
@@ -136,7 +135,7 @@ func looseLines(ctx context.Context, l *logtree.Log) (loose []int, slot []byte, 
 			return nil, nil, err
 		}
 		end := r.Offset + int64(len(r.Data))
-		// Header and entries are blanked out: what is left is neither.
+		// Header and entries are blanked out, and the rest is looked at.
 		rest := bytes.Clone(r.Data)
 		blank := func(span session.Span) {
 			if span.Offset >= r.Offset && span.End() <= end {
@@ -149,14 +148,14 @@ func looseLines(ctx context.Context, l *logtree.Log) (loose []int, slot []byte, 
 		for ; next < l.Tree.Len() && l.Tree.At(next).Span.End() <= end; next++ {
 			blank(l.Tree.At(next).Span)
 		}
-		// NUL bytes, which a crash leaves at the end of a file, and a byte order mark say nothing.
+		// NUL bytes, which a crash leaves at the end of a file, and a byte order mark do not count.
 		rest = bytes.TrimSpace(bytes.Trim(dialect.TrimBOM(rest), "\x00"))
 		slotted, ok := l.Dialect.(dialect.Slotted)
 		switch {
 		case len(rest) == 0:
 		case r.Line < h.Line && ok && slotted.IsSlot(dialect.TrimBOM(r.Data)):
 			if slot != nil {
-				loose = append(loose, slotLine) // the last one counts
+				loose = append(loose, slotLine) // only the last slot counts
 			}
 			slot, slotLine = bytes.Clone(dialect.TrimBOM(r.Data)), r.Line
 		default:

@@ -7,42 +7,42 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// origin is what a converted session carries along of the one that it was made from, so that converting it back restores
-// that. It stands in the last of the records that were made of some entries, and counts only while none of them was
-// changed since.
+// origin is the part of the old session that a converted session carries, so that converting back restores it. It is in the
+// last record of a passage, and counts only while no record of the passage was changed.
 type origin struct {
 	// Dialect is that of the records in it.
 	Dialect string `json:"dialect"`
-	// Hash is over the origin and the records that it stands for: who edits one of them by hand, or with the agent, gets
-	// what he wrote converted and not what was there before.
+	// Hash is over the origin and the records of its passage. After an edit of one of them, by hand or by the agent, it is
+	// wrong: the edited record is then converted, not the old one restored.
 	Hash string `json:"hash"`
 	// Session, Header and Slot are of the session as a whole.
 	Session session.ID `json:"session,omitempty"`
 	Header  *carried   `json:"header,omitempty"`
 	Slot    *carried   `json:"slot,omitempty"`
-	// Size is how many records of the log, the last being this one, stand for Records; in a header none does.
+	// Size is how many records of the log, up to this one, stand for Records; 0 in a header.
 	Size    int       `json:"size,omitempty"`
 	Records []carried `json:"records,omitempty"`
-	// Head and Tip are the entries that are meant where the first of the log's records is named, and the last.
+	// Head and Tip are the entries that references to the first and the last of these records mean.
 	Head session.EntryID `json:"head,omitempty"`
 	Tip  session.EntryID `json:"tip,omitempty"`
 }
 
-// carried is a record as it was. It is a text and no JSON value: nobody who rewrites the log changes its spelling.
+// carried is a record as it was. It is a string, not a JSON value, so a program that rewrites the log keeps its spelling.
 type carried struct {
-	// At is its place among the entries of its log.
+	// At is its index among the entries of its log.
 	At     int    `json:"at"`
 	Record string `json:"record,omitempty"`
-	Base64 string `json:"base64,omitempty"` // where it is not UTF-8
+	Base64 string `json:"base64,omitempty"` // if it is not UTF-8
 }
 
-// carry takes a record as it is, damaged bytes included.
+// carry keeps a record as it is, damaged bytes included.
 func carry(record []byte, at int) carried {
 	if utf8.Valid(record) {
 		return carried{At: at, Record: string(record)}
@@ -50,19 +50,19 @@ func carry(record []byte, at int) carried {
 	return carried{At: at, Base64: base64.StdEncoding.EncodeToString(record)}
 }
 
-// bytes gives the record; nil where it cannot be read.
+// bytes gives the record; nil if it cannot be read.
 func (c *carried) bytes() []byte {
-	switch {
-	case c == nil:
+	if c == nil {
 		return nil
-	case c.Base64 != "":
-		b, err := base64.StdEncoding.DecodeString(c.Base64)
-		if err != nil {
-			return nil
-		}
-		return b
 	}
-	return []byte(c.Record)
+	if c.Base64 == "" {
+		return []byte(c.Record)
+	}
+	b, err := base64.StdEncoding.DecodeString(c.Base64)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // json gives the origin as it is written.
@@ -70,12 +70,11 @@ func (o origin) json() []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(o) // strings and numbers alone: it cannot fail
+	_ = enc.Encode(o) // only strings and numbers: it cannot fail
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// sum is the hash of the origin and the records that it goes with. Lengths stand before the parts, so that no two rows of
-// records give the same.
+// sum is the hash of the origin and the records of its passage. Each part follows its length, so that the boundaries count.
 func (o origin) sum(bare [][]byte) string {
 	o.Hash = ""
 	h := sha256.New()
@@ -91,23 +90,22 @@ func (o origin) sealed(d dialect.Composer, records [][]byte) [][]byte {
 	o.Size = len(records)
 	bare := make([][]byte, len(records))
 	for i, r := range records {
-		// Set and taken out again: what the hash is made of is then what reading finds, whatever setting a member does to
-		// the spelling.
+		// Setting a member may change the spelling. Set and removed, the record is what a reader will hash.
 		_, bare[i] = d.Origin(d.SetOrigin(r, []byte("{}")))
 	}
 	o.Hash = o.sum(bare)
-	out := append([][]byte(nil), records...)
+	out := slices.Clone(records)
 	out[len(out)-1] = d.SetOrigin(out[len(out)-1], o.json())
 	return out
 }
 
-// parseOrigin reads an origin; ok is false where it is none, or of another dialect.
+// parseOrigin reads an origin; ok is false if the value is not one, or of another dialect.
 func parseOrigin(value []byte, want string) (o origin, ok bool) {
 	if value == nil || json.Unmarshal(value, &o) != nil || o.Dialect != want {
 		return origin{}, false
 	}
 	for i := range o.Records {
-		// One that cannot be restored makes the others worthless: they may refer to it.
+		// If one cannot be restored, none is: they may refer to it.
 		if o.Records[i].bytes() == nil {
 			return origin{}, false
 		}
@@ -115,7 +113,7 @@ func parseOrigin(value []byte, want string) (o origin, ok bool) {
 	return o, true
 }
 
-// passage is the records as they were.
+// passage gives the records as they were.
 func (o *origin) passage() *passage {
 	p := &passage{restored: true, head: o.Head, tip: o.Tip}
 	for _, r := range o.Records {
@@ -124,18 +122,17 @@ func (o *origin) passage() *passage {
 	return p
 }
 
-// carriedType is the type of custom entries that stand for entries which a format has none for.
+// carriedType is the type of custom entries in the place of entries that a format cannot express.
 const carriedType = "treeline.entry"
 
-// foundOrigin is an origin that still counts, and the entries that it goes with: first … last.
+// foundOrigin is an origin that counts, and the entries of its passage: first … last.
 type foundOrigin struct {
 	origin
 	first, last int
 }
 
-// origins finds what the entries of a tree carry along of a session of the dialect want. The result has, for each entry
-// that belongs to an origin, which one. Whatever is wrong with an origin, it counts as none: the entry is then converted
-// like any other.
+// origins finds the origins of the dialect want in a tree. The result maps the index of each entry of such a passage to its
+// origin. A damaged origin does not count: its entries are converted like any other.
 func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOrigin, error) {
 	found := map[int]*foundOrigin{}
 	var bare [][]byte
@@ -146,7 +143,7 @@ func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOr
 		}
 		value, plain := d.Origin(raw)
 		bare = append(bare, plain)
-		// The records in a row that end here: an entry that was put between them changes the hash.
+		// The last records up to this one: an entry that was inserted between them changes the hash.
 		goesWith := func(o origin) [][]byte { return bare[len(bare)-o.Size:] }
 		if e.Kind == session.KindCustom {
 			body, err := e.Body()
@@ -169,7 +166,7 @@ func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOr
 	return found, nil
 }
 
-// headerOrigin finds what the session as a whole carries along.
+// headerOrigin finds the origin of the session as a whole.
 func headerOrigin(t *session.Tree, d dialect.Composer, want string, entries map[int]*foundOrigin) (origin, bool) {
 	h := t.Header()
 	if h.InEntry {

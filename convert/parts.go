@@ -2,12 +2,13 @@ package convert
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// partsOf gives what is inside an entry, images included.
+// partsOf gives the parts of an entry with the content of its blobs.
 func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) {
 	resolved, err := c.resolve(raw)
 	if err != nil {
@@ -16,17 +17,16 @@ func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) 
 	return c.from.Codec().Parts(e, resolved)
 }
 
-// messageID stands for the message of an entry, wherever in the log the entry stands. It is made of ids alone, so that
-// converting the same session again gives the same.
+// messageID identifies the message of an entry. It is made of ids alone, so that converting the session again gives the same.
 func (c *crossing) messageID(e session.Entry) string {
 	id := fmt.Sprintf("%s/%s", c.tree.Header().ID, e.ID)
 	if last, ok := c.tree.Lookup(e.ID); ok && last.Index != e.Index {
-		id += fmt.Sprintf("/%d", e.Index) // another one has the same id
+		id += fmt.Sprintf("/%d", e.Index) // a later entry has the same id
 	}
 	return id
 }
 
-// parts takes a message apart.
+// parts gives the parts of a message.
 func (c *crossing) parts(message []byte) []session.Part {
 	d, ok := c.from.(dialect.Parter)
 	if !ok {
@@ -35,16 +35,15 @@ func (c *crossing) parts(message []byte) []session.Part {
 	return d.MessageParts(message)
 }
 
-// neutral gives a message in words that are no agent's own. One of a role that only its agent knows is taken as the model
-// sees it; ok is false where the model does not.
+// neutral gives a message in neutral form. A message with a role that only its agent knows is converted as the model sees
+// it; ok is false if the model does not see it.
 func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n dialect.NewEntry) (dialect.NewMessage, bool) {
 	out := dialect.NewMessage{
 		ID: c.messageID(e), Role: m.Role, Meta: m.Meta, Time: n.Time,
 		Provider: m.Provider, Model: m.Model, Stop: dialect.StopOf(m.Stop), Error: m.Error, Usage: m.Usage,
 	}
 	if at, ok := m.Time.Time(); ok {
-		// To the microsecond, 1000 nanoseconds: see crossing.begin.
-		out.Time = at.Round(1000)
+		out.Time = at.Round(time.Microsecond) // see crossing.begin
 	}
 	if m.Role == session.RoleAssistant && m.Model == "" {
 		out.Provider, out.Model = c.models[e.Index].Provider, c.models[e.Index].Model
@@ -59,7 +58,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 	out.Parts = c.parts(message)
 	c.noteTools(out.Parts)
 	for i, part := range out.Parts {
-		// Some formats name the tool in the call alone, others need the name in the result.
+		// Some formats name the tool only in the call, others need the name in the result.
 		if r, ok := part.(session.ToolResult); ok && r.Name == "" {
 			r.Name = c.tools[r.CallID]
 			out.Parts[i] = r

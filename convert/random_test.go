@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// dice makes sessions up: all kinds of entries, trees of any form, members that nobody knows.
+// dice makes sessions up: all kinds of entries, trees of any form, unknown members.
 type dice struct {
 	*rand.Rand
 	ids   []string
@@ -40,7 +41,7 @@ func (r *dice) value() string {
 	return r.one(`1`, `1.50`, `12345678901234567890`, `null`, `true`, `[]`, `{"b":1,"a":[{"x":"y"}]}`, r.text())
 }
 
-// unknown is members that nobody knows.
+// unknown is members that no agent knows.
 func (r *dice) unknown() string {
 	return r.maybe(`,"zz":`+r.value()) + r.maybe(`,"a/b~c":`+r.value())
 }
@@ -229,25 +230,32 @@ func (r *dice) state() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// inMemory gives a world whose converted sessions are in memory, each in a new folder. Files cost three times the CPU; the
+// goldens use them. In memory all logs may consist of lines, as in an agent's database.
+func inMemory(t *testing.T) (w *world.World, folder func() string) {
+	lines := memory.LinesIf(func(string) bool { return true })
+	w = world.New(t, func(w *world.World) {
+		w.Drivers = []backend.Driver{memory.Driver("memory", lines), file.Driver(file.Options{})}
+		w.Roots = []string{"memory://all"}
+	})
+	n := 0
+	return w, func() string {
+		n++
+		return fmt.Sprintf("memory://all/%d", n)
+	}
+}
+
 // Nothing disappears unlisted: whatever a session holds, it is the same after the way to another dialect and back, or the
 // report calls it dropped.
 func TestConvertRandom(t *testing.T) {
-	const rounds = 240
+	rounds := 120
+	if os.Getenv("TREELINE_SOAK") != "" {
+		rounds = 2400
+	}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
-			// In memory all logs may consist of lines, as in an agent's database. Files cost three times the CPU; the
-			// fixtures use them.
-			lines := memory.LinesIf(func(string) bool { return true })
-			w := world.New(t, func(w *world.World) {
-				w.Drivers = []backend.Driver{memory.Driver("memory", lines), file.Driver(file.Options{})}
-				w.Roots = []string{"memory://all"}
-			})
-			n := 0
-			folder := func() string {
-				n++
-				return fmt.Sprintf("memory://all/%d", n)
-			}
+			w, folder := inMemory(t)
 			for seed := worker; seed < rounds; seed += 4 {
 				r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
 				name := r.one("pi", "omp", "operator", "wave", "codelia-state")

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,19 +13,17 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// returned is what a converted session says when it is converted back.
+// returned is a converted session that was converted back.
 type returned struct {
-	head    [][]byte
-	id      session.ID
-	records [][][]byte // by passage
-	// homeless are the records that the header carried.
-	homeless [][]byte
-	// strays are records that come from no passage.
-	strays int
+	head     [][]byte
+	id       session.ID
+	records  [][][]byte // by passage
+	homeless [][]byte   // the records that the header carried
+	strays   int        // records that come from no passage
 }
 
-// convertBack converts the new session back. Each record belongs to the passage of the record that it was made from; where
-// several became one, to that of the first.
+// convertBack converts the new session back. Each record belongs to the passage of the record that it was made from, or of
+// the first if it was made from several.
 func (v *conversion) convertBack(sess side) (returned, error) {
 	r := returned{records: make([][][]byte, len(v.cross.passages))}
 	from, ok := dialect.AsComposer(v.src.dialect)
@@ -41,12 +40,12 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 	}
 	r.id = c.newOf.ID
 	for _, p := range c.passages {
-		// It stood in the header: see crossing.run.
+		// The header carried it: see crossing.run.
 		if p.restored && len(p.entries) == 0 {
 			r.homeless = append(r.homeless, p.records...)
 			continue
 		}
-		// Something that the way back made by itself, such as a title: nothing in the old session is like it.
+		// The way back added it, such as a title: it was not in the old session.
 		if len(p.entries) == 0 || p.entries[0] >= len(v.owner) {
 			r.strays += len(p.records)
 			continue
@@ -57,7 +56,7 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 	return r, nil
 }
 
-// originsBack is convertBack for a dialect that nothing can be converted to: only what is carried along comes back.
+// originsBack is convertBack for a dialect that cannot be a target: only what is carried along comes back.
 func (v *conversion) originsBack(sess side, r *returned) error {
 	name := v.src.dialect.Name()
 	found, err := origins(sess.tree, v.to, name)
@@ -69,11 +68,7 @@ func (v *conversion) originsBack(sess side, r *returned) error {
 		if !sess.tree.Header().InEntry {
 			r.homeless = o.passage().records
 		}
-		for _, h := range []*carried{o.Slot, o.Header} {
-			if b := h.bytes(); b != nil {
-				r.head = append(r.head, b)
-			}
-		}
+		r.head = present(o.Slot.bytes(), o.Header.bytes())
 	}
 	for i, k := range v.owner {
 		if f := found[i]; f != nil && f.last == i {
@@ -85,9 +80,9 @@ func (v *conversion) originsBack(sess side, r *returned) error {
 	return nil
 }
 
-// compare converts the new session back and tells what differs from the old one: by passage, -1 for what the session as a
-// whole says. What was carried must come back to the byte, all else in what it means. Passages that are restored need no
-// comparison: they are bytes of a session that this one was made from.
+// compare converts the new session back and tells which passages differ from the old session; -1 is the header. Carried
+// records must come back byte for byte, others with the same meaning. Restored passages are not compared: their bytes are
+// those of an older session.
 func (v *conversion) compare(sess side, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
 	if sess.tree.Len() != len(v.owner) {
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
@@ -117,7 +112,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 			tell(k, before, r.records[k])
 		}
 	}
-	// The header was carried, and is what it was.
+	// A restored header is not compared either.
 	if v.cross.back != nil {
 		return wrong, nil
 	}
@@ -126,7 +121,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 		return false, err
 	}
 	before := present(v.slot, header)
-	// An id that cannot be a file name gets another one, and that is no loss: the old one comes back with the header.
+	// An id that cannot be a file name is replaced. That is not a loss: the old id comes back with the header.
 	id := v.src.tree.Header().ID
 	if !v.equal(before, r.head, v.header) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
 		wrong = true
@@ -148,7 +143,7 @@ func (v *conversion) encoded(entries []int) ([][]byte, error) {
 	return list, nil
 }
 
-// equal says whether records came back as they were: to the byte where they were carried, otherwise in what they mean.
+// equal reports whether records came back: byte for byte if they were carried, otherwise with the same meaning.
 func (v *conversion) equal(before, after [][]byte, carried bool) bool {
 	if len(before) != len(after) {
 		return false
@@ -158,7 +153,7 @@ func (v *conversion) equal(before, after [][]byte, carried bool) bool {
 			continue
 		}
 		same := !carried
-		// Diff passes over the order of members, white space and the spelling of strings and numbers.
+		// Diff ignores the order of members, white space and the spelling of strings and numbers.
 		rawjson.Diff(before[i], after[i], func(string) { same = false })
 		if !same {
 			return false
@@ -167,19 +162,19 @@ func (v *conversion) equal(before, after [][]byte, carried bool) bool {
 	return true
 }
 
-// note takes down what is lost on the way, and has it carried along.
+// note records a loss and marks its passage as carried.
 func (v *conversion) note(k int, before, after [][]byte) {
 	if k < 0 {
 		v.noteHeader(before, after)
 		return
 	}
-	// It was carried and still differs: there is nothing more to be done for it, and without progress the conversion fails.
+	// It is carried and still differs. Without progress the conversion fails.
 	if v.carried[k] {
 		return
 	}
 	v.carried[k], v.progress = true, true
 	p := v.cross.passages[k]
-	var said [][]byte // without what has no record of its own
+	var said [][]byte // without entries that have no record of their own
 	var entries []int
 	for j, i := range sources(p) {
 		if slices.Contains(p.entries, i) {
@@ -196,7 +191,7 @@ func (v *conversion) note(k int, before, after [][]byte) {
 	}
 }
 
-// noteHeader has what the session as a whole says carried along, and takes down in what it differs.
+// noteHeader marks the header as carried and records in what it differs.
 func (v *conversion) noteHeader(before, after [][]byte) {
 	if v.header {
 		return
@@ -217,8 +212,7 @@ func (v *conversion) noteHeader(before, after [][]byte) {
 	}
 }
 
-// verify reads the new log back and compares. The same comparison as before, but with what the file holds: what the backend
-// did on the way is not taken on trust.
+// verify compares once more, with the log as it was written: the backend is not trusted.
 func (v *conversion) verify(dst *store.Session) error {
 	again, err := v.store.Open(v.ctx, dst.Path(), store.OpenOptions{Dialect: v.to.Dialect})
 	if err != nil {
@@ -226,56 +220,52 @@ func (v *conversion) verify(dst *store.Session) error {
 	}
 	defer again.Close()
 	return again.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
-		var first error
-		_, err := v.compare(side{l.Path, l.Dialect, l.Tree, blobs}, func(k int, before, after [][]byte) {
-			if first == nil {
-				first = fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after))
-			}
+		var differs error
+		_, err := v.compare(sideOf(l, blobs), func(_ int, before, after [][]byte) {
+			differs = cmp.Or(differs, fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after)))
 		})
-		if err == nil {
-			err = first
-		}
-		return logtree.Named(l.Path, err)
+		return logtree.Named(l.Path, cmp.Or(err, differs))
 	})
 }
 
-// report says what became of everything. Entries are counted once each; losses are listed by kind and path.
+// report says what became of everything. Each entry is counted once; losses are listed by kind and path.
 func (v *conversion) report(dst *store.Session) Report {
 	t := v.src.tree
 	r := Report{
-		Source: Converted{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
-		Target: Converted{v.to.Dialect.Name(), dst.Path(), dst.ID(), dst.Tree().Len()},
-		Mapped: t.Len() - len(v.cross.dropped), Dropped: len(v.cross.dropped),
+		Source:  Converted{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
+		Target:  Converted{v.to.Dialect.Name(), dst.Path(), dst.ID(), dst.Tree().Len()},
+		Dropped: len(v.cross.dropped),
 	}
 	for _, i := range v.cross.dropped {
 		v.ledger.entry("", t.At(i), Dropped)
 	}
 	for _, i := range v.cross.homeless {
 		v.ledger.entry("", t.At(i), Carried)
-		r.Mapped, r.Carried = r.Mapped-1, r.Carried+1
 	}
+	r.Carried = len(v.cross.homeless)
 	for _, n := range v.loose {
 		loss := v.ledger.note("", "line", Dropped)
 		loss.Lines = append(loss.Lines, n)
 	}
-	// eased passages do not count: they lose nothing, and carry only what the way back is glad of.
+	// Eased passages count as mapped: they lose nothing.
 	for k, p := range v.cross.passages {
-		carried := v.carried[k]
-		for _, i := range sources(p) {
+		list := sources(p)
+		if v.carried[k] {
+			r.Carried += len(list)
+		}
+		for _, i := range list {
 			switch {
-			case !carried:
+			case !v.carried[k]:
 				v.ledger.entry("", t.At(i), Mapped)
 			case p.custom != nil || slices.Contains(p.extra, i):
 				v.ledger.entry("", t.At(i), Carried)
 			}
-			if carried {
-				r.Mapped, r.Carried = r.Mapped-1, r.Carried+1
-			}
 		}
 	}
-	// Migration is all or nothing: the first entry speaks for the log.
+	r.Mapped = t.Len() - r.Dropped - r.Carried
+	// A log is migrated as a whole: the first entry tells.
 	if t.Len() > 0 && t.At(0).Migrated {
-		v.ledger.note("/version", "header", Mapped) // an old version comes back as today's
+		v.ledger.note("/version", "header", Mapped) // an old version comes back as the current one
 	}
 	if !v.header {
 		v.ledger.note("", "header", Mapped)
@@ -285,29 +275,26 @@ func (v *conversion) report(dst *store.Session) Report {
 	return r
 }
 
-// easeTheWayBack finds what says the same in both dialects and still could not be converted back without carrying something:
-// the agent would find that in a session that had nothing of the kind. Such passages carry their origin, too. It says
-// whether there are more of them than before.
+// easeTheWayBack finds passages that lose nothing and still could not be converted back without carrying something: the old
+// session would come back with origins in it. Such passages carry their origin, too. more: some were not carried before.
 func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	from, ok := dialect.AsComposer(v.src.dialect)
 	switch {
 	case !ok || v.inner || v.all || v.eased != nil:
 		return false, nil
 	case from.Habits().SavedWhole:
-		// Its messages have neither ids nor times: without their origins they would come back with others.
+		// Its messages have neither ids nor times: only origins restore them.
 		v.all = true
 		return true, nil
 	}
 	v.eased = make([]bool, len(v.carried))
 	back := &conversion{store: v.store, ctx: v.ctx, src: sess, to: from, opt: v.opt, inner: true}
-	// The whole of it: what was left out is not there any more.
-	back.opt.Leaf = nil
+	back.opt.Leaf = nil // all that is there
 	if err := back.translate(); err != nil {
 		return false, err
 	}
-	// In memory: only what it had to carry is of interest.
 	if _, err := back.fill(nil, back.made("", back.cross.newOf, nil)); err != nil {
-		return false, v.ctx.Err() // converting it back will report the error
+		return false, v.ctx.Err() // the conversion back will report the error
 	}
 	for k, p := range back.cross.passages {
 		if !p.restored && len(p.entries) > 0 && back.carried[k] {
@@ -319,8 +306,8 @@ func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	return more, nil
 }
 
-// sourceHeader is the source's header as it would be written today, nil where it stands in an entry. Of a document that
-// holds the entries it is the rest.
+// sourceHeader is the source's header in the current version, nil if it is in an entry. Of a document that holds the entries
+// it is the rest.
 func (v *conversion) sourceHeader() ([]byte, error) {
 	h := v.src.tree.Header()
 	if h.InEntry || h.Raw == nil {
@@ -340,7 +327,7 @@ func (v *conversion) sourceHeader() ([]byte, error) {
 	return raw, err
 }
 
-// present gives those of some records that exist.
+// present drops the records that are nil.
 func present(records ...[]byte) [][]byte {
 	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

@@ -46,7 +46,7 @@ func (s *Source) reader() backend.Reader {
 	return s.r
 }
 
-// open opens the log as it is now. The caller holds mu, or nobody else has the source yet.
+// open opens the log as it is now. The caller holds mu, or is the only one that has the source.
 func (s *Source) open(ctx context.Context) error {
 	if s.retired {
 		return backend.ErrChanged

@@ -62,13 +62,6 @@ const (
 // shorter.
 const HeadMost = 4 << 10
 
-// Follow gives the Tail of a log that was read up to its end. head is where its header ends; 0 compares no header.
-func Follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) Tail {
-	t := Tail{Backend: b, At: at, Pos: at.Size}
-	t.SetHead(ctx, head)
-	return t
-}
-
 // SetHead remembers the beginning of the log. end is where its header ends.
 func (t *Tail) SetHead(ctx context.Context, end int64) {
 	t.Head = nil

@@ -155,7 +155,7 @@ func TestTailGrows(t *testing.T) {
 	w.b = b
 	at, err := b.Create(t.Context(), name, []byte(strings.TrimSpace(header)))
 	w.must(err)
-	tail := logtree.Follow(t.Context(), b, at, int64(len(header)))
+	tail := follow(t.Context(), b, at, int64(len(header)))
 	tail.Line = 1
 	_, err = b.Append(t.Context(), at, []byte(`{"entry":1}`), []byte(`{"entry":2}`))
 	w.must(err)
@@ -322,7 +322,7 @@ func TestTailOfADocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tail := logtree.Follow(t.Context(), b, at, 0)
+	tail := follow(t.Context(), b, at, 0)
 	w := writer{T: t, b: b}
 	w.want(&tail, logtree.Same)
 	b.Put("a.json", []byte("{\n\n}"))
@@ -343,7 +343,7 @@ func TestTailReportsErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tail := logtree.Follow(t.Context(), b, at, int64(len(header)))
+	tail := follow(t.Context(), b, at, int64(len(header)))
 	b.Close()
 	if _, _, err := tail.Look(t.Context()); !errors.Is(err, backend.ErrClosed) {
 		t.Errorf("look: %v", err)
@@ -357,4 +357,11 @@ func TestTailReportsErrors(t *testing.T) {
 			t.Errorf("records: %v", err)
 		}
 	}
+}
+
+// follow gives the Tail of a log that was read up to its end, with a header up to head.
+func follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) logtree.Tail {
+	t := logtree.Tail{Backend: b, At: at, Pos: at.Size}
+	t.SetHead(ctx, head)
+	return t
 }

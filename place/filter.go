@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,24 +18,24 @@ import (
 type Filter struct {
 	// Source is the name of a dialect, or the folder of a source.
 	Source string
-	// CWD is the working directory; rows with an Err pass, because nobody knows whose they are.
+	// CWD is the working directory; rows with an Err pass, since it is not known whose they are.
 	CWD string
 	// Since and Until are the first moment that passes and the first that does not.
 	Since, Until time.Time
-	// Model fits a model that answered, Title what the session is called. Both are patterns with * and ?, whatever the case;
-	// a Model without either need only occur in the name.
+	// Model matches a model that answered, Title the session's heading. Both are patterns with * and ?, without regard to
+	// case; a Model without either need only occur in the name.
 	Model, Title string
 	// Has must all occur.
 	Has index.Has
-	// Only, if set, decides about the sessions that pass all else.
+	// Only, if set, decides about the sessions that pass all other conditions.
 	Only func(*Row) bool
 }
 
-// Needs says whether the filter asks for what only the whole log tells.
+// Needs reports whether the filter asks for what only a catalogue knows.
 func (f *Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 
-// ErrUnknownSource is wrapped by the error for a source that there is not.
-var ErrUnknownSource = fmt.Errorf("no such source")
+// ErrUnknownSource is wrapped by the error for a source that does not exist.
+var ErrUnknownSource = errors.New("no such source")
 
 // Filter keeps the rows that the filter lets through. The slice is used again.
 func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
@@ -54,7 +55,7 @@ func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 		switch {
 		case !f.Since.IsZero() && when.Before(f.Since), !f.Until.IsZero() && !when.Before(f.Until):
 			return true
-		// A row that was made without the catalogue, or one with an error: it cannot be said that it fits.
+		// Without the catalogue, or with an error, it is not known whether the row fits.
 		case f.Needs() && r.Known == nil:
 			return true
 		case f.Has != 0 && r.Known.Has&f.Has != f.Has:
@@ -68,7 +69,7 @@ func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 	}), nil
 }
 
-// CheckSource says whether there is a source of that name, for those who want to know it before they read anything.
+// CheckSource fails if there is no source of that name; "" stands for all.
 func (m *Machine) CheckSource(name string) error {
 	if name == "" {
 		return nil
@@ -77,43 +78,37 @@ func (m *Machine) CheckSource(name string) error {
 	return err
 }
 
-// ofSource finds the rows of a source by its name or its folder. A dialect's name comes before a folder's: a folder of that
-// name in the working directory can still be named by "./".
+// ofSource gives a condition for the rows of a source, named by its dialect or its folder. The dialect comes first: a folder
+// of that name in the working directory can still be named with "./".
 func (m *Machine) ofSource(name string) (func(*Row) bool, error) {
 	if d, err := m.Dialect(name); err == nil {
-		// Of a log that cannot be read, only its place says whose it is.
+		// The dialect of a log that cannot be read is that of its place.
 		of := func(r *Row) dialect.Dialect {
 			if r.Dialect == nil {
 				return r.Source.Dialect
 			}
 			return r.Dialect
 		}
-		if IsRuns(d) { // who names an agent means its sessions
+		if IsRuns(d) { // the name of an agent means its sessions
 			return func(r *Row) bool { return of(r) != nil && of(r).Family() == Sessions(d).Family() }, nil
 		}
 		return func(r *Row) bool { return of(r) == d }, nil
 	}
 	dir := m.Absolute(name)
-	known := false
-	for _, src := range m.Sources() {
-		known = known || Within(dir, src.Root.Sessions)
-	}
-	if !known {
+	if !slices.ContainsFunc(m.Sources(), func(src Source) bool { return Within(dir, src.Root.Sessions) }) {
 		return nil, fmt.Errorf("%q: %w", name, ErrUnknownSource)
 	}
 	return func(r *Row) bool { return Within(dir, Clean(r.Source.Root.Sessions)) }, nil
 }
 
-// wildcard makes an expression of a pattern with * and ?, nil of an empty one. With part set one that has neither need only
-// occur.
+// wildcard makes an expression of a pattern with * and ?, nil of an empty one. With part set, a pattern without either need
+// only occur.
 func wildcard(pattern string, part bool) *regexp.Regexp {
 	if pattern == "" {
 		return nil
 	}
-	// Quoted as a whole, then the two wildcards are given their meaning back: so nothing else of a pattern is an
-	// expression, and it always compiles.
-	text := regexp.QuoteMeta(pattern)
-	text = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(text)
+	// The pattern is quoted as a whole before the two wildcards get their meaning back: it always compiles.
+	text := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
 	if !part || strings.ContainsAny(pattern, "*?") {
 		text = "^" + text + "$"
 	}
@@ -123,7 +118,7 @@ func wildcard(pattern string, part bool) *regexp.Regexp {
 // Order is what a list is sorted by.
 type Order string
 
-// The orders. All but titles and projects begin with the largest, or the newest.
+// The orders. All but OrderTitle and OrderProject begin with the largest or the newest.
 const (
 	OrderWhen     Order = "when"
 	OrderCreated  Order = "created"
@@ -135,10 +130,10 @@ const (
 	OrderProject  Order = "project"
 )
 
-// Orders lists them.
+// Orders lists all orders.
 var Orders = []Order{OrderWhen, OrderCreated, OrderSize, OrderMessages, OrderTokens, OrderCost, OrderTitle, OrderProject}
 
-// Sort orders rows that stand newest first by something else; among equals the newest stays first.
+// Sort orders rows that are sorted newest first by something else, in place; equals keep their order.
 func Sort(rows []Row, by Order) []Row {
 	known := func(r *Row) *index.Summary {
 		if r.Known == nil {
@@ -171,22 +166,11 @@ func Sort(rows []Row, by Order) []Row {
 	default:
 		return rows
 	}
-	// Rows are large: pointers are sorted, and the rows moved once.
-	order := make([]*Row, len(rows))
-	for i := range rows {
-		order[i] = &rows[i]
-	}
-	slices.SortStableFunc(order, compare)
-	sorted := make([]Row, len(rows))
-	for i, r := range order {
-		sorted[i] = *r
-	}
-	return sorted
+	return reorder(rows, func(a, b int) int { return compare(&rows[a], &rows[b]) })
 }
 
-// Forks puts the sessions that were forked under the one that they come from, as far as that is in the list, and gives for
-// each row how deep it stands. A fork is under its parent wherever its own time would put it. Where parents run in a circle,
-// the first of them in the list stands for itself.
+// Forks puts each fork after its parent, if that is in the list, whatever their times, and gives the depth of each row. In a
+// cycle of parents the first row of the list counts as the root.
 func Forks(rows []Row) (ordered []Row, depth []int) {
 	parent := parents(rows)
 	children := make([][]int, len(rows))
@@ -206,7 +190,7 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 			at := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			ordered, depth = append(ordered, rows[at.row]), append(depth, at.level)
-			// The last in comes out first: so forks stand in the order of the list.
+			// Backward, since the last one pushed comes first.
 			for _, c := range slices.Backward(children[at.row]) {
 				stack = append(stack, place{c, at.level + 1})
 			}
@@ -215,9 +199,8 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 	return ordered, depth
 }
 
-// parents gives for each row the one that it comes from, -1 for none: each leads to a row without one. A parent is named by
-// its path or its id. Folders are moved to other machines and homes with the paths in them as they were: a path that is not
-// in the list means the only file there is of that name.
+// parents gives the index of each row's parent, -1 for none, without cycles. A parent is named by its path or its id. Folders
+// move to other machines and keep the paths inside: a path that is not in the list means the only file of that name.
 func parents(rows []Row) []int {
 	const several = -2
 	byID, byPath, byName := map[session.ID]int{}, map[string]int{}, map[string]int{}
@@ -229,7 +212,6 @@ func parents(rows []Row) []int {
 		byPath[r.Path] = i
 		name := lastName(r.Path)
 		if _, again := byName[name]; again {
-			// Two files of one name: which is meant cannot be said.
 			byName[name] = several
 			continue
 		}
@@ -242,7 +224,7 @@ func parents(rows []Row) []int {
 		if !ok {
 			p, ok = byID[session.ID(named)]
 		}
-		// An id is no path: it has no last name to be looked for.
+		// An id is not a path: it has no file name to look for.
 		if !ok && named != lastName(named) {
 			p, ok = byName[lastName(named)]
 		}
@@ -251,7 +233,7 @@ func parents(rows []Row) []int {
 		}
 		parent[i] = p
 	}
-	walk := make([]int, len(rows)) // the walk that came by, counted from 1
+	walk := make([]int, len(rows)) // the walk that visited the row, counted from 1
 	for i := range rows {
 		k := i
 		for k >= 0 && walk[k] == 0 {
@@ -261,15 +243,14 @@ func parents(rows []Row) []int {
 		if k < 0 || walk[k] != i+1 {
 			continue
 		}
-		first := k // the walk met itself: k is in a circle
+		first := k // the walk met itself: k is in a cycle
 		for m := parent[k]; m != k; m = parent[m] {
 			first = min(first, m)
 		}
-		// Cut at its first row, the circle is a tree below it; walks that come by later end in what was walked already.
 		parent[first] = -1
 	}
 	return parent
 }
 
-// lastName is the last name of a path, of whichever system it was written on.
+// lastName is the last element of a path of any system.
 func lastName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

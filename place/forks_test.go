@@ -52,7 +52,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// Of several files of one name none is taken for the parent.
+// If several files have the name of the parent, none of them is the parent.
 func TestForksSameName(t *testing.T) {
 	t.Parallel()
 	rows := forkRows("", "", "/elsewhere/a.jsonl")

@@ -26,14 +26,11 @@ type ListingOptions struct {
 	Dir string
 }
 
-// Listings gives the sessions as the agent's own program lists them: its words, its order. It reads whole logs; List is
-// for those who cannot wait. What is no session is not shown.
+// Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
+// faster. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
-	d := opt.Dialect
-	if d == nil {
-		d = m.opt.Dialects[0]
-	}
-	// own is the folder that the agent itself would look in for that directory.
+	d := cmp.Or(opt.Dialect, m.opt.Dialects[0])
+	// own is the folder in which the agent itself would look.
 	own := ""
 	if opt.CWD != "" {
 		opt.CWD = m.Absolute(opt.CWD)
@@ -70,7 +67,7 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 		if order == 0 && deep {
 			order = b.log.Time.Compare(a.log.Time)
 		}
-		// What is left, a session and its fork above all, is ordered by the names, which begin with when it was made.
+		// Equal times, as of a session and its fork, are ordered by name: names begin with the time of creation.
 		return cmp.Or(order, strings.Compare(path.Base(b.log.Name), path.Base(a.log.Name)), strings.Compare(b.log.Name, a.log.Name))
 	})
 	list := make([][]byte, len(rows))
@@ -86,7 +83,7 @@ type listed struct {
 	log backend.Log
 }
 
-// listingsIn gives the rows of a folder, nil for what is no session.
+// listingsIn gives the rows of a folder, nil for logs that are not sessions.
 func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*listed, error) {
 	b, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {
@@ -95,7 +92,7 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 	rows := make([]*listed, len(logs))
 	var wg sync.WaitGroup
 	next := make(chan int)
-	// More than there are processors: a part of the work is waiting for files.
+	// More workers than processors: part of the work is waiting for files.
 	for range min(2*runtime.GOMAXPROCS(0), len(logs)) {
 		wg.Go(func() {
 			for i := range next {
@@ -116,7 +113,7 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 	return rows, nil
 }
 
-// logsIn gives the logs of a folder that the dialect's agent may list, by name; with deep set it is the folder of all of them.
+// logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below.
 func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (backend.Backend, []backend.Log, error) {
 	b, err := m.Open(dir)
 	if err != nil {
@@ -128,7 +125,7 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	}
 	var logs []backend.Log
 	for log, err := range b.List(ctx, "") {
-		// A folder that cannot be read hides its own sessions and no others.
+		// A folder that cannot be read hides only its own sessions.
 		if err == nil && d.Layout().Owns(log.Name) && shows(log.Name) {
 			logs = append(logs, log)
 		}
@@ -136,8 +133,7 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	return b, logs, nil
 }
 
-// listing gives the row of one log, nil where it has none. What cannot be opened is left out, as the programs do; 'treeline
-// ls' shows it with its error.
+// listing gives the row of one log, nil if it has none. A log that cannot be opened is left out, as the agents' programs do.
 func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
 	path := Join(dir, log.Name)
 	l, err := m.OpenLog(ctx, Location{b, log.Name, path}, nil)
@@ -145,7 +141,7 @@ func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Lo
 		return nil
 	}
 	defer l.Close()
-	// A log of another agent in this folder is none that the program would show.
+	// The program would not show a log of another agent.
 	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
 		return nil
 	}
@@ -162,7 +158,7 @@ func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Lo
 // plainListing is the row of a session whose agent has no list of its own.
 func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listing {
 	h := l.Tree.Header()
-	// Without a name it is listed all the same.
+	// It is listed even if its name cannot be read.
 	name, _ := logtree.Title(l.Dialect, l.Tree)
 	const iso = "2006-01-02T15:04:05.000Z"
 	row := struct {
@@ -208,7 +204,6 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 	var list []RecentSession
 	buf := m.NewPeeker()
 	for _, log := range logs {
-		// Logs are read only as far as they are wanted.
 		if len(list) >= limit {
 			break
 		}
@@ -220,7 +215,7 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 	return list, ctx.Err()
 }
 
-// recentName gives what one log is called among the recent ones; ok is false for what is no session of that family.
+// recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family.
 func (m *Machine) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
 	r := RecentSession{Path: path, Changed: log.Time}
 	if l, ok := d.(dialect.Lister); ok {
@@ -232,16 +227,13 @@ func (m *Machine) recentName(ctx context.Context, b backend.Backend, log backend
 			return r, true
 		}
 	}
-	// A header that is longer than the piece that was read, or an agent that has no such list.
+	// The header is longer than the piece that was read, or the agent has no such list.
 	row := Row{Path: path, Log: log}
 	buf.Peek(ctx, b, &row, ListOptions{})
 	if row.Err != nil || !row.OK || row.Dialect.Family() != d.Family() {
 		return r, false
 	}
-	r.FullName = row.Title
-	if r.FullName == "" {
-		r.FullName = string(row.ID)
-	}
+	r.FullName = cmp.Or(row.Title, string(row.ID))
 	r.Name = r.FullName
 	return r, true
 }

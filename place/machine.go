@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -83,8 +84,13 @@ var ErrUnknownDialect = errors.New("unknown dialect")
 
 // Dialect finds a dialect by its name.
 func (m *Machine) Dialect(name string) (dialect.Dialect, error) {
+	return FindDialect(m.opt.Dialects, name)
+}
+
+// FindDialect finds a dialect of a list by its name.
+func FindDialect(list []dialect.Dialect, name string) (dialect.Dialect, error) {
 	var names []string
-	for _, d := range m.opt.Dialects {
+	for _, d := range list {
 		if d.Name() == name {
 			return d, nil
 		}
@@ -110,7 +116,19 @@ func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
 
 // Reader opens logs with the dialects of the machine.
 func (m *Machine) Reader() logtree.Reader {
-	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt}
+	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt, Around: m.around}
+}
+
+// around gives the backend that the needs of a log at a path are read from.
+func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) (backend.Backend, error) {
+	root, ok := m.RootOf(d, path)
+	switch {
+	case !ok:
+		return nil, nil
+	case kind == dialect.NeedRoot:
+		return m.Open(Dir(root.Sessions))
+	}
+	return m.Open(root.Sessions)
 }
 
 // Sessions gives the dialect of an agent's sessions if d is that of its runs, else d itself.
@@ -268,7 +286,7 @@ func (m *Machine) BlobsInWriting(dir string) blob.Store {
 	return m.opt.WriteBlobs(dir)
 }
 
-// once asks about each folder once: every dialect's layout asks about the same ones, again and again.
+// once asks about each folder once: the layouts of all dialects ask about the same ones.
 func once(folders func(string) ([]string, error)) func(string) ([]string, error) {
 	var mu sync.Mutex
 	type answer struct {
@@ -285,5 +303,25 @@ func once(folders func(string) ([]string, error)) func(string) ([]string, error)
 			known[dir] = a
 		}
 		return a.names, a.err
+	}
+}
+
+// DropFolder removes the folder of a log that was removed, if the agent does so, the folder is one of the agent's, and
+// nothing is left in it.
+func (m *Machine) DropFolder(d dialect.Dialect, path string) {
+	w, ok := d.(dialect.Writer)
+	if !ok || !w.Habits().DropsEmptyFolders || path == "" || isURL(path) {
+		return
+	}
+	abs, err := Abs(path)
+	if err != nil {
+		return
+	}
+	dir := Dir(abs)
+	// Never the agent's folder of sessions itself, nor one that the user chose.
+	for _, r := range d.Layout().Roots(m.opt.Env) {
+		if dir != Clean(r.Sessions) && Within(r.Sessions, dir) {
+			_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+		}
 	}
 }

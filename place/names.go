@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What the names of folders and files say of sessions whose records do not say it.
+// Names of folders and files tell what the records of some sessions do not.
 
 // FindCWD gives a session whose log does not name its working directory that of its folder, if it is certain: the one
 // that all other logs in it name, or the only one on this machine whose sessions would lie there. Nothing is guessed: a
@@ -39,14 +39,14 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 	builder.SetHeader(h)
 }
 
-// encodes says whether sessions of a working directory would lie in a folder, also when another one was there first.
-// another stands for a directory that took the plain name: the rule for collisions then gives a second one.
+// encodes reports whether sessions of a working directory would lie in a folder. If another directory has taken the plain
+// name, the layout's rule for collisions gives a second name, which counts too.
 func (m *Machine) encodes(p dialect.Placer, d dialect.Dialect, cwd, folder string) bool {
 	another := func(string) []string { return []string{cwd + "/another"} }
 	return d.Layout().Dir(m.opt.Env, cwd) == folder || p.DirBeside(m.opt.Env, cwd, another) == folder
 }
 
-// cwdsIn gives the working directories that the logs beside a log name, each once. It ends at the first that is enough.
+// cwdsIn gives the working directories that the logs in a log's folder name, each once. It ends at the first that is enough.
 func (m *Machine) cwdsIn(ctx context.Context, b backend.Backend, name string, d dialect.Dialect, enough func(cwd string) bool) []string {
 	prefix := ""
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -58,7 +58,6 @@ func (m *Machine) cwdsIn(ctx context.Context, b backend.Backend, name string, d 
 		if err != nil || strings.Contains(log.Name[len(prefix):], "/") || path.Ext(log.Name) != path.Ext(name) {
 			continue
 		}
-		// The working directory stands at the beginning, if anywhere.
 		head, _, err := buf.Ends(ctx, b, log, EndSize, 0)
 		if err != nil {
 			continue
@@ -82,7 +81,7 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	if !ok {
 		return Join(root.Sessions, filepath.ToSlash(layout.Dir(m.opt.Env, cwd)))
 	}
-	// Asked only by layouts that avoid a folder which sessions of another directory have taken.
+	// For layouts that avoid a folder with sessions of another directory.
 	owners := func(dir string) []string {
 		b, err := m.Open(Join(root.Sessions, dir))
 		if err != nil {
@@ -94,16 +93,14 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	return Join(root.Sessions, p.DirBeside(m.opt.Env, cwd, owners))
 }
 
-// listNames fills in rows of sessions that are listed by their names alone. Only where the name of a folder may mean
-// several directories, its logs are asked: mostly one.
+// listNames fills in rows of sessions that are listed by their names alone. Logs are read only if the name of their folder
+// may mean several directories: mostly one log each.
 func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, d dialect.Dialect, rows []Row) {
-	// By folder: most have many sessions.
-	known := map[string]string{}
+	known := map[string]string{} // by folder
 	for i := range rows {
 		r := &rows[i]
 		r.Dialect = d
-		// -1: they were not counted. No log is opened for a list by names.
-		r.Summary = dialect.Summary{OK: true, Messages: -1}
+		r.Summary = dialect.Summary{OK: true, Messages: -1} // not counted
 		r.ID, r.Created = p.Named(r.Log.Name)
 		folder := path.Dir(r.Log.Name)
 		cwd, ok := known[folder]
@@ -143,7 +140,6 @@ func (m *Machine) PlaceRows(rows []Row) {
 		case !ok:
 			named[at] = r.CWD
 		case cwd != r.CWD:
-			// From then on the folder says nothing.
 			named[at] = ""
 		}
 	}
@@ -173,7 +169,7 @@ func placer(d dialect.Dialect) (dialect.Placer, bool) {
 	return p, ok
 }
 
-// placed says whether a session whose working directory nobody names lies where those of cwd do.
+// placed reports whether a session that names no working directory lies where those of cwd do.
 func (m *Machine) placed(r *Row, cwd string) bool {
 	if p, ok := placer(r.Dialect); ok {
 		return m.encodes(p, r.Dialect, cwd, Base(Dir(r.Path)))

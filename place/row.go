@@ -58,14 +58,20 @@ func (r *Row) When() time.Time {
 // NewestFirst sorts rows by a time, in place; equals keep their order.
 func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	times := make([]time.Time, len(rows))
+	for i := range rows {
+		times[i] = when(&rows[i])
+	}
+	return reorder(rows, func(a, b int) int { return times[b].Compare(times[a]) })
+}
+
+// reorder sorts rows by their indexes, in place; equals keep their order. Rows are large, so each is moved once: along the
+// cycles of the permutation.
+func reorder(rows []Row, compare func(a, b int) int) []Row {
 	order := make([]int, len(rows))
 	for i := range rows {
-		times[i], order[i] = when(&rows[i]), i
+		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(a, b))
-	})
-	// Rows are large, so each is moved once: along the cycles of the permutation.
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(compare(a, b), cmp.Compare(a, b)) })
 	for start := range order {
 		if order[start] < 0 {
 			continue
@@ -82,7 +88,7 @@ func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	return rows
 }
 
-// keep leaves out the rows that are not wanted. If all are, none is moved.
+// keep drops the rows that are not wanted. If all are wanted, none is moved.
 func keep(rows []Row, wanted func(*Row) bool) []Row {
 	n := 0
 	for i := range rows {

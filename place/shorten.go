@@ -1,12 +1,9 @@
 package place
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
-// shortID gives the shortest beginning of an id, of eight characters or more, that none of the others has, and says whether
-// one of them is the same. near are the ids that may begin alike, id itself among them.
+// shortID gives the shortest prefix of an id, of eight characters or more, that none of the others has, and whether another
+// one is the same. near are the ids that may begin alike, id itself among them.
 func shortID(id string, near []string) (short string, shared bool) {
 	const least = 8
 	same, n := 0, least
@@ -16,7 +13,7 @@ func shortID(id string, near []string) (short string, shared bool) {
 			continue
 		}
 		if len(id) < least || len(other) < least || other[:least] != id[:least] {
-			continue // most are: there may be ten thousand
+			continue // fast: there may be ten thousand
 		}
 		alike := least
 		for alike < len(id) && alike < len(other) && id[alike] == other[alike] {
@@ -30,33 +27,27 @@ func shortID(id string, near []string) (short string, shared bool) {
 	return id[:min(n, len(id))], false
 }
 
-// neighbours are those of sorted ids that begin most like one of them, of which they are the first if there are several.
+// neighbours are the sorted ids beside the first one that equals id. Only neighbours can share the longest prefix.
 func neighbours(sorted []string, id string) []string {
 	at, _ := slices.BinarySearch(sorted, id)
 	return sorted[max(at-1, 0):min(at+2, len(sorted))]
 }
 
-// Shorten fills in the short ids of all sessions. Among sorted ids only neighbours can begin alike.
+// Shorten fills in the short ids of all sessions.
 func Shorten(rows []Row) {
-	order := make([]int, len(rows))
-	ids := make([]string, len(rows)) // rows are large: to look at one after another is slow
-	for i := range order {
-		order[i], ids[i] = i, string(rows[i].ID)
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = string(rows[i].ID)
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
-	sorted := make([]string, len(rows))
-	for k, i := range order {
-		sorted[k] = ids[i]
-	}
-	for k, i := range order {
-		rows[i].Short, _ = shortID(ids[i], sorted[max(k-1, 0):min(k+2, len(sorted))])
+	for i, short := range ShortIDs(ids) {
+		rows[i].Short = short
 	}
 }
 
-// ShortenSome is Shorten for some of the sessions, where ids are those of all; a row may come twice. It gives the rows whose id
-// others have, too.
+// ShortenSome is Shorten for some of the sessions, with the ids of all; a row may come twice. It gives the rows whose id
+// another session has, too.
 func ShortenSome(rows []*Row, ids []string) (shared map[*Row]bool) {
-	const few = 100 // from about as many on it is cheaper to sort
+	const few = 100 // beyond this many, sorting is cheaper
 	sorted := len(rows) > few
 	if sorted {
 		ids = slices.Sorted(slices.Values(ids))

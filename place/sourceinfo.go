@@ -15,20 +15,20 @@ import (
 // SourceInfo is a source and what is in it.
 type SourceInfo struct {
 	Source
-	// Exists says whether the folder is there.
+	// Exists: the folder exists.
 	Exists bool
-	// Sessions counts them, Bytes is how large they are together, Newest when one was last changed; zero where there is none.
+	// Sessions is their number, Bytes their size together, Newest the time of the last change.
 	Sessions int
 	Bytes    int64
 	Newest   time.Time
 	// Dialects are those of the sessions, the most frequent first.
 	Dialects []dialect.Dialect
-	// Err says why it could not be read, or not all of it.
+	// Err says why not all of it could be read.
 	Err error
 }
 
-// LookAtSources says of each source what is in it. Nothing is read of logs that the catalogue knows as they are now, and
-// the two ends of others. What is not a session does not count.
+// LookAtSources tells what is in each source. Of logs that the catalogue knows as they are now nothing is read, of others the
+// two ends. Only sessions count.
 func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]SourceInfo, error) {
 	var list []SourceInfo
 	for _, src := range m.Sources() {
@@ -41,9 +41,9 @@ func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]
 	return list, nil
 }
 
-// lookAt fills in what is in a source, of whose logs some are known, in the order of their names.
+// lookAt fills in what is in a source. known are logs in the catalogue, sorted by name.
 func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Log) error {
-	// A folder that is there and empty is told from one that is not.
+	// An empty folder exists, too.
 	if m.opt.Env.Access != nil {
 		info.Exists, _, _ = m.opt.Env.Access(info.Root.Sessions)
 	}
@@ -68,13 +68,13 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 			continue
 		}
 		info.Exists = true
-		// Such a source is listed without opening a log, and so it is counted.
+		// Such a source is listed without opening a log.
 		if named {
 			info.count(counts, log, info.Dialect)
 			continue
 		}
 		i, ok := slices.BinarySearchFunc(known, log.Name, func(l index.Log, name string) int { return strings.Compare(l.Name, name) })
-		// The catalogue is not brought up to date for it: a look at the sources should cost no more than a list.
+		// The catalogue is not brought up to date: that would cost more than a list.
 		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
 			unknown = append(unknown, Row{Source: info.Source, Path: info.PathOf(log.Name), Log: log})
 			continue
@@ -92,7 +92,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 			info.count(counts, r.Log, r.Dialect)
 		}
 	}
-	// In their own order, so that equals stand the same way each time.
+	// In the order of the machine, so that equals have a fixed order.
 	for _, d := range m.opt.Dialects {
 		if counts[d] > 0 {
 			info.Dialects = append(info.Dialects, d)
@@ -102,7 +102,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 	return nil
 }
 
-// count adds a log that is a session of that dialect. Logs of runs are none, wherever they lie.
+// count counts a session of that dialect. Logs of runs do not count.
 func (info *SourceInfo) count(counts map[dialect.Dialect]int, log backend.Log, d dialect.Dialect) {
 	if IsRuns(d) {
 		return

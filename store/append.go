@@ -25,7 +25,7 @@ import (
 // cannot be cancelled.
 func (s *Session) Append(ctx context.Context, body session.Body) (Appended, error) {
 	if m, ok := body.(session.Message); ok {
-		m.Role = s.dialect.Codec().Role(m.JSON) // the message itself says who speaks
+		m.Role = s.dialect.Codec().Role(m.JSON) // the message names its role itself
 		body = m
 	}
 	s.mu.Lock()

@@ -183,7 +183,7 @@ func TestEntryIDs(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// Session ids are those of the dialect; what somebody chose is checked before it comes near a path.
+// Session ids are those of the dialect; an id from the caller is checked before it is part of a path.
 func TestSessionIDs(t *testing.T) {
 	d := newDesk(t)
 	for name, pattern := range map[string]string{
@@ -266,7 +266,7 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// Who gave up before he began has written nothing.
+// An append that was cancelled before it began writes nothing.
 func TestAppendCancelled(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("pi", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})

@@ -70,18 +70,11 @@ func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt Cre
 // breadcrumbOf gives the log that this terminal used last, if it was for this working directory and still exists.
 func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string) (string, bool) {
 	terminal := s.Env().Terminal
-	if terminal == "" {
-		return "", false
-	}
 	for _, r := range d.Layout().Roots(s.Env()) {
-		if r.Breadcrumbs == "" {
+		if r.Breadcrumbs == "" || terminal == "" {
 			continue
 		}
-		b, err := s.Machine.Open(r.Breadcrumbs)
-		if err != nil {
-			continue
-		}
-		if path, ok := s.readCrumb(ctx, b, terminal, cwd); ok {
+		if path, err := s.readCrumb(ctx, r.Breadcrumbs, terminal, cwd); err == nil {
 			return path, true
 		}
 	}
@@ -89,24 +82,26 @@ func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string)
 }
 
 // readCrumb reads a breadcrumb of a working directory. A breadcrumb is a hint: one that is damaged does not count.
-func (s *Store) readCrumb(ctx context.Context, b backend.Backend, name, cwd string) (string, bool) {
+func (s *Store) readCrumb(ctx context.Context, dir, name, cwd string) (string, error) {
+	b, err := s.Machine.Open(dir)
+	if err != nil {
+		return "", err
+	}
 	at, err := b.Stat(ctx, name)
 	if err != nil {
-		return "", false
+		return "", err
 	}
-	for r, err := range b.Read(ctx, at, 0) {
-		if err != nil {
-			return "", false
-		}
-		lines := strings.Split(string(r.Data), "\n")
-		if len(lines) < 2 || !s.SameDir(lines[0], cwd) {
-			return "", false
-		}
-		l, err := s.Locate(lines[1])
-		if err == nil {
-			_, err = l.Backend.Stat(ctx, l.Name)
-		}
-		return lines[1], err == nil
+	content, err := backend.ReadAll(ctx, b, at)
+	if err != nil {
+		return "", err
 	}
-	return "", false
+	lines := strings.Split(string(content), "\n")
+	if len(lines) < 2 || !s.SameDir(lines[0], cwd) {
+		return "", ErrNotSession
+	}
+	l, err := s.Locate(lines[1])
+	if err == nil {
+		_, err = l.Backend.Stat(ctx, l.Name)
+	}
+	return lines[1], err
 }

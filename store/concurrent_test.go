@@ -100,7 +100,7 @@ func TestEverythingConcurrently(t *testing.T) {
 	}
 }
 
-// Close lets those finish who are at it; who comes later hears that it is closed.
+// Close waits for appends that have begun; later ones fail with ErrClosed.
 func TestCloseDuringAppends(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Durability: store.DurabilityAlways}})

@@ -72,7 +72,7 @@ func TestPolicyFollow(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	d.Same(d.Texts(a), []string{"root", "b1", "a1"})
-	// Who names the place where he goes on is taken at his word.
+	// A parent that the caller chose stays.
 	b2 := d.Say(b, "user", "b2")
 	if b2.Foreign != 1 || d.parent(b, b2.ID) != got.ID {
 		t.Errorf("%+v", b2)
@@ -111,7 +111,7 @@ func TestPolicyRefuse(t *testing.T) {
 	d.MemoryEqualsDisk(b)
 }
 
-// An empty session: two who begin at once make two roots.
+// An empty session: two writers that begin at once make two roots.
 func TestPolicyBranchFromNothing(t *testing.T) {
 	d := newDesk(t)
 	a := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
@@ -215,7 +215,7 @@ func TestForeignPrograms(t *testing.T) {
 	}
 }
 
-// A record that somebody was writing when we looked is whole when he is done.
+// A record that another process was writing when we looked is read when it is whole.
 func TestTornRecordIsContinued(t *testing.T) {
 	d := newDesk(t)
 	path := d.Put("x/a.jsonl", world.Log("s", "/w", world.Said("a", "", "one")))
@@ -256,7 +256,7 @@ func TestIDsTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// What changes more than the end of a log is refused too, and then goes through: who tries again has seen what they wrote.
+// A rewrite is refused once as well; the second try succeeds, since the session then shows what others wrote.
 func TestPolicyRefuseRewrites(t *testing.T) {
 	for name, change := range map[string]func(context.Context, *store.Session, string) error{
 		"rename": func(ctx context.Context, s *store.Session, _ string) error { return s.Rename(ctx, "new") },

@@ -23,9 +23,9 @@ import (
 
 const crashHome = "/h"
 
-// onto is a desk on another file system, where everything is the same each time.
-func onto(fsys durable.FS, terminal string) func(*world.World) {
-	return func(d *world.World) { d.Home, d.FS, d.Quiet, d.Terminal = crashHome, fsys, true, terminal }
+// deskOn gives a desk on another file system, where everything is the same each time.
+func deskOn(t *testing.T, fsys durable.FS, terminal string) *desk {
+	return &desk{world.NewIn(t, crashHome, func(w *world.World) { w.FS, w.Quiet, w.Terminal = fsys, true, terminal })}
 }
 
 // story is a session that does everything that writes, and what must be found of it whatever happens.
@@ -142,7 +142,7 @@ func (y *story) steps(ctx context.Context) []struct {
 
 // found opens the log as it was left, goes on with it, and compares.
 func (y *story) found(fsys durable.FS) error {
-	d := newDesk(y.d.T, onto(fsys, ""))
+	d := deskOn(y.d.T, fsys, "")
 	ctx := context.Background()
 	s, err := d.OpenWrite(ctx, y.path, d.fill(store.CreateOptions{Dialect: d.Format("omp")}))
 	if errors.Is(err, backend.ErrNotExist) && y.mayLack {
@@ -219,15 +219,16 @@ func (y *story) compare(ctx context.Context, d *desk, s *store.Session) error {
 func TestCrash(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityFlush, store.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			live := crashfs.New(crashHome)
-			y := &story{d: newDesk(t, onto(live, "tty-1")), level: level}
+			y := &story{d: deskOn(t, live, "tty-1"), level: level}
 			where, crashes := "", 0
 			live.OnOp(func(op string) {
 				if t.Failed() || y.path == "" || reads(op) {
 					return
 				}
 				fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
-				for seed := range uint64(6) {
+				for seed := range uint64(4) {
 					fates = append(fates, crashfs.Mixed(seed+uint64(crashes)))
 				}
 				for i, fate := range fates {
@@ -266,10 +267,11 @@ func reads(op string) bool {
 
 // A migration crashes after each operation: the old log is there, or the new one and the old one beside it.
 func TestCrashInMigration(t *testing.T) {
+	t.Parallel()
 	old := `{"type":"session","id":"s","timestamp":"2025-12-01T00:00:00.000Z","cwd":"/w"}` + "\n" +
 		`{"type":"message","timestamp":"2025-12-01T00:00:01.000Z","message":{"role":"user","content":"one"}}` + "\n"
 	live := crashfs.New(crashHome)
-	d := newDesk(t, onto(live, ""))
+	d := deskOn(t, live, "")
 	path := filepath.Join(crashHome, "a.jsonl")
 	if _, err := durable.Create(live, path, 0o600, strings.NewReader(old)); err != nil {
 		t.Fatal(err)
@@ -281,7 +283,7 @@ func TestCrashInMigration(t *testing.T) {
 		}
 		for seed := range uint64(10) {
 			crashes++
-			after := newDesk(t, onto(live.Crash(crashfs.Mixed(seed)), ""))
+			after := deskOn(t, live.Crash(crashfs.Mixed(seed)), "")
 			r, err := after.Open(t.Context(), path, store.OpenOptions{})
 			if err != nil {
 				t.Errorf("after %q: %v", op, err)
@@ -313,11 +315,12 @@ func TestFaults(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityFlush, store.DurabilityAlways} {
 		for _, fault := range faultfs.Faults {
 			t.Run(string(level)+"/"+fault.Name, func(t *testing.T) {
+				t.Parallel()
 				failures := 0
 				for n := 1; !t.Failed(); n++ {
 					inner := crashfs.New(crashHome)
 					fsys := faultfs.New(inner, n, fault)
-					y := &story{d: newDesk(t, onto(fsys, "tty-1")), level: level, brief: true}
+					y := &story{d: deskOn(t, fsys, "tty-1"), level: level, brief: true}
 					failed := y.run(fmt.Sprintf("operation %d", n))
 					if fsys.Count() < n {
 						if failed {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,44 +31,32 @@ type CreateOptions struct {
 
 // Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
 func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
-	d, err := s.writer(place.Sessions(opt.Dialect))
-	if err != nil {
-		return nil, err
-	}
-	opt.Write.fill()
-	n, err := s.newSession(d, opt)
-	if err != nil {
-		return nil, err
-	}
-	path := place.Join(s.dirFor(d, opt.Dir, n.CWD), s.FileName(d.Dialect, n))
-	h, err := s.homeAt(path, opt.Write)
-	if err != nil {
-		return nil, err
-	}
-	sess, err := s.begin(ctx, h, d, n, opt.Write)
-	if err != nil {
-		return nil, err
-	}
-	return sess.entitle(ctx, n)
+	return s.create(ctx, opt, false)
 }
 
 // InMemory begins a session that is never stored.
 func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, error) {
+	opt.Write.Defer = dialect.DeferNever // there is nothing to defer
+	return s.create(ctx, opt, true)
+}
+
+func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*Session, error) {
 	d, err := s.writer(place.Sessions(opt.Dialect))
 	if err != nil {
 		return nil, err
 	}
 	opt.Write.fill()
-	opt.Write.Defer = dialect.DeferNever // there is nothing to defer
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
 	}
-	sess, err := s.begin(ctx, memoryHome(), d, n, opt.Write)
-	if err != nil {
-		return nil, err
+	h := memoryHome()
+	if !inMemory {
+		if h, err = s.homeAt(place.Join(s.dirFor(d, opt.Dir, n.CWD), s.FileName(d.Dialect, n)), opt.Write); err != nil {
+			return nil, err
+		}
 	}
-	return sess.entitle(ctx, n)
+	return s.begin(ctx, h, d, n, opt.Write)
 }
 
 // entitle names a new session by an entry, if its agent does so. If that fails the session is closed.
@@ -76,7 +65,7 @@ func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, 
 		return s, nil
 	}
 	if _, err := s.AppendSessionInfo(ctx, n.Title); err != nil {
-		return nil, first(err, s.Close())
+		return nil, cmp.Or(err, s.Close())
 	}
 	return s, nil
 }
@@ -164,23 +153,21 @@ func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n d
 	if err != nil {
 		return nil, err
 	}
-	if opt.Defer == "" {
-		opt.Defer = d.Habits().Defer
-	}
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
 	sess := s.waiting(h, d, logtree.Born(n), some(header), opt)
 	// A header that the dialect made and cannot read must not reach the disk.
 	if err := sess.w.dec.Finish(); err != nil {
-		return nil, first(err, sess.letGo())
+		return nil, cmp.Or(err, sess.letGo())
 	}
 	if opt.Defer == dialect.DeferNever {
 		if err := sess.create(ctx); err != nil {
-			return nil, first(err, sess.letGo())
+			return nil, cmp.Or(err, sess.letGo())
 		}
 	}
-	return sess, nil
+	return sess.entitle(ctx, n)
 }
 
-// some is a list of one record, or of none if the format has no such record.
+// some is a list of one record, empty if the format has no such record.
 func some(record []byte) [][]byte {
 	if record == nil {
 		return nil

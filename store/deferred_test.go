@@ -17,7 +17,7 @@ func TestDeferred(t *testing.T) {
 	for _, test := range []struct {
 		dialect string
 		habit   dialect.Defer
-		creates string // who speaks first makes the log; "" is the header alone
+		creates string // the role of the message that creates the log; "" is the header alone
 	}{
 		{"pi", "", "user"}, {"omp", "", "assistant"}, {"omp-doc", "", "assistant"},
 		{"omp", dialect.DeferMessage, "user"}, {"pi", dialect.DeferAssistant, "assistant"},
@@ -66,7 +66,7 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// A session that nobody answered leaves nothing behind, whatever was done with it.
+// A session without an answer leaves no log, whatever else was done with it.
 func TestDeferredLeavesNothing(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
 		"nothing":  func(*desk, *store.Session) error { return nil },

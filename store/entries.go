@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -94,17 +95,11 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 	if err != nil {
 		return nil, err
 	}
-	at := -1
-	for i, r := range entries {
-		if isHeader(w.Dialect, r) {
-			at = i
-			break
-		}
-	}
-	var header []byte
+	header := []byte(w.Habits().OldestHeader)
+	at := slices.IndexFunc(entries, func(r []byte) bool { return isHeader(w.Dialect, r) })
 	if at >= 0 {
 		header = entries[at]
-	} else if header = []byte(w.Habits().OldestHeader); len(header) == 0 {
+	} else if len(header) == 0 {
 		return entries, nil
 	}
 	// All at once: what an old record becomes depends on those before it (version 1 has no ids, and counts).
@@ -132,7 +127,9 @@ func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, e
 func treeOf(d dialect.Dialect, header []byte, entries [][]byte, skip int) (t *session.Tree, where []int) {
 	b := session.NewBuilder("", nil)
 	dec := d.NewDecoder(b)
-	dec.Decode(dialect.Record{Data: header, Line: 1})
+	if header != nil {
+		dec.Decode(dialect.Record{Data: header, Line: 1})
+	}
 	b.Pending(true)
 	where = make([]int, len(entries))
 	for i, r := range entries {

@@ -82,32 +82,37 @@ func appendFolder(ctx context.Context, b backend.Backend, folder string) error {
 	if err != nil {
 		return err
 	}
-	for range 50 {
+	return retryFolders(func() error {
 		at, err := b.Stat(ctx, foldersLog)
 		if errors.Is(err, backend.ErrNotExist) {
 			_, err = b.Create(ctx, foldersLog, record)
-			if errors.Is(err, backend.ErrExist) {
-				continue
-			}
-			return err
-		}
-		if err != nil {
 			return err
 		}
 		// Another process may have noted it.
-		known, err := readFolders(ctx, b, at)
+		known, err := readFolders(ctx, b, at, err)
 		if err != nil || known[folder] {
 			return err
 		}
-		if _, err = b.Append(ctx, at, record); !errors.Is(err, backend.ErrConflict) {
+		_, err = b.Append(ctx, at, record)
+		return err
+	})
+}
+
+// retryFolders changes the log, again if another process was faster.
+func retryFolders(change func() error) (err error) {
+	for range 50 {
+		if err = change(); !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrExist) {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w again and again", foldersLog, backend.ErrConflict)
+	return fmt.Errorf("%s: %w", foldersLog, err)
 }
 
-// readFolders reads the log. A line that is not ours is an error: its meaning is unknown.
-func readFolders(ctx context.Context, b backend.Backend, at backend.Log) (map[string]bool, error) {
+// readFolders reads the log that Stat gave. A line that is not ours is an error: its meaning is unknown.
+func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err error) (map[string]bool, error) {
+	if err != nil {
+		return nil, err
+	}
 	known := map[string]bool{}
 	for r, err := range b.Read(ctx, at, 0) {
 		if err != nil {
@@ -142,10 +147,7 @@ func (s *Store) Folders(ctx context.Context) ([]string, error) {
 	if errors.Is(err, backend.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	known, err := readFolders(ctx, b, at)
+	known, err := readFolders(ctx, b, at, err)
 	return slices.Sorted(maps.Keys(known)), err
 }
 
@@ -156,12 +158,9 @@ func (s *Store) ForgetFolders(ctx context.Context, gone []string) error {
 	if err != nil {
 		return err
 	}
-	for range 50 {
+	return retryFolders(func() error {
 		at, err := b.Stat(ctx, foldersLog)
-		if err != nil {
-			return err
-		}
-		known, err := readFolders(ctx, b, at)
+		known, err := readFolders(ctx, b, at, err)
 		if err != nil {
 			return err
 		}
@@ -176,9 +175,7 @@ func (s *Store) ForgetFolders(ctx context.Context, gone []string) error {
 			}
 			records = append(records, r)
 		}
-		if _, err := b.Replace(ctx, at, records...); !errors.Is(err, backend.ErrConflict) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w again and again", foldersLog, backend.ErrConflict)
+		_, err = b.Replace(ctx, at, records...)
+		return err
+	})
 }

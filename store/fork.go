@@ -24,15 +24,8 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	if err != nil {
 		return session.Entry{}, err
 	}
-	b := session.NewBuilder("", nil)
-	dec := d.NewDecoder(b)
-	if header != nil {
-		dec.Decode(dialect.Record{Data: header, Line: 1})
-	}
-	b.Pending(true)
-	dec.Decode(dialect.Record{Data: record, Line: 2})
 	// A header, a scalar or two records on a line give no entry, or more than one.
-	t := b.Finish()
+	t, _ := treeOf(d, header, [][]byte{record}, -1)
 	if t.Len() != 1 {
 		return session.Entry{}, errors.New("the entry is not one JSON object")
 	}
@@ -146,7 +139,7 @@ func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.Ne
 		return next, nil
 	}
 	if err := next.create(ctx); err != nil {
-		return nil, first(err, next.letGo())
+		return nil, cmp.Or(err, next.letGo())
 	}
 	return next, nil
 }
@@ -259,7 +252,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	}
 	edit := headerOf(n)
 	if !w.d.Habits().RenameByEntry {
-		edit.Title = ptr(cmp.Or(opt.Title, s.tree.Header().Title)) // a title slot is left behind
+		edit.Title = new(cmp.Or(opt.Title, s.tree.Header().Title)) // the title slot is not copied
 	}
 	header, _, err := w.d.EditHeader(s.tree.Header(), nil, edit)
 	if err != nil {
@@ -288,8 +281,6 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	}
 	return next.entitle(ctx, n)
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // headerOf turns a copied header into that of a new session.
 func headerOf(n dialect.NewSession) dialect.HeaderEdit {

@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A branched session is the path alone: labels are made again at its end, entries behind them hang on what they hung on,
-// and a compaction that kept from a label on keeps from what followed it.
+// A branched session is the path alone: labels are made again at its end, their children become children of their
+// parents, and a compaction that kept from a label on keeps from the entry after it.
 func TestBranchedSession(t *testing.T) {
 	for _, name := range []string{"pi", "omp"} {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func TestLosses(t *testing.T) {
 					d.Errorf("%v", err)
 				}
 				d.Same(d.ReadLines(path), strings.Split(strings.TrimSuffix(content, "\n"), "\n"))
-				// Only who asks for it gets a fresh session, and the old bytes beside it.
+				// ReplaceUnreadable begins a fresh session and keeps the old bytes beside it.
 				s := d.Edit(path, store.WriteOptions{ReplaceUnreadable: true})
 				d.User(s, "fresh")
 				kept, _ := filepath.Glob(path + ".unreadable-*")
@@ -136,7 +136,7 @@ func TestLosses(t *testing.T) {
 		},
 		"migration rewrites in place, not atomically": func(d *desk) {
 			live := crashfs.New(crashHome)
-			y := newDesk(d.T, onto(live, ""))
+			y := deskOn(d.T, live, "")
 			renamed := false
 			live.OnOp(func(op string) {
 				renamed = renamed || strings.HasPrefix(op, "rename ")
@@ -266,7 +266,7 @@ func TestLosses(t *testing.T) {
 			d.MemoryEqualsDisk(s)
 		},
 		"an append that failed is not latched: the next one hangs on what is not there": func(d *desk) {
-			faulty := newDesk(d.T, onto(&failing{FS: crashfs.New(crashHome)}, ""))
+			faulty := deskOn(d.T, &failing{FS: crashfs.New(crashHome)}, "")
 			s := faulty.Begin("omp", never())
 			faulty.User(s, "one")
 			faulty.FS.(*failing).on = true
@@ -309,12 +309,12 @@ func TestLosses(t *testing.T) {
 		},
 		"flushes are never waited for": func(d *desk) {
 			live := crashfs.New(crashHome)
-			y := newDesk(d.T, onto(live, ""))
+			y := deskOn(d.T, live, "")
 			s := y.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Durability: store.DurabilityAlways}})
 			y.User(s, "one")
 			y.Answer(s, "two")
 			y.User(s, "three")
-			after := newDesk(d.T, onto(live.Crash(crashfs.Lost), ""))
+			after := deskOn(d.T, live.Crash(crashfs.Lost), "")
 			after.Same(after.Seen(s.Path()), []string{"one", "two", "three"})
 		},
 		"file mode 0644": func(d *desk) {

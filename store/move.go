@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,11 +73,11 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 	if err == nil {
 		// If another process wrote to the old one, the copy is removed and the caller makes another.
 		if err = s.at.Backend.Remove(ctx, s.log); err != nil {
-			err = first(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+			err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
 		}
 	}
 	if err != nil {
-		return nil, first(err, next.letGo())
+		return nil, cmp.Or(err, next.letGo())
 	}
 	return next, nil
 }

@@ -30,7 +30,7 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 		sess, err = s.openWrite(ctx, h, opt)
 	}
 	if err != nil {
-		return nil, first(err, h.release())
+		return nil, cmp.Or(err, h.release())
 	}
 	sess.dir = opt.Dir
 	return sess, nil
@@ -106,9 +106,7 @@ func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteO
 	if h := s.tree.Header(); h.Newer {
 		return s.named(newer(h))
 	}
-	if opt.Defer == "" {
-		opt.Defer = d.Habits().Defer // for sessions that this one becomes
-	}
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	s.w = s.newWriting(d, opt)
 	s.w.created = true
 	s.take(l)
@@ -140,8 +138,11 @@ func (s *Session) take(l logtree.Loaded) {
 // reload reads the log again. The leaf is the log's own. Trees and contexts from before keep reading the old log. If it
 // fails, nothing of the session changes.
 func (s *Session) reload(ctx context.Context, at backend.Log) error {
-	src := logtree.LazySource(s.at.Backend, at)
-	l, err := logtree.Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
+	src, err := logtree.OpenSource(ctx, s.at.Backend, at)
+	if err != nil {
+		return err
+	}
+	l, err := s.store.Reader().Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
 	if err == nil {
 		err = s.same(l.Tree.Header())
 	}
@@ -207,11 +208,10 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		w.Defer = dialect.DeferNever
 	}
 	sess, err := s.begin(ctx, h, d, n, w)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
 	}
-	sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
-	return sess.entitle(ctx, n)
+	return sess, err
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and

@@ -94,7 +94,7 @@ func startedByAgent(t *session.Tree) bool {
 	return false
 }
 
-// promptOf gives the texts of a user's message. Text is "" if nobody typed it; At is zero if nothing tells the time.
+// promptOf gives the texts of a user's message. Text is "" if the agent wrote it; At is zero if its time is unknown.
 func promptOf(e session.Entry) (p Prompt, err error) {
 	p.Entry = e.ID
 	body, err := e.Body()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
@@ -17,7 +16,7 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
-	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if nobody waits.
+	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
 	// given is the id that the entry has in the log, if its record carries none.
@@ -96,17 +95,25 @@ const idTries = 100
 
 // freshID makes an id that no entry has, in the log or proposed.
 func (s *Session) freshID() (session.EntryID, error) {
-	same := func(id session.EntryID) func(*proposal) bool {
-		return func(p *proposal) bool { return p.entry.ID == id }
-	}
 	for range idTries {
 		id, err := s.w.d.NewEntryID(s.w.opt.Random)
 		if err != nil {
 			return "", err
 		}
-		if !s.tree.Has(id) && !slices.ContainsFunc(s.w.batch, same(id)) && !slices.ContainsFunc(s.w.queue, same(id)) {
+		if !s.tree.Has(id) && !s.isProposed(id) {
 			return id, nil
 		}
 	}
 	return "", errors.New("no free entry id found in 100 tries")
+}
+
+func (s *Session) isProposed(id session.EntryID) bool {
+	for _, list := range [...][]*proposal{s.w.batch, s.w.queue} {
+		for _, p := range list {
+			if p.entry.ID == id {
+				return true
+			}
+		}
+	}
+	return false
 }

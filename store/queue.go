@@ -29,9 +29,10 @@ type writing struct {
 	waiting [][]byte
 	end     int64
 
-	// Group commit: whoever appends while nobody writes leads, and writes all that is queued as one batch.
+	// Group commit: an append that finds no write under way leads, and writes all that is queued as one batch.
 	queue []*proposal
 	batch []*proposal // what is being written
+	spare []*proposal // memory for the next queue
 	busy  bool
 	idle  *sync.Cond      // signalled when busy ends
 	tip   session.EntryID // the last proposed entry: the parent of the next one
@@ -68,11 +69,12 @@ func (s *Session) enqueue(p *proposal) (Appended, error) {
 func (s *Session) lead() {
 	w := s.w
 	w.busy = true
-	w.batch, w.queue = w.queue, nil
+	w.batch, w.queue, w.spare = w.queue, w.spare[:0], nil // two slices take turns
 	if err := s.commit(w.batch); err != nil {
 		s.fail(w.batch, err)
 	}
-	w.batch = nil
+	clear(w.batch)
+	w.batch, w.spare = nil, w.batch[:0]
 	if len(w.queue) > 0 {
 		w.queue[0].wake() // busy stays set until it leads
 		return

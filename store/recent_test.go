@@ -103,7 +103,7 @@ func TestBreadcrumbs(t *testing.T) {
 	if got := d.recent("/c"); got.ID() != s.ID() {
 		t.Error("the move was not followed")
 	}
-	// The header decides: somebody moved the session, and the breadcrumb does not know.
+	// The header decides: the session was moved after the breadcrumb was written.
 	d.Must(os.WriteFile(crumb, []byte("/d\n"+s.Path()+"\n"), 0o600))
 	if got := d.recent("/d"); got.ID() == s.ID() {
 		t.Error("the breadcrumb decided, not the header")
@@ -118,7 +118,7 @@ func TestBreadcrumbs(t *testing.T) {
 	if info, err := os.Stat(crumb); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	// A session that lies in nobody's folder leaves none.
+	// A session outside of all agents' folders leaves none.
 	before := d.ReadLines(crumb)
 	d.Edit(d.Put("x/a.jsonl", world.Log("s", "/z", world.Said("a", "", "x"))), store.WriteOptions{})
 	d.Same(d.ReadLines(crumb), before)

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// strange is lines that a rewrite must bring through: spellings, members and types that nobody knows, damage.
+// strange is lines that a rewrite must keep: odd spellings, unknown members and types, damage.
 var strange = []string{
 	world.Said("a", "", "one"),
 	`{"type":"future","id":"b","parentId":"a","n":1.50,"big":123456789012345678901234567890,"u":"\u00e4\/","x":{"y":[ 1 , 2 ]}}`,
@@ -108,7 +108,7 @@ func TestRewriteToolCallArguments(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// RewriteEntries puts entries in the place of all others; the header and what is no entry stay.
+// RewriteEntries puts entries in the place of all others; the header and lines that are not entries stay.
 func TestRewriteEntries(t *testing.T) {
 	d := newDesk(t)
 	header := strings.TrimSuffix(world.Log("s", "/w"), "\n\n")

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -140,14 +141,14 @@ func (s *Session) Close() error {
 	if err == nil && s.w.created && s.w.opt.Durability != DurabilityNone {
 		err = logtree.Named(s.at.Path, backend.Sync(context.Background(), s.at.Backend, s.log))
 	}
-	return first(err, s.letGo())
+	return cmp.Or(err, s.letGo())
 }
 
 // letGo closes what the session holds open.
 func (s *Session) letGo() error {
 	err := s.source.Close()
 	if s.release != nil {
-		err = first(err, s.release())
+		err = cmp.Or(err, s.release())
 		s.release = nil
 	}
 	return err

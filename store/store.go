@@ -8,9 +8,7 @@
 // conflict.go (another process wrote first).
 package store
 
-import (
-	"github.com/treeline-dev/treeline/place"
-)
+import "github.com/treeline-dev/treeline/place"
 
 // Options say what a Store works with.
 type Options struct {
@@ -32,13 +30,3 @@ func New(opt Options) *Store { return &Store{Machine: opt.Machine, state: opt.St
 
 // Close closes all backends. Sessions must be closed before.
 func (s *Store) Close() error { return s.Machine.Close() }
-
-// first gives the first error that is not nil.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store/storetest"
 )
 
-// What a store promises holds in files, in memory behind a URL, and on a backend with nothing but the eight methods.
+// What a store promises holds in files, in memory under a URL, and on a backend with only the eight methods.
 func TestSuite(t *testing.T) {
 	for name, options := range map[string]func(t *testing.T) place.Options{"file": inFiles, "memory": inMemory, "plain": plainly} {
 		for _, d := range []string{"omp", "pi", "operator", "wave"} {
@@ -26,10 +26,10 @@ func TestSuite(t *testing.T) {
 
 func inFiles(t *testing.T) place.Options { return world.Options(t.TempDir(), durable.OS{}) }
 
-func inMemory(*testing.T) place.Options { return behind(memory.Driver("box")) }
+func inMemory(*testing.T) place.Options { return underURL(memory.Driver("box")) }
 
-// behind is a machine without files: its sessions are behind a URL.
-func behind(d backend.Driver) place.Options {
+// underURL is a machine without files: its sessions are under a URL.
+func underURL(d backend.Driver) place.Options {
 	opt := world.Options(filepath.FromSlash("/home/user"), nil)
 	opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }
 	opt.OpenBlobs, opt.WriteBlobs = nil, nil
@@ -45,5 +45,5 @@ func plainly(*testing.T) place.Options {
 		b, err := open(root, opt)
 		return struct{ backend.Backend }{b}, err
 	}
-	return behind(d)
+	return underURL(d)
 }

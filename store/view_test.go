@@ -28,7 +28,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	var wg sync.WaitGroup
-	looked := make(chan struct{}) // told of each look, if anybody waits for it
+	looked := make(chan struct{}) // told of each look, if the test waits for it
 	wg.Go(func() {
 		for round := 0; ctx.Err() == nil; round++ {
 			cut := len(log) * (round % 7) / 7
@@ -49,7 +49,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			for range round % 5 { // now and then somebody gets to see it whole
+			for range round % 5 { // now and then a reader sees it whole
 				select {
 				case <-looked:
 				case <-ctx.Done():

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Two sessions, many appenders each, now and then a rewrite: nobody loses anything.
+// Two sessions, many appenders each, now and then a rewrite: no entry is lost.
 func TestTwoWritersAtOnce(t *testing.T) {
 	for _, policy := range []store.Policy{store.PolicyBranch, store.PolicyFollow} {
 		d := newDesk(t)
@@ -84,7 +84,7 @@ func (b *interleaving) Append(ctx context.Context, at backend.Log, records ...[]
 	return backend.Log{}, backend.ErrInterleaved
 }
 
-// In the very moment of our write somebody else wrote before and behind it: it is there, and it is there once.
+// Another process writes directly before and after our write: our entry is in the log once.
 func TestInterleaved(t *testing.T) {
 	d := newDesk(t)
 	path := d.Put("x/a.jsonl", world.Log("s", "/w", world.Said("a", "", "one")))
@@ -140,7 +140,7 @@ func TestOpenAmongRewrites(t *testing.T) {
 	group.Wait()
 }
 
-// locked is a backend whose log somebody else holds for a while.
+// locked is a backend whose log another process locks for a while.
 type locked struct {
 	backend.Backend
 	times *int
@@ -168,7 +168,7 @@ func (b locked) Replace(ctx context.Context, at backend.Log, records ...[]byte) 
 	return b.Backend.Replace(ctx, at, records...)
 }
 
-// A log that somebody holds for too long is not written, and the session goes on when it is free again.
+// A log that is locked for too long is not written, and the session goes on when it is free again.
 func TestLockedIsNotForever(t *testing.T) {
 	d := newDesk(t)
 	times := 0

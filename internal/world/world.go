@@ -1,17 +1,14 @@
-// Package world is the fixture of tests that need a machine: a home folder with the agents' places in it, a store on it,
-// a clock and random ids that can be foreseen, and all that the store tells.
+// Package world is the fixture of tests that need a machine: a home folder with the agents' places, a store, a predictable
+// clock and ids, and the events and log lines of the store.
 package world
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +22,6 @@ import (
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/place"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -39,7 +35,7 @@ type World struct {
 	Terminal string
 	// FS is the file system of all backends and blobs.
 	FS durable.FS
-	// Quiet takes away the machine's clock and waits, for simulated crashes.
+	// Quiet replaces the machine's clock and waits, for simulated crashes.
 	Quiet bool
 	// Roots and Extra are those of place.Options.
 	Roots []string
@@ -63,7 +59,12 @@ type World struct {
 // New makes a World in a temporary folder. It closes the store with the test.
 func New(t *testing.T, change ...func(*World)) *World {
 	t.Helper()
-	home := t.TempDir()
+	return NewIn(t, t.TempDir(), change...)
+}
+
+// NewIn is New with a given home folder.
+func NewIn(t *testing.T, home string, change ...func(*World)) *World {
+	t.Helper()
 	start := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
 	w := &World{T: t, Home: home, CWD: filepath.Join(home, "garden"), FS: durable.OS{}, now: start, stamp: start}
 	for _, c := range change {
@@ -80,7 +81,7 @@ func (w *World) Reopen() *store.Store {
 	return s
 }
 
-// Machine makes the places anew, with all backends to be opened again.
+// Machine gives another machine with the same places.
 func (w *World) Machine() *place.Machine {
 	opt := Options(w.Home, w.FS)
 	opt.Env.WorkDir, opt.Env.Terminal = w.CWD, w.Terminal
@@ -94,7 +95,7 @@ func (w *World) Machine() *place.Machine {
 	return place.New(opt)
 }
 
-// Options are those of a machine with nothing but a home folder, for tests that need no World.
+// Options are those of a machine with only a home folder, for tests that need no World.
 func Options(home string, fs durable.FS) place.Options {
 	return place.Options{
 		Dialects: all.Dialects(),
@@ -108,7 +109,7 @@ func Options(home string, fs durable.FS) place.Options {
 	}
 }
 
-// Store gives a store with nothing but a home folder, for children and benchmarks.
+// Store gives a store with only a home folder, for child processes and benchmarks.
 func Store(home string) *store.Store {
 	return store.New(store.Options{Machine: place.New(Options(home, durable.OS{}))})
 }
@@ -132,7 +133,7 @@ func (w *World) files() backend.Driver {
 	return d
 }
 
-// Counter is randomness that can be foreseen: 1, 2, 3, …, four bytes each.
+// Counter is a predictable source of random bytes: 1, 2, 3, …, four bytes each.
 type Counter struct {
 	mu   sync.Mutex
 	next uint32
@@ -144,9 +145,7 @@ func (c *Counter) Read(p []byte) (int, error) {
 	defer c.mu.Unlock()
 	for i := 0; i < len(p); i += 4 {
 		c.next++
-		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], c.next)
-		copy(p[i:], b[:])
+		copy(p[i:], binary.BigEndian.AppendUint32(nil, c.next))
 	}
 	return len(p), nil
 }
@@ -210,7 +209,7 @@ func (w *World) Format(name string) dialect.Dialect {
 	return d
 }
 
-// Closing closes a session with the test, if it is open then.
+// Closing closes a session with the test.
 func (w *World) Closing(s *store.Session, err error) *store.Session {
 	w.Helper()
 	w.Must(err)
@@ -250,7 +249,7 @@ func (w *World) Put(name, content string) string {
 	return path
 }
 
-// Old is Put for a file that was written in February 2026: each a minute after the one before.
+// Old is Put for a file of February 2026, a minute later than the file before.
 func (w *World) Old(name, content string) string {
 	w.Helper()
 	path := w.Put(name, content)
@@ -259,7 +258,7 @@ func (w *World) Old(name, content string) string {
 	return path
 }
 
-// AppendPlain appends to a file as a program does that takes no lock.
+// AppendPlain appends to a file without a lock.
 func (w *World) AppendPlain(path, text string) {
 	w.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -288,116 +287,5 @@ func (w *World) Must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
-	}
-}
-
-// User and Answer append a message.
-func (w *World) User(s *store.Session, text string) session.EntryID {
-	w.Helper()
-	return w.Say(s, "user", text).ID
-}
-
-// Answer appends an answer of the model.
-func (w *World) Answer(s *store.Session, text string) session.EntryID {
-	w.Helper()
-	return w.Say(s, "assistant", text).ID
-}
-
-// Say appends a message.
-func (w *World) Say(s *store.Session, role, text string) store.Appended {
-	w.Helper()
-	a, err := s.AppendMessage(w.Context(), Message(role, text))
-	w.Must(err)
-	return a
-}
-
-// Message is a message in the words of most agents.
-func Message(role, text string) []byte {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Appendf(nil, `{"role":%q,"content":%s}`, role, quoted)
-}
-
-// Log is the content of a session's log as pi and omp write it: a header and lines.
-func Log(id, cwd string, lines ...string) string {
-	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:20:00.000Z","cwd":%q}`+"\n", id, cwd) +
-		strings.Join(lines, "\n") + "\n"
-}
-
-// Said is the record of a user's message as pi and omp write it.
-func Said(id, parent, text string) string {
-	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":%q}}`, id, parent, text)
-}
-
-// Messages gives the messages that the model would see at the leaf, as JSON.
-func (w *World) Messages(s *store.Session, opt store.ContextOptions) []string {
-	w.Helper()
-	c, err := s.Context(w.Context(), s.Leaf(), opt)
-	w.Must(err)
-	var list []string
-	for m, err := range c.Messages() {
-		w.Must(err)
-		list = append(list, string(m.JSON))
-	}
-	return list
-}
-
-// Texts gives the contents of the messages that the model would see at the leaf.
-func (w *World) Texts(s *store.Session) []string {
-	w.Helper()
-	list := []string{}
-	for _, m := range w.Messages(s, store.ContextOptions{}) {
-		var v struct{ Content, Summary any }
-		w.Must(json.Unmarshal([]byte(m), &v))
-		text := fmt.Sprint(v.Content)
-		if v.Summary != nil {
-			text = fmt.Sprint(v.Summary)
-		}
-		list = append(list, text)
-	}
-	return list
-}
-
-// Seen opens the session anew, for reading, and gives what the model would see.
-func (w *World) Seen(path string) []string {
-	w.Helper()
-	s, err := w.Open(w.Context(), path, store.OpenOptions{})
-	w.Must(err)
-	defer s.Close()
-	return w.Texts(s)
-}
-
-// Same compares lists.
-func (w *World) Same(got, want []string) {
-	w.Helper()
-	if !slices.Equal(got, want) {
-		w.Errorf("got\n  %q\nwant\n  %q", got, want)
-	}
-}
-
-// MemoryEqualsDisk compares the entries of a session with those of its log, read anew.
-func (w *World) MemoryEqualsDisk(s *store.Session) {
-	w.Helper()
-	r, err := w.Open(w.Context(), s.Path(), store.OpenOptions{Dialect: s.Dialect()})
-	w.Must(err)
-	defer r.Close()
-	a, b := s.Tree(), r.Tree()
-	if a.Len() != b.Len() {
-		w.Fatalf("%d entries in memory, %d in the log", a.Len(), b.Len())
-	}
-	for i := range a.Len() {
-		x, y := a.At(i), b.At(i)
-		if x.ID != y.ID || x.Parent != y.Parent || x.Span != y.Span || x.Line != y.Line || x.Kind != y.Kind {
-			w.Fatalf("entry %d: %+v in memory, %+v in the log", i, x, y)
-		}
-		rx, err := x.Raw()
-		w.Must(err)
-		ry, err := y.Raw()
-		w.Must(err)
-		if !bytes.Equal(rx, ry) {
-			w.Fatalf("entry %d: %s in memory, %s in the log", i, rx, ry)
-		}
 	}
 }

@@ -21,7 +21,7 @@ func create(s *suite) {
 	if again.ID() != sess.ID() || again.CWD() != s.cwd || again.Leaf() != sess.Leaf() {
 		s.Errorf("%+v, reopened %+v", sess.Header(), again.Header())
 	}
-	// A name that is taken stays whose it is.
+	// A second session does not take the name.
 	before := s.bytes(sess.Path())
 	second, err := s.b.Create(s.Context(), store.CreateOptions{
 		CWD: s.cwd, Dialect: s.dialect, ID: sess.ID(), Write: store.WriteOptions{Clock: createdAt(sess)},
@@ -60,7 +60,7 @@ func appends(s *suite) {
 	again := s.write(s.b, path, store.WriteOptions{Durability: store.DurabilityAlways})
 	before := s.bytes(path)
 	s.say(again, session.RoleAssistant, "damson")
-	if after := s.bytes(path); s.habits.SavedWhole == false && after[:len(before)] != before {
+	if after := s.bytes(path); !s.habits.SavedWhole && after[:len(before)] != before {
 		s.Error("an append changed what was there")
 	}
 	s.must(again.Close())

@@ -1,0 +1,154 @@
+package convert
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// records gives the new log with its origins. It sets owner, which the comparison needs.
+func (v *conversion) records() ([][]byte, error) {
+	out := slices.Clone(v.head)
+	sealed := make([]*passage, len(v.cross.passages))
+	whole, err := v.wholeOrigin()
+	if err != nil {
+		return nil, err
+	}
+	// In a format without a header record the first entry carries the old header.
+	inEntry := v.header && len(v.head) == 0
+	if v.header && !inEntry {
+		out[len(out)-1] = whole.sealed(v.to, out[len(out)-1:])[0]
+	}
+	first := -1
+	for k, p := range v.cross.passages {
+		if first < 0 && len(p.records) > 0 {
+			first = k
+		}
+		carriesHeader := inEntry && k == first
+		if !(k < len(v.carried) && v.carries(k)) && !carriesHeader {
+			sealed[k] = p
+			continue
+		}
+		o, err := v.origin(p)
+		if err != nil {
+			return nil, err
+		}
+		if carriesHeader {
+			o.Session, o.Header, o.Slot = whole.Session, whole.Header, whole.Slot
+		}
+		with := *p
+		if with.records, err = v.seal(p, o); err != nil {
+			return nil, err
+		}
+		sealed[k] = &with
+	}
+	v.owner = nil
+	for _, f := range flatten(sealed) {
+		out, v.owner = append(out, f.record), append(v.owner, f.passage)
+	}
+	return out, nil
+}
+
+// carries reports whether the records of a passage carry their origin.
+func (v *conversion) carries(k int) bool {
+	p := v.cross.passages[k]
+	return v.carried[k] || v.eased != nil && v.eased[k] || v.all && !p.restored && len(p.entries) > 0 && len(p.records) > 0
+}
+
+// seal puts the origin into the records of a passage. In a custom entry that only carries, it is the data.
+func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
+	if p.custom == nil {
+		return o.sealed(v.to, p.records), nil
+	}
+	o.Size = 1
+	o.Hash = o.sum(nil)
+	n := *p.custom
+	n.Body = session.Custom{Type: carriedType, Data: o.json()}
+	record, err := v.to.Record(n)
+	return [][]byte{record}, err
+}
+
+// origin is the origin of a passage.
+func (v *conversion) origin(p *passage) (origin, error) {
+	o := origin{Dialect: v.src.dialect.Name(), Head: p.head, Tip: p.tip}
+	if c := v.cross; c.linear && p == c.passages[len(c.passages)-1] {
+		o.Tip = c.leafID() // entries that are added later follow the old leaf
+	}
+	var err error
+	o.Records, err = v.carriedRecords(sources(p))
+	return o, err
+}
+
+func (v *conversion) carriedRecords(entries []int) ([]carried, error) {
+	records, err := v.encoded(entries)
+	list := make([]carried, len(records))
+	for k, r := range records {
+		list[k] = carry(r, entries[k])
+	}
+	return list, err
+}
+
+// sources are the entries that a passage stands for, in the order of the log.
+func sources(p *passage) []int {
+	all := slices.Concat(p.entries, p.extra)
+	slices.Sort(all)
+	return all
+}
+
+// wholeOrigin is the origin of the session as a whole. Its Session is never empty: it tells the way back that the header
+// carries an origin.
+func (v *conversion) wholeOrigin() (origin, error) {
+	o := origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
+	if o.Session == "" {
+		o.Session = v.cross.newOf.ID
+	}
+	var err error
+	if o.Records, err = v.carriedRecords(v.cross.homeless); err != nil {
+		return o, err
+	}
+	raw, err := v.sourceHeader()
+	if raw != nil {
+		o.Header = new(carry(raw, 0))
+	}
+	if v.slot != nil {
+		o.Slot = new(carry(v.slot, 0))
+	}
+	return o, err
+}
+
+// flat is a record of the new session, and the index of its passage.
+type flat struct {
+	record  []byte
+	passage int
+	at      int
+}
+
+// flatten gives the records in the order in which they are written. Restored records go to their old places. Others follow
+// the record before them.
+func flatten(passages []*passage) []flat {
+	var list []flat
+	last := -1
+	for k, p := range passages {
+		for j, r := range p.records {
+			at := last
+			if p.restored {
+				at = p.at[j]
+				last = max(last, at) // restored records may have another order than their passages
+			}
+			list = append(list, flat{r, k, at})
+		}
+	}
+	// The sort is stable: a new record has the place of the restored one before it, and follows it.
+	slices.SortStableFunc(list, func(a, b flat) int { return cmp.Compare(a.at, b.at) })
+	return list
+}
+
+// headRecords gives the records before the entries: the title slot and the header, as far as there are any.
+func (c *crossing) headRecords() ([][]byte, error) {
+	if o := c.back; o != nil {
+		return present(o.Slot.bytes(), o.Header.bytes()), nil
+	}
+	header, err := c.to.Header(c.newOf)
+	return present(header), err
+}

@@ -88,7 +88,6 @@ func (t *Transcript) details(v View, more ...string) []string {
 	return append(list, t.flag(v.ID))
 }
 
-// flag is the label of an entry.
 func (t *Transcript) flag(id session.EntryID) string {
 	if t.Label == nil {
 		return ""

@@ -52,7 +52,6 @@ func (v View) Speaker() string {
 	return v.Role.String()
 }
 
-// kindWords are short names of kinds.
 var kindWords = map[session.Kind]string{
 	session.KindMessage:             "message",
 	session.KindThinkingLevelChange: "thinking",

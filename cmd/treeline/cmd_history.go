@@ -89,7 +89,6 @@ func addHistoryDB(cmd *cobra.Command, db *string) {
 	cmd.Flags().StringVar(db, "db", "", "use the history.db of an agent at `PATH` instead of treeline's own")
 }
 
-// check refuses flags that contradict each other.
 func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 	ways := changed(cmd, "json", "where", "print0", "pick", "rebuild", "shell-init")
 	switch {

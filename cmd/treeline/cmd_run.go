@@ -31,7 +31,6 @@ func (a *app) runCommand() *cobra.Command {
 // runHelp says how a run is named, in the help of every command that takes one.
 const runHelp = "\n\n<run> is a file, a run id or the beginning of one, or @last: the newest of all runs."
 
-// locateRun gives the file of a run.
 func (a *app) locateRun(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if isPath(ref) {
 		return ref, nil

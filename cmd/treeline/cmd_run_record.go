@@ -19,7 +19,6 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// recordFlags say what is recorded.
 type recordFlags struct {
 	stdin                       bool
 	session, run, dialect, sync string
@@ -102,7 +101,6 @@ func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	return nil
 }
 
-// recording is a run that is being recorded.
 type recording struct {
 	a       *app
 	s       *treeline.Store

@@ -69,7 +69,6 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that contradict each other.
 func (w *watchFlags) check(args []string) error {
 	switch {
 	case len(args) > 0 && (w.all || w.cwd != ""):

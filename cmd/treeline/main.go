@@ -150,7 +150,6 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// suggestion offers a command for a misspelled one.
 func suggestion(cmd *cobra.Command, word string) string {
 	if list := cmd.SuggestionsFor(word); len(list) > 0 {
 		return fmt.Sprintf("; did you mean %q?", list[0])

@@ -233,7 +233,6 @@ func (p *progress) read(r find.Progress) {
 	p.at(r.Logs, r.OfLogs)
 }
 
-// clear erases the line.
 func (p *progress) clear() {
 	if p.a.showing == p {
 		fmt.Fprint(p.a.stderr, "\r\x1b[K")

@@ -89,11 +89,7 @@ func newParts(parts []session.Part, blobSize func(ref string) int64) *[]Part {
 		case session.ToolResult:
 			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, blobSize)}
 		case session.Image:
-			i := describeImage(p, blobSize)
-			j = Part{Type: "image", MIME: i.mime, Blob: i.blob, URL: i.url}
-			if i.size >= 0 {
-				j.Size = &i.size
-			}
+			j = newImage(p, blobSize)
 		case session.OpaquePart:
 			j = Part{Type: "opaque", Name: p.Type, JSON: verbatim(p.JSON)}
 		}
@@ -102,53 +98,42 @@ func newParts(parts []session.Part, blobSize func(ref string) int64) *[]Part {
 	return &list
 }
 
-// image describes an image without its bytes.
-type image struct {
-	mime string
-	size int64  // -1 if unknown
-	blob string // the reference, if the bytes are a blob
-	url  string
-}
-
-// describeImage computes the size from the length of the base64 text: four characters are three bytes.
-func describeImage(p session.Image, blobSize func(ref string) int64) image {
-	i := image{mime: p.MIME, size: -1}
+// newImage describes an image without its bytes. It computes the size from the length of the base64 text: four
+// characters are three bytes.
+func newImage(p session.Image, blobSize func(ref string) int64) Part {
+	j, size := Part{Type: "image", MIME: p.MIME}, int64(-1)
 	data := p.Data
 	switch {
 	case strings.HasPrefix(data, blob.Prefix):
-		i.blob, i.size = data, blobSize(data)
-		return i
-	case strings.HasPrefix(data, "data:"):
-		head, rest, _ := strings.Cut(data, ",")
-		if i.mime == "" {
-			i.mime, _, _ = strings.Cut(strings.TrimPrefix(head, "data:"), ";")
+		j.Blob, size = data, blobSize(data)
+	case !strings.HasPrefix(data, "data:") && strings.Contains(data, "://"):
+		j.URL = data
+	default:
+		if head, ok := strings.CutPrefix(data, "data:"); ok {
+			head, data, _ = strings.Cut(head, ",")
+			head, _, _ = strings.Cut(head, ";")
+			j.MIME = orElse(j.MIME, head)
 		}
-		data = rest
-	case strings.Contains(data, "://"):
-		i.url = data
-		return i
+		size = int64(len(strings.TrimRight(data, "="))) * 3 / 4
 	}
-	data = strings.TrimRight(data, "=")
-	i.size = int64(len(data)) * 3 / 4
-	return i
+	if size >= 0 {
+		j.Size = &size
+	}
+	return j
 }
 
-// String is the image in a transcript.
-func (i image) String() string {
-	words := []string{"image " + orElse(i.mime, "of unknown type")}
-	if i.size >= 0 {
-		words = append(words, Size(i.size))
+// imageText is an image in a transcript.
+func imageText(p Part) string {
+	words := []string{"image " + orElse(p.MIME, "of unknown type")}
+	if p.Size != nil {
+		words = append(words, Size(*p.Size))
 	}
-	if i.blob != "" {
-		name := strings.TrimPrefix(i.blob, blob.Prefix)
+	if name, ok := strings.CutPrefix(p.Blob, blob.Prefix); ok {
 		name = "blob " + name[:min(len(name), 8)]
-		if i.size < 0 {
+		if p.Size == nil {
 			name += " cannot be read"
 		}
 		words = append(words, name)
 	}
-	if i.url != "" {
-		words = append(words, i.url)
-	}
-	return "[" + screen.OneLine(strings.Join(words, ", "), 120) + "]"
+	return "[" + screen.OneLine(join(append(words, p.URL), ", "), 120) + "]"
 }

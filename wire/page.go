@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,6 +149,11 @@ func orElse(s, other string) string {
 		return other
 	}
 	return s
+}
+
+// join is strings.Join without the empty words.
+func join(words []string, separator string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), separator)
 }
 
 // lines gives the clean lines of a text, without blank lines at its ends.

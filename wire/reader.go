@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -116,8 +115,7 @@ func (p *Page) Heading(s *store.Session, home string) {
 	if p.Width > 0 {
 		cwd = screen.CutPath(cwd, max(p.Width-Width(agent+name+when)-3*dots, 12))
 	}
-	words := slices.DeleteFunc([]string{agent, name, cwd, when}, func(w string) bool { return w == "" })
-	p.line(p.paint(StyleFaint, strings.Join(words, " · ")))
+	p.line(p.paint(StyleFaint, join([]string{agent, name, cwd, when}, " · ")))
 }
 
 // WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context

@@ -67,8 +67,8 @@ func NewReceipt(line int, w run.Written) Receipt {
 	return j
 }
 
-// Exchange is a request to the model and the response to it, both byte for byte as recorded. response is null where
-// there is none.
+// Exchange is a request to the model and the response to it, both byte for byte as recorded. response is null for a
+// request without one.
 type Exchange struct {
 	Seq      int64           `json:"seq"`
 	Request  json.RawMessage `json:"request"`
@@ -130,10 +130,10 @@ func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
 	if h.SessionID != "" {
 		words = append(words, "session "+h.SessionID)
 	}
-	if h.Model != nil && h.Model.Name != "" {
+	if h.Model != nil {
 		words = append(words, h.Model.Name)
 	}
-	t.line(t.paint(StyleFaint, screen.OneLine(strings.Join(append(words, h.StartedAt), " · "), 0)))
+	t.line(t.paint(StyleFaint, screen.OneLine(join(append(words, h.StartedAt), " · "), 0)))
 	t.Section()
 	for _, rec := range Played(l) {
 		if ctx.Err() != nil {

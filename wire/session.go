@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
@@ -31,7 +32,7 @@ func NewSession(s *store.Session) (Session, error) {
 }
 
 // Appended acknowledges an entry. parentId is null for a root. foreign is the number of entries that other programs
-// wrote in between, and outcome what was done about them; it is absent where there were none.
+// wrote in between, and outcome what was done about them; it is absent if they wrote none.
 type Appended struct {
 	ID      session.EntryID  `json:"id"`
 	Parent  *session.EntryID `json:"parentId"`
@@ -76,4 +77,97 @@ func NewTrashed(t trash.Item) Trashed {
 		ID: t.ID, Session: string(t.Session), File: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: orElse(t.Title, t.Prompt),
 		Size: t.Size, Removed: UTC(t.Time),
 	}
+}
+
+// Row is a session in a list. messages is null where only the two ends of the file were read, created where the header
+// has no time. The members of Known are absent for a session that is not in the catalogue. depth is present in a list
+// of forks only: how many ancestors stand above the session.
+type Row struct {
+	ID          session.ID `json:"id"`
+	Dialect     string     `json:"dialect"`
+	Path        string     `json:"path"`
+	CWD         string     `json:"cwd"`
+	Title       string     `json:"title"`
+	FirstPrompt string     `json:"firstPrompt"`
+	Messages    *int       `json:"messages"`
+	Size        int64      `json:"size"`
+	Modified    string     `json:"modified"`
+	Created     *string    `json:"created"`
+	Parent      string     `json:"parentSession,omitempty"`
+	*Known
+	Depth *int `json:"depth,omitempty"`
+}
+
+// Known is what the catalogue adds to a row. active is the time of the last entry, not that of the file. cost is in
+// dollars, as far as the agent counted it.
+type Known struct {
+	Active   *string  `json:"active"`
+	Entries  int      `json:"entries"`
+	Branches int      `json:"branches"`
+	Problems int      `json:"problems"`
+	Models   []string `json:"models"`
+	Tokens   Tokens   `json:"tokens"`
+	Cost     float64  `json:"cost"`
+	Has      []string `json:"has"`
+}
+
+// Tokens sums what the responses report. total is the agents' own figure, which need not be the sum of the others.
+type Tokens struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cacheRead"`
+	CacheWrite int64 `json:"cacheWrite"`
+	Total      int64 `json:"total"`
+}
+
+// NewRow gives the row of a list, without a depth.
+func NewRow(r *place.Row) Row {
+	j := Row{
+		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Heading(), FirstPrompt: r.Prompt, Size: r.Log.Size,
+		Modified: UTC(r.Log.Time), Created: utc(r.Created), Parent: r.Parent,
+	}
+	if r.Messages >= 0 {
+		j.Messages = &r.Messages
+	}
+	if k := r.Known; k != nil {
+		j.Known = &Known{
+			Active: utc(k.Active), Entries: k.Entries, Branches: k.Branches, Problems: k.Problems, Tokens: Tokens(k.Tokens),
+			Models: append([]string{}, k.Models...), Cost: k.Cost, Has: append([]string{}, k.Has.Names()...),
+		}
+	}
+	return j
+}
+
+// Source is a place where sessions are looked for. newest is null where it has none. dialect is that of the agent
+// whose place it is or, in any other place, that of most sessions in it; null if it is empty. dialects are those
+// of the sessions in it.
+type Source struct {
+	Dialect  *string  `json:"dialect"`
+	Dialects []string `json:"dialects"`
+	Root     string   `json:"root"`
+	Why      string   `json:"why"`
+	Exists   bool     `json:"exists"`
+	Sessions int      `json:"sessions"`
+	Size     int64    `json:"size"`
+	Newest   *string  `json:"newest"`
+}
+
+// NewSource gives one place with what is in it.
+func NewSource(s place.SourceInfo) Source {
+	j := Source{
+		Dialects: []string{}, Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
+	}
+	for _, d := range s.Dialects {
+		j.Dialects = append(j.Dialects, d.Name())
+	}
+	if name := s.Dialect.Name(); !s.Assumed {
+		j.Dialect = &name
+	} else if len(j.Dialects) > 0 {
+		j.Dialect = &j.Dialects[0]
+	}
+	if !s.Newest.IsZero() {
+		newest := UTC(s.Newest)
+		j.Newest = &newest
+	}
+	return j
 }

@@ -53,7 +53,7 @@ func TestTree(t *testing.T) {
 		return v.Draw(t.Context(), p, 2)
 	})
 	if err := tree().From("nosuch"); err == nil {
-		t.Error("an entry that does not exist is no error")
+		t.Error("no error for an entry that does not exist")
 	}
 }
 

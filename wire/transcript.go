@@ -70,15 +70,9 @@ func (t *Transcript) text(s, margin string, style Style) {
 }
 
 // header begins a block with the speaker and details.
-func (t *Transcript) header(b block, who string, details ...string) {
+func (t *Transcript) header(b block, speaker string, details ...string) {
 	t.begin(b)
-	words := []string{who}
-	for _, d := range details {
-		if d != "" {
-			words = append(words, d)
-		}
-	}
-	t.line(strings.Join(words, " "))
+	t.line(join(append([]string{speaker}, details...), " "))
 }
 
 // details are the time, the id and the label of an entry.
@@ -94,7 +88,6 @@ func (t *Transcript) details(v View, more ...string) []string {
 	return append(list, t.flag(v.ID))
 }
 
-// flag is the label of an entry.
 func (t *Transcript) flag(id session.EntryID) string {
 	if t.Label == nil {
 		return ""
@@ -206,11 +199,7 @@ func (t *Transcript) message(v View, m session.Message) {
 	if hidden(m) && !t.All {
 		return
 	}
-	model := ""
-	if m.Model != "" {
-		model = screen.OneLine(m.Model, 60)
-	}
-	t.header(speech, t.speaker(v.Speaker()), t.details(v, model)...)
+	t.header(speech, t.speaker(v.Speaker()), t.details(v, screen.OneLine(m.Model, 60))...)
 	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
 	t.parts(v.Parts, indent, spoken)
 	t.ending(m)

@@ -52,7 +52,6 @@ func (v View) Speaker() string {
 	return v.Role.String()
 }
 
-// kindWords are short names of kinds.
 var kindWords = map[session.Kind]string{
 	session.KindMessage:             "message",
 	session.KindThinkingLevelChange: "thinking",
@@ -88,7 +87,11 @@ func (v View) Line(most int) string {
 	case session.ThinkingLevelChange:
 		return orElse(screen.OneLine(b.Level, most), "off")
 	case session.ModelChange:
-		return screen.OneLine(modelText(b), most)
+		text := orElse(b.Model, "(none)")
+		if b.Role != "default" && b.Role != "" {
+			text += " for " + b.Role
+		}
+		return screen.OneLine(text, most)
 	case session.Compaction:
 		return screen.OneLine(orElse(b.ShortSummary, b.Summary), most)
 	case session.BranchSummary:
@@ -98,7 +101,10 @@ func (v View) Line(most int) string {
 	case session.CustomMessage:
 		return screen.OneLine(b.Type+": "+partsLine(v.Parts, most), most)
 	case session.Label:
-		return screen.OneLine(labelText(b), most)
+		if b.Label == "" {
+			return screen.OneLine("removed from "+string(b.Target), most)
+		}
+		return screen.OneLine(b.Label+" on "+string(b.Target), most)
 	case session.TTSRInjection:
 		return screen.OneLine(strings.Join(b.Rules, ", "), most)
 	case session.SessionInit:
@@ -110,37 +116,17 @@ func (v View) Line(most int) string {
 	case session.Leaf:
 		return screen.OneLine(orElse(string(b.Target), "before the first entry"), most)
 	case session.ContextEdit:
-		return screen.OneLine(editText(b), most)
+		if b.Content == nil {
+			return screen.OneLine("hides "+string(b.Target), most)
+		}
+		return screen.OneLine("replaces "+string(b.Target), most)
 	case session.Opaque:
 		return shortJSON(b.JSON, most)
 	}
 	return ""
 }
 
-// modelText leaves the default role out.
-func modelText(m session.ModelChange) string {
-	text := orElse(m.Model, "(none)")
-	if m.Role == "default" || m.Role == "" {
-		return text
-	}
-	return text + " for " + m.Role
-}
-
-func labelText(l session.Label) string {
-	if l.Label == "" {
-		return "removed from " + string(l.Target)
-	}
-	return l.Label + " on " + string(l.Target)
-}
-
-func editText(e session.ContextEdit) string {
-	if e.Content == nil {
-		return "hides " + string(e.Target)
-	}
-	return "replaces " + string(e.Target)
-}
-
-// partsLine is a message on one line: text first, then tool calls. Thinking is shown only where there is nothing else.
+// partsLine is a message on one line: text first, then tool calls. Thinking is shown only without either.
 func partsLine(parts []session.Part, most int) string {
 	var words, calls []string
 	thinking := ""

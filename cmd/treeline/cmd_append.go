@@ -15,7 +15,6 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// appendFlags say what is appended.
 type appendFlags struct {
 	role, text, message, entry string
 	stdin                      bool
@@ -100,7 +99,6 @@ func appendEntry(ctx context.Context, s *store.Session, record []byte) (store.Ap
 	return s.AppendRecord(ctx, record)
 }
 
-// appendLine appends an entry or a message.
 func appendLine(ctx context.Context, s *store.Session, line []byte) (store.Appended, error) {
 	switch {
 	case !rawjson.IsObject(line) || !rawjson.Valid(line):

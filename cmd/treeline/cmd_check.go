@@ -67,7 +67,7 @@ func (a *app) checkCommand() *cobra.Command {
 
 // check reads files one after the other and prints their problems, after those that are already known.
 func (a *app) check(ctx context.Context, s *treeline.Store, files []string, problems []session.Problem, opt store.OpenOptions) error {
-	progress := a.newProgress("checking", len(files))
+	progress := a.newProgress("checking")
 	found, done := 0, 0
 	err := a.print(func(out *output) error {
 		list, page := wire.Array{W: out}, out.page()
@@ -90,7 +90,7 @@ func (a *app) check(ctx context.Context, s *treeline.Store, files []string, prob
 			}
 			problems = checkFile(ctx, s, files[done], opt)
 			done++
-			progress.at(done)
+			progress.at(done, len(files))
 		}
 		progress.clear()
 		if a.json {

@@ -31,16 +31,19 @@ func (a *app) convertCommand() *cobra.Command {
 			if toName == "" {
 				return misused("--to is missing")
 			}
-			report, err := openReport(reportPath)
+			report, drop, err := openReport(reportPath)
 			if err != nil {
 				return err
 			}
 			r, err := a.convert(cmd, args[0], dialectName, toName, leaf, out)
 			if err != nil {
-				return errors.Join(err, report.drop())
+				return errors.Join(err, drop())
 			}
-			if err := report.save(r); err != nil {
-				return err
+			if report != nil {
+				_ = report.Truncate(0) // fails for a pipe
+				if err := errors.Join(wire.Write(report, r), report.Close()); err != nil {
+					return err
+				}
 			}
 			if why := outcome(r); why != "" && !a.json {
 				a.notice(why)
@@ -123,41 +126,21 @@ func outcome(r convert.Report) string {
 	return strings.Join(parts, ", ") + "; --report lists them"
 }
 
-// reportFile is the file of --report. It is opened first: if it cannot be written, nothing is converted.
-type reportFile struct {
-	*os.File
-	fresh bool
-}
-
-// openReport does not truncate the file yet: an earlier report survives a failed conversion.
-func openReport(path string) (reportFile, error) {
+// openReport opens the file of --report, nil for none, before anything is converted: if it cannot be written, nothing is.
+// It does not truncate the file yet, since an earlier report survives a failed conversion. drop removes a file that is new.
+func openReport(path string) (file *os.File, drop func() error, err error) {
 	if path == "" {
-		return reportFile{}, nil
+		return nil, func() error { return nil }, nil
 	}
-	_, err := os.Lstat(path)
+	_, err = os.Lstat(path)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return reportFile{}, atPath(path, err)
+	if file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+		return nil, nil, atPath(path, err)
 	}
-	return reportFile{file, fresh}, nil
-}
-
-// drop removes a file that openReport created.
-func (f reportFile) drop() error {
-	switch {
-	case f.File == nil:
-		return nil
-	case f.fresh:
-		return errors.Join(f.Close(), os.Remove(f.Name()))
-	}
-	return f.Close()
-}
-
-func (f reportFile) save(r convert.Report) error {
-	if f.File == nil {
-		return nil
-	}
-	_ = f.Truncate(0) // fails for a pipe
-	return errors.Join(wire.Write(f, r), f.Close())
+	return file, func() error {
+		if fresh {
+			return errors.Join(file.Close(), os.Remove(path))
+		}
+		return file.Close()
+	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,9 +16,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -64,7 +67,6 @@ const (
 // name some of them.
 var demoIDs = [2]string{"7be0c1a42f81d9e0c40b6a1291d3e7f55a60be28e83a1c970d94f7b3", "b7125ec838c9d0ea66f0a2d1fa52187c"}
 
-// demoPlay is the state of the demo: a store in a folder of its own.
 type demoPlay struct {
 	out   *output
 	store *treeline.Store
@@ -135,7 +137,6 @@ func (d *demoPlay) say(what, command string) {
 	fmt.Fprintln(d.out)
 }
 
-// note adds a remark.
 func (d *demoPlay) note(text string) {
 	for _, line := range screen.Wrap(text, max(d.out.width-3, 0)) {
 		fmt.Fprintln(d.out, "   "+d.out.style.dim(line))
@@ -350,4 +351,50 @@ func (d *demoPlay) show(ctx context.Context, print func(*store.Session, wire.Pag
 		return err
 	}
 	return page.Flush()
+}
+
+// convert converts the session to the format of another agent. The clock and the random source are fixed.
+func (d *demoPlay) convert(ctx context.Context) error {
+	to, err := d.store.Dialect("operator")
+	if err != nil {
+		return err
+	}
+	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
+	s, report, err := d.store.Convert(ctx, d.path, convert.Options{To: to, Write: store.WriteOptions{
+		Random: rand.NewChaCha8([32]byte{}), Clock: func() time.Time { return now },
+	}})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return err
+	}
+	d.say("To continue with another agent, convert the session to its format. Both branches and the label are kept.",
+		"treeline convert "+demoName+" --to operator")
+	place, err := filepath.Rel(d.dir, filepath.Dir(report.Target.File))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "   %s → %s, in ~/%s\n", report.Source.Dialect, report.Target.Dialect, filepath.ToSlash(place))
+	told := "--report lists what is lost"
+	if report.Lossless {
+		told = "converting back gives the same session"
+	}
+	d.note(fmt.Sprintf("%s. What %s cannot express, in %d of them, is carried along: %s.",
+		wire.Count(report.Source.Entries, "entry", "entries"), report.Target.Dialect, report.Carried, told))
+	return nil
+}
+
+func (d *demoPlay) find(ctx context.Context) error {
+	d.say("Search every session of every agent, including abandoned branches.", "treeline search 'cent*' --in user,assistant")
+	res, err := d.store.Search(ctx, "cent*", find.Options{Limit: 3, Fields: query.FieldUser | query.FieldAssistant})
+	if err == nil && len(res.Hits) == 0 {
+		err = errors.New("the demo's own session is not found")
+	}
+	if err != nil {
+		return err
+	}
+	out := d.out.indented()
+	printHits(out, res.Hits, d.dir)
+	return out.Flush()
 }

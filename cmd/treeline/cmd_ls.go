@@ -70,9 +70,6 @@ func orderWords() []string {
 
 // filter checks the flags and turns them into a filter of the store.
 func (f *lsFlags) filter(now time.Time) (filter treeline.Filter, err error) {
-	if err := f.scopeFlags.check(); err != nil {
-		return filter, err
-	}
 	if f.limit < 0 {
 		return filter, errNegativeLimit
 	}
@@ -169,7 +166,7 @@ func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter) (
 		return nil, nil, err
 	}
 	if d == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
-		show := a.newProgress("reading sessions", 0)
+		show := a.newProgress("reading sessions")
 		rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
 		show.clear()
 		return rows, s, err

@@ -104,7 +104,8 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 		if err != nil {
 			return openError(path, err)
 		}
-		if err := a.say(wire.NewTrashed(t), fmt.Sprintf("%s is in the trash; 'treeline rm --undo %s' puts it back", path, t.ID)); err != nil {
+		line := fmt.Sprintf("%s is in the trash; 'treeline rm --undo %s' puts it back", path, t.ID)
+		if err := a.say(wire.NewTrashed(t), line); err != nil {
 			return err
 		}
 	}

@@ -19,12 +19,7 @@ func (a *app) runCommand() *cobra.Command {
 			"tool, and how the run ended. codelia writes run logs; for every other agent 'treeline run record' does.",
 		Example: "  treeline run ls\n  treeline run replay @last --llm",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if len(given) > 0 {
-				return misused("unknown command %q%s", "run "+given[0], suggestion(cmd, given[0]))
-			}
-			return cmd.Help()
-		},
+		RunE:    helpOnly,
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
@@ -36,7 +31,6 @@ func (a *app) runCommand() *cobra.Command {
 // runHelp says how a run is named, in the help of every command that takes one.
 const runHelp = "\n\n<run> is a file, a run id or the beginning of one, or @last: the newest of all runs."
 
-// locateRun gives the file of a run.
 func (a *app) locateRun(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if isPath(ref) {
 		return ref, nil

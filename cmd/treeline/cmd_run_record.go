@@ -19,7 +19,6 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// recordFlags say what is recorded.
 type recordFlags struct {
 	stdin                       bool
 	session, run, dialect, sync string
@@ -93,10 +92,15 @@ func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return rec.finish()
+	switch {
+	case rec.r == nil:
+		return errors.New("standard input has no record; no run was created")
+	case rec.refused > 0:
+		return quietError{errors.New("records were refused")}
+	}
+	return nil
 }
 
-// recording is a run that is being recorded.
 type recording struct {
 	a       *app
 	s       *treeline.Store
@@ -208,16 +212,5 @@ func (c *recording) refuse(err error) error {
 		return wire.Write(c.a.stdout, wire.Receipt{Line: c.n, Error: err.Error()})
 	}
 	c.a.notice(fmt.Sprintf("line %d: %v", c.n, err))
-	return nil
-}
-
-// finish reports how it went after the end of the input.
-func (c *recording) finish() error {
-	switch {
-	case c.r == nil:
-		return errors.New("standard input has no record; no run was created")
-	case c.refused > 0:
-		return quietError{errors.New("records were refused")}
-	}
 	return nil
 }

@@ -62,7 +62,6 @@ func (a *app) runReplayCommand() *cobra.Command {
 	return cmd
 }
 
-// replayLLM prints each request with its response.
 func (a *app) replayLLM(ctx context.Context, out *output, l *runlog.Log) error {
 	list := l.Exchanges()
 	if len(list) == 0 && !a.json {

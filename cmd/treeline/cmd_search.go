@@ -26,9 +26,6 @@ type searchFlags struct {
 	limit         int
 }
 
-// anyLabel is the value of --label for any label.
-const anyLabel = "*"
-
 // searchCommand searches all sessions and runs. Like grep it exits with 1 if nothing was found.
 func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
@@ -93,7 +90,7 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
 		Labelled: f.label != "", Label: f.label,
 	}
-	if f.label == anyLabel {
+	if f.label == "*" { // any
 		opt.Label = ""
 	}
 	for _, word := range f.in {
@@ -131,7 +128,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	show := a.newProgress("reading sessions", 0)
+	show := a.newProgress("reading sessions")
 	opt.Progress = show.read
 	easeCollection()
 	res, err := s.Search(cmd.Context(), query, opt)
@@ -170,9 +167,9 @@ func printHits(out *output, hits []find.Hit, home string) {
 	st := out.style
 	for i := range hits {
 		h := &hits[i]
-		who := hitWho(h)
+		speaker := hitSpeaker(h)
 		if h.Run != nil {
-			who = "run · " + who
+			speaker = "run · " + speaker
 		}
 		when, label, branch := "", "", ""
 		if at, ok := h.Time.Time(); ok {
@@ -187,7 +184,7 @@ func printHits(out *output, hits []find.Hit, home string) {
 		table{
 			{mark: st.yellow}, {mark: st.cyan, drop: 5}, {mark: same, drop: 4}, {mark: same, least: leastProject, drop: 2},
 			{mark: st.red, drop: 3}, {mark: st.dim, least: leastTitle, drop: 1},
-		}.line(out, "", wire.HitRef(h, true), who, when, label, branch, hitPlace(h, home))
+		}.line(out, "", wire.HitRef(h, true), speaker, when, label, branch, hitPlace(h, home))
 		for _, line := range marked(st, h.Snippet, h.Marks, out.width-len(snippetIndent)) {
 			fmt.Fprintln(out, snippetIndent+line)
 		}
@@ -196,8 +193,8 @@ func printHits(out *output, hits []find.Hit, home string) {
 
 const snippetIndent = "    "
 
-// hitWho is whose words a hit shows.
-func hitWho(h *find.Hit) string {
+// hitSpeaker says where the words of a hit come from.
+func hitSpeaker(h *find.Hit) string {
 	switch {
 	case h.Field == query.FieldThinking:
 		return "thinking"

@@ -59,7 +59,6 @@ func (a *app) treeCommand() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that contradict each other.
 func (f *treeFlags) check(cmd *cobra.Command, leaf string, asJSON bool) error {
 	switch {
 	case !cmd.Flags().Changed("near"):

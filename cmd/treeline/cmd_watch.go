@@ -69,7 +69,6 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that contradict each other.
 func (w *watchFlags) check(args []string) error {
 	switch {
 	case len(args) > 0 && (w.all || w.cwd != ""):
@@ -81,7 +80,7 @@ func (w *watchFlags) check(args []string) error {
 	case w.last > 0 && w.from == "start":
 		return misused("-n and --from start cannot be combined")
 	}
-	return w.scopeFlags.check()
+	return nil
 }
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.

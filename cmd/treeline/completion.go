@@ -51,7 +51,6 @@ func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeWhen offers common times.
 func completeWhen(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"1h\tan hour ago", "1d\ta day ago", "7d\ta week ago", "30d\ta month ago", time.Now().Format("2006-01-02") + "\ttoday"},
 		cobra.ShellCompDirectiveNoFileComp
@@ -191,7 +190,6 @@ func targetNames() []string {
 	return names
 }
 
-// dialectNames lists the dialects that there are.
 func dialectNames() []string {
 	var names []string
 	for _, d := range treeline.Dialects() {

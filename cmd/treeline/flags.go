@@ -87,16 +87,12 @@ func (f *scopeFlags) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, verb+" the sessions of all directories")
 }
 
-func (f *scopeFlags) check() error {
-	if f.all && f.cwd != "" {
-		return misused("--all and --cwd cannot be combined")
-	}
-	return nil
-}
-
 // dir is the directory whose sessions are wanted, "" for all.
 func (f *scopeFlags) dir(a *app) (string, error) {
-	if f.all {
+	switch {
+	case f.all && f.cwd != "":
+		return "", misused("--all and --cwd cannot be combined")
+	case f.all:
 		return "", nil
 	}
 	return a.listDir(f.cwd)

@@ -18,7 +18,7 @@ import (
 func historyHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 7, Sessions: 120, Bytes: 6_000_000}); err != nil {
+	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 7, Sessions: 120, Bytes: 2_000_000}); err != nil {
 		t.Fatal(err)
 	}
 	return home

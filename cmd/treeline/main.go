@@ -80,47 +80,45 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		// Without it cobra reports an unknown command itself, with exit code 1.
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return misused("unknown command %q%s", args[0], suggestion(cmd, args[0]))
-			}
-			return cmd.Help()
-		},
+		RunE: helpOnly,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
-	root.AddGroup(
-		&cobra.Group{ID: "read", Title: "Reading sessions:"},
-		&cobra.Group{ID: "write", Title: "Writing sessions:"},
-		&cobra.Group{ID: "care", Title: "Maintenance:"},
-		&cobra.Group{ID: "runs", Title: "Runs:"},
-		&cobra.Group{ID: "more", Title: "More:"},
-	)
-	add(root, "read",
+	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
 		a.searchCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
 	)
-	add(root, "write",
+	add(root, "Writing sessions:",
 		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
 		a.forkCommand(), a.moveCommand(), a.convertCommand(),
 	)
-	add(root, "care", a.rmCommand(), a.repairCommand(), a.gcCommand())
-	add(root, "runs", a.runCommand())
-	add(root, "more", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
-	root.SetCompletionCommandGroupID("more")
+	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
+	add(root, "Runs:", a.runCommand())
+	add(root, "More:", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
+	root.SetCompletionCommandGroupID("More:")
 	a.complete(root) // last, since it visits all commands
 	return root
 }
 
 // add puts commands into a group of the help.
 func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: group, Title: group})
 	for _, c := range commands {
 		c.GroupID = group
 		root.AddCommand(c)
 	}
+}
+
+// helpOnly is for commands that only have others.
+func helpOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "treeline ")
+	return misused("unknown command %q%s", name, suggestion(cmd, args[0]))
 }
 
 // helpCommand replaces cobra's own, which accepts unknown commands.
@@ -152,7 +150,6 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// suggestion offers a command for a misspelled one.
 func suggestion(cmd *cobra.Command, word string) string {
 	if list := cmd.SuggestionsFor(word); len(list) > 0 {
 		return fmt.Sprintf("; did you mean %q?", list[0])

@@ -19,7 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// home is the user's home folder, or the root folder if there is none. HOME takes precedence, on Windows as well, so
+// home is the user's home folder, or the root folder without one. HOME takes precedence, on Windows as well, so
 // that the program can be run with another home.
 func (a *app) home() string {
 	if home := a.getenv("HOME"); home != "" {

@@ -20,15 +20,18 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// manySessions is the number of files. A pseudo-terminal buffers about 12 KB, and the shortest line of progress has 28 bytes:
+// manySessions is the number of files for an interruption. A pseudo-terminal buffers about 12 KB, and the shortest line of progress has 28 bytes:
 // the progress of so many files is more, so that a command blocks until the test reads it.
 const manySessions = 500
 
+// someSessions is the number of files that is enough to show progress.
+const someSessions = 60
+
 // sessionsHome is a home with sessions that are not indexed yet.
-func sessionsHome(t *testing.T) string {
+func sessionsHome(t *testing.T, n int) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 3, Sessions: manySessions, Bytes: 1_000_000}); err != nil {
+	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 3, Sessions: n, Bytes: int64(n) * 2000}); err != nil {
 		t.Fatal(err)
 	}
 	return home
@@ -117,14 +120,14 @@ func TestProgress(t *testing.T) {
 	}{
 		{"ls", []string{"ls", "--all", "--limit", "3"}, "^WHEN +PROJECT"},
 		{"search", []string{"search", "the", "--limit", "3"}, "^treeline: there are more"},
-		{"import", []string{"history", "import"}, "^[0-9,]+ prompts in 500 sessions"},
+		{"import", []string{"history", "import"}, "^[0-9,]+ prompts in 60 sessions"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			home := sessionsHome(t)
+			home := sessionsHome(t, someSessions)
 			cmd := eagerly(home, nil, tt.args...)
 			text, code := startShell(t, cmd).rest(cmd)
-			if of := filesTold(t, text); of != manySessions || code != 0 {
+			if of := filesTold(t, text); of != someSessions || code != 0 {
 				t.Errorf("progress of %d files, exit code %d", of, code)
 			}
 			end := strings.Join(screenAfter(text), "\n")
@@ -196,7 +199,7 @@ func TestProgressWithinLog(t *testing.T) {
 // A notice in between has a line of its own. NO_COLOR leaves out colours, and the line is erased anyway.
 func TestProgressAndNotice(t *testing.T) {
 	t.Parallel()
-	home := sessionsHome(t)
+	home := sessionsHome(t, someSessions)
 	if err := os.WriteFile(filepath.Join(home, ".cache"), nil, 0o600); err != nil { // in place of a folder
 		t.Fatal(err)
 	}
@@ -226,7 +229,7 @@ func TestProgressInterrupted(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			home := sessionsHome(t)
+			home := sessionsHome(t, manySessions)
 			cmd := eagerly(home, nil, tt.args...)
 			s := startShell(t, cmd)
 			s.glance() // then it blocks, because its progress is not read

@@ -67,7 +67,7 @@ func TestMarked(t *testing.T) {
 		{"in one line", "one two three", "two", 40, []string{"one <two> three"}},
 		{"on the second", "one of these words is far away", "far", 16, []string{"one of these", "words is <far>", "away"}},
 		{"over two", "one of these words is far away", "these words", 16, []string{"one of <these>", "<words> is far", "away"}},
-		{"behind an escape", "\x1b[31m red", "red", 40, []string{`\x1b[31m <red>`}},
+		{"after an escape", "\x1b[31m red", "red", 40, []string{`\x1b[31m <red>`}},
 		{"in a line that is indented", "   one of these words is far away", "far", 16, []string{"   one of these words is <far> away"}},
 		{"no words", "one two", "", 40, []string{"one two"}},
 	} {

@@ -5,13 +5,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/wire"
 	"golang.org/x/term"
 )
@@ -114,7 +118,7 @@ func (a *app) printTo(w io.Writer, write func(out *output) error) error {
 	return err
 }
 
-// pager gives the pager, nil for none. There is none without a terminal.
+// pager gives the pager. It is nil if the user wants none, or stdout is not a terminal.
 func (a *app) pager() *exec.Cmd {
 	if _, isTerminal := terminalWidth(a.stdout); !isTerminal {
 		return nil
@@ -183,4 +187,55 @@ func (i *indenter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// progress shows on one line of stderr how far a long operation is, and erases the line at the end. It is not safe for
+// concurrent use.
+type progress struct {
+	a     *app
+	what  string
+	width int
+	// bytes were read of ofBytes; 0 if only files are counted.
+	bytes, ofBytes int64
+	on             bool
+	next           time.Time
+}
+
+// newProgress starts an operation over files. Nothing is shown if it ends soon, or if stderr is not a terminal
+// that can erase a line.
+func (a *app) newProgress(what string) *progress {
+	width, isTerminal := terminalWidth(a.stderr)
+	return &progress{
+		a: a, what: what, width: width,
+		on: isTerminal && a.getenv("TERM") != "dumb", next: time.Now().Add(a.progressAfter),
+	}
+}
+
+// at reports that n files of so many are done.
+func (p *progress) at(n, total int) {
+	if !p.on {
+		return
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next, p.a.showing = now.Add(p.a.progressEvery), p
+		line := fmt.Sprintf("%s %s of %s", p.what, wire.Number(int64(n)), wire.Count(total, "file", "files"))
+		if p.ofBytes > 0 {
+			line += fmt.Sprintf(", %d %%", p.bytes*100/p.ofBytes)
+		}
+		// A wrapped line could not be erased, and some terminals wrap after the last column.
+		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", screen.Cut(line, max(1, p.width-1)))
+	}
+}
+
+// read counts bytes as well, since one log may be larger than all others together.
+func (p *progress) read(r find.Progress) {
+	p.bytes, p.ofBytes = r.Bytes, r.OfBytes
+	p.at(r.Logs, r.OfLogs)
+}
+
+func (p *progress) clear() {
+	if p.a.showing == p {
+		fmt.Fprint(p.a.stderr, "\r\x1b[K")
+		p.a.showing = nil
+	}
 }

@@ -82,7 +82,7 @@ func TestDeep(t *testing.T) {
 
 // TestHostileLine searches for records after damage in lines that are made to take long.
 func TestHostileLine(t *testing.T) {
-	const n = 1 << 20
+	const n = 1 << 18
 	for name, line := range map[string]string{
 		"nested":   strings.Repeat(`{"type":`, n/8),
 		"closed":   strings.Repeat(`{"type":`, n/16) + "1" + strings.Repeat("}", n/16) + "x",

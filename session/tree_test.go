@@ -334,7 +334,7 @@ func TestLeafEntries(t *testing.T) {
 		{"entries follow it", []string{"a -", "b a", "l1 b leaf a", "c a"}, "c", ""},
 		{"two of them", []string{"a -", "b a", "l1 b leaf b", "l2 b leaf a"}, "a", ""},
 		{"to nobody", []string{"a -", "b a", "l1 b leaf nobody"}, "b", "3:leaf-target"},
-		{"to nobody behind a good one", []string{"a -", "b a", "l1 b leaf a", "l2 b leaf nobody"}, "a", "4:leaf-target"},
+		{"to nobody after a good one", []string{"a -", "b a", "l1 b leaf a", "l2 b leaf nobody"}, "a", "4:leaf-target"},
 		{"to a later entry", []string{"l1 - leaf b", "a -", "b a", "l2 b leaf a"}, "a", ""},
 	} {
 		tree := grow(t, tc.lines...)

@@ -70,7 +70,7 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 	body := session.Message{
 		Role: e.Role, Native: str(native), JSON: m, Provider: str(provider), Model: str(model), Stop: str(v[3]), Error: str(v[5]),
 		Usage: usage(v[6]),
-		// The attribution says who caused the message: a person or the agent.
+		// The attribution names what caused the message: a person or the agent.
 		Meta: rawjson.Truthy(v[7]) || e.Role == session.RoleUser && str(v[8]) == "agent",
 	}
 	if v[4] != nil {
@@ -159,21 +159,21 @@ func decimal(value []byte) (f float64, ok bool) {
 	if len(value) > 16 {
 		return 0, false
 	}
-	n, behind := int64(0), -1
+	n, decimals := int64(0), -1
 	for i, c := range value {
 		switch {
 		case c-'0' <= 9:
 			n = n*10 + int64(c-'0')
-		case c == '.' && behind < 0 && i > 0 && i < len(value)-1:
-			behind = len(value) - 1 - i
+		case c == '.' && decimals < 0 && i > 0 && i < len(value)-1:
+			decimals = len(value) - 1 - i
 		default:
 			return 0, false
 		}
 	}
-	if behind < 0 {
+	if decimals < 0 {
 		return float64(n), len(value) < 16
 	}
-	return float64(n) / powers[behind], true
+	return float64(n) / powers[decimals], true
 }
 
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}

@@ -99,7 +99,7 @@ func TestHostileLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tree := decode(t, pi.Omp, header+user("a", "", `"one"`)+line+"\n"+user("b", "a", `"two"`))
 			if b, ok := tree.Lookup("b"); !ok || b.Parent != "a" || len(tree.Problems()) == 0 {
-				t.Errorf("the entry behind it is %+v, %d problems", b, len(tree.Problems()))
+				t.Errorf("the entry after it is %+v, %d problems", b, len(tree.Problems()))
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.header = true
-	dec.lines.Behind()
+	dec.lines.Continued()
 	return dec, true
 }
 

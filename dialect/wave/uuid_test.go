@@ -96,7 +96,7 @@ func TestUUIDClockBack(t *testing.T) {
 	for _, back := range []time.Duration{0, time.Second, 2 * time.Second, 0} {
 		u, err := g.New(now.Add(-back), rand.Reader)
 		if err != nil || u.String()[:18] <= before {
-			t.Errorf("%s behind %s, %v", u, before, err)
+			t.Errorf("%s after %s, %v", u, before, err)
 		}
 		before = u.String()[:18]
 	}

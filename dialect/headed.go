@@ -28,10 +28,10 @@ func (h *Headed) Read(r Record, to Objects) {
 	}
 }
 
-// Behind says that the log is read from somewhere after its header.
-func (h *Headed) Behind() {
+// Continued says that the log is read from somewhere after its header.
+func (h *Headed) Continued() {
 	h.Begun = true
-	h.Lines.Behind()
+	h.Lines.Continued()
 }
 
 // Other implements Objects for formats in which a value that is not an object means nothing.

@@ -51,8 +51,8 @@ func DecodeLog(dec Decoder, log []byte) error {
 	return dec.Finish()
 }
 
-// Behind says that the lines begin in the middle of a log, where a byte order mark is damage.
-func (l *Lines) Behind() { l.started = true }
+// Continued says that the lines begin in the middle of a log, where a byte order mark is damage.
+func (l *Lines) Continued() { l.started = true }
 
 // Started reports whether a line that is not empty was seen.
 func (l *Lines) Started() bool { return l.started }

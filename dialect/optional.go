@@ -39,7 +39,7 @@ type Overflower interface {
 // that follow each other both fit: the Builder knows what came before.
 type Continuer interface {
 	// Continue starts to decode a log at any record after its header. The Builder has the header, as the decoder of
-	// NewDecoder would have set it, and knows what came before (Builder.Behind). The decoder gives the same entries and
+	// NewDecoder would have set it, and knows what came before (Builder.StartAfter). The decoder gives the same entries and
 	// Problems as one that read everything. ok is false for a log whose records depend on those before them.
 	Continue(b *session.Builder) (dec Decoder, ok bool)
 }

@@ -57,6 +57,40 @@ func PeekLines(b []byte, fromStart, toEnd bool) iter.Seq2[[]byte, LineEnd] {
 	}
 }
 
+// Peeker is what Peek has found so far in a log whose first record is a header. The slices point into the bytes at hand.
+type Peeker struct {
+	Summary
+	Text    *rawjson.Text
+	Last    []byte // the last entry's time
+	Refused bool   // the first record is not a header
+	Damaged bool   // a line is not exactly one record
+}
+
+// Lines looks at the lines of one end of the log. take takes a whole line and gives false where it is not exactly one
+// record; cut takes the beginning of a line that goes on after the bytes at hand.
+func (p *Peeker) Lines(b []byte, fromStart, toEnd bool, take func(line []byte, last bool) bool, cut func(line []byte)) {
+	for line, end := range PeekLines(b, fromStart, toEnd) {
+		switch {
+		case p.Refused:
+			return
+		case end != LineCut:
+			p.Damaged = !take(line, end == LineLast) && len(bytes.TrimSpace(line)) > 0 || p.Damaged
+		case p.OK && p.Prompt == "":
+			cut(line)
+		}
+	}
+}
+
+// Header takes the members of a header. One without a string as id is refused.
+func (p *Peeker) Header(id, cwd, parent, at []byte, version int) {
+	if p.Refused = !rawjson.IsString(id); p.Refused {
+		return
+	}
+	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
+	p.OK, p.ID, p.CWD, p.Parent = true, session.ID(str(id)), str(cwd), str(parent)
+	p.Version, p.Created = version, session.Time{Text: string(at)}
+}
+
 // ReadWhole makes a Summary from a whole log as its decoder reads it. each, if not nil, is called for each entry.
 func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, record []byte)) Summary {
 	b := session.NewBuilder("", nil)

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bufio"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -168,15 +167,6 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 // ShortEntryID makes eight hex digits from 32 random bits, as the programs do. Ids may collide: the store tries again until
 // one is new.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
-	// A slice that is passed to an unknown reader escapes to the heap; Peek avoids it.
-	if r, ok := random.(*bufio.Reader); ok {
-		if b, err := r.Peek(4); err == nil {
-			var text [8]byte
-			hex.Encode(text[:], b)
-			_, err = r.Discard(4)
-			return session.EntryID(text[:]), err
-		}
-	}
 	b := make([]byte, 4, 12) // the random bytes, then their hex digits
 	if _, err := io.ReadFull(random, b); err != nil {
 		return "", err

@@ -142,7 +142,7 @@ func (t *tally) within(h session.Header, before session.Before, has func(session
 	}
 	b := logtree.Seed(t.d, t.path, nil, session.Header{})
 	b.SetHeader(h)
-	b.Behind(before, has)
+	b.StartAfter(before, has)
 	dec, ok := d.Continue(b)
 	return b, dec, ok
 }

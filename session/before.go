@@ -19,9 +19,9 @@ type Before struct {
 	Labels, Missing []EntryID
 }
 
-// Behind says that the log is not read from its beginning. has reports whether an entry before that place has an id: an
+// StartAfter says that the log is not read from its beginning. has reports whether an entry before that place has an id: an
 // entry with such a parent is not an orphan. Tips then counts the whole log; everything else covers only what was read.
-func (b *Builder) Behind(p Before, has func(EntryID) bool) {
+func (b *Builder) StartAfter(p Before, has func(EntryID) bool) {
 	b.t.before, b.has = &p, has
 }
 

@@ -30,10 +30,10 @@ func TestBefore(t *testing.T) {
 		{"missing", "a x, b a, l b label y z, m l leaf w", 4, "4 entries, 3 problems, ends [[b l m]], labels [y], missing [w x y]"},
 		{"in a row", "a ^, b ^, c ^", 2, "2 entries, 0 problems, ends [[b]], labels [], missing []"},
 		{"in a row, with a label", "a ^, l ^ label a x, c ^", 2, "cannot be said"},
-		{"a parent behind it", "a b, b -, c b", 2, "cannot be said"},
-		{"a parent behind the place", "a c, b a, c -", 2, "cannot be said"},
-		{"a target behind the place", "a -, l a label b x, b a", 2, "cannot be said"},
-		{"an id again behind the place", "a -, b a, a -", 2, "cannot be said"},
+		{"a parent after it", "a b, b -, c b", 2, "cannot be said"},
+		{"a parent after the place", "a c, b a, c -", 2, "cannot be said"},
+		{"a target after the place", "a -, l a label b x, b a", 2, "cannot be said"},
+		{"an id again after the place", "a -, b a, a -", 2, "cannot be said"},
 	}
 	for _, test := range tests {
 		b := session.NewBuilder("log", nil)
@@ -67,7 +67,7 @@ func TestBehind(t *testing.T) {
 		said++
 		b := session.NewBuilder("log", nil)
 		b.SetHeader(session.Header{ID: "5e55"})
-		b.Behind(before, func(id session.EntryID) bool {
+		b.StartAfter(before, func(id session.EntryID) bool {
 			e, ok := tree.Lookup(id)
 			return ok && e.Index < n
 		})

@@ -110,7 +110,7 @@ func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 
 // TestContextOfMany builds a context of many entries that each say something new. What is quadratic would take minutes.
 func TestContextOfMany(t *testing.T) {
-	const n = 50_000
+	const n = 10_000
 	var log bytes.Buffer
 	log.WriteString(`{"type":"session","version":3,"id":"5e55"}` + "\n")
 	parent := "null"

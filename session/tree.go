@@ -270,9 +270,7 @@ func (t *Tree) walk(i int32) []int32 {
 	if t.cyclic {
 		seen = make([]bool, len(t.nodes))
 	}
-	// filled from the back, so that it need not be reversed
-	up := make([]int32, 64)
-	begin := len(up)
+	path := make([]int32, 0, 64)
 	for ; i >= 0; i = t.links[i].parent {
 		if seen != nil {
 			if seen[i] {
@@ -280,14 +278,10 @@ func (t *Tree) walk(i int32) []int32 {
 			}
 			seen[i] = true
 		}
-		if begin == 0 {
-			begin = len(up)
-			up = append(make([]int32, begin, 2*begin), up...)
-		}
-		begin--
-		up[begin] = i
+		path = append(path, i)
 	}
-	return up[begin:]
+	slices.Reverse(path)
+	return path
 }
 
 // chosenPath asks the Navigator for the path to an entry. Positions that do not exist are left out.

@@ -19,7 +19,7 @@ var headers = map[string]string{
 	"codelia-state": `{"schema_version":1,"session_id":"a","updated_at":"2026-02-16T10:00:00.000Z"}`,
 }
 
-// TestProblemsBehindNULs: where something was cut off the beginning of a line, what is wrong behind it is reported at its own
+// TestProblemsBehindNULs: where something was cut off the beginning of a line, what is wrong after it is reported at its own
 // place.
 func TestProblemsBehindNULs(t *testing.T) {
 	for _, d := range all.Dialects() {

@@ -87,17 +87,13 @@ func userMessage(b *run.RunStart) []byte {
 	if b.Input.Parts != nil {
 		content = b.Input.Parts
 	}
-	return append(append([]byte(`{"role":"user","content":`), content...), '}')
+	return message("user", content)
 }
 
 func toolMessage(b *run.ToolOutput) []byte {
-	w := append([]byte(`{"role":"tool","tool_call_id":`), rawjson.Quote(b.ToolCallID)...)
-	w = append(append(w, `,"tool_name":`...), rawjson.Quote(b.Tool)...)
-	w = append(append(w, `,"content":`...), rawjson.Quote(b.Result)...)
-	if b.IsError != nil && *b.IsError {
-		w = append(w, `,"is_error":true`...)
-	}
-	return append(w, '}')
+	r := session.ToolResult{CallID: b.ToolCallID, Name: b.Tool, Parts: dialect.TextParts(b.Result)}
+	r.IsError = b.IsError != nil && *b.IsError
+	return outputs([]session.ToolResult{r})[0]
 }
 
 func errorText(b *run.RunError) string {

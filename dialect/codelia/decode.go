@@ -50,7 +50,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 // Continue implements dialect.Continuer: records follow each other and get their ids from Builder.Position.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
-	dec.Behind()
+	dec.Continued()
 	return dec, true
 }
 

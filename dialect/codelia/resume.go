@@ -2,7 +2,6 @@ package codelia
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -17,7 +16,7 @@ var _ dialect.Resumer = (*StateDialect)(nil)
 func (d *StateDialect) Resume(header session.Raw, messages []session.Raw, now dialect.Here) []session.Raw {
 	var list []session.Raw
 	if text, changed := Reminder(header, now); changed {
-		list = append(list, slices.Concat([]byte(`{"role":"system","content":`), rawjson.Quote(text), []byte("}")))
+		list = append(list, message("system", rawjson.Quote(text)))
 	}
 	begun := false
 	for _, m := range messages {

@@ -43,7 +43,7 @@ func (f *fixture) continues(t *testing.T) {
 		}
 		b := session.NewBuilder(f.name, source(f.data))
 		b.SetHeader(h)
-		b.Behind(before, there)
+		b.StartAfter(before, there)
 		dec, ok := d.Continue(b)
 		if !ok {
 			return
@@ -59,7 +59,7 @@ func (f *fixture) continues(t *testing.T) {
 		if twice(tree, before.Entries) {
 			continue
 		}
-		want, got := behind(tree, before.Entries, whole.Problems(), whole.Labelled()), behind(rest, 0, b.Problems(), b.Labelled())
+		want, got := since(tree, before.Entries, whole.Problems(), whole.Labelled()), since(rest, 0, b.Problems(), b.Labelled())
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("from line %d (-whole +continued):\n%s", r.Line, diff)
 		}
@@ -80,8 +80,8 @@ func twice(t *session.Tree, n int) bool {
 	return false
 }
 
-// behind describes the entries from the nth on and the whole log.
-func behind(t *session.Tree, n, problems int, labelled bool) []string {
+// since describes the entries from the nth on and the whole log.
+func since(t *session.Tree, n, problems int, labelled bool) []string {
 	list := []string{fmt.Sprintf("%d problems, %d branches, labels: %v", problems, t.Tips(), labelled)}
 	for i := n; i < t.Len(); i++ {
 		e := t.At(i)

@@ -24,7 +24,6 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
-	"github.com/treeline-dev/treeline/internal/jsonl"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -140,16 +139,16 @@ func Decode(d dialect.Dialect, name string, data []byte) (*session.Tree, error) 
 
 // records splits a log. Each record has its own bytes.
 func records(data []byte) []dialect.Record {
-	var list []dialect.Record
-	s := jsonl.NewSplitter(bytes.NewReader(data), 0)
-	for line := 1; ; line++ {
-		r, err := s.Next()
-		if err != nil {
-			return list
-		}
-		list = append(list, dialect.Record{Data: bytes.Clone(r.Data), Offset: r.Offset, Line: line, Torn: r.Torn})
-	}
+	var list collector
+	_ = dialect.DecodeLog(&list, bytes.Clone(data))
+	return list
 }
+
+// collector is a decoder that keeps the records.
+type collector []dialect.Record
+
+func (c *collector) Decode(r dialect.Record) { *c = append(*c, r) }
+func (c *collector) Finish() error           { return nil }
 
 // source gives the spans of a log in memory.
 type source []byte

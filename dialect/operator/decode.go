@@ -69,7 +69,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.begin(rawjson.Str(b.Header().Raw, "type"))
-	dec.Behind()
+	dec.Continued()
 	return dec, true
 }
 

@@ -21,7 +21,7 @@ func (d *Dialect) Shows(name string, all bool) bool { return all || !strings.Con
 // List gives a session's row in the program's words. The time of last use is that of the last message, or of the header; for
 // the document it is that of the file. The program never fills in the name; here an entry may give one.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
-	p := peek{s: dialect.Summary{Messages: 0}, text: new(rawjson.Text)}
+	p := peek{Peeker: dialect.Peeker{Text: new(rawjson.Text)}}
 	for e := range t.Entries() {
 		if e.Kind != session.KindMessage && e.Kind != session.KindSessionInfo {
 			continue
@@ -31,7 +31,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 			return dialect.Listing{}, err
 		}
 		var m members
-		if m.scan(p.text, raw) {
+		if m.scan(p.Text, raw) {
 			p.entry(&m)
 		}
 	}
@@ -51,13 +51,13 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	w.Str("path", path)
 	w.Str("id", string(h.ID))
 	w.Str("cwd", h.CWD)
-	w.Optional("name", p.s.Title)
+	w.Optional("name", p.Title)
 	w.Optional("parent_session", h.Parent)
 	if at, ok := h.Timestamp.Time(); ok {
 		w.Add("created", seconds(at))
 	}
 	w.Add("modified", seconds(l.Modified))
-	w.Add("message_count", strconv.AppendInt(nil, int64(p.s.Messages), 10))
+	w.Add("message_count", strconv.AppendInt(nil, int64(p.Messages), 10))
 	l.JSON = w.End()
 	return l, nil
 }

@@ -11,64 +11,55 @@ import (
 
 // Peek makes a list row from the two ends of a log: the header and the first prompt, and the time of the last message.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.NewSummary(whole), text: dialect.GetText()}
-	defer dialect.PutText(p.text)
-	p.lines(dialect.TrimBOM(head), true, whole)
+	p := peek{Peeker: dialect.Peeker{Summary: dialect.NewSummary(whole), Text: dialect.GetText()}}
+	defer dialect.PutText(p.Text)
+	p.Lines(dialect.TrimBOM(head), true, whole, p.line, p.cut)
 	inTail := false
-	if p.s.OK && !whole {
+	if p.OK && !whole {
 		// Only the tail shows the last message of the log; if it does not, a longer tail may (TailShort).
-		p.used, p.active = nil, nil
-		p.lines(tail, false, true)
+		p.used, p.Last = nil, nil
+		p.Lines(tail, false, true, p.line, p.cut)
 		inTail = p.used != nil
 	}
 	// Glued and torn records are counted wrongly by lines.
-	if whole && p.damaged {
-		p.s.Recount(d, head)
+	if whole && p.Damaged {
+		p.Recount(d, head)
 	}
-	if p.active != nil {
-		p.s.Active = session.Time{Text: string(p.active)}
+	if p.Last != nil {
+		p.Active = session.Time{Text: string(p.Last)}
 	}
-	if d.layout.Order() != dialect.OrderActive || !p.s.OK {
-		return p.s
+	if d.layout.Order() != dialect.OrderActive || !p.OK {
+		return p.Summary
 	}
 	switch {
 	case !whole && !inTail:
-		p.s.Active, p.s.TailShort = session.Time{}, true // the last message is between the ends
+		p.Active, p.TailShort = session.Time{}, true // the last message is between the ends
 	case p.used != nil:
-		p.s.Active = session.Time{Text: string(p.used)}
+		p.Active = session.Time{Text: string(p.used)}
 	default:
-		p.s.Active = p.s.Created
+		p.Active = p.Created
 	}
-	return p.s
+	return p.Summary
 }
 
-// peek is the state of one Peek. The slices point into the bytes at hand.
+// peek is the state of one Peek.
 type peek struct {
-	s       dialect.Summary
-	text    *rawjson.Text
-	active  []byte // the last entry's time
-	used    []byte // the last message's
-	refused bool   // the first record is not a header
-	damaged bool   // a line is not exactly one record
+	dialect.Peeker
+	used []byte // the last message's time
 }
 
-// lines looks at the whole lines of one end of the log.
-func (p *peek) lines(b []byte, fromStart, toEnd bool) {
-	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
-		var m members
-		switch {
-		case p.refused:
-			return
-		case end == dialect.LineCut:
-			p.cut(line)
-		case !m.scan(p.text, line):
-			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
-		case p.s.OK:
-			p.entry(&m)
-		default:
-			p.front(&m)
-		}
+// line takes a whole line and gives false where it is not exactly one record.
+func (p *peek) line(line []byte, _ bool) bool {
+	var m members
+	switch {
+	case !m.scan(p.Text, line):
+		return false
+	case p.OK:
+		p.entry(&m)
+	default:
+		p.front(&m)
 	}
+	return true
 }
 
 // members are the raw members of a record that a list needs.
@@ -125,31 +116,25 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 
 // front takes the header.
 func (p *peek) front(m *members) {
-	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
 	typ := text(m.typ)
-	if p.refused = !isHeader(typ) || !rawjson.IsString(m.id); p.refused {
-		return
+	if p.Refused = !isHeader(typ); !p.Refused {
+		p.Header(m.id, m.cwd, m.parent, m.timestamp, versionOf(typ, m.version))
 	}
-	p.s.OK = true
-	p.s.ID = session.ID(str(m.id))
-	p.s.CWD, p.s.Parent = str(m.cwd), str(m.parent)
-	p.s.Version = versionOf(typ, m.version)
-	p.s.Created = session.Time{Text: string(m.timestamp)}
 }
 
 // entry takes an entry.
 func (p *peek) entry(m *members) {
 	if dialect.IsNumber(m.timestamp) {
-		p.active = m.timestamp
+		p.Last = m.timestamp
 	}
 	switch string(text(m.typ)) {
 	case "message":
-		if p.s.Messages >= 0 {
-			p.s.Messages++
+		if p.Messages >= 0 {
+			p.Messages++
 		}
 		p.message(m)
 	case "session_info":
-		p.s.Title, _ = rawjson.Unquote(m.name)
+		p.Title, _ = rawjson.Unquote(m.name)
 	}
 }
 
@@ -165,7 +150,7 @@ func (p *peek) message(m *members) {
 		switch rawjson.Str(b, "type") {
 		case "text":
 			said = true
-			if role == "user" && p.s.Prompt == "" {
+			if role == "user" && p.Prompt == "" {
 				if prompt != "" {
 					prompt += " "
 				}
@@ -176,7 +161,7 @@ func (p *peek) message(m *members) {
 		}
 	}
 	if prompt != "" {
-		p.s.Prompt = prompt
+		p.Prompt = prompt
 	}
 	if !said {
 		return
@@ -204,11 +189,11 @@ func later(a, b []byte) bool {
 // cut takes a line that goes on after the bytes at hand: the beginning of a long first prompt is enough for a list. The
 // program writes the role after the contents, so it is not known here; the first message of a session is the user's.
 func (p *peek) cut(line []byte) {
-	if !p.s.OK || p.s.Prompt != "" || !bytes.Contains(line, []byte(`"type":"message"`)) {
+	if !bytes.Contains(line, []byte(`"type":"message"`)) {
 		return
 	}
 	const key = `"message":{"contents":[{"type":"text","content":`
 	if i := bytes.Index(line, []byte(key)); i >= 0 {
-		p.s.Prompt = dialect.Beginning(line[i+len(key):])
+		p.Prompt = dialect.Beginning(line[i+len(key):])
 	}
 }

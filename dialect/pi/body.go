@@ -70,7 +70,7 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 	body := session.Message{
 		Role: e.Role, Native: str(native), JSON: m, Provider: str(provider), Model: str(model), Stop: str(v[3]), Error: str(v[5]),
 		Usage: usage(v[6]),
-		// The attribution says who caused the message: a person or the agent.
+		// The attribution names what caused the message: a person or the agent.
 		Meta: rawjson.Truthy(v[7]) || e.Role == session.RoleUser && str(v[8]) == "agent",
 	}
 	if v[4] != nil {
@@ -122,7 +122,7 @@ func usageOf(value []byte) session.Usage {
 	var v [6][]byte
 	rawjson.Pick(value, usageKeys, v[:])
 	u := session.Usage{
-		Input: integer(v[0]), Output: integer(v[1]), CacheRead: integer(v[2]), CacheWrite: integer(v[3]), Total: integer(v[4]),
+		Input: dialect.Integer(v[0]), Output: dialect.Integer(v[1]), CacheRead: dialect.Integer(v[2]), CacheWrite: dialect.Integer(v[3]), Total: dialect.Integer(v[4]),
 	}
 	u.Cost, u.Costs = costs(v[5])
 	return u
@@ -140,58 +140,14 @@ func costs(value []byte) (total float64, c session.Costs) {
 
 // amount gives a number, 0 for any other value.
 func amount(value []byte) float64 {
-	if len(value) == 0 || len(value) == 1 && value[0] == '0' {
-		return 0
-	}
-	if f, ok := decimal(value); ok {
-		return f
+	if len(value) == 1 && value[0] == '0' {
+		return 0 // the usual case
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil {
 		return 0
 	}
 	return f
-}
-
-// decimal is amount for digits with a decimal point, as nearly all are. 15 digits fit exactly into a float64, and so do powers
-// of ten up to the 22nd, so the quotient is the nearest float64.
-func decimal(value []byte) (f float64, ok bool) {
-	if len(value) > 16 {
-		return 0, false
-	}
-	n, behind := int64(0), -1
-	for i, c := range value {
-		switch {
-		case c-'0' <= 9:
-			n = n*10 + int64(c-'0')
-		case c == '.' && behind < 0 && i > 0 && i < len(value)-1:
-			behind = len(value) - 1 - i
-		default:
-			return 0, false
-		}
-	}
-	if behind < 0 {
-		return float64(n), len(value) < 16
-	}
-	return float64(n) / powers[behind], true
-}
-
-var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
-
-// integer gives a number without its fraction, 0 for one that is too large.
-func integer(value []byte) int64 {
-	n, whole := int64(0), len(value) < 16
-	for _, c := range value {
-		if c -= '0'; c > 9 {
-			whole = false
-			break
-		}
-		n = n*10 + int64(c)
-	}
-	if whole {
-		return n // the usual case
-	}
-	return dialect.Integer(value)
 }
 
 // thinkingLevelChange: to omp null means "off".

@@ -146,28 +146,3 @@ func (p *dateParser) offset() int {
 	p.must(h < 24 && m < 60)
 	return sign * (h*60 + m)
 }
-
-// iso spells a time like the programs.
-func iso(t time.Time) []byte { return appendISO(nil, t) }
-
-// appendISO appends a time in quotes. time.AppendFormat would take longer than the rest of a record.
-func appendISO(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
-		return t.AppendFormat(dst, `"2006-01-02T15:04:05.000Z"`)
-	}
-	hour, minute, second := t.Clock()
-	ms := t.Nanosecond() / 1e6
-	two := func(n int) (byte, byte) { return byte('0' + n/10), byte('0' + n%10) }
-	y1, y2 := two(year / 100)
-	y3, y4 := two(year % 100)
-	m1, m2 := two(int(month))
-	d1, d2 := two(day)
-	h1, h2 := two(hour)
-	i1, i2 := two(minute)
-	s1, s2 := two(second)
-	f2, f3 := two(ms % 100)
-	return append(dst, '"', y1, y2, y3, y4, '-', m1, m2, '-', d1, d2, 'T', h1, h2, ':', i1, i2, ':', s1, s2, '.',
-		byte('0'+ms/100), f2, f3, 'Z', '"')
-}

@@ -83,7 +83,7 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 		return nil, false
 	}
 	dec := d.NewDecoder(b).(*decoder)
-	dec.Behind()
+	dec.Continued()
 	return dec, true
 }
 
@@ -206,7 +206,7 @@ func versionOf(value []byte) int {
 	return int(v)
 }
 
-// entry passes an envelope to the builder. To the programs an empty id or parent is none.
+// entry passes an envelope to the builder. The programs treat an empty id or parent as absent.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
 	env := &dec.env
 	*env = session.Envelope{

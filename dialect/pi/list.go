@@ -90,7 +90,7 @@ func isoOrNull(t time.Time, ok bool) []byte {
 	if !ok {
 		return []byte("null")
 	}
-	return iso(t)
+	return dialect.ISO(t)
 }
 
 // take reads one entry. To pi a message without text counts as a message, too; omp leaves out sessions without messages.

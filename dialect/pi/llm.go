@@ -72,11 +72,11 @@ func (d *Dialect) said(m []byte, role string) []byte {
 		return m
 	}
 	if rawjson.IsNull(rawjson.Get(m, "attribution")) {
-		who := `"agent"`
+		by := `"agent"`
 		if role == "user" {
-			who = `"user"`
+			by = `"user"`
 		}
-		m = rawjson.Set(m, "attribution", []byte(who))
+		m = rawjson.Set(m, "attribution", []byte(by))
 	}
 	// omp cuts old outputs and notes when; the blocks are then sent as one text.
 	if role == "toolResult" && rawjson.Get(m, "prunedAt") != nil {

@@ -10,58 +10,51 @@ import (
 
 // Peek makes a list row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	p := peek{s: dialect.NewSummary(whole), text: dialect.GetText()}
-	defer dialect.PutText(p.text)
-	p.lines(dialect.TrimBOM(head), true, whole)
-	if p.s.OK && len(tail) > 0 {
-		p.active = nil // only the tail has the last
-		p.lines(tail, false, true)
+	p := peek{Peeker: dialect.Peeker{Summary: dialect.NewSummary(whole), Text: dialect.GetText()}}
+	defer dialect.PutText(p.Text)
+	p.Lines(dialect.TrimBOM(head), true, whole, p.line, p.cut)
+	if p.OK && len(tail) > 0 {
+		p.Last = nil // only the tail has the last
+		p.Lines(tail, false, true, p.line, p.cut)
 	}
-	if whole && p.damaged {
-		p.s.Recount(d, head)
+	if whole && p.Damaged {
+		p.Recount(d, head)
 	}
-	if p.active != nil {
-		p.s.Active = session.Time{Text: string(p.active)}
+	if p.Last != nil {
+		p.Active = session.Time{Text: string(p.Last)}
 	}
 	if p.name != "" {
-		p.s.Title = p.name
+		p.Title = p.name
 	}
-	if p.s.Title == "" && !p.untitled {
-		p.s.Title = p.short
+	if p.Title == "" && !p.untitled {
+		p.Title = p.short
 	}
-	return p.s
+	return p.Summary
 }
 
 type peek struct {
-	s        dialect.Summary
-	text     *rawjson.Text
+	dialect.Peeker
 	slot     bool
 	untitled bool   // the title slot says that there is no title
 	name     string // the last session_info
 	short    string // the last compaction's short summary
-	active   []byte // the last entry's time
-	refused  bool   // the first record is not a header
-	damaged  bool   // a line is not exactly one record
 }
 
-// lines looks at the whole lines of one end of the log.
-func (p *peek) lines(b []byte, fromStart, toEnd bool) {
-	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
-		var m members
-		switch {
-		case p.refused:
-			return
-		case end == dialect.LineCut:
-			p.cut(line)
-		case p.glance(line, end == dialect.LineLast):
-		case !m.scan(p.text, line):
-			p.damaged = p.damaged || len(bytes.TrimSpace(line)) > 0
-		case p.s.OK:
-			p.entry(&m)
-		default:
-			p.front(&m)
-		}
+// line takes a whole line and gives false where it is not exactly one record.
+func (p *peek) line(line []byte, last bool) bool {
+	if p.glance(line, last) {
+		return true
 	}
+	var m members
+	switch {
+	case !m.scan(p.Text, line):
+		return false
+	case p.OK:
+		p.entry(&m)
+	default:
+		p.front(&m)
+	}
+	return true
 }
 
 // How the programs write a message, up to its text.
@@ -76,10 +69,10 @@ var (
 // glance looks only at the beginning of a line and gives false where that is not enough. It is enough for messages as the
 // programs write them, which are most bytes of most logs, unless messages are counted.
 func (p *peek) glance(line []byte, last bool) bool {
-	if !p.s.OK || p.s.Messages >= 0 || !bytes.HasPrefix(line, messageStart) {
+	if !p.OK || p.Messages >= 0 || !bytes.HasPrefix(line, messageStart) {
 		return false
 	}
-	if !last && p.s.Prompt != "" {
+	if !last && p.Prompt != "" {
 		return true // only the last time matters
 	}
 	const front = 256
@@ -93,16 +86,16 @@ func (p *peek) glance(line []byte, last bool) bool {
 	if end < 0 || role < end {
 		return false
 	}
-	if p.s.Prompt == "" {
+	if p.Prompt == "" {
 		at := len(begin) - len(after) + role + len(roleStart)
 		if content, ok := bytes.CutPrefix(line[at:], userStart); ok {
-			if p.s.Prompt, ok = leadingText(content); !ok {
+			if p.Prompt, ok = leadingText(content); !ok {
 				return false
 			}
 		}
 	}
 	from := len(begin) - len(after) - 1
-	p.active = line[from : from+end+2]
+	p.Last = line[from : from+end+2]
 	return true
 }
 
@@ -187,40 +180,32 @@ func (m *members) scan(t *rawjson.Text, line []byte) bool {
 
 // front takes a record before the entries.
 func (p *peek) front(m *members) {
-	str := func(value []byte) string { s, _ := rawjson.Unquote(value); return s }
 	switch string(text(m.typ)) {
 	case "title":
-		p.slot, p.s.Title = true, str(m.title)
-		p.untitled = p.s.Title == ""
+		p.slot, p.Title = true, str(m.title)
+		p.untitled = p.Title == ""
 	case "session":
-		if p.refused = !rawjson.IsString(m.id); p.refused {
-			return
-		}
-		p.s.OK = true
-		p.s.ID = session.ID(str(m.id))
-		p.s.CWD, p.s.Parent = str(m.cwd), str(m.parent)
-		p.s.Version = versionOf(m.version)
-		p.s.Created = session.Time{Text: string(m.timestamp)}
-		if !p.slot {
-			p.s.Title = str(m.title)
+		p.Header(m.id, m.cwd, m.parent, m.timestamp, versionOf(m.version))
+		if p.OK && !p.slot {
+			p.Title = str(m.title)
 		}
 	default:
-		p.refused = true
+		p.Refused = true
 	}
 }
 
 // entry takes an entry.
 func (p *peek) entry(m *members) {
 	if rawjson.IsString(m.timestamp) {
-		p.active = m.timestamp
+		p.Last = m.timestamp
 	}
 	switch string(text(m.typ)) {
 	case "message":
-		if p.s.Messages >= 0 {
-			p.s.Messages++
+		if p.Messages >= 0 {
+			p.Messages++
 		}
-		if p.s.Prompt == "" && string(text(m.role)) == "user" {
-			p.s.Prompt = plainText(m.content)
+		if p.Prompt == "" && string(text(m.role)) == "user" {
+			p.Prompt = plainText(m.content)
 		}
 	case "session_info":
 		name, _ := rawjson.Unquote(m.name)
@@ -234,9 +219,6 @@ func (p *peek) entry(m *members) {
 
 // cut takes a line that goes on after the bytes at hand: the beginning of a long first prompt is enough for a list.
 func (p *peek) cut(line []byte) {
-	if !p.s.OK || p.s.Prompt != "" {
-		return
-	}
 	m := bytes.Index(line, []byte(`"role":"user"`))
 	if m < 0 || !bytes.HasPrefix(line, []byte(`{"type":"message"`)) {
 		return
@@ -244,7 +226,7 @@ func (p *peek) cut(line []byte) {
 	rest := line[m:]
 	for _, key := range []string{`"text":"`, `"content":"`} {
 		if i := bytes.Index(rest, []byte(key)); i >= 0 {
-			p.s.Prompt = dialect.Beginning(rest[i+len(key)-1:])
+			p.Prompt = dialect.Beginning(rest[i+len(key)-1:])
 			return
 		}
 	}

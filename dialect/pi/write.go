@@ -38,7 +38,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	w := object(`"type":"session"`)
 	w.Add("version", strconv.AppendInt(nil, version, 10))
 	w.Str("id", string(n.ID))
-	w.Add("timestamp", iso(n.Time))
+	w.Add("timestamp", dialect.ISO(n.Time))
 	w.Str("cwd", n.CWD)
 	if d.omp {
 		w.Optional("title", n.Title)
@@ -60,7 +60,7 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 		raw = rawjson.Set(raw, "id", rawjson.Quote(string(*edit.ID)))
 	}
 	if edit.Time != nil {
-		raw = rawjson.Set(raw, "timestamp", iso(*edit.Time))
+		raw = rawjson.Set(raw, "timestamp", dialect.ISO(*edit.Time))
 	}
 	raw = dialect.SetText(raw, "cwd", edit.CWD, true)
 	raw = dialect.SetText(raw, "parentSession", edit.Parent, false)
@@ -116,7 +116,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	} else {
 		w = append(w, `,"parentId":null`...)
 	}
-	w = appendISO(append(w, `,"timestamp":`...), n.Time)
+	w.Add("timestamp", dialect.ISO(n.Time))
 	if isMessage {
 		// A message comes from outside: it is validated before it can damage a log.
 		ok, tight := valid(message.JSON)

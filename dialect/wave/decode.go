@@ -49,7 +49,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.header = true
-	dec.lines.Behind()
+	dec.lines.Continued()
 	return dec, true
 }
 
@@ -139,21 +139,17 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	if f.isMetadata() {
 		dec.metadata(r, record, span, &f)
-		return end, nil
+	} else {
+		dec.entry(r, record, span, &f)
 	}
-	dec.entry(r, record, span, &f)
 	return end, nil
-}
-
-func (dec *decoder) problem(r dialect.Record, span session.Span, kind session.ProblemKind, message, advice string) {
-	dec.lines.ProblemAt(r, span, kind, message, advice)
 }
 
 // metadata takes the line that today's program writes first. The id is not in it: it comes from the name of the log. A
 // second metadata line does not count.
 func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span, f *fields) {
 	if dec.header {
-		dec.problem(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is not an entry")
+		dec.lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is not an entry")
 		return
 	}
 	dec.header = true
@@ -165,10 +161,10 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
 	dec.b.SetHeader(h)
 	if h.CWD == "" {
-		dec.problem(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
+		dec.lines.ProblemAt(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
 	}
 	if !isISO(f.createdAt) {
-		dec.problem(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", orNothing(f.createdAt)), "it is kept as it is")
+		dec.lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", orNothing(f.createdAt)), "it is kept as it is")
 	}
 }
 
@@ -216,14 +212,14 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case !isMessage:
 		env.Kind, env.Type = session.KindOpaque, f.typ
 		if f.typ == nil {
-			dec.problem(r, span, session.ProblemField, "the record is neither a message nor of a named type", "it is kept as it is")
+			dec.lines.ProblemAt(r, span, session.ProblemField, "the record is neither a message nor of a named type", "it is kept as it is")
 		}
 	case f.compact && hasCompact(record):
 		env.Kind = session.KindCompaction
 	}
 	if isMessage {
 		for _, wrong := range violations(f.role, f.blocks, f.timestamp) {
-			dec.problem(r, span, session.ProblemField, wrong, "the message is kept as it is")
+			dec.lines.ProblemAt(r, span, session.ProblemField, wrong, "the message is kept as it is")
 		}
 	}
 	dec.b.Add(env)

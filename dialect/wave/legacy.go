@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,26 +169,19 @@ func (dec *legacyDecoder) Finish() error {
 		dec.take(dec.records[0], all, dec.records[0].Offset, &doc)
 		return nil
 	}
-	if !slicesHaveText(dec.records) {
+	if !slices.ContainsFunc(dec.records, hasText) {
 		return nil
 	}
 	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "not a session document of Wave: no JSON with id, version, messages and metadata",
 		Advice: "the file was not changed; if it is a session, it was damaged or cut off"}
 }
 
-func slicesHaveText(records []dialect.Record) bool {
-	for _, r := range records {
-		if len(bytes.TrimSpace(r.Data)) > 0 {
-			return true
-		}
-	}
-	return false
-}
+func hasText(r dialect.Record) bool { return len(bytes.TrimSpace(r.Data)) > 0 }
 
 // other reports lines beside the document.
 func (dec *legacyDecoder) other(records []dialect.Record) {
 	for _, r := range records {
-		if len(bytes.TrimSpace(r.Data)) > 0 {
+		if hasText(r) {
 			dec.b.Problem(session.Problem{Line: r.Line, Offset: r.Offset, Kind: session.ProblemMalformed,
 				Message: fmt.Sprintf("%d bytes beside the document", len(r.Data)), Advice: "they are ignored and stay in the file"})
 		}
@@ -274,10 +268,8 @@ func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	var doc document
 	if whole {
 		b := session.NewBuilder("", nil)
-		dec := d.NewDecoder(b)
-		dec.Decode(dialect.Record{Data: head, Line: 1})
-		if dec.Finish() != nil || b.Header().Raw == nil {
-			return d.peekLines(head)
+		if dialect.DecodeLog(d.NewDecoder(b), head) != nil || b.Header().Raw == nil {
+			return s
 		}
 		doc.parse(b.Header().Raw)
 		s.Messages = 0
@@ -305,18 +297,6 @@ func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s.Created = session.Time{Text: string(rawjson.Get(doc.metadata, "startedAt"))}
 	s.Active = session.Time{Text: string(rawjson.Get(doc.metadata, "lastActiveAt"))}
 	return s
-}
-
-// peekLines is Peek for a document among other lines.
-func (d *LegacyDialect) peekLines(log []byte) dialect.Summary {
-	for line := range bytes.Lines(log) {
-		if line = bytes.TrimSpace(line); len(line) < len(log) && rawjson.Valid(line) {
-			if s := d.Peek(line, nil, true); s.OK {
-				return s
-			}
-		}
-	}
-	return dialect.Summary{Messages: -1}
 }
 
 // member finds the value of a member in a piece of a document, nil where it is not whole. The key may also occur in a text:

@@ -230,6 +230,7 @@ func TestLegacyListed(t *testing.T) {
 
 // TestDamaged: the good messages load, the damage is reported, and an append never glues.
 func TestDamaged(t *testing.T) {
+	t.Parallel() // it waits for the writer of the torn record
 	b := newBench(t)
 	folder := "projects/" + wave.Wave.Layout().Dir(dialectEnv(b), b.garden) + "/"
 	path := b.put(folder+"aaaaaaaa-840b-489d-a501-9e9ff8cc3499.jsonl",

@@ -122,7 +122,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestNotUTF8: what is no text becomes text, so that every program can read it.
+// TestNotUTF8: invalid UTF-8 is replaced, so that every program can read it.
 func TestNotUTF8(t *testing.T) {
 	t.Parallel()
 	h := open(t, newPath(t))

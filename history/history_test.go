@@ -330,7 +330,7 @@ func TestAgentsHistory(t *testing.T) {
 	if b, err := os.ReadFile(opt.DB); err != nil || !bytes.Equal(b, garbage) {
 		t.Errorf("it was changed: %v", err)
 	}
-	// Sessions of another agent are none of its business.
+	// Sessions of another agent are not imported.
 	other := filepath.Join(home, ".pi", "agent", "sessions", "--x--")
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)

@@ -200,9 +200,19 @@ func Elements(array []byte) iter.Seq[[]byte] {
 // Get returns the value of a member, nil if there is none. The last of repeated keys counts, so the whole object is read.
 // See Pick for several members.
 func Get(object []byte, key string) []byte {
-	var found [1][]byte
-	Pick(object, []string{key}, found[:])
-	return found[0]
+	var found []byte
+	t := borrow(object)
+	defer t.done()
+	o, ok := t.Object(0)
+	if !ok {
+		return nil
+	}
+	for o.Next() {
+		if string(o.Key) == key {
+			found = o.Value()
+		}
+	}
+	return found
 }
 
 // Pick is Get for several members in one pass: values[i] becomes the value of keys[i], nil if there is none. values must be

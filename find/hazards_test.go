@@ -122,7 +122,7 @@ func TestGrownLabels(t *testing.T) {
 			text.WriteString(d.append("user"))
 			text.WriteString(d.append("label"))
 			if long {
-				text.WriteString(strings.Replace(d.append("assistant"), "word", strings.Repeat("word ", 4000), 1))
+				text.WriteString(strings.Replace(d.append("assistant"), "word", strings.Repeat("word ", 2200), 1))
 			}
 		}
 		d.put(text.String(), "many labels")

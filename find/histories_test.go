@@ -13,7 +13,7 @@ import (
 // TestCatalogueHistories: whatever happens to the files, a catalogue that is brought up to date equals a new one.
 func TestCatalogueHistories(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for seed := range uint64(rounds(2, 20)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			h := history{desk: newDesk(t), r: rand.New(rand.NewPCG(seed, 7)), text: map[string]string{}}

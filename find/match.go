@@ -51,7 +51,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 		return nil, err
 	}
 	if !backend.Lines(m.b, t.row.Log.Name) {
-		return m.whole(ctx)
+		return retry(func() ([]Hit, error) { return m.whole(ctx) })
 	}
 	r, err := backend.OpenLog(ctx, m.b, t.row.Log)
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
 	}
-	return m.whole(ctx)
+	return retry(func() ([]Hit, error) { return m.whole(ctx) })
 }
 
 // read gives a piece of a log, valid until the next call.
@@ -202,10 +202,6 @@ func (m *matcher) open(ctx context.Context) (err error) {
 
 // whole searches all entries of a session, for logs that do not consist of lines.
 func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
-	return retry(func() ([]Hit, error) { return m.all(ctx) })
-}
-
-func (m *matcher) all(ctx context.Context) ([]Hit, error) {
 	m.release()
 	m.hits = nil
 	if err := m.open(ctx); err != nil {

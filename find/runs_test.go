@@ -41,7 +41,7 @@ func TestRunsStayKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := known(); n != 0 {
-		t.Errorf("%d runs of a place that is none are known", n)
+		t.Errorf("%d runs are known of a place without runs", n)
 	}
 }
 

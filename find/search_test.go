@@ -284,7 +284,7 @@ func (l *library) expected(q querytest.Query) (found []string, substring bool) {
 // and rewritten.
 func TestSearchFindsWhatAScanFinds(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(2) {
+	for seed := range uint64(rounds(1, 20)) {
 		d := newDesk(t)
 		f := d.finder(nil)
 		l := &library{t: t, r: rand.New(rand.NewPCG(seed, 11)), dir: d.At(".omp/agent/sessions"),

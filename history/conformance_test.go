@@ -11,6 +11,7 @@ import (
 // TestConformance: the same prompts, the same questions, the same answers as omp 13.19, which wrote the file. Rows are
 // compared by their ids: it added them all within the same few seconds.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	type prompt struct {
 		ID     int64
 		Prompt string

@@ -63,6 +63,7 @@ func useAll(t *testing.T, path string) error {
 
 // TestDamage: each kind of damage is found and called so, and what can be read is salvaged. Least is how many of 1,000.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	garbage := []byte(strings.Repeat("\xa5", 4096))
 	for _, c := range []struct {
 		name  string
@@ -135,6 +136,7 @@ func TestDamage(t *testing.T) {
 
 // TestLostWords: an index that lost prompts is good to SQLite. Who finds nothing in it is told.
 func TestLostWords(t *testing.T) {
+	t.Parallel()
 	path := filled(t, 3)
 	db := raw(t, path)
 	do(t, db, `DROP TRIGGER history_ai; INSERT INTO history (prompt) VALUES ('not indexed');`+createTrigger)
@@ -160,6 +162,7 @@ func TestLostWords(t *testing.T) {
 
 // TestMoveAside: the journal goes along, a second time finds another name, and a name that is taken is not.
 func TestMoveAside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "history.db")
 	opt := dbOptions{Clock: func() time.Time { return time.Unix(0, 0) }}
@@ -188,6 +191,7 @@ func TestMoveAside(t *testing.T) {
 // TestMoveAsideCrash: whenever the machine stops, every file is there under one of its names, and no journal waits for a
 // database that is gone, or for another one.
 func TestMoveAsideCrash(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(string(filepath.Separator), "state")
 	path := filepath.Join(root, "history.db")
 	const aside = "history.db.corrupt-19700101T000000Z"
@@ -234,6 +238,7 @@ func TestMoveAsideCrash(t *testing.T) {
 
 // TestMoveAsideFaults: each operation fails once. The error is returned, and a second try succeeds.
 func TestMoveAsideFaults(t *testing.T) {
+	t.Parallel()
 	for nth := 1; ; nth++ {
 		root := filepath.Join(string(filepath.Separator), "state")
 		path := filepath.Join(root, "history.db")

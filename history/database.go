@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -135,12 +136,7 @@ func (h *History) Close() error {
 		h.mu.Lock()
 		errs = append(errs, h.explain(h.db.Close()))
 		h.mu.Unlock()
-		for _, err := range errs {
-			if err != nil {
-				h.closed = err
-				return
-			}
-		}
+		h.closed = cmp.Or(errs...)
 	})
 	return h.closed
 }

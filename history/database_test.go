@@ -97,6 +97,7 @@ func do(t testing.TB, db *sql.DB, text string, args ...any) {
 // TestAdd: trimmed as the program trims, empty ones and repetitions dropped, also after opening again and when another
 // wrote last.
 func TestAdd(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	h := open(t, path)
 	if h.Path() != path {
@@ -121,8 +122,9 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestNotUTF8: what is no text becomes text, so that every program can read it.
+// TestNotUTF8: invalid UTF-8 is replaced, so that every program can read it.
 func TestNotUTF8(t *testing.T) {
+	t.Parallel()
 	h := open(t, newPath(t))
 	add(t, h, "caf\xe9 au lait", "\xff")
 	want(t, "all", texts(t, h, Query{}), "\ufffd", "caf\ufffd au lait")
@@ -134,6 +136,7 @@ func TestNotUTF8(t *testing.T) {
 // TestNeverBlocks: while another process holds the database, Add does not wait and Flush can be cancelled; afterwards everything
 // is written, in order.
 func TestNeverBlocks(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	h := open(t, path)
 	db := raw(t, path)
@@ -158,6 +161,7 @@ func TestNeverBlocks(t *testing.T) {
 
 // TestErrorStays: the first write that failed is what Add, Flush and Close return from then on.
 func TestErrorStays(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	open(t, path).Close()
 	db := raw(t, path)
@@ -183,6 +187,7 @@ func TestErrorStays(t *testing.T) {
 
 // TestCancelled: nothing is done after a cancellation.
 func TestCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := openDB(ctx, newPath(t), dbOptions{}); !errors.Is(err, context.Canceled) {
@@ -205,6 +210,7 @@ func TestCancelled(t *testing.T) {
 
 // TestNoGoroutines: a closed history has no goroutines.
 func TestNoGoroutines(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	h := open(t, path)
 	add(t, h, "one")
@@ -236,6 +242,7 @@ func TestNoGoroutines(t *testing.T) {
 
 // TestImport: each prompt once, in the order of time, and again nothing.
 func TestImport(t *testing.T) {
+	t.Parallel()
 	h := open(t, newPath(t))
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	list := []Prompt{
@@ -264,6 +271,7 @@ func TestImport(t *testing.T) {
 
 // TestGuest: in an agent's database what was added is there for everybody, and the journal stays as the agent leaves it.
 func TestGuest(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	for i, prompt := range []string{"one", "two", "three"} {
 		h, err := openDB(t.Context(), path, dbOptions{Clock: seconds, Guest: true})

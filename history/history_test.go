@@ -53,6 +53,7 @@ func find(t *testing.T, opt history.Options, words string) []history.Prompt {
 
 // TestImportInterrupted: what was read until then is kept, and the next import goes on from there.
 func TestImportInterrupted(t *testing.T) {
+	t.Parallel()
 	_, opt := desk(t, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	opt.Progress = func(done, total int) {
@@ -90,6 +91,7 @@ func TestImportInterrupted(t *testing.T) {
 
 // TestImportForgets: a session that is gone is no place any more; what was typed in it stays.
 func TestImportForgets(t *testing.T) {
+	t.Parallel()
 	home, opt := desk(t, 2)
 	if _, err := history.Import(t.Context(), opt); err != nil {
 		t.Fatal(err)
@@ -118,6 +120,7 @@ func TestImportForgets(t *testing.T) {
 // TestPlacesCollectedAnew: the cache may be deleted or damaged at any time, and the answers stay the same. Nothing is added to
 // the history by that, and the next import still adds what is new.
 func TestPlacesCollectedAnew(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(cache string) error{
 		"missing": os.RemoveAll,
 		"empty":   func(cache string) error { return os.WriteFile(filepath.Join(cache, "history-places.db"), nil, 0o600) },
@@ -193,6 +196,7 @@ func TestPlacesCollectedAnew(t *testing.T) {
 // TestOwnHistoryMendsItself: damage that shows at once, in a search and in a write. What was added by hand is saved where
 // it can be read, and nothing is deleted.
 func TestOwnHistoryMendsItself(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, path string)
 		saved bool
@@ -282,6 +286,7 @@ func spoilTextIndex(t *testing.T, path string) {
 
 // TestSoundHistoryStays: a cancelled repair does not move the history, and neither does one that finds it repaired.
 func TestSoundHistoryStays(t *testing.T) {
+	t.Parallel()
 	home, opt := desk(t, 1)
 	if _, err := history.Import(t.Context(), opt); err != nil {
 		t.Fatal(err)
@@ -305,6 +310,7 @@ func TestSoundHistoryStays(t *testing.T) {
 
 // TestAgentsHistory: that of an agent is never mended unasked, and rebuilt from its own sessions when asked.
 func TestAgentsHistory(t *testing.T) {
+	t.Parallel()
 	home, opt := desk(t, 2)
 	opt.DB = filepath.Join(home, ".omp", "agent", "history.db")
 	ro := opt
@@ -324,7 +330,7 @@ func TestAgentsHistory(t *testing.T) {
 	if b, err := os.ReadFile(opt.DB); err != nil || !bytes.Equal(b, garbage) {
 		t.Errorf("it was changed: %v", err)
 	}
-	// Sessions of another agent are none of its business.
+	// Sessions of another agent are not imported.
 	other := filepath.Join(home, ".pi", "agent", "sessions", "--x--")
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -12,6 +13,7 @@ import (
 // TestAmongNewest: a search of the newest prompts finds what a search of all finds, also where times do not grow
 // with ids, where many are the same, and where columns contain other values than numbers.
 func TestAmongNewest(t *testing.T) {
+	t.Parallel()
 	for name, at := range map[string]func(r *rand.Rand, i int) any{
 		"in order":     func(_ *rand.Rand, i int) any { return 1_700_000_000 + i },
 		"out of order": func(r *rand.Rand, i int) any { return 1_700_000_000 + i + r.IntN(200) - 100 },
@@ -24,19 +26,26 @@ func TestAmongNewest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := rand.New(rand.NewPCG(4, 2))
 			h := open(t, newPath(t))
 			words := []string{"the", "then", "of", "often", "rare", "parse", "frog"}
-			for i := range 1600 {
-				var text []string
-				for range 1 + r.IntN(4) {
-					text = append(text, words[min(r.IntN(len(words)), r.IntN(len(words)))])
+			err := h.db.Transact(t.Context(), func(tx *sql.Tx) error {
+				for i := range 1600 {
+					var text []string
+					for range 1 + r.IntN(4) {
+						text = append(text, words[min(r.IntN(len(words)), r.IntN(len(words)))])
+					}
+					_, err := tx.Exec(`INSERT INTO history (prompt, created_at, cwd) VALUES (?, ?, ?)`,
+						strings.Join(text, " "), at(r, i), fmt.Sprint("/", r.IntN(3)))
+					if err != nil {
+						return err
+					}
 				}
-				_, err := h.db.ExecContext(t.Context(), `INSERT INTO history (prompt, created_at, cwd) VALUES (?, ?, ?)`,
-					strings.Join(text, " "), at(r, i), fmt.Sprint("/", r.IntN(3)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
 			soon := 0
 			for range 150 {

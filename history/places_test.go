@@ -20,6 +20,7 @@ func openPlacesAt(t *testing.T, path string) *Places {
 
 // TestPlaces: a prompt has several places; a session that changed has new ones; one that is gone has none.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	for name, path := range map[string]string{"file": filepath.Join(t.TempDir(), "cache", "places.db"), "memory": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +76,7 @@ func TestPlaces(t *testing.T) {
 
 // TestReadPlaces: reading makes nothing and changes nothing; what cannot be read is as good as none.
 func TestReadPlaces(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "places.db")
 	key := keyOf("one")
@@ -112,6 +114,7 @@ func TestReadPlaces(t *testing.T) {
 
 // TestPlacesAnew: a file that is damaged, or of another version, is begun anew.
 func TestPlacesAnew(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){
 		"garbage": func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte("this is not what it should be, by a long way, and it is longer than a header of a database, which has a hundred bytes"), 0o600); err != nil {

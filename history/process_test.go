@@ -42,6 +42,7 @@ func writeAndTell(args string) error {
 
 // TestTwoProcesses: what two write at once is all there, each one's in its order.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	const n = 150
 	names := []string{"anna", "boris"}
@@ -75,6 +76,7 @@ func TestTwoProcesses(t *testing.T) {
 // TestKill: a writer is killed at any moment, again and again. What was flushed is there, in order and once, the
 // database is whole, and the next writer goes on.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	rounds := 15
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 300

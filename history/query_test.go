@@ -12,6 +12,7 @@ import (
 // TestSearch: every word must begin a word of the prompt; newest first; the limit is clamped; nothing in a query is an
 // operator.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	h := open(t, newPath(t))
 	for i, p := range []string{
 		"Fix the parser", "fixtures for the lexer", "write docs", `say "hello" (twice)`, "don't use foo_bar.go", "Größe über alles", "修复解析器 now", "a\x00b",
@@ -51,6 +52,7 @@ func TestSearch(t *testing.T) {
 
 // TestMost: no answer is longer than the most.
 func TestMost(t *testing.T) {
+	t.Parallel()
 	h := open(t, newPath(t))
 	for i := range MaxLimit + 50 {
 		if err := h.Add(fmt.Sprint("number ", i), ""); err != nil {
@@ -65,6 +67,7 @@ func TestMost(t *testing.T) {
 
 // TestRandom compares random histories with a slice.
 func TestRandom(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(8) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		word := func() string {

@@ -67,7 +67,10 @@ func openAt(ctx context.Context, path string, opt dbOptions, s litefile.Stamp) (
 		err = ErrNotHistory
 	case s.DB.Size == 0 || l.table == "":
 		// Nothing was ever added. An empty table in memory answers all queries.
-		return openEmpty(ctx, path, opt, h.Close())
+		if err := h.Close(); err != nil {
+			return nil, err
+		}
+		return openEmpty(ctx, path, opt)
 	case !l.readable():
 		err = ErrForeign
 	case !l.text: // an old layout; a copy gets what is missing
@@ -111,10 +114,7 @@ func reattach(h *History, s litefile.Stamp) (*History, error) {
 }
 
 // openEmpty returns a history without prompts, in memory.
-func openEmpty(ctx context.Context, path string, opt dbOptions, err error) (*History, error) {
-	if err != nil {
-		return nil, err
-	}
+func openEmpty(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	db, err := litefile.Memory()
 	if err != nil {
 		return nil, err

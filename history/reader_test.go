@@ -14,6 +14,7 @@ import (
 
 // TestReader: reading leaves no trace, with a journal and without, and sees what is in the journal.
 func TestReader(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	if _, err := openReader(t.Context(), path, dbOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
@@ -56,6 +57,7 @@ func TestReader(t *testing.T) {
 // TestReaderBesideWriter: a reader in the same process does not take the locks from under the writer. Another process
 // that closes the database would otherwise see no other user, and remove the journal.
 func TestReaderBesideWriter(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	h := open(t, path)
 	add(t, h, "one")

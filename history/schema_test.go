@@ -32,6 +32,7 @@ func schemaOf(t testing.TB, path string) string {
 
 // TestSchema: a database of ours is to the letter what omp 13.19 makes. The golden was written by it.
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	golden, err := os.ReadFile(filepath.Join("testdata", "schema.golden"))
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,7 @@ func TestSchema(t *testing.T) {
 
 // TestOlderLayouts: what earlier versions of the program made becomes today's, with all rows and a filled text index.
 func TestOlderLayouts(t *testing.T) {
+	t.Parallel()
 	const table = `CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL,
 		created_at INTEGER NOT NULL DEFAULT (%s), cwd TEXT);`
 	golden, err := os.ReadFile(filepath.Join("testdata", "schema.golden"))
@@ -105,6 +107,7 @@ func TestOlderLayouts(t *testing.T) {
 
 // TestForeign: what a newer program made is read where it can be, and never written.
 func TestForeign(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history.db")
 	db := raw(t, path)
 	do(t, db, `CREATE TABLE history (id INTEGER PRIMARY KEY, prompt TEXT UNIQUE, created_at INTEGER, cwd TEXT, use_count INTEGER);`+
@@ -132,6 +135,7 @@ func TestForeign(t *testing.T) {
 // TestNotHistory: a database of something else is neither read nor changed; what is left of a history, and nothing at all,
 // becomes one.
 func TestNotHistory(t *testing.T) {
+	t.Parallel()
 	for name, schema := range map[string]string{
 		"tables":         `CREATE TABLE sessions (id TEXT PRIMARY KEY, title TEXT); INSERT INTO sessions VALUES ('s', 't')`,
 		"a version":      `CREATE TABLE sessions (id TEXT); PRAGMA user_version = 3`,

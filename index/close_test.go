@@ -50,6 +50,7 @@ func (f *countedFile) Close() error {
 
 // TestClose: Close leaves neither files nor mappings, may be called twice, and a later call opens the files again.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	fsys := &counting{FS: durable.OS{}}
 	x := index.Open(index.Options{Dir: t.TempDir(), FS: fsys, Notice: func(text string) { t.Error(text) }})
 	x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log("a", 3), indextest.Log("b", 5)}})

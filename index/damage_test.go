@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
 // signed makes an index of logs with one or more chunks each, which contain words(i).
@@ -44,6 +46,17 @@ func words(log int) []string {
 	return list
 }
 
+var queries sync.Map // by word
+
+// parsed is parse, once for each word.
+func parsed(t *testing.T, w string) *query.Query {
+	q, ok := queries.Load(w)
+	if !ok {
+		q, _ = queries.LoadOrStore(w, parse(t, w))
+	}
+	return q.(*query.Query)
+}
+
 // hidden returns the words that an index does not find in logs that it claims to know, and how many logs are unknown.
 func hidden(t *testing.T, dir string) (list []string, lost int) {
 	t.Helper()
@@ -62,7 +75,7 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 		var n int
 		fmt.Sscanf(logs[i].Name, "log%d", &n)
 		for _, w := range words(n) {
-			if !found[i][w] && parse(t, w).May(c) {
+			if !found[i][w] && parsed(t, w).May(c) {
 				found[i][w] = true
 			}
 		}
@@ -79,8 +92,17 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 	return list, len(unknown)
 }
 
+// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+func rounds(usual, many int) int {
+	if os.Getenv("TREELINE_SOAK") != "" {
+		return many
+	}
+	return usual
+}
+
 // TestDamagedSignatures: whichever byte of the signatures is damaged, no word is hidden: it is found, or its log is unknown.
 func TestDamagedSignatures(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	signed(t, dir, 6)
 	path := filepath.Join(dir, "signatures-0")
@@ -93,7 +115,7 @@ func TestDamagedSignatures(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	noticed := 0
-	for range 300 {
+	for range rounds(120, 1000) {
 		broken := slices.Clone(data)
 		at, n := r.IntN(len(data)), 1+r.IntN(200)
 		switch r.IntN(3) {
@@ -120,6 +142,7 @@ func TestDamagedSignatures(t *testing.T) {
 
 // TestCutSignatures: another program truncates the file while it is read, which is a fault if it is mapped.
 func TestCutSignatures(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	signed(t, dir, 9)
 	x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
@@ -146,6 +169,7 @@ func TestCutSignatures(t *testing.T) {
 
 // TestOverwrittenSignatures: another program overwrites the file while it is read. What was checked is not read again.
 func TestOverwrittenSignatures(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	signed(t, dir, 9)
 	path := filepath.Join(dir, "signatures-0")
@@ -190,6 +214,7 @@ func TestOverwrittenSignatures(t *testing.T) {
 // TestOldCatalogue: EachChunk reports the signatures that an old catalogue names and that no longer exist. That is not
 // damage, and causes no notice.
 func TestOldCatalogue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var said []string
 	x := index.Open(index.Options{Dir: dir, Garbage: 1, Notice: func(text string) { said = append(said, text) }})

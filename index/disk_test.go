@@ -100,6 +100,7 @@ func script(x *index.Index) error {
 
 // TestCrash: after a crash at any moment nothing is mixed up, and the index is usable.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	fsys := crashfs.New("/")
 	ops := 0
 	fsys.OnOp(func(op string) {
@@ -120,6 +121,7 @@ func TestCrash(t *testing.T) {
 
 // TestFaults: whichever operation fails, the open index is complete, and the next one is usable.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	count := faultfs.New(crashfs.New("/"), 0, faultfs.Fault{})
 	want := openOn(count)
 	if err := script(want); err != nil {
@@ -158,6 +160,7 @@ func messages(x *index.Index) map[string]int {
 
 // TestGarbage: signatures that no longer count do not accumulate.
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := index.Open(index.Options{Dir: dir})
 	big := indextest.Log("big", 7)
@@ -195,6 +198,7 @@ func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, 
 
 // TestOwnCatalogue: a second commit does not read its own catalogue again, and reads that of another process.
 func TestOwnCatalogue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	fsys := &openings{FS: durable.OS{}}
 	x := index.Open(index.Options{Dir: dir, FS: fsys})
@@ -221,6 +225,7 @@ func TestOwnCatalogue(t *testing.T) {
 
 // TestUnusable: a folder that cannot be written causes one notice, and everything works in memory.
 func TestUnusable(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "file", "cache")
 	if err := os.WriteFile(filepath.Dir(dir), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -240,6 +245,7 @@ func TestUnusable(t *testing.T) {
 
 // TestFolderInTheWay: a folder in the catalogue's place is moved, whatever is in it, with one notice.
 func TestFolderInTheWay(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		make  []string // below the folder of the index
@@ -300,6 +306,7 @@ func TestFolderInTheWay(t *testing.T) {
 
 // TestTogether: several processes at once lose no updates.
 func TestTogether(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	const workers, rounds = 4, 25
@@ -329,6 +336,7 @@ func TestTogether(t *testing.T) {
 
 // TestContinueMoved: a log that continues signatures that a commit has moved meanwhile loses them.
 func TestContinueMoved(t *testing.T) {
+	t.Parallel()
 	x := index.Open(index.Options{Dir: t.TempDir(), Notice: func(text string) { t.Error(text) }})
 	x.Put(index.Update{Source: "s", Put: []index.Log{indextest.Log("a", 2), indextest.Log("b", 5)}})
 	known, _ := x.Catalogue().Log("s", "b")
@@ -381,12 +389,9 @@ func child(args string) error {
 
 // TestKill: two processes that use one index are killed repeatedly. What remains is never mixed up.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	rounds := 8
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 300
-	}
-	for round := range rounds {
+	for round := range rounds(6, 300) {
 		var children []*exec.Cmd
 		for k := range 2 {
 			cmd := killtest.Command(dir, 2*round+k)
@@ -447,6 +452,7 @@ func (m *meddling) Open(path string, flag int, mode fs.FileMode) (durable.File, 
 
 // TestReplacedWhileReading: signatures that another process moves between the reading of the two files are not damage.
 func TestReplacedWhileReading(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put := func(garbage int64, messages int) {
 		x := index.Open(index.Options{Dir: dir, Garbage: garbage, Notice: func(text string) { t.Error(text) }})

@@ -12,6 +12,7 @@ import (
 
 // TestEdges holds the edges of random texts, of all lengths around blocks and windows, against a look at each byte.
 func TestEdges(t *testing.T) {
+	t.Parallel()
 	// The neighbours of all ranges are among them.
 	const bytes = "azAZ09 `{@[/:\x00\x7f\x80\xff\n"
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -73,6 +73,7 @@ func FuzzPiece(f *testing.F) {
 
 // TestPlaces: an impossible position in a forged catalogue is damage.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	s := signatures{held: appendPiece(nil, "log", []Chunk{{To: 1}}, nil)}
 	var buf []byte
 	for _, p := range []piece{
@@ -92,6 +93,7 @@ func TestPlaces(t *testing.T) {
 
 // TestManyPieces: a log that grows again and again has few pieces, also where one of them is damaged: then it is read anew.
 func TestManyPieces(t *testing.T) {
+	t.Parallel()
 	for _, damaged := range []bool{false, true} {
 		var s signatures
 		var known Log

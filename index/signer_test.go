@@ -20,6 +20,7 @@ func parse(t *testing.T, text string) *query.Query {
 
 // TestSignerChunks: chunks hold whole records in their order, and a word is known to the chunk that its record is in.
 func TestSignerChunks(t *testing.T) {
+	t.Parallel()
 	var s index.Signer
 	for range 2 { // used again, it has forgotten what was before
 		s.Reset()
@@ -58,6 +59,7 @@ func TestSignerChunks(t *testing.T) {
 
 // TestSignerOverflow: a record with more words than are worth a filter may hold anything.
 func TestSignerOverflow(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for i := range 300_000 {
 		fmt.Fprintf(&text, "w%d ", i)
@@ -76,6 +78,7 @@ func TestSignerOverflow(t *testing.T) {
 
 // TestForeignSignatures: what we do not know tells nothing.
 func TestForeignSignatures(t *testing.T) {
+	t.Parallel()
 	for _, c := range []index.Chunk{{}, {Sig: []byte{0}}, {Sig: []byte{0, 0}, Flags: 0xf0}} {
 		if !parse(t, "word").May(kept(c)) || !c.Odd() {
 			t.Errorf("the signature %x, %x excludes something", c.Flags, c.Sig)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/session"
@@ -52,10 +53,8 @@ var hasNames = []string{"label", "branch", "compaction", "problem", "blob"}
 
 // ParseHas returns the feature with that name; ok is false if there is none.
 func ParseHas(word string) (h Has, ok bool) {
-	for i, name := range hasNames {
-		if name == word {
-			return 1 << i, true
-		}
+	if i := slices.Index(hasNames, word); i >= 0 {
+		return 1 << i, true
 	}
 	return 0, false
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -329,12 +330,12 @@ func testHistories(t *testing.T, make Maker) {
 		switch r.IntN(6) {
 		case 0:
 			commit(t, x)
-			committed = copyOf(want)
+			committed = maps.Clone(want)
 		case 1:
 			if kept {
 				x.Close()
 				x = open()
-				want = copyOf(committed)
+				want = maps.Clone(committed)
 			}
 		}
 		got := map[key]int{}
@@ -352,12 +353,4 @@ func testHistories(t *testing.T, make Maker) {
 			}
 		}
 	}
-}
-
-func copyOf[K comparable, V any](m map[K]V) map[K]V {
-	c := map[K]V{}
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }

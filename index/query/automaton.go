@@ -238,10 +238,8 @@ func (m *automaton) add(pc uint32) {
 
 // finish returns the state of the current set.
 func (m *automaton) finish() int32 {
-	for _, pc := range m.set {
-		if m.prog.Inst[pc].Op == syntax.InstMatch {
-			return stateFound
-		}
+	if slices.ContainsFunc(m.set, func(pc uint32) bool { return m.prog.Inst[pc].Op == syntax.InstMatch }) {
+		return stateFound
 	}
 	return m.stateOf(m.set)
 }

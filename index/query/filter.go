@@ -76,17 +76,8 @@ func (f *filter) may(s Signature) bool {
 
 // confirmed asks for the trigrams of words as well, which removes false positives of the words' keys.
 func (f *filter) confirmed(s Signature) bool {
-	for _, k := range f.confirm {
-		if !s.HasGram(k) {
-			return false
-		}
-	}
-	for i := range f.subs {
-		if !f.subs[i].confirmed(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.confirm, func(k uint64) bool { return !s.HasGram(k) }) &&
+		!slices.ContainsFunc(f.subs, func(sub filter) bool { return !sub.confirmed(s) })
 }
 
 // filter returns the keys of every text in which the literal occurs.

@@ -29,13 +29,8 @@ type Match struct {
 
 // Match says whether an entry with these texts matches, and where.
 func (q *Query) Match(texts []Text) (Match, bool) {
-	if !q.Occurs(texts) {
+	if !q.Occurs(texts) || slices.ContainsFunc(q.nots, func(t *term) bool { return q.occurs(t, texts) }) {
 		return Match{}, false
-	}
-	for _, t := range q.nots {
-		if q.occurs(t, texts) {
-			return Match{}, false
-		}
 	}
 	// Searching once more costs less than recording it for all entries that do not match.
 	best, most := 0, 0
@@ -66,21 +61,11 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 
 // Occurs says whether every required term occurs. More texts never make it false.
 func (q *Query) Occurs(texts []Text) bool {
-	for _, t := range q.terms {
-		if !q.occurs(t, texts) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(q.terms, func(t *term) bool { return !q.occurs(t, texts) })
 }
 
 func (q *Query) occurs(t *term, texts []Text) bool {
-	for _, text := range texts {
-		if text.Field&q.opt.Fields != 0 && t.in(text.Text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text Text) bool { return text.Field&q.opt.Fields != 0 && t.in(text.Text) })
 }
 
 // occurrence is an occurrence of a term.

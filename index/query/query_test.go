@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,12 +56,22 @@ func record(r *rand.Rand, texts []query.Text) []byte {
 	return []byte(b.String())
 }
 
+// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+func rounds(usual, many int) int {
+	if os.Getenv("TREELINE_SOAK") != "" {
+		return many
+	}
+	return usual
+}
+
 // TestFindsWhatTheOracleFinds compares random queries on random entries with the oracle, and checks that neither the
 // signature nor the undecoded record excludes a match.
 func TestFindsWhatTheOracleFinds(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 7))
 	found := 0
-	for range 20_000 {
+	n := rounds(8_000, 40_000)
+	for range n {
 		var texts []query.Text
 		for range 1 + r.IntN(3) {
 			texts = append(texts, query.Text{Field: 1 << r.IntN(5), Text: querytest.RandomText(r, 8)})
@@ -69,7 +80,7 @@ func TestFindsWhatTheOracleFinds(t *testing.T) {
 			found++
 		}
 	}
-	if found < 4_000 {
+	if found < n/5 {
 		t.Errorf("only %d queries found something: the test is too weak", found)
 	}
 }
@@ -124,6 +135,7 @@ func checkQuery(t *testing.T, r *rand.Rand, texts []query.Text, o querytest.Quer
 // TestPhrasesOfShortWords: the signature and the undecoded record distinguish a phrase from the same words in another order,
 // also for common and short words and for humps.
 func TestPhrasesOfShortWords(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		query, text string
 		want        bool
@@ -172,6 +184,7 @@ func TestPhrasesOfShortWords(t *testing.T) {
 }
 
 func TestParseQuery(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":           query.ErrEmpty.Error(),
 		"  \t ":      query.ErrEmpty.Error(),
@@ -204,6 +217,7 @@ func TestParseQuery(t *testing.T) {
 
 // TestManyTerms: a query that was pasted by accident is refused, unless it repeats its terms.
 func TestManyTerms(t *testing.T) {
+	t.Parallel()
 	q, err := query.Parse(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, query.Options{})
 	if err != nil || q.Terms() != 2 {
 		t.Fatalf("%v, %v", q, err)
@@ -219,6 +233,7 @@ func TestManyTerms(t *testing.T) {
 }
 
 func TestMatchExamples(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		query, text string
 		want        bool
@@ -256,6 +271,7 @@ func TestMatchExamples(t *testing.T) {
 }
 
 func TestSubstrings(t *testing.T) {
+	t.Parallel()
 	q, err := query.Parse(`arseHead "a phrase"`, query.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -276,6 +292,7 @@ func TestSubstrings(t *testing.T) {
 }
 
 func TestSnippet(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("before ", 40) + "the\n\n  match" + strings.Repeat(" after", 40)
 	at := strings.Index(long, "the\n")
 	piece, marks := query.Snippet(long, query.Match{Marks: [][2]int{{at, at + len("the\n\n  match")}}}, 60)
@@ -303,6 +320,7 @@ func TestSnippet(t *testing.T) {
 // TestExpressionsSayWhatRegexpSays compares the automaton with package regexp: on expressions of all kinds, on invalid
 // UTF-8, and on an expression with too many states.
 func TestExpressionsSayWhatRegexpSays(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 3))
 	atoms := []string{"a", "b", ".", `\d`, `\w`, `[a-c]`, `[^a]`, "k", "ſ", "é", `[α-ω]`, "你", `\pL`, `\b`, `\B`, "^", "$", `(?m:^a$)`, `(?s:.)`, "(?i:K)",
 		`\x{fffd}`, "(?:)", `[^\x00-\x{10ffff}]`}
@@ -326,7 +344,8 @@ func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 	}
 	letters := []string{"a", "b", "c", "k", "K", "\u212a", "ſ", "é", "É", "ω", "你", "1", " ", "\n", "\xff", "\xe4\xbd", "_"}
 	found := 0
-	for range 3_000 {
+	n := rounds(1_500, 10_000)
+	for range n {
 		text := expression(1 + r.IntN(3))
 		q, err := query.Parse(text, query.Options{Regexp: true, Case: true})
 		if err != nil {
@@ -347,7 +366,7 @@ func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 			}
 		}
 	}
-	if found < 5_000 {
+	if found < n*5/3 {
 		t.Errorf("only %d matches: the test is too weak", found)
 	}
 	q, err := query.Parse(`a.{14}b.{14}c`, query.Options{Regexp: true})

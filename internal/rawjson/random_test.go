@@ -3,6 +3,7 @@ package rawjson
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -84,9 +85,17 @@ func newMaker(seed uint64) *maker {
 	}
 }
 
+// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+func rounds(usual, many int) int {
+	if os.Getenv("TREELINE_SOAK") != "" {
+		return many
+	}
+	return usual
+}
+
 // Whole values are valid, and what becomes of them when a byte is changed is what encoding/json says of it.
 func TestValidRandom(t *testing.T) {
-	checkRandom(t, 20_000)
+	checkRandom(t, rounds(6_000, 100_000))
 }
 
 func checkRandom(t *testing.T, rounds int) {

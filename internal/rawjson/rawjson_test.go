@@ -76,7 +76,7 @@ func TestIndexPortable(t *testing.T) {
 		return list, true
 	}
 	good := 0
-	for range 20_000 {
+	for range rounds(6_000, 50_000) {
 		b := make([]byte, rng.IntN([]int{70, 300, 3 * window}[rng.IntN(3)]))
 		alphabet := alphabets[rng.IntN(len(alphabets))]
 		for i := 0; i < len(b); i++ {

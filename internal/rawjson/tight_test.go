@@ -31,6 +31,6 @@ func TestTight(t *testing.T) {
 	var x rawjson.Text
 	x.Reset([]byte(`{"a":`))
 	if _, tight, err := x.Tight(0); err == nil || tight {
-		t.Errorf("tight is %v, %v for what is no value", tight, err)
+		t.Errorf("tight is %v, %v for something that is not a value", tight, err)
 	}
 }

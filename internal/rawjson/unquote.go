@@ -48,10 +48,10 @@ func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 		}
 		c := inside[i]
 		i++
-		if class := unquotable[c]; class == 0 {
+		if c != '\\' && c != '"' && c >= ' ' {
 			dst = append(dst, c)
 			continue
-		} else if class != '\\' || i == len(inside) {
+		} else if c != '\\' || i == len(inside) {
 			return dst, false
 		}
 		c = inside[i]
@@ -72,15 +72,6 @@ func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	}
 	return dst, true
 }
-
-// unquotable marks the bytes that cannot be copied: backslashes, and those that may not occur in a string.
-var unquotable = func() (t [256]byte) {
-	for c := range 0x20 {
-		t[c] = 'x'
-	}
-	t['"'], t['\\'] = 'x', '\\'
-	return t
-}()
 
 // meanings of the letters after a backslash.
 var meanings = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}

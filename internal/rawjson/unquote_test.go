@@ -90,7 +90,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// PickIn is Get and Pick in one pass: of repeated members the last counts, and what is no object has no members.
+// PickIn is Get and Pick in one pass: of repeated members the last counts, and a value that is not an object has no members.
 func TestPickIn(t *testing.T) {
 	keys := []string{"a", "b"}
 	for _, object := range []string{

@@ -81,7 +81,7 @@ func FindDriver(drivers []Driver, root string) (Driver, error) {
 		}
 	}
 	if scheme != "" {
-		return Driver{}, fmt.Errorf("%s://: %w", scheme, ErrNoDriver)
+		root = scheme + "://"
 	}
 	return Driver{}, fmt.Errorf("%s: %w", root, ErrNoDriver)
 }

@@ -88,8 +88,11 @@ func OpenLog(ctx context.Context, b Backend, at Log) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memoryReader{bytes.NewReader(all)}, nil
+	return NewReader(all), nil
 }
+
+// NewReader returns a Reader of these bytes. There is nothing to close.
+func NewReader(content []byte) Reader { return memoryReader{bytes.NewReader(content)} }
 
 type memoryReader struct{ *bytes.Reader }
 

@@ -193,10 +193,14 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// failed adds the name of the log to an error of the file system, and translates it to one of package backend.
+// failed adds the name of the log to an error of the file system, and translates it to one of package backend. It returns
+// nil for nil.
 func failed(name string, err error) error {
-	if gone(err) {
-		return fmt.Errorf("%s: %w", name, backend.ErrNotExist)
+	switch {
+	case err == nil:
+		return nil
+	case gone(err):
+		err = backend.ErrNotExist
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

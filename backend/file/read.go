@@ -284,14 +284,10 @@ func (s *snapshot) lines(ctx context.Context, offset, size int64, yield func(bac
 		}
 		select {
 		case <-done:
-			err = context.Cause(ctx)
+			r, err = jsonl.Record{}, context.Cause(ctx)
 		default:
 		}
-		if err != nil {
-			yield(backend.Record{}, err)
-			return
-		}
-		if !yield(backend.Record{Offset: r.Offset, Data: r.Data, End: r.End, Torn: r.Torn}, nil) {
+		if !yield(backend.Record(r), err) || err != nil {
 			return
 		}
 	}

@@ -25,8 +25,6 @@ type Document struct {
 	newer *Database
 }
 
-var _ rows.Schema = (*Document)(nil)
-
 // NewDocument gives the schema of a folder of sessions. The folder need not exist.
 func NewDocument(dir string, opt Options) *Document { return &Document{place: newPlace(dir, opt)} }
 

@@ -84,9 +84,19 @@ func OpenLog(ctx context.Context, b Backend, at Log) (Reader, error) {
 	if o, ok := b.(Opener); ok {
 		return o.Open(ctx, at)
 	}
-	all, err := readRecords(ctx, b, at)
-	if err != nil {
-		return nil, err
+	var all []byte
+	for r, err := range b.Read(ctx, at, 0) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.Data...)
+		// Read drops a newline and at most one '\r' before it, so the distance from the data to End tells which.
+		switch r.End - r.Offset - int64(len(r.Data)) {
+		case 1:
+			all = append(all, '\n')
+		case 2:
+			all = append(all, '\r', '\n')
+		}
 	}
 	return NewReader(all), nil
 }
@@ -98,32 +108,9 @@ type memoryReader struct{ *bytes.Reader }
 
 func (memoryReader) Close() error { return nil }
 
-// readRecords rebuilds the exact bytes of a log. Read drops a newline and at most one '\r' before it, so the distance from
-// the data to End tells which.
-func readRecords(ctx context.Context, b Backend, at Log) ([]byte, error) {
-	var all []byte
-	for r, err := range b.Read(ctx, at, 0) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r.Data...)
-		switch r.End - r.Offset - int64(len(r.Data)) {
-		case 1:
-			all = append(all, '\n')
-		case 2:
-			all = append(all, '\r', '\n')
-		}
-	}
-	return all, nil
-}
-
 // ReadAll returns the exact bytes of a log up to at.Size, newlines included.
 func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
-	o, ok := b.(Opener)
-	if !ok {
-		return readRecords(ctx, b, at)
-	}
-	r, err := o.Open(ctx, at)
+	r, err := OpenLog(ctx, b, at)
 	if err != nil {
 		return nil, err
 	}

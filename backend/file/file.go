@@ -122,7 +122,7 @@ type Backend struct {
 	watches []*watch
 }
 
-// New returns a Backend for the files below root. The folder need not exist: until a log is created, there are none.
+// New returns a Backend for the files below root. The folder need not exist: until a log is created, there are no logs.
 func New(root string, options Options) (*Backend, error) {
 	if root == "" {
 		return nil, errors.New("file backend: the root folder has no name")

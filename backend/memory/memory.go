@@ -224,10 +224,8 @@ func (b *Backend) mend(l log, name string) log {
 func (p *place) keepTorn(name string, torn []byte) string {
 	now := p.clock()
 	for try := 0; ; try++ {
-		side := backend.TornName(name, now, try)
-		if p.free(side) == nil {
-			p.put(side, torn)
-			return side
+		if side := backend.TornName(name, now, try); p.free(side) == nil {
+			return p.put(side, torn).Name
 		}
 	}
 }

@@ -41,7 +41,7 @@ const (
 	DurabilityAlways Durability = "always"
 )
 
-// Check returns an error if d is none of the levels. "" is valid.
+// Check returns an error if d is not one of the levels. "" is valid.
 func (d Durability) Check() error {
 	switch d {
 	case "", DurabilityNone, DurabilityFlush, DurabilityAlways:
@@ -81,7 +81,7 @@ func FindDriver(drivers []Driver, root string) (Driver, error) {
 		}
 	}
 	if scheme != "" {
-		return Driver{}, fmt.Errorf("%s://: %w", scheme, ErrNoDriver)
+		root = scheme + "://"
 	}
 	return Driver{}, fmt.Errorf("%s: %w", root, ErrNoDriver)
 }

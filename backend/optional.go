@@ -84,26 +84,13 @@ func OpenLog(ctx context.Context, b Backend, at Log) (Reader, error) {
 	if o, ok := b.(Opener); ok {
 		return o.Open(ctx, at)
 	}
-	all, err := readRecords(ctx, b, at)
-	if err != nil {
-		return nil, err
-	}
-	return memoryReader{bytes.NewReader(all)}, nil
-}
-
-type memoryReader struct{ *bytes.Reader }
-
-func (memoryReader) Close() error { return nil }
-
-// readRecords rebuilds the exact bytes of a log. Read drops a newline and at most one '\r' before it, so the distance from
-// the data to End tells which.
-func readRecords(ctx context.Context, b Backend, at Log) ([]byte, error) {
 	var all []byte
 	for r, err := range b.Read(ctx, at, 0) {
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, r.Data...)
+		// Read drops a newline and at most one '\r' before it, so the distance from the data to End tells which.
 		switch r.End - r.Offset - int64(len(r.Data)) {
 		case 1:
 			all = append(all, '\n')
@@ -111,16 +98,19 @@ func readRecords(ctx context.Context, b Backend, at Log) ([]byte, error) {
 			all = append(all, '\r', '\n')
 		}
 	}
-	return all, nil
+	return NewReader(all), nil
 }
+
+// NewReader returns a Reader of these bytes. There is nothing to close.
+func NewReader(content []byte) Reader { return memoryReader{bytes.NewReader(content)} }
+
+type memoryReader struct{ *bytes.Reader }
+
+func (memoryReader) Close() error { return nil }
 
 // ReadAll returns the exact bytes of a log up to at.Size, newlines included.
 func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
-	o, ok := b.(Opener)
-	if !ok {
-		return readRecords(ctx, b, at)
-	}
-	r, err := o.Open(ctx, at)
+	r, err := OpenLog(ctx, b, at)
 	if err != nil {
 		return nil, err
 	}

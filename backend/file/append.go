@@ -190,10 +190,7 @@ func (w *writer) standStill(ctx context.Context) error {
 	if gone(err) || err == nil && info != w.left {
 		return conflict(w.name)
 	}
-	if err != nil {
-		return failed(w.name, err)
-	}
-	return nil
+	return failed(w.name, err)
 }
 
 // keep saves a torn record in a file of its own.

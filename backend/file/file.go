@@ -122,7 +122,7 @@ type Backend struct {
 	watches []*watch
 }
 
-// New returns a Backend for the files below root. The folder need not exist: until a log is created, there are none.
+// New returns a Backend for the files below root. The folder need not exist: until a log is created, there are no logs.
 func New(root string, options Options) (*Backend, error) {
 	if root == "" {
 		return nil, errors.New("file backend: the root folder has no name")
@@ -193,10 +193,14 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// failed adds the name of the log to an error of the file system, and translates it to one of package backend.
+// failed adds the name of the log to an error of the file system, and translates it to one of package backend. It returns
+// nil for nil.
 func failed(name string, err error) error {
-	if gone(err) {
-		return fmt.Errorf("%s: %w", name, backend.ErrNotExist)
+	switch {
+	case err == nil:
+		return nil
+	case gone(err):
+		err = backend.ErrNotExist
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

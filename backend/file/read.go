@@ -242,15 +242,13 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 func (s *snapshot) begin(offset int64) (size int64, err error) {
 	s.open.RLock()
 	defer s.open.RUnlock()
-	switch {
-	case s.closed:
-		err = fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
-	case offset == s.size:
-		err = s.check()
-	default:
-		err = backend.CheckOffset(s.name, offset, s.size)
+	if s.closed {
+		return 0, fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
 	}
-	return s.size, err
+	if offset == s.size {
+		return s.size, s.check()
+	}
+	return s.size, backend.CheckOffset(s.name, offset, s.size)
 }
 
 // Records implements backend.RecordReader.
@@ -284,14 +282,10 @@ func (s *snapshot) lines(ctx context.Context, offset, size int64, yield func(bac
 		}
 		select {
 		case <-done:
-			err = context.Cause(ctx)
+			r, err = jsonl.Record{}, context.Cause(ctx)
 		default:
 		}
-		if err != nil {
-			yield(backend.Record{}, err)
-			return
-		}
-		if !yield(backend.Record{Offset: r.Offset, Data: r.Data, End: r.End, Torn: r.Torn}, nil) {
+		if !yield(backend.Record(r), err) || err != nil {
 			return
 		}
 	}

@@ -150,10 +150,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	if b.opt.Durability == backend.DurabilityNone {
 		return nil
 	}
-	if err := b.fs.SyncDir(filepath.Dir(w.path)); err != nil {
-		return failed(at.Name, err)
-	}
-	return nil
+	return failed(at.Name, b.fs.SyncDir(filepath.Dir(w.path)))
 }
 
 // Sync implements backend.Syncer. It syncs at every level of durability.

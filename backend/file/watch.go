@@ -170,10 +170,6 @@ func (w *watch) forget(dir string) bool {
 
 // outOfWatches reports whether an error means that a limit of the system is reached.
 func outOfWatches(err error) bool {
-	for _, limit := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		if errors.Is(err, limit) {
-			return true
-		}
-	}
-	return false
+	limits := []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}
+	return slices.ContainsFunc(limits, func(limit error) bool { return errors.Is(err, limit) })
 }

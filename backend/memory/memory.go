@@ -13,6 +13,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +102,12 @@ func (b *Backend) Put(name string, content []byte) {
 // put makes a new content, which no earlier token matches.
 func (p *place) put(name string, content []byte) backend.Log {
 	p.births++
-	l := log{content, p.births, p.clock()}
+	return p.set(name, log{bytes: content, birth: p.births})
+}
+
+// set makes a changed log the current one.
+func (p *place) set(name string, l log) backend.Log {
+	l.time = p.clock()
 	p.logs[name] = l
 	p.tell(name)
 	return l.at(name)
@@ -148,11 +154,9 @@ func (p *place) free(name string) error {
 	if _, ok := p.logs[name]; ok {
 		return fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
-	for i, c := range name {
-		if c == '/' {
-			if _, ok := p.logs[name[:i]]; ok {
-				return fmt.Errorf("%s: %w: %s is a log, not a folder", name, backend.ErrName, name[:i])
-			}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, ok := p.logs[dir]; ok {
+			return fmt.Errorf("%s: %w: %s is a log, not a folder", name, backend.ErrName, dir)
 		}
 	}
 	for other := range p.logs {
@@ -194,10 +198,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 		l = b.mend(l, at.Name)
 	}
 	l.bytes = append(l.bytes, more...)
-	l.time = b.place.clock()
-	b.place.logs[at.Name] = l
-	b.place.tell(at.Name)
-	return l.at(at.Name), nil
+	return b.place.set(at.Name, l), nil
 }
 
 // mend terminates the last line, or moves it to a log of its own if it is torn.
@@ -223,10 +224,8 @@ func (b *Backend) mend(l log, name string) log {
 func (p *place) keepTorn(name string, torn []byte) string {
 	now := p.clock()
 	for try := 0; ; try++ {
-		side := backend.TornName(name, now, try)
-		if p.free(side) == nil {
-			p.put(side, torn)
-			return side
+		if side := backend.TornName(name, now, try); p.free(side) == nil {
+			return p.put(side, torn).Name
 		}
 	}
 }
@@ -301,14 +300,10 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
+			if ctx.Err() != nil {
+				r, err = jsonl.Record{}, context.Cause(ctx)
 			}
-			if err != nil {
-				yield(backend.Record{}, err)
-				return
-			}
-			if !yield(backend.Record{Offset: r.Offset, Data: r.Data, End: r.End, Torn: r.Torn}, nil) {
+			if !yield(backend.Record(r), err) || err != nil {
 				return
 			}
 		}
@@ -364,13 +359,8 @@ func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, err
 	if err != nil {
 		return nil, err
 	}
-	return reader{bytes.NewReader(content)}, nil
+	return backend.NewReader(content), nil
 }
-
-// reader has nothing to close.
-type reader struct{ *bytes.Reader }
-
-func (reader) Close() error { return nil }
 
 // Close implements backend.Backend.
 func (b *Backend) Close() error {

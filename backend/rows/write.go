@@ -19,12 +19,8 @@ func (b *Backend) writable(ctx context.Context, name string, records [][]byte) e
 	if b.readOnly {
 		return fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
 	}
-	for _, r := range records {
-		if bytes.IndexByte(r, '\n') >= 0 {
-			return fmt.Errorf("%s: %w: it contains a newline", name, backend.ErrRecord)
-		}
-	}
-	return nil
+	_, err := backend.Encode(nil, name, true, records...)
+	return err
 }
 
 // current gives the log if it is the one that the caller saw.

@@ -119,12 +119,7 @@ func (m *Module) parse(fsys fs.FS, name string) error {
 		return nil
 	}
 	p := m.at(path.Dir(name))
-	p.Files = append(p.Files, &File{
-		Name:   name,
-		Test:   strings.HasSuffix(name, "_test.go"),
-		Lines:  bytes.Count(src, []byte("\n")),
-		Syntax: syntax,
-	})
+	p.Files = append(p.Files, &File{name, strings.HasSuffix(name, "_test.go"), bytes.Count(src, []byte("\n")), syntax})
 	return nil
 }
 

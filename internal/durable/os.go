@@ -1,9 +1,11 @@
 package durable
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // OS is the file system of the operating system.
@@ -33,3 +35,15 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 
 // EvalSymlinks implements Resolver.
 func (OS) EvalSymlinks(name string) (string, error) { return filepath.EvalSymlinks(name) }
+
+// Wait returns after that time, or with the cause of ctx when it ends. It is for polling a lock or a file that changes.
+func Wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

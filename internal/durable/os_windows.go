@@ -17,12 +17,9 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	var access, how uint32
-	switch flag & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR) {
-	case os.O_RDONLY:
-		access = syscall.GENERIC_READ
-	default:
-		access = syscall.GENERIC_READ | syscall.GENERIC_WRITE
+	access, how := uint32(syscall.GENERIC_READ), uint32(syscall.OPEN_EXISTING)
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		access |= syscall.GENERIC_WRITE
 	}
 	// CreateFile has no flag for O_APPEND.
 	if flag&os.O_APPEND != 0 {
@@ -35,8 +32,6 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 		how = syscall.CREATE_NEW
 	case flag&os.O_CREATE != 0:
 		how = syscall.OPEN_ALWAYS
-	default:
-		how = syscall.OPEN_EXISTING
 	}
 	const share = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_WRITE | syscall.FILE_SHARE_DELETE
 	h, err := syscall.CreateFile(path, access, share, nil, how, syscall.FILE_ATTRIBUTE_NORMAL, 0)

@@ -19,7 +19,7 @@ const TempPrefix = ".treeline-tmp-"
 const tempTries = 10_000
 
 // Replace replaces the content of a file atomically and durably: a reader, now or after a crash, finds the whole old file
-// or the whole new one. The mode is that of the old file, or perm if there is none. It returns the Info of the new file,
+// or the whole new one. The mode is that of the old file, or perm for a new file. It returns the Info of the new file,
 // without Info.Changed, since the rename changes it. After an error the old file is in place, except if the last step, the
 // sync of the folder, failed: then the new file is in place, and a crash may undo that.
 func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {

@@ -120,12 +120,7 @@ func (s *Splitter) last() (Record, error) {
 	if !errors.Is(s.err, io.EOF) || s.pos == s.n {
 		return Record{}, s.err
 	}
-	rec := Record{
-		Offset: s.base + int64(s.pos),
-		Data:   s.buf[s.pos:s.n:s.n],
-		End:    s.base + int64(s.n),
-		Torn:   true,
-	}
+	rec := Record{Offset: s.base + int64(s.pos), Data: s.buf[s.pos:s.n:s.n], End: s.base + int64(s.n), Torn: true}
 	s.pos = s.n
 	return rec, nil
 }

@@ -19,15 +19,13 @@ func Clean(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case r == utf8.RuneError: // including each byte that is not UTF-8
-			b.WriteRune(r)
 		case r == '\r':
 			b.WriteString(`\r`)
 		case Dangerous(r) && r < 0x100:
 			fmt.Fprintf(&b, `\x%02x`, r)
 		case Dangerous(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
+		default: // each byte that is not UTF-8 becomes U+FFFD
 			b.WriteRune(r)
 		}
 	}

@@ -25,8 +25,6 @@ type Database struct {
 	known *snapshot // the last one, nil if a change after it might not show
 }
 
-var _ rows.Schema = (*Database)(nil)
-
 // NewDatabase gives the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
 func NewDatabase(dir string, opt Options) *Database { return &Database{place: newPlace(dir, opt)} }
 

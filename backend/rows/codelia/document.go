@@ -25,8 +25,6 @@ type Document struct {
 	newer *Database
 }
 
-var _ rows.Schema = (*Document)(nil)
-
 // NewDocument gives the schema of a folder of sessions. The folder need not exist.
 func NewDocument(dir string, opt Options) *Document { return &Document{place: newPlace(dir, opt)} }
 
@@ -154,18 +152,11 @@ func (d *Document) save(ctx context.Context, s state) error {
 	if err := d.begin(&s, stateName); err != nil {
 		return err
 	}
-	err := d.locked(ctx, s.id, func(old []byte) error {
-		now, err := d.parse(s.id, old)
-		if err == nil {
-			err = compare(s.version, &now)
+	err := d.locked(ctx, s.id, s.version, func(old []byte) error {
+		if v := string(rawjson.Get(old, "schema_version")); v != "1" {
+			return fmt.Errorf("%s: schema_version %s was written by a newer version of the agent: %w", d.path(s.id), v, backend.ErrReadOnly)
 		}
-		if v := string(rawjson.Get(old, "schema_version")); err == nil && v != "1" {
-			err = fmt.Errorf("%s: schema_version %s was written by a newer version of the agent: %w", d.path(s.id), v, backend.ErrReadOnly)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = durable.Replace(d.opt.FS, d.path(s.id), 0o600, bytes.NewReader(render(&s, bytes.TrimSpace(old))))
+		_, err := durable.Replace(d.opt.FS, d.path(s.id), 0o600, bytes.NewReader(render(&s, bytes.TrimSpace(old))))
 		return err
 	})
 	if !isNotExist(err) {
@@ -181,11 +172,11 @@ func (d *Document) save(ctx context.Context, s state) error {
 	return err
 }
 
-// locked calls f with the content of a document while no other process of this library writes it.
-func (d *Document) locked(ctx context.Context, id string, f func(content []byte) error) error {
+// locked calls f with the content of a document of that version while no other process of this library writes it.
+func (d *Document) locked(ctx context.Context, id, version string, f func(content []byte) error) error {
 	const pause = 2 * time.Millisecond // a lock is held for one small write
 	for waited := time.Duration(0); ; waited += pause {
-		done, err := d.tryLocked(id, f)
+		done, err := d.tryLocked(id, version, f)
 		switch {
 		case done:
 			return err
@@ -200,7 +191,7 @@ func (d *Document) locked(ctx context.Context, id string, f func(content []byte)
 
 // tryLocked calls f if the lock is free; done is false if it is worth trying again. The lock is on the file, which a save
 // replaces: the lock of a file that lost its name protects nothing.
-func (d *Document) tryLocked(id string, f func(content []byte) error) (done bool, err error) {
+func (d *Document) tryLocked(id, version string, f func(content []byte) error) (done bool, err error) {
 	file, err := d.opt.FS.Open(d.path(id), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, notExist(id)
@@ -221,10 +212,17 @@ func (d *Document) tryLocked(id string, f func(content []byte) error) (done bool
 		return false, nil
 	}
 	content, _, err := readFile(d.opt.FS, d.path(id))
-	if err != nil {
-		return true, err
+	var now state
+	if err == nil {
+		now, err = d.parse(id, content)
 	}
-	return true, f(content)
+	if err == nil {
+		err = compare(version, &now)
+	}
+	if err == nil {
+		err = f(content)
+	}
+	return true, err
 }
 
 // Remove implements rows.Schema.
@@ -232,15 +230,8 @@ func (d *Document) Remove(ctx context.Context, id, version string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
-	return d.locked(ctx, id, func(content []byte) error {
-		now, err := d.parse(id, content)
-		if err == nil {
-			err = compare(version, &now)
-		}
-		if err == nil {
-			err = d.opt.FS.Remove(d.path(id))
-		}
-		if err != nil {
+	return d.locked(ctx, id, version, func([]byte) error {
+		if err := d.opt.FS.Remove(d.path(id)); err != nil {
 			return err
 		}
 		return d.opt.FS.SyncDir(filepath.Join(d.dir, stateName))

@@ -123,7 +123,7 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 	return err
 }
 
-// current gives the state, nil if there is none, and its row. It reads in the transaction, so no other writer of this
+// current gives the state, nil if it does not exist, and its row. It reads in the transaction, so no other writer of this
 // package comes between this and what is written next.
 func (d *Database) current(ctx context.Context, tx *sql.Tx, id string) (*state, *row, error) {
 	r := new(row)

@@ -23,7 +23,7 @@ type state struct {
 	// are unknown.
 	run, root string
 	seq       *int64
-	// meta is the agent's own object, other an object with the members that we do not know; nil if there are none.
+	// meta is the agent's own object, other an object with the members that we do not know; nil if it has no members.
 	meta, other []byte
 	messages    [][]byte
 	// version is the compare-and-swap token of a loaded state. In a save it is what must be there; "" is nothing.

@@ -160,10 +160,7 @@ func (f *FS) do(op, path string, run func() error) error {
 	f.mu.Lock()
 	f.nanos += 1_000_000
 	err := run()
-	line := op
-	if path != "" {
-		line += " " + path
-	}
+	line := op + " " + path
 	// The end of a file is not a failure.
 	if err != nil && err != io.EOF {
 		line += fmt.Sprintf(": %v", err)

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -77,7 +76,6 @@ func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []strin
 			time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // it may have ended already
 		}
 	}
-	_, _ = io.Copy(io.Discard, lines)
 	_ = cmd.Wait() // it was killed
 	if complaints.Len() > 0 {
 		return acknowledged, fmt.Errorf("the child said: %s", complaints.String())

@@ -1,4 +1,4 @@
-# The commands of everyday work. CI runs .ci/run, which does more.
+# Everyday commands. CI runs .ci/run, which does more.
 
 FUZZTIME    ?= 5s
 SOAKFUZZ    ?= 10m
@@ -28,22 +28,22 @@ lint:
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(PACKAGES)
 
-# A table of measurements, each beside its limit and its baseline in the same run.
+# A table of measurements, each with its limit and a baseline from the same run.
 bench:
 	go run ./internal/bench
 
-# The working tree beside a revision: make bench-against REV=main BENCHFLAGS='-quick -run search'
+# The working tree compared with a revision: make bench-against REV=main BENCHFLAGS='-quick -run search'
 bench-against:
 	go run ./internal/bench -against $(REV) $(BENCHFLAGS)
 
-# The kill and crash tests with ten times the rounds of an ordinary run, then every decoder's fuzz targets for SOAKFUZZ each:
+# Kill and crash tests with ten times the usual rounds, then the fuzz targets of all decoders for SOAKFUZZ each:
 # make soak SOAKFUZZ=1h DECODERS=./dialect/wave
 soak:
 	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak' $(PACKAGES)
 	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
-# The real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB; -installed DIR keeps them), beside this library on
-# the same files: random trees, lists and recent sessions of random folders, prompt histories.
+# Compares this library with the real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB), on the same files:
+# random trees, lists and recent sessions of random folders, prompt histories. -installed DIR keeps the packages.
 interop:
 	go run ./internal/interop
 

@@ -29,7 +29,7 @@
 //   - Renewer: a Reader of an Opener can follow its log as it grows. Implement it if another process can append.
 //   - EndReader: both ends of a log are cheaper to read than by Open. Lists of many logs need it. Ends uses it.
 //   - Glimpser: names are cheaper to list than Logs. Lists of many logs need it.
-//   - Viewer, or ViewReader for Readers: a whole log can be shown without copying it.
+//   - ViewReader for Readers: a whole log can be shown without copying it.
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
@@ -42,6 +42,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -71,6 +72,22 @@ var (
 	// ErrClosed: the backend was closed.
 	ErrClosed = errors.New("backend is closed")
 )
+
+// DamageError is the error for a log that cannot be read because of what is in a file of its place. A backend whose logs
+// are files has no need for it: there a dialect finds the damage.
+type DamageError struct {
+	// File is the path of the file. Line counts from 1, Offset is in bytes; both are those of the file.
+	File   string
+	Line   int
+	Offset int64
+	// Message says what is wrong, Advice what was kept.
+	Message, Advice string
+}
+
+// Error says where, what, and what was kept.
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s:%d (byte %d): %s; %s", e.File, e.Line, e.Offset, e.Message, e.Advice)
+}
 
 // Log is the identity of a log at one moment.
 type Log struct {

@@ -188,16 +188,17 @@ type Glimpser interface {
 	Glimpse(ctx context.Context, name string, room []byte, tail int) (at Log, head, end []byte, err error)
 }
 
-// Viewer is a Backend that can show a whole log without copying it.
-type Viewer interface {
-	// View calls look with the bytes of the log up to at.Size, newlines included. They are valid until look returns,
+// ViewReader is a Reader that can show its whole log without copying it.
+type ViewReader interface {
+	Reader
+	// View calls look with the bytes of the log as it was opened, newlines included. They are valid until look returns,
 	// and only in its goroutine. View returns the error of look, or ErrChanged if the log was truncated or replaced
 	// meanwhile: look may then have seen bytes that were never in the log, and may have been left by a panic. Use
 	// what look found only if View returns nil.
 	//
 	// If reading is better (the log is small, or cannot be shown), View does not call look and returns an error that
 	// wraps errors.ErrUnsupported.
-	View(ctx context.Context, at Log, look func(data []byte) error) error
+	View(look func(data []byte) error) error
 }
 
 // Syncer is a Backend whose appends can return before they are durable.
@@ -261,10 +262,8 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 
 // Sweeper is a Backend in which a crash can leave files that are not logs.
 type Sweeper interface {
-	// Sweep removes such files if they are older than before, and returns how many it removed.
-	Sweep(ctx context.Context, before time.Time) (removed int, err error)
-	// Leftovers returns how many files Sweep would remove.
-	Leftovers(ctx context.Context, before time.Time) (int, error)
+	// Sweep finds such files that are older than before, removes them if remove is set, and returns how many they are.
+	Sweep(ctx context.Context, before time.Time, remove bool) (found int, err error)
 }
 
 // Releaser is a Backend that holds something for a log that is written, such as an open file.
@@ -279,11 +278,4 @@ func Release(b Backend, name string) error {
 		return r.Release(name)
 	}
 	return nil
-}
-
-// ViewReader is a Reader that shows its whole log without copying it.
-type ViewReader interface {
-	Reader
-	// View is Viewer.View for the log as it was opened.
-	View(ctx context.Context, look func(data []byte) error) error
 }

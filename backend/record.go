@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -17,6 +18,25 @@ func IsText(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 func CheckName(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.IndexByte(name, 0) >= 0 {
 		return fmt.Errorf("%q: %w", name, ErrName)
+	}
+	return nil
+}
+
+// Begin makes the checks with which every method of a backend begins: ErrClosed, the cause of ctx, or ErrName.
+func Begin(ctx context.Context, closed bool, name string) error {
+	switch {
+	case closed:
+		return ErrClosed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return CheckName(name)
+}
+
+// CheckOffset returns an error for an offset outside of a log, from which Read cannot begin.
+func CheckOffset(name string, offset, size int64) error {
+	if offset < 0 || offset > size {
+		return fmt.Errorf("%s: offset %d is outside the log's %d bytes", name, offset, size)
 	}
 	return nil
 }

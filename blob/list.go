@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"iter"
@@ -75,12 +74,9 @@ func (d *Dir) List(ctx context.Context) iter.Seq2[Item, error] {
 const hexLen = 2 * len(Ref{})
 
 // refOf parses the name of a blob's file: the hash, and possibly an extension.
-func refOf(name string) (r Ref, ok bool) {
-	if len(name) < hexLen || len(name) > hexLen && name[hexLen] != '.' || strings.ToLower(name[:hexLen]) != name[:hexLen] {
-		return r, false
-	}
-	_, err := hex.Decode(r[:], []byte(name[:hexLen]))
-	return r, err == nil
+func refOf(name string) (Ref, bool) {
+	digits, _, _ := strings.Cut(name, ".")
+	return parseHex(digits)
 }
 
 func (d *Dir) item(names []string) (Item, error) {

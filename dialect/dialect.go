@@ -27,7 +27,6 @@
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
-//	RecordAppender     Dialect     a record can be made in memory of the caller            append
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
@@ -44,6 +43,7 @@
 package dialect
 
 import (
+	"errors"
 	"time"
 
 	"github.com/treeline-dev/treeline/session"
@@ -157,3 +157,11 @@ type Summary struct {
 	// OK is false where no header could be read from head.
 	OK bool
 }
+
+// Errors that callers tell apart with errors.Is.
+var (
+	// ErrUnsupported: the dialect cannot express it.
+	ErrUnsupported = errors.New("not supported")
+	// ErrNewer: the log is of a newer version than the dialect knows. It is never written to.
+	ErrNewer = errors.New("written by a newer version")
+)

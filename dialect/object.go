@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
@@ -41,6 +42,15 @@ func (o *Object) Copy(raw []byte, keys ...string) {
 	}
 }
 
+// Others adds the members of raw except those of these names, without white space between tokens.
+func (o *Object) Others(raw []byte, names ...string) {
+	for key, value := range rawjson.Fields(raw) {
+		if !slices.Contains(names, key) {
+			o.Add(key, rawjson.Compact(value))
+		}
+	}
+}
+
 // Raw adds a value that comes from outside, on one line; nil adds nothing. It fails where the value is not JSON.
 func (o *Object) Raw(key string, value []byte) error {
 	if value == nil {
@@ -65,4 +75,16 @@ func (o Object) End() []byte {
 func Array(items [][]byte) []byte {
 	out := append([]byte{'['}, bytes.Join(items, []byte{','})...)
 	return append(out, ']')
+}
+
+// SetText sets a member of a record to a text; nil leaves the record as it is, and "" removes the member unless empty is
+// set.
+func SetText(record []byte, key string, text *string, empty bool) []byte {
+	switch {
+	case text == nil:
+		return record
+	case *text == "" && !empty:
+		return rawjson.Delete(record, key)
+	}
+	return rawjson.Set(record, key, rawjson.Quote(*text))
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -45,8 +46,7 @@ type Continuer interface {
 
 // Adder is a Decoder that can add an entry whose record was just made, without reading the record again.
 type Adder interface {
-	// Add does what Decode would do with the record of n, or gives false. The Body of n may also be a *session.Message,
-	// see RecordAppender.
+	// Add does what Decode would do with the record of n, or gives false.
 	Add(n NewEntry, r Record) bool
 }
 
@@ -75,14 +75,6 @@ type Editor interface {
 	Rechain(record []byte, parent, keep session.EntryID) ([]byte, error)
 	// SetArguments changes the arguments of the tool call with that id; changed is false where the record has no such call.
 	SetArguments(record []byte, callID string, arguments []byte) (edited []byte, changed bool, err error)
-}
-
-// RecordAppender is a Writer that can make a record in memory that the caller reuses, so that appending many entries
-// leaves no garbage.
-type RecordAppender interface {
-	// AppendRecord appends to dst what Record would give. The Body of n may also be a *session.Message, which stays the
-	// caller's: putting a Message into an interface would copy it.
-	AppendRecord(dst []byte, n NewEntry) ([]byte, error)
 }
 
 // Adopter is a Writer that keeps the members of a record that it does not know.
@@ -121,4 +113,43 @@ type Lister interface {
 	// Recent gives the names under which a log that begins with head is shown among the recent ones; ok is false where
 	// it is not shown. No more than RecentHead bytes of head are used.
 	Recent(head []byte, path string) (r Recent, ok bool)
+}
+
+// Resumer is a Dialect of an agent that changes a conversation before it resumes a session.
+type Resumer interface {
+	// Resume gives the messages that the model sees first. header is the record of the session's header, messages are those
+	// of its context. If the session resumes elsewhere than before, the first message says what changed.
+	Resume(header session.Raw, messages []session.Raw, now Here) []session.Raw
+}
+
+// Here is where a session resumes. The model is not told what is "".
+type Here struct {
+	// Root is the project folder, WorkDir the working directory.
+	Root, WorkDir string
+	// Sandbox is the folder that tools may not leave, Approval the agent's mode of asking before it acts.
+	Sandbox, Approval string
+	// Provider and Model name the language model.
+	Provider, Model string
+}
+
+// ErrNotShown is returned for a session that its agent's own list leaves out.
+var ErrNotShown = errors.New("the agent's own list leaves it out")
+
+// RecentHead is how many bytes of a log a list of recent sessions may read.
+const RecentHead = 4096
+
+// Listing is a row of an agent's own list.
+type Listing struct {
+	// JSON is the row in the agent's words.
+	JSON []byte
+	// CWD is the session's working directory.
+	CWD string
+	// Modified orders the list, the newest first.
+	Modified time.Time
+}
+
+// Recent is a session among the recent ones.
+type Recent struct {
+	// Name is FullName, cut where it is too long for a narrow list.
+	Name, FullName string
 }

@@ -57,23 +57,35 @@ func PeekLines(b []byte, fromStart, toEnd bool) iter.Seq2[[]byte, LineEnd] {
 	}
 }
 
-// Recount counts the messages of a damaged log as its decoder does, which knows what is still readable. Where no header
-// was found before, it takes over that of the decoder.
-func (s *Summary) Recount(d Dialect, log []byte) {
+// ReadWhole makes a Summary from a whole log as its decoder reads it. each, if not nil, is called for each entry.
+func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, record []byte)) Summary {
 	b := session.NewBuilder("", nil)
-	if DecodeLog(d.NewDecoder(b), log) != nil {
-		return
+	if DecodeLog(d.NewDecoder(b), log) != nil || b.Header().Raw == nil {
+		return Summary{Messages: -1}
 	}
-	tree := b.Finish()
-	if h := tree.Header(); !s.OK && h.Raw != nil {
-		s.OK, s.ID, s.CWD, s.Parent = true, h.ID, h.CWD, h.Parent
-		s.Version, s.Created, s.Title = h.Version, h.Timestamp, h.Title
-	}
-	s.Messages = 0
-	for e := range tree.Entries() {
+	h := b.Header()
+	s := Summary{OK: true, ID: h.ID, CWD: h.CWD, Parent: h.Parent, Version: h.Version, Created: h.Timestamp, Title: h.Title}
+	for e := range b.Finish().Entries() {
 		if e.Kind == session.KindMessage {
 			s.Messages++
 		}
+		if each != nil {
+			each(&s, e, log[e.Span.Offset:e.Span.End()])
+		}
+	}
+	return s
+}
+
+// Recount counts the messages of a damaged log as its decoder does, which knows what is still readable. Where no header
+// was found before, it takes over that of the decoder.
+func (s *Summary) Recount(d Dialect, log []byte) {
+	w := ReadWhole(d, log, nil)
+	switch {
+	case s.OK && w.OK:
+		s.Messages = w.Messages
+	case w.OK:
+		w.Prompt, w.Active = s.Prompt, s.Active
+		*s = w
 	}
 }
 

@@ -21,16 +21,3 @@ type Runs interface {
 	// log is not a session.
 	Sessions() Dialect
 }
-
-// RunsDialect is a Dialect that is Runs; see WritingDialect.
-type RunsDialect struct {
-	Dialect Dialect
-	Runs
-}
-
-// AsRuns gives d as a RunsDialect; ok is false where it keeps no run logs.
-func AsRuns(d Dialect) (r RunsDialect, ok bool) {
-	r.Dialect = d
-	r.Runs, ok = d.(Runs)
-	return r, ok
-}

@@ -18,7 +18,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -66,4 +69,91 @@ func (f *Finder) Models() []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// rows makes rows of what is known, newest first.
+func (f *Finder) rows(list []source) []place.Row {
+	n := 0
+	for i := range list {
+		n += len(list[i].logs) + len(list[i].unread)
+	}
+	rows := make([]place.Row, 0, n)
+	for i := range list {
+		rows = f.appendRows(rows, &list[i])
+	}
+	place.Shorten(rows)
+	return place.NewestFirst(rows, (*place.Row).When)
+}
+
+// appendRows adds the rows of one source, in the order of names, then those that could not be read. Working directories
+// that a log does not name are worked out here and not kept in the catalogue: they depend on the log's neighbours.
+func (f *Finder) appendRows(rows []place.Row, s *source) []place.Row {
+	begin := len(rows)
+	names, byName := listedByName(s.Dialect)
+	for k := range s.logs {
+		r := f.row(s, &s.logs[k])
+		if place.IsRuns(r.Dialect) {
+			continue // a run log, wherever it lies
+		}
+		if byName && r.Err == nil {
+			r.ID, r.Created = names.Named(r.Log.Name)
+		}
+		rows = append(rows, r)
+	}
+	f.m.PlaceRows(rows[begin:])
+	return append(rows, s.unread...)
+}
+
+// listedByName gives the layout of a dialect whose sessions are listed by their names alone.
+func listedByName(d dialect.Dialect) (dialect.Placer, bool) {
+	if o, ok := d.Layout().(dialect.Orderer); !ok || o.Order() != dialect.OrderNames {
+		return nil, false
+	}
+	p, ok := d.Layout().(dialect.Placer)
+	return p, ok
+}
+
+// selfContained reports whether appendRows would give the rows of this source just as row does: nothing depends on the
+// names of files or on their neighbours.
+func (f *Finder) selfContained(s *source) bool {
+	plain := func(d dialect.Dialect) bool {
+		_, placed := d.Layout().(dialect.Placer)
+		return !placed && !place.IsRuns(d)
+	}
+	if !plain(s.Dialect) {
+		return false
+	}
+	for i := range s.logs {
+		if name := s.logs[i].Summary.Dialect; name != s.Dialect.Name() {
+			if d, err := f.m.Dialect(name); err == nil && !plain(d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// row makes the row of a log.
+func (f *Finder) row(s *source, l *index.Log) place.Row {
+	known := &l.Summary
+	r := place.Row{
+		Source: s.Source, Path: s.pathOf(l.Name), Known: known, Dialect: s.Dialect,
+		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
+	}
+	// The content of a log may name another value of the family than its place does.
+	if known.Dialect != s.Dialect.Name() {
+		if d, err := f.m.Dialect(known.Dialect); err == nil {
+			r.Dialect = d
+		}
+	}
+	// An empty file is one that an agent is about to fill: neither an error nor a session.
+	if !known.Session && l.Stamp.Size > 0 {
+		r.Err = logtree.ErrNotSession
+		return r
+	}
+	r.Summary = dialect.Summary{
+		ID: known.ID, CWD: known.CWD, Title: known.Title, Prompt: known.Prompt, Created: known.Created, Active: known.Active,
+		Messages: known.Messages, Parent: known.Parent, Version: known.Version, OK: known.Session,
+	}
+	return r
 }

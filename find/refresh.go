@@ -3,6 +3,7 @@ package find
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,7 +68,13 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 		if err != nil {
 			return nil, err
 		}
-		more, err := f.compare(ctx, b, &s, known.Logs(s.key), opt)
+		more, err := f.compare(ctx, b, s.key, known.Logs(s.key), opt.Problem, func(l backend.Log) bool {
+			if !s.Owns(l.Name) {
+				return false
+			}
+			s.here++
+			return true
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -113,8 +120,8 @@ func (f *Finder) prune(ctx context.Context, known *index.Catalogue, keys []strin
 			continue
 		}
 		// Without claims: a log that is listed for another source now stays known here as well, until it changes.
-		s := source{Source: place.Source{Dialect: d, Root: dialect.Root{Sessions: dir}}, key: src.Key}
-		changed, err := f.compare(ctx, b, &s, src.Logs, RefreshOptions{})
+		s := place.Source{Dialect: d, Root: dialect.Root{Sessions: dir}}
+		changed, err := f.compare(ctx, b, src.Key, src.Logs, nil, func(l backend.Log) bool { return s.Owns(l.Name) })
 		if err != nil {
 			return // interrupted
 		}
@@ -139,9 +146,12 @@ type job struct {
 	told   int64      // see meter
 }
 
-// compare lists the logs of a source beside what is known of them, both in the order of names. No log is opened: names,
-// sizes, times and generations are compared. Logs that are gone are forgotten at once.
-func (f *Finder) compare(ctx context.Context, b backend.Backend, s *source, known []index.Log, opt RefreshOptions) ([]job, error) {
+// compare lists the logs of a source beside what is known of them, both in the order of names, and returns those that are new
+// or changed. owns selects the logs of the source. No log is opened: names, sizes, times and generations are compared. Logs
+// that are gone are forgotten at once.
+func (f *Finder) compare(
+	ctx context.Context, b backend.Backend, key string, known []index.Log, problem func(error), owns func(backend.Log) bool,
+) ([]job, error) {
 	var todo []job
 	var gone []string
 	for log, err := range b.List(ctx, "") {
@@ -150,15 +160,14 @@ func (f *Finder) compare(ctx context.Context, b backend.Backend, s *source, know
 				return nil, context.Cause(ctx)
 			}
 			// The logs of a folder that cannot be read are forgotten, and read again when it can be.
-			if opt.Problem != nil {
-				opt.Problem(err)
+			if problem != nil {
+				problem(err)
 			}
 			continue
 		}
-		if !s.Owns(log.Name) {
+		if !owns(log) {
 			continue
 		}
-		s.here++
 		for len(known) > 0 && known[0].Name < log.Name {
 			gone, known = append(gone, known[0].Name), known[1:]
 		}
@@ -175,7 +184,7 @@ func (f *Finder) compare(ctx context.Context, b backend.Backend, s *source, know
 		gone = append(gone, known[i].Name)
 	}
 	if len(gone) > 0 {
-		f.ix.Put(index.Update{Source: s.key, Remove: gone})
+		f.ix.Put(index.Update{Source: key, Remove: gone})
 	}
 	return todo, nil
 }
@@ -239,4 +248,56 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 	}
 	wg.Wait()
 	return context.Cause(ctx)
+}
+
+// Progress is how far the reading of logs is.
+type Progress struct {
+	// Logs of OfLogs logs were read, and Bytes of OfBytes bytes, including those of logs that are being read. A log that
+	// was continued counts as a whole. Neither decreases, unless another process removed the catalogue meanwhile; then the
+	// reading begins again.
+	Logs, OfLogs   int
+	Bytes, OfBytes int64
+}
+
+// tellEvery is how many bytes of a log are read between two reports: a fraction of a second, and rare enough to cost
+// nothing.
+const tellEvery = 1 << 20
+
+// meter counts for all workers and reports.
+type meter struct {
+	mu   *sync.Mutex // shared with commits, which may report to the caller as well
+	p    Progress
+	tell func(Progress) // may be nil
+}
+
+// reached reports that a log is read up to a byte. It does not wait for a worker that is committing: the next report
+// follows soon.
+func (g *meter) reached(j *job, at int64) {
+	if !g.mu.TryLock() {
+		return
+	}
+	defer g.mu.Unlock()
+	// The log may have grown since it was listed, or be read a second time.
+	if at = min(at, j.log.Size); at > j.told {
+		g.p.Bytes += at - j.told
+		j.told = at
+		g.tell(g.p)
+	}
+}
+
+// done reports that a log is read. The caller holds the lock.
+func (g *meter) done(j *job) {
+	g.p.Logs++
+	g.p.Bytes += j.log.Size - j.told
+	if g.tell != nil {
+		g.tell(g.p)
+	}
+}
+
+// next is the byte at which a reader that is at another one reports again.
+func (g *meter) next(at int64) int64 {
+	if g.tell == nil {
+		return math.MaxInt64
+	}
+	return at + tellEvery
 }

@@ -79,6 +79,7 @@ func (s *search) listRuns(ctx context.Context) error {
 	if s.opt.Labelled {
 		return nil // runs have no labels
 	}
+	before := s.f.ix.Catalogue()
 	for _, p := range s.f.m.RunSources() {
 		if want := s.opt.Source; want != "" && want != p.Dialect.Name() && want != p.Dialect.Family() &&
 			place.Clean(want) != place.Clean(p.Root.Sessions) {
@@ -88,7 +89,7 @@ func (s *search) listRuns(ctx context.Context) error {
 			return err
 		}
 	}
-	if !s.changed {
+	if s.changed = s.f.ix.Catalogue() != before; !s.changed {
 		return nil
 	}
 	return s.f.ix.Commit(context.WithoutCancel(ctx))
@@ -100,56 +101,36 @@ func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
 	if err != nil {
 		return err
 	}
-	known := s.f.ix.Catalogue()
-	u := index.Update{Source: runsKey(p)}
-	names := map[string]bool{}
+	key := runsKey(p)
+	todo, err := s.f.compare(ctx, b, key, s.f.ix.Catalogue().Logs(key), s.problem, func(log backend.Log) bool {
+		if !p.Dialect.Layout().Owns(log.Name) || !backend.Lines(b, log.Name) {
+			return false
+		}
+		l := place.Location{Backend: b, Name: log.Name, Path: p.PathOf(log.Name)}
+		s.runs = append(s.runs, Run{Location: l, Log: log, source: p})
+		return true
+	})
 	var signer index.Signer
-	for log, err := range b.List(ctx, "") {
+	for _, j := range todo {
+		signed, err := retry(func() (index.Log, error) { return s.f.signRun(ctx, &j, &signer) })
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			s.problem(err)
-			continue
-		case !p.Dialect.Layout().Owns(log.Name) || !backend.Lines(b, log.Name):
-			continue
-		}
-		names[log.Name] = true
-		r := Run{Location: place.Location{Backend: b, Name: log.Name, Path: p.PathOf(log.Name)}, Log: log, source: p}
-		s.runs = append(s.runs, r)
-		l, ok := known.Log(u.Source, log.Name)
-		if ok && l.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
-			continue
-		}
-		signed, err := retry(func() (index.Log, error) { return s.f.signRun(ctx, b, log.Name, l, &signer) })
-		if err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			s.problem(logtree.Named(r.Path, err)) // it is searched as a whole
-			continue
-		}
-		// At once: the next log uses the signer again.
-		s.f.ix.Put(index.Update{Source: u.Source, Put: []index.Log{signed}})
-		s.changed = true
-	}
-	// The logs of a folder that could not be read are forgotten, and signed again later.
-	for _, l := range known.Logs(u.Source) {
-		if !names[l.Name] {
-			u.Remove = append(u.Remove, l.Name)
+			s.problem(logtree.Named(p.PathOf(j.log.Name), err)) // it is searched as a whole
+		default:
+			// At once: the next log uses the signer again.
+			s.f.ix.Put(index.Update{Source: key, Put: []index.Log{signed}})
 		}
 	}
-	if len(u.Remove) > 0 {
-		s.changed = true
-		s.f.ix.Put(u)
-	}
-	return nil
+	return err
 }
 
 // signRun reads a run log, or only what was added to it since it was known. Its chunks are valid until the signer is
 // used again.
-func (f *Finder) signRun(ctx context.Context, b backend.Backend, name string, known *index.Log, s *index.Signer) (index.Log, error) {
-	l, at, err := f.stamp(ctx, b, name)
+func (f *Finder) signRun(ctx context.Context, j *job, s *index.Signer) (index.Log, error) {
+	b, known := j.b, j.known
+	l, at, err := f.stamp(ctx, b, j.log.Name)
 	if err != nil {
 		return l, err
 	}

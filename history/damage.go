@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,17 +146,12 @@ func salvage(ctx context.Context, path string, opt dbOptions) ([]Prompt, error) 
 
 // rowsFrom reads rows in the order of their ids up to the end or to the first that cannot be read.
 func (h *History) rowsFrom(ctx context.Context, from int64) (list []Prompt, last int64, err error) {
-	rows, err := h.db.QueryContext(ctx, `SELECT `+columns+` FROM history h WHERE h.id >= ? ORDER BY h.id`, from)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(ctx, h.db, func(rows *sql.Rows) error {
 		p, err := scan(rows)
-		if err != nil {
-			return list, last, err
+		if err == nil {
+			list, last = append(list, p), p.ID
 		}
-		list, last = append(list, p), p.ID
-	}
-	return list, last, rows.Err()
+		return err
+	}, `SELECT `+columns+` FROM history h WHERE h.id >= ? ORDER BY h.id`, from)
+	return list, last, err
 }

@@ -77,17 +77,9 @@ func lookAt(ctx context.Context, db querier) (layout, error) {
 		AND name <> 'history' AND name NOT GLOB 'history_*' AND name NOT GLOB 'sqlite_*')`).Scan(&l.others); err != nil {
 		return l, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT name, ifnull(sql, '') FROM sqlite_master
-		WHERE name IN ('history', 'idx_history_created_at', 'history_fts', 'history_ai') AND type <> 'view'`)
-	if err != nil {
-		return l, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := each(ctx, db, func(rows *sql.Rows) error {
 		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return l, err
-		}
+		err := rows.Scan(&name, &text)
 		switch name {
 		case "history":
 			l.table = text
@@ -98,23 +90,33 @@ func lookAt(ctx context.Context, db querier) (layout, error) {
 		case "history_ai":
 			l.trigger = true
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return l, err
-	}
-	columns, err := db.QueryContext(ctx, `SELECT name FROM pragma_table_info('history')`)
+		return err
+	}, `SELECT name, ifnull(sql, '') FROM sqlite_master
+		WHERE name IN ('history', 'idx_history_created_at', 'history_fts', 'history_ai') AND type <> 'view'`)
 	if err != nil {
 		return l, err
 	}
-	defer columns.Close()
-	for columns.Next() {
+	return l, each(ctx, db, func(rows *sql.Rows) error {
 		var name string
-		if err := columns.Scan(&name); err != nil {
-			return l, err
-		}
+		err := rows.Scan(&name)
 		l.columns[name] = true
+		return err
+	}, `SELECT name FROM pragma_table_info('history')`)
+}
+
+// each calls row with every row of an answer, until one of them fails.
+func each(ctx context.Context, db querier, row func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
 	}
-	return l, columns.Err()
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // readable says whether it has the columns that are read.

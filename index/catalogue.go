@@ -58,6 +58,14 @@ func (c *Catalogue) Log(key, name string) (*Log, bool) {
 	return &logs[i], true
 }
 
+// any says whether a source has a log of that name for which f is true. c may be nil.
+func (c *Catalogue) any(name string, f func(*Log) bool) bool {
+	return c != nil && slices.ContainsFunc(c.Sources, func(s Source) bool {
+		l, ok := c.Log(s.Key, name)
+		return ok && f(l)
+	})
+}
+
 func (c *Catalogue) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(c.Sources, key, func(s Source, key string) int { return strings.Compare(s.Key, key) })
 }

@@ -33,18 +33,7 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 	w := window{s: &x.sigs}
 	defer w.close()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	for i, p := range places {
-		if !w.has(p.piece) {
-			// Small gaps are read along: one long read costs less than two.
-			const few = 64 << 10
-			w.end = p.at + p.size
-			for _, next := range places[i+1:] {
-				if next.at > w.end+few || next.at >= inMemory || w.end > p.at+windowSize {
-					break
-				}
-				w.end = max(w.end, next.at+next.size)
-			}
-		}
+	for _, p := range places {
 		err := w.each(logs[p.log].Name, p.piece, func(c *Kept) { take(p.log, c) })
 		if err != nil && !bad[p.log] {
 			bad[p.log] = true
@@ -64,16 +53,9 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 // names says whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
 // a file that is gone, which is not damage.
 func (x *Index) names(log string, p piece) bool {
-	if p.at < 0 || p.at >= inMemory || x.kept == nil {
-		return false
-	}
-	for i := range x.kept.Sources {
-		l, ok := x.kept.Log(x.kept.Sources[i].Key, log)
-		if ok && slices.ContainsFunc(l.pieces, func(q piece) bool { return q.at == p.at && q.size == p.size }) {
-			return true
-		}
-	}
-	return false
+	return p.at >= 0 && !p.held() && x.kept.any(log, func(l *Log) bool {
+		return slices.ContainsFunc(l.pieces, func(q piece) bool { return q.at == p.at && q.size == p.size })
+	})
 }
 
 // Current says whether the present catalogue has a log with these signatures. Those of an older catalogue may have been
@@ -81,16 +63,8 @@ func (x *Index) names(log string, p piece) bool {
 func (x *Index) Current(l *Log) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.now == nil {
-		return false
-	}
-	for i := range x.now.Sources {
-		// No two logs share a piece, so the source does not matter.
-		if now, ok := x.now.Log(x.now.Sources[i].Key, l.Name); ok && slices.Equal(now.pieces, l.pieces) {
-			return true
-		}
-	}
-	return false
+	// No two logs share a piece, so the source does not matter.
+	return x.now.any(l.Name, func(now *Log) bool { return slices.Equal(now.pieces, l.pieces) })
 }
 
 // window is the part of the file that is being read: mapped if possible, so that only pages in use are read, otherwise read
@@ -99,7 +73,6 @@ type window struct {
 	s     *signatures
 	data  []byte
 	at    int64 // where data begins in the file
-	end   int64 // of the last piece to be read at once, if the file is not mapped
 	unmap func() error
 	big   []byte
 	room  []byte // for a directory
@@ -143,14 +116,14 @@ func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
 
 // read returns the bytes of a piece.
 func (w *window) read(p piece) ([]byte, error) {
-	if p.at >= inMemory || w.s.file == nil || p.at < 0 || p.size < pieceHead || p.at > w.s.size-p.size {
+	if p.held() || w.s.file == nil || p.at < 0 || p.size < pieceHead || p.at > w.s.size-p.size {
 		return w.s.read(p, &w.big)
 	}
 	if !w.has(p) && !w.mapped(p) {
 		if p.size > windowSize {
 			return w.s.read(p, &w.big)
 		}
-		n := min(windowSize, w.end-p.at, w.s.size-p.at)
+		n := min(windowSize, w.s.size-p.at) // one long read costs less than two
 		w.at, w.data = p.at, slices.Grow(w.data[:0], int(n))[:n]
 		if _, err := w.s.file.ReadAt(w.data, w.at); err != nil {
 			w.data = w.data[:0]

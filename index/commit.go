@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,10 +138,8 @@ func (x *Index) reread() {
 	for u := range x.staged {
 		for i := range x.staged[u].Put {
 			l := &x.staged[u].Put[i]
-			if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.at < inMemory }) {
-				continue
-			}
-			if err := x.holdAll(l); err != nil {
+			inFile := func(p piece) bool { return !p.held() }
+			if slices.ContainsFunc(l.pieces, inFile) && x.holdAll(l) != nil {
 				l.lose()
 			}
 		}
@@ -169,127 +166,86 @@ func (x *Index) holdAll(l *Log) error {
 	return nil
 }
 
-// write appends the held pieces to the file, or copies all pieces to a new file if less than half of the old one counts. It
-// changes the positions in next and leaves x as it is.
+// write appends the held pieces to the file. If less than half of the file counts, it copies all pieces to a file of the next
+// generation instead; the old one stays until the catalogue names the new one, since other processes may be reading it. It
+// changes next and leaves x as it is, so that staged logs keep their pieces if the commit fails.
 func (x *Index) write(next *Catalogue) error {
-	fresh := x.freshPieces(next)
 	live, add := int64(0), int64(0)
 	// Counted from scratch each time, so that pieces of replaced or forgotten logs need not be tracked.
 	for i := range next.Sources {
 		for k := range next.Sources[i].Logs {
 			for _, p := range next.Sources[i].Logs[k].pieces {
 				live += p.size
+				if p.held() {
+					add += p.size
+				}
 			}
 		}
 	}
-	for _, p := range fresh {
-		add += p.size
-	}
-	if size := next.signatures + add; size > x.opt.Garbage && live < size/2 {
-		return x.rewrite(next)
-	}
-	if len(fresh) == 0 {
+	size := next.signatures + add
+	all := size > x.opt.Garbage && live < size/2
+	switch {
+	case all:
+		next.generation++
+		next.signatures = 0
+	case add == 0:
 		return nil
 	}
 	f, err := x.fs.Open(x.path(signaturesName(next.generation)), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
+	begin := next.signatures
 	// What follows was left by a commit that did not finish.
-	err = f.Truncate(next.signatures)
-	// In the order in which they were put they are mostly adjacent, and need not be copied.
-	slices.SortFunc(fresh, func(a, b *piece) int { return cmp.Compare(a.at, b.at) })
-	for i := 0; i < len(fresh) && err == nil; {
-		begin := fresh[i].at - inMemory
-		end := begin
-		for ; i < len(fresh) && fresh[i].at-inMemory == end; i++ {
-			end += fresh[i].size
-		}
-		_, err = f.Write(x.sigs.held[begin:end])
+	if err = f.Truncate(begin); err == nil {
+		err = x.copyPieces(f, next, all)
 	}
 	if err != nil {
 		// On a full disk: make room again.
-		_ = f.Truncate(next.signatures)
+		_ = f.Truncate(begin)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	at := next.signatures
-	for _, p := range fresh {
-		p.at, at = at, at+p.size
-	}
-	next.signatures = at
-	return nil
+	return errors.Join(err, f.Close())
 }
 
-// freshPieces returns the held pieces as copies, so that staged logs keep theirs if the commit fails.
-func (x *Index) freshPieces(next *Catalogue) []*piece {
-	var list []*piece
+// copyPieces writes the pieces that are held, or all, and changes their positions in next. The pieces of a log stay in order.
+func (x *Index) copyPieces(f durable.File, next *Catalogue, all bool) (err error) {
+	var buf, out []byte
 	for i := range next.Sources {
+		if all {
+			next.Sources[i].Logs = slices.Clone(next.Sources[i].Logs) // shared with older catalogues
+		}
 		logs := next.Sources[i].Logs
 		for k := range logs {
 			l := &logs[k]
-			if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.at >= inMemory }) {
+			// Only logs that were put since the last commit have held pieces, and with copied their lists.
+			if !all && !slices.ContainsFunc(l.pieces, piece.held) {
 				continue
 			}
-			// The list of logs belongs to next: only logs that were put since the last commit have held pieces, and with
-			// copied their lists.
-			l.pieces = slices.Clone(l.pieces)
-			for n := range l.pieces {
-				if l.pieces[n].at >= inMemory {
-					list = append(list, &l.pieces[n])
-				}
-			}
-		}
-	}
-	return list
-}
-
-// rewrite copies all pieces to a file of the next generation. The old file stays until the catalogue names the new one:
-// other processes may be reading it.
-func (x *Index) rewrite(next *Catalogue) error {
-	generation := next.generation + 1
-	path := x.path(signaturesName(generation))
-	// It may exist, left by a commit that did not finish.
-	f, err := x.fs.Open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	err = f.Truncate(0)
-	at := int64(0)
-	var buf, out []byte
-	for i := range next.Sources {
-		logs := slices.Clone(next.Sources[i].Logs) // shared with older catalogues
-		next.Sources[i].Logs = logs
-		for k := range logs {
-			l := &logs[k]
 			l.pieces = slices.Clone(l.pieces)
 			for n := range l.pieces {
 				p := &l.pieces[n]
-				data, readErr := x.sigs.read(*p, &buf)
-				if readErr != nil {
-					// What was already copied is garbage until the next rewrite.
-					l.lose()
+				if !all && !p.held() {
+					continue
+				}
+				data, err := x.sigs.read(*p, &buf)
+				if err != nil {
+					l.lose() // what was already copied is garbage until all pieces are copied again
 					break
 				}
 				out = append(out, data...)
-				p.at = at
-				at += p.size
+				p.at = next.signatures
+				next.signatures += p.size
 			}
-			if len(out) >= windowSize && err == nil {
-				_, err = f.Write(out)
+			if len(out) >= windowSize {
+				if _, err := f.Write(out); err != nil {
+					return err
+				}
 				out = out[:0]
 			}
 		}
 	}
-	if err == nil {
-		_, err = f.Write(out)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	next.generation, next.signatures = generation, at
-	return nil
+	_, err = f.Write(out)
+	return err
 }
 
 // sweep removes what crashes left: temporary files, and signatures that no catalogue names. The lock is held, so no process

@@ -27,26 +27,14 @@ var (
 	errDamaged = errors.New("its catalogue is damaged")
 )
 
-// encodeCatalogue returns the content of the file. Shared strings are numbered first, so that the size is known and the
-// buffer is allocated once.
+// encodeCatalogue returns the content of the file. The table, which comes first, is known when everything else is encoded.
 func encodeCatalogue(c *Catalogue) []byte {
-	w := writer{numbers: map[string]uint64{}}
-	size := catalogueHead + 64
+	const usual = 512 // bytes of a log
+	w, logs := writer{numbers: map[string]uint64{}}, 0
 	for i := range c.Sources {
-		s := &c.Sources[i]
-		size += len(s.Key) + 32
-		for k := range s.Logs {
-			size += w.prepare(&s.Logs[k])
-		}
+		logs += len(c.Sources[i].Logs)
 	}
-	for _, s := range w.table {
-		size += len(s) + binary.MaxVarintLen32
-	}
-	w.data = make([]byte, catalogueHead, size)
-	w.uvarint(uint64(len(w.table)))
-	for _, s := range w.table {
-		w.string(s)
-	}
+	w.data = make([]byte, 0, usual*logs)
 	w.uvarint(c.generation)
 	w.varint(c.signatures)
 	w.uvarint(uint64(len(c.Sources)))
@@ -58,7 +46,13 @@ func encodeCatalogue(c *Catalogue) []byte {
 			w.log(&s.Logs[k])
 		}
 	}
-	// Length and checksum are known only now.
+	body := w.data
+	w.data = make([]byte, catalogueHead, catalogueHead+len(body)+128*(1+len(w.table)))
+	w.uvarint(uint64(len(w.table)))
+	for _, s := range w.table {
+		w.string(s)
+	}
+	w.data = append(w.data, body...)
 	at := copy(w.data, catalogueMagic)
 	binary.LittleEndian.PutUint32(w.data[at:], catalogueVersion)
 	binary.LittleEndian.PutUint64(w.data[at+4:], uint64(len(w.data)-catalogueHead))
@@ -78,34 +72,14 @@ func (w *writer) varint(v int64)   { w.data = binary.AppendVarint(w.data, v) }
 func (w *writer) string(s string)  { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
 
 // shared writes a frequent string as its number in the table.
-func (w *writer) shared(s string) { w.uvarint(w.number(s)) }
-
-// number returns the number of a string in the table.
-func (w *writer) number(s string) uint64 {
+func (w *writer) shared(s string) {
 	n, ok := w.numbers[s]
 	if !ok {
 		n = uint64(len(w.table))
 		w.table = append(w.table, s)
 		w.numbers[s] = n
 	}
-	return n
-}
-
-// prepare numbers the strings that a log shares with others, and estimates how many bytes the log takes. Too small an
-// estimate costs one more copy.
-func (w *writer) prepare(l *Log) (size int) {
-	const numbers, usage = 96, 2 * 32 // bytes of the numbers of a log, and of its usage
-	s := &l.Summary
-	w.number(s.Dialect)
-	w.number(s.CWD)
-	for _, m := range s.Models {
-		w.number(m)
-	}
-	size = numbers + usage + 12*len(l.pieces) + 2*len(s.Models)
-	for _, text := range []string{l.Name, l.resume, l.Stamp.Generation, string(s.ID), s.Title, s.Prompt, s.Created.Text, s.Active.Text, s.Parent} {
-		size += len(text)
-	}
-	return size
+	w.uvarint(n)
 }
 
 // log writes a log. It must match reader.log, member by member and flag by flag.

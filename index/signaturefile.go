@@ -21,6 +21,9 @@ type piece struct {
 // inMemory is the first position of pieces that are not in the file. No file is that long.
 const inMemory = 1 << 62
 
+// held says that the piece is not in the file.
+func (p piece) held() bool { return p.at >= inMemory }
+
 const signaturesPrefix = "signatures-"
 
 // signaturesName is the name of the file of a generation.
@@ -156,7 +159,7 @@ const keepRoom = 9 << 20
 // read returns the bytes of a piece. They are valid until the next call with the same buffer.
 func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 	// An older catalogue may name positions that no longer exist.
-	if p.at >= inMemory {
+	if p.held() {
 		at := p.at - inMemory
 		if p.size < pieceHead || at > int64(len(s.held))-p.size {
 			return nil, errSignatures

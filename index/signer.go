@@ -282,7 +282,12 @@ func (s *Signer) addGram(a, b, c rune) {
 		s.ascii[g/word.Ranks] |= 1 << (g % word.Ranks)
 		return
 	}
-	if k := word.WideGramKey(a, b, c); s.seen.add(k) {
+	s.addKey(word.WideGramKey(a, b, c))
+}
+
+// addKey adds a key with gramProbes.
+func (s *Signer) addKey(k uint64) {
+	if s.seen.add(k) {
 		s.grams = append(s.grams, k)
 	}
 }
@@ -294,12 +299,59 @@ func (s *Signer) addSingle(r, last rune) {
 		s.flags |= flagOdd // no symbol folds to a letter today
 		return
 	}
-	if k := word.SingleKey(r); s.seen.add(k) {
-		s.grams = append(s.grams, k)
-	}
+	s.addKey(word.SingleKey(r))
 	if last >= 0 {
-		if k := word.PairKey(word.Fold(last), r); s.seen.add(k) {
-			s.grams = append(s.grams, k)
+		s.addKey(word.PairKey(word.Fold(last), r))
+	}
+}
+
+// keySet is a set of hashes that are not 0.
+type keySet struct {
+	slots []uint64
+	n     int
+}
+
+// has looks at one slot only: true means that the key is in the set, false that add must be asked.
+func (k *keySet) has(key uint64) bool {
+	return len(k.slots) > 0 && k.slots[key&uint64(len(k.slots)-1)] == key
+}
+
+// add says whether the key is new.
+func (k *keySet) add(key uint64) bool {
+	if key == 0 { // an empty slot
+		key = 1
+	}
+	if 2*k.n >= len(k.slots) {
+		k.grow()
+	}
+	mask := uint64(len(k.slots) - 1)
+	for i := key & mask; ; i = (i + 1) & mask {
+		switch k.slots[i] {
+		case key:
+			return false
+		case 0:
+			k.slots[i] = key
+			k.n++
+			return true
 		}
 	}
+}
+
+func (k *keySet) grow() {
+	old := k.slots
+	k.slots, k.n = make([]uint64, max(2*len(old), 1<<12)), 0
+	for _, key := range old {
+		if key != 0 {
+			k.add(key)
+		}
+	}
+}
+
+// clear empties the set. A large table that few keys need is released, since clearing it each time is slow.
+func (k *keySet) clear() {
+	if k.n < 1<<14 && len(k.slots) > 1<<16 {
+		k.slots = nil
+	}
+	clear(k.slots)
+	k.n = 0
 }

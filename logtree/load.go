@@ -28,10 +28,13 @@ type Loaded struct {
 
 // Load reads a log and builds its tree. Only the envelopes of entries are kept; src reads the rest on demand. path is for
 // messages. known is what is known of the session already, for formats that do not say it in their records.
-func Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (Loaded, error) {
+func (r Reader) Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (Loaded, error) {
 	l := Loaded{Builder: Seed(d, path, src, known)}
 	l.Builder.Expect(at.Size)
-	l.Decoder = d.NewDecoder(l.Builder)
+	later := context.WithoutCancel(ctx) // the decoder also reads what is appended later
+	l.Decoder = dialect.Supplied(d.NewDecoder(l.Builder), func(n dialect.Need) ([]byte, error) {
+		return r.supply(later, b, at.Name, path, d, n)
+	})
 	var open backend.Reader
 	if s, ok := src.(*Source); ok {
 		open = s.reader()
@@ -120,6 +123,9 @@ type Reader struct {
 	Dialects []dialect.Dialect
 	// Place gives the dialect of the place that a log lies in.
 	Place func(path string) dialect.Dialect
+	// Around gives the backend of the folder that a need of the log at path is relative to (see dialect.NeedKind); nil
+	// where the log lies in no place of its agent. It may be nil.
+	Around func(d dialect.Dialect, path string, kind dialect.NeedKind) (backend.Backend, error)
 }
 
 // Open reads the log of that name. path is what messages call it; it also decides between the values of a family. d, if
@@ -159,7 +165,7 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 		}
 	}
 	l := &Log{Path: path, At: at, Dialect: d, Source: src}
-	if l.Loaded, err = Load(ctx, b, at, d, path, src, session.Header{}); err != nil {
+	if l.Loaded, err = r.Load(ctx, b, at, d, path, src, session.Header{}); err != nil {
 		src.Close()
 		// Such an error is a Problem, which names the file itself.
 		if !known || errors.Is(err, ErrNotSession) {

@@ -143,14 +143,8 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 // meanwhile.
 func Each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
 	lines := backend.Lines(b, at.Name)
-	view := func(func([]byte) error) error { return errors.ErrUnsupported }
-	if v, ok := r.(backend.ViewReader); ok {
-		view = func(look func([]byte) error) error { return v.View(ctx, look) }
-	} else if v, ok := b.(backend.Viewer); ok {
-		view = func(look func([]byte) error) error { return v.View(ctx, at, look) }
-	}
-	if lines {
-		err := view(func(data []byte) error {
+	if v, ok := r.(backend.ViewReader); ok && lines {
+		err := v.View(func(data []byte) error {
 			done := ctx.Done()
 			for r := range splitLines(data, 0) {
 				select {

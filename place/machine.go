@@ -116,7 +116,19 @@ func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
 
 // Reader opens logs with the dialects of the machine.
 func (m *Machine) Reader() logtree.Reader {
-	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt}
+	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt, Around: m.around}
+}
+
+// around gives the backend that the needs of a log at a path are read from.
+func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) (backend.Backend, error) {
+	root, ok := m.RootOf(d, path)
+	switch {
+	case !ok:
+		return nil, nil
+	case kind == dialect.NeedRoot:
+		return m.Open(Dir(root.Sessions))
+	}
+	return m.Open(root.Sessions)
 }
 
 // Sessions gives the dialect of an agent's sessions if d is that of its runs, else d itself.

@@ -76,11 +76,7 @@ func (r *Repairer) Repair(ctx context.Context, path string, opt Options) (plan *
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if closeErr := release(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, release()) }()
 	// Once is enough: Replace refuses a log that was written to after the plan.
 	if err := standstill(ctx, l, opt.Clock); err != nil {
 		return nil, logtree.Named(path, err)
@@ -104,7 +100,7 @@ func standstill(ctx context.Context, l place.Location, clock func() time.Time) e
 			return err
 		}
 		wait := still - clock().Sub(at.Time)
-		// A time in the future is no reason to wait.
+		// It does not wait for a time in the future.
 		if wait <= 0 || wait > still {
 			return nil
 		}

@@ -5,8 +5,8 @@
 //
 // # Order
 //
-// The requests of one session are carried out in the order in which they come. Those of different sessions, and those of
-// none, may run at the same time, and their answers may come in another order: that is what ids are for.
+// The requests of one session are carried out in the order in which they come, and so are those without a session. Requests of
+// different sessions run concurrently, so answers may come in another order. Clients match them by id.
 //
 // # Large requests
 //

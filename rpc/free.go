@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -8,167 +9,123 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The methods that need no session.
+// The methods that need no session. Those that only read run with c.outer and end when the server is told to stop. Those that
+// write run with c.ctx and are finished.
 
-// pathParams: paths may be relative; they are then taken from the server's working directory. What only reads runs
-// with c.outer, so that it ends when the server is told to stop; what writes has c.ctx and is finished.
 type pathParams struct {
-	Path    *string `json:"path"`
-	Dialect *string `json:"dialect"`
+	Path    *string `json:"path" need:""`
+	Dialect string  `json:"dialect"`
 }
 
-// loadEntries gives a file's records unmigrated. Where there is no file, or no header in it, the list is empty:
-// the agents' own method does not fail either.
+// loadEntries gives the records of a file unmigrated. The list is empty if there is no file or no header in it: the agents'
+// own method does not fail either.
 func loadEntries(c *call, p pathParams) ([]byte, error) {
-	path, err := absolute("path", p.Path)
+	path, err := absolute("path", *p.Path)
 	if err != nil {
 		return nil, err
 	}
-	opt, err := c.options(whereParams{Dialect: p.Dialect})
+	in, err := c.dialect(p.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.store.LoadEntries(c.outer, path, store.OpenOptions{Dialect: opt.Dialect})
-	if err != nil {
-		return nil, err
-	}
-	return array(list), nil
+	return arrayOf(c.store.LoadEntries(c.outer, path, in))
 }
 
 type textParams struct {
-	Text *string `json:"text"`
+	Text *string `json:"text" need:""`
 }
 
-// parseEntries splits a text into JSON values and passes over what is none. It needs no dialect because it does
-// not look whether they are entries.
+// parseEntries splits a text into JSON values and skips everything else. It needs no dialect: it does not check whether they
+// are entries.
 func parseEntries(_ *call, p textParams) ([]byte, error) {
-	var w wanted
-	text := need(&w, "text", p.Text)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return array(store.ParseEntries([]byte(text))), nil
+	return array(store.ParseEntries([]byte(*p.Text))), nil
 }
 
-// migrateEntries works on the client's own list and touches no file. The order and the number of the answers are
-// those of the list, so that a client can put them back where they came from.
+// migrateEntries works on the client's own list and touches no file. The answers have the order and the number of the list.
 func migrateEntries(c *call, p entriesParams) ([]byte, error) {
-	var w wanted
-	entries := w.list("entries", p.Entries)
-	if w.err != nil {
-		return nil, w.err
-	}
-	opt, err := c.options(whereParams{Dialect: p.Dialect})
+	in, err := c.dialect(p.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.store.MigrateEntries(opt.Dialect, entries)
-	if err != nil {
-		return nil, err
-	}
-	return array(list), nil
+	return arrayOf(c.store.MigrateEntries(in.Dialect, records(*p.Entries)))
 }
 
 type dirParams struct {
-	Dir     *string `json:"dir"`
-	Dialect *string `json:"dialect"`
+	Dir     *string `json:"dir" need:""`
+	Dialect string  `json:"dialect"`
 }
 
-// findMostRecent answers with a path, or null. Only the folder counts, not the working directory that the header
-// names: that is continueRecent's question.
+// findMostRecent answers with a path, or null. Only the folder counts; continueRecent goes by the working directory.
 func findMostRecent(c *call, p dirParams) ([]byte, error) {
-	dir, err := absolute("dir", p.Dir)
-	if err != nil {
-		return nil, err
-	}
-	opt, err := c.options(whereParams{Dialect: p.Dialect})
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.store.Recent(c.outer, opt.Dialect, dir, 1)
+	list, err := c.recent("dir", *p.Dir, p.Dialect, 1)
 	if err != nil || len(list) == 0 {
 		return null, err
 	}
 	return quote(list[0].Path), nil
 }
 
-type recentParams struct {
-	SessionDir *string `json:"sessionDir"`
-	Limit      *int    `json:"limit"`
-	Dialect    *string `json:"dialect"`
-}
-
-// getRecentSessions is for a start screen: only the beginning of each log is read, so it is quick in a folder of
-// thousands. Without a limit there are three, as in oh-my-pi.
-func getRecentSessions(c *call, p recentParams) ([]byte, error) {
-	dir, err := absolute("sessionDir", p.SessionDir)
+func (c *call) recent(name, dir, dialect string, limit int) ([]place.RecentSession, error) {
+	dir, err := absolute(name, dir)
 	if err != nil {
 		return nil, err
 	}
+	in, err := c.dialect(dialect)
+	if err != nil {
+		return nil, err
+	}
+	return c.store.Recent(c.outer, in.Dialect, dir, limit)
+}
+
+type recentParams struct {
+	SessionDir *string `json:"sessionDir" need:""`
+	Limit      *int    `json:"limit"`
+	Dialect    string  `json:"dialect"`
+}
+
+// getRecentSessions is for a start screen. It reads only the beginning of each log, so it is fast in a folder of thousands.
+// The default limit is three, as in oh-my-pi.
+func getRecentSessions(c *call, p recentParams) ([]byte, error) {
 	limit := or(p.Limit, 3)
 	if limit < 0 {
 		return nil, badParams(`parameter "limit": must not be negative`)
 	}
-	opt, err := c.options(whereParams{Dialect: p.Dialect})
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.store.Recent(c.outer, opt.Dialect, dir, limit)
+	list, err := c.recent("sessionDir", *p.SessionDir, p.Dialect, limit)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([][]byte, len(list))
 	for i, r := range list {
-		row := append([]byte(`{"path":`), quote(r.Path)...)
-		row = append(row, `,"mtime":`...)
-		// Milliseconds with a fraction, as JavaScript's mtimeMs. Microseconds are as fine as a float64 of that
-		// size can be.
-		row = strconv.AppendFloat(row, float64(r.Changed.UnixMicro())/1000, 'f', -1, 64)
-		row = append(append(row, `,"name":`...), quote(r.Name)...)
-		row = append(append(row, `,"fullName":`...), quote(r.FullName)...)
-		rows[i] = append(row, '}')
+		// Milliseconds with a fraction, like JavaScript's mtimeMs. A float64 of that size has no digits after microseconds.
+		mtime := strconv.FormatFloat(float64(r.Changed.UnixMicro())/1000, 'f', -1, 64)
+		rows[i] = fmt.Appendf(nil, `{"path":%s,"mtime":%s,"name":%s,"fullName":%s}`, quote(r.Path), mtime, quote(r.Name), quote(r.FullName))
 	}
 	return array(rows), nil
 }
 
-// list is for one working directory, listAll for all. The rows are those of the agent's own program, so their
-// members differ from dialect to dialect; FORMATS.md has the table ("Lists").
+// list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
+// members depend on the dialect; FORMATS.md has the table ("Lists").
 func list(c *call, p whereParams) ([]byte, error) {
-	var w wanted
-	cwd := need(&w, "cwd", p.CWD)
-	if w.err != nil {
-		return nil, w.err
-	}
-	// To Listings an empty cwd means all directories, which is what listAll is for: asked here it is a slip.
-	if cwd == "" {
+	opt, err := c.optionsHere(p)
+	switch {
+	case err != nil:
+		return nil, err
+	case opt.CWD == "": // to Listings it means all directories
 		return nil, badParams(`parameter "cwd": must not be empty`)
 	}
-	opt, err := c.options(p)
-	if err != nil {
-		return nil, err
-	}
-	// The folder's name is made from the path, and a relative one would make a name that no agent ever used.
-	if !filepath.IsAbs(cwd) {
-		if cwd, err = filepath.Abs(cwd); err != nil {
+	// The name of the folder is made from the absolute path.
+	if !filepath.IsAbs(opt.CWD) {
+		if opt.CWD, err = filepath.Abs(opt.CWD); err != nil {
 			return nil, err
 		}
 	}
-	rows, err := c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: cwd, Dir: opt.Dir})
-	if err != nil {
-		return nil, err
-	}
-	return array(rows), nil
+	return arrayOf(c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
 }
 
-// listAll is for all directories: a cwd that is sent along is not looked at.
+// listAll ignores a cwd.
 func listAll(c *call, p whereParams) ([]byte, error) {
 	opt, err := c.options(p)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir})
-	if err != nil {
-		return nil, err
-	}
-	return array(rows), nil
+	return arrayOf(c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir}))
 }

@@ -14,6 +14,7 @@ func message(id string, parent any, role, text string) members {
 }
 
 func TestContextOfEntries(t *testing.T) {
+	t.Parallel()
 	entries := []members{message("1", nil, "user", "a"), message("2", "1", "assistant", "b"), message("3", "1", "user", "c"), message("4", "gone", "user", "d")}
 	c := dial(t)
 	for _, tt := range []struct {
@@ -46,7 +47,7 @@ func TestContextOfEntries(t *testing.T) {
 	equal(t, "model", context["model"], members{"provider": "p", "modelId": "m"})
 	equal(t, "no entries", c.object("buildSessionContext", members{"entries": []any{}})["messages"], []any{})
 	withHeader := append([]members{{"type": "session", "id": "x", "version": 3}}, entries[:2]...)
-	equal(t, "a header is none", len(c.object("buildSessionContext", members{"entries": withHeader})["messages"].([]any)), 2)
+	equal(t, "a header is not a message", len(c.object("buildSessionContext", members{"entries": withHeader})["messages"].([]any)), 2)
 	compacted := append(entries[:2:2], members{"type": "compaction", "id": "5", "parentId": "2", "summary": "S", "firstKeptEntryId": "2", "tokensBefore": 1}, message("6", "5", "user", "e"))
 	var roles []any
 	for _, m := range c.object("buildSessionContext", members{"entries": compacted})["messages"].([]any) {
@@ -56,6 +57,7 @@ func TestContextOfEntries(t *testing.T) {
 }
 
 func TestMigrateEntries(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	v1 := []members{
 		{"type": "session", "id": "x", "timestamp": "2025-01-01T00:00:00.000Z", "cwd": "/"},
@@ -81,6 +83,7 @@ func TestMigrateEntries(t *testing.T) {
 }
 
 func TestParseAndLoadEntries(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	equal(t, "parse", c.raw("parseEntries", members{"text": "{\"a\": 1}\r\n\nnot json\n{\"b\":2}{\"c\":3}\n[1]"}), `[{"a": 1},{"b":2},{"c":3},[1]]`)
 	equal(t, "parse nothing", c.raw("parseEntries", members{"text": ""}), `[]`)
@@ -104,6 +107,7 @@ func TestParseAndLoadEntries(t *testing.T) {
 }
 
 func TestRecentAndMostRecent(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	dir := filepath.Join(c.home, "logs")
 	equal(t, "no folder", []string{c.raw("findMostRecent", members{"dir": dir}), c.raw("getRecentSessions", members{"sessionDir": dir})}, []string{"null", "[]"})
@@ -143,6 +147,7 @@ func TestRecentAndMostRecent(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"omp", "pi"} {
 		c := dial(t)
 		work := filepath.Join(c.home, "work")

@@ -11,7 +11,7 @@ import (
 // agentDirs are where the agents keep the sessions of all directories.
 var agentDirs = map[string]string{"pi": ".pi/agent/sessions", "omp": ".omp/agent/sessions"}
 
-// logOf is a session in which one thing was said.
+// logOf is a session with one message.
 func logOf(id, cwd, said string, at time.Time) string {
 	stamp := at.UTC().Format("2006-01-02T15:04:05.000Z")
 	return `{"type":"session","version":3,"id":"` + id + `","timestamp":"` + stamp + `","cwd":"` + cwd + "\"}\n" +
@@ -27,9 +27,10 @@ func writeAt(t *testing.T, path, text string, at time.Time) {
 	}
 }
 
-// Sessions of one time are listed by their names, the newest first: a fork says what its parent said, and comes before it. Of
-// all directories pi goes by the files' times before that.
+// Sessions of the same time are listed by name, the newest first: a fork has the messages of its parent and comes before it. For
+// all directories pi goes by the times of the files first.
 func TestListOrder(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
 	for _, dialect := range []string{"pi", "omp"} {
 		c := dial(t)
@@ -43,7 +44,7 @@ func TestListOrder(t *testing.T) {
 		equal(t, dialect+": list", ids(c.list("list", members{"cwd": cwd, "dialect": dialect})), []string{"later", "fork", "parent"})
 		writeAt(t, filepath.Join(other, "2026-02-16T10-30-00-000Z_d.jsonl"), logOf("between", cwd, "x", at), at)
 		equal(t, dialect+": all", ids(c.list("listAll", members{"dialect": dialect})), []string{"later", "fork", "between", "parent"})
-		if dialect == "pi" { // whose order is of what was said; the files' times come next
+		if dialect == "pi" { // by the times of messages, then of the files
 			writeAt(t, filepath.Join(other, "2026-02-16T08-00-00-000Z_e.jsonl"), logOf("copied", cwd, "x", at), at.Add(time.Hour))
 			equal(t, "all, by the files", ids(c.list("listAll", members{"dialect": dialect})), []string{"later", "copied", "fork", "between", "parent"})
 		}
@@ -51,8 +52,9 @@ func TestListOrder(t *testing.T) {
 	}
 }
 
-// What each program takes for a session of its folders.
+// Which files of its folders each program lists as sessions.
 func TestListShows(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
 	for dialect, want := range map[string]struct{ list, all, recent []string }{
 		"pi":  {[]string{"plain", "nameless", "hidden"}, []string{"plain", "nameless", "hidden"}, nil},
@@ -91,8 +93,9 @@ func TestListShows(t *testing.T) {
 	}
 }
 
-// Under which name a session is among the recent ones, where it is not plain.
+// The name of a session among the recent ones, in unusual cases.
 func TestRecentNames(t *testing.T) {
+	t.Parallel()
 	user := func(content string) string {
 		return `{"type":"message","message":{"role":"user","content":` + content + "}}\n"
 	}
@@ -106,7 +109,7 @@ func TestRecentNames(t *testing.T) {
 		"an empty title":           {`""`, user(`"typed"`), "typed"},
 		"a blank first line":       {`"\r\nsecond"`, user(`"typed"`), "the-id"},
 		"a command":                {"", user(`"/compact now"`), "/compact now"},
-		"torn behind the header":   {"", `{"type":"message","mess`, "the-id"},
+		"torn after the header":    {"", `{"type":"message","mess`, "the-id"},
 		"beyond what is looked at": {"", `{"type":"custom","data":"` + strings.Repeat("x", 4096) + "\"}\n" + user(`"typed"`), "the-id"},
 		"forty":                    {`"` + strings.Repeat("x", 40) + `"`, "", strings.Repeat("x", 40)},
 		"forty one":                {`"` + strings.Repeat("x", 41) + `"`, "", strings.Repeat("x", 39) + "…"},

@@ -11,12 +11,11 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The codes of errors. All but codeFailed are JSON-RPC's own.
-// Clients tell errors apart by the number, so the numbers are a promise; the texts beside them are for people and
-// may change. What a client can mend by asking otherwise is codeParams.
+// The codes of errors. All but codeFailed are JSON-RPC's own. Clients tell errors apart by the codes, so they are stable. The
+// texts are for people and may change. A request that the client can correct is codeParams.
 const (
 	codeParse    = -32700 // the line is not JSON
-	codeInvalid  = -32600 // it is JSON, but no request
+	codeInvalid  = -32600 // it is JSON, but not a request
 	codeMethod   = -32601 // there is no such method
 	codeParams   = -32602 // a parameter is missing, of the wrong type, or names no open session
 	codeInternal = -32603 // a bug
@@ -44,9 +43,8 @@ type request struct {
 
 var null = json.RawMessage("null")
 
-// parseRequest reads one request. Where it is none, the request has the id to answer with, as far as it is known.
-// Members stay as they are spelled until they are needed: an id goes back byte for byte, because clients may
-// compare it as text.
+// parseRequest reads one request. If it fails, the request has the id to answer with. The id goes back byte for byte, because
+// clients may compare it as text.
 func parseRequest(text []byte) (request, error) {
 	var raw struct {
 		JSONRPC json.RawMessage `json:"jsonrpc"`
@@ -62,11 +60,10 @@ func parseRequest(text []byte) (request, error) {
 		return request{id: null}, &rpcError{codeInvalid, "a request must be a JSON object"}
 	}
 	r := request{id: raw.ID, params: raw.Params}
-	// Where the id is not known, or was left out, the answer has null: JSON-RPC asks for it, and without an answer
-	// a client that made a mistake would wait for ever.
+	// An answer with the id null tells a client about its mistake. Without an answer it would wait forever.
 	invalid := func(message string) (request, error) {
 		if r.id == nil {
-			r.id = null // it may have been no notification at all
+			r.id = null
 		}
 		return r, &rpcError{codeInvalid, message}
 	}
@@ -83,16 +80,13 @@ func parseRequest(text []byte) (request, error) {
 	return r, nil
 }
 
-// isScalar says whether a value can be an id.
-// The value was taken apart by encoding/json, so its first byte says what it is.
+// isScalar reports whether a value can be an id. The value is valid JSON, so its first byte shows what it is.
 func isScalar(value json.RawMessage) bool {
 	c := value[0]
 	return c == '"' || c == '-' || c >= '0' && c <= '9' || c == 'n'
 }
 
-// answer makes the line for a result, or for an error.
-// The result is JSON already and is copied, not encoded: entries and messages must reach the client as the log has
-// them.
+// answer makes the line for a result, or for an error. The result is JSON already and is copied byte for byte.
 func answer(id json.RawMessage, result []byte, err error) []byte {
 	line := make([]byte, 0, len(result)+len(id)+64)
 	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
@@ -112,8 +106,7 @@ func coded(err error) *rpcError {
 	switch {
 	case errors.As(err, &e):
 		return e
-	// The library's refusals that are about a parameter: the client can mend them, so they have JSON-RPC's own
-	// code.
+	// The library refuses a parameter.
 	case errors.As(err, &id), errors.Is(err, place.ErrUnknownDialect):
 		return &rpcError{codeParams, err.Error()}
 	}
@@ -124,7 +117,7 @@ func coded(err error) *rpcError {
 func quote(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	// A browser's escaping (\u003c for "<") would make text longer and serves nobody on a pipe.
+	// Escaping for browsers (\u003c for "<") is of no use on a pipe.
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {
 		return []byte(`""`) // a string can always be encoded
@@ -138,6 +131,14 @@ func quoteOrNull(s string) []byte {
 		return null
 	}
 	return quote(s)
+}
+
+// arrayOf is array for what a method of the store returns.
+func arrayOf(values [][]byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return array(values), nil
 }
 
 // array joins values that are JSON already.
@@ -156,8 +157,8 @@ func array(values [][]byte) []byte {
 	return append(out, ']')
 }
 
-// utf8Line makes a line fit for readers that take JSON for UTF-8, as they may: a log can hold bytes that are not.
-// Only such a line is changed: the check costs less than a copy, and nearly all lines pass it.
+// utf8Line replaces bytes that are not UTF-8, which a log can hold and JSON cannot. Nearly all lines are valid, and the check
+// costs less than a copy.
 func utf8Line(line []byte) []byte {
 	if utf8.Valid(line) {
 		return line

@@ -6,22 +6,20 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Whether a method takes a session.
-// It decides in which queue a request waits, so it is known before the request's own parameters are read.
+// Whether a method takes a session. It decides in which queue a request waits.
 const (
 	never = iota
 	always
 	maybe
 )
 
-// method is how a request is carried out.
-// The answer of call is JSON; it is copied into the line as it is. Where a method has nothing to say that is null.
+// method is how a request is carried out. The answer of call is JSON, null if a method has no result.
 type method struct {
 	session int
 	call    func(*call) ([]byte, error)
 }
 
-// call is a request that is being carried out. open is nil where it is for no session.
+// call is a request that is being carried out. open is nil for a request without a session.
 type call struct {
 	*client
 	open   *openSession
@@ -29,22 +27,17 @@ type call struct {
 }
 
 // free is a method that takes no session.
-func free[P any](f func(*call, P) ([]byte, error)) method {
-	return method{never, parsed(f)}
-}
+func free[P any](f func(*call, P) ([]byte, error)) method { return method{never, parsed(f)} }
 
 // on is a method of a session.
-func on[P any](f func(*call, P) ([]byte, error)) method {
-	return method{always, parsed(f)}
-}
+func on[P any](f func(*call, P) ([]byte, error)) method { return method{always, parsed(f)} }
 
 // get is a method of a session without parameters.
 func get(f func(*call, *store.Session) ([]byte, error)) method {
 	return method{always, func(c *call) ([]byte, error) { return f(c, c.open.s) }}
 }
 
-// parsed decodes the parameters into P before f sees them. A type parameter and not an interface: what a method
-// takes can be read in its signature, and there is no assertion that could fail.
+// parsed decodes the parameters into P, which must be a struct.
 func parsed[P any](f func(*call, P) ([]byte, error)) func(*call) ([]byte, error) {
 	return func(c *call) ([]byte, error) {
 		var p P
@@ -55,9 +48,7 @@ func parsed[P any](f func(*call, P) ([]byte, error)) func(*call) ([]byte, error)
 	}
 }
 
-// methods is all there is.
-// A map and not reflection over a type: what a client can call is listed in one place, and nothing becomes a
-// method by being exported. docs/rpc.md has a section for each, which a test compares with this list.
+// methods are all methods. docs/rpc.md describes each; a test compares it with this list.
 var methods = map[string]method{
 	// Sessions.
 	"create":                free(create),
@@ -92,12 +83,11 @@ var methods = map[string]method{
 	"rewriteToolCallArgs":       on(rewriteToolCallArgs),
 
 	// Reading.
-	"getLeafId":    get(getLeafID),
-	"getLeafEntry": get(getLeafEntry),
-	"getEntry":     on(getEntry),
-	"getChildren":  on(getChildren),
-	"getBranch":    on(getBranch),
-	// both names are in use
+	"getLeafId":      get(getLeafID),
+	"getLeafEntry":   get(getLeafEntry),
+	"getEntry":       on(getEntry),
+	"getChildren":    on(getChildren),
+	"getBranch":      on(getBranch),
 	"getPath":        on(getBranch),
 	"getTree":        get(getTree),
 	"getEntries":     get(getEntries),
@@ -112,8 +102,7 @@ var methods = map[string]method{
 	// With a session it is computed there; without one, from entries that the client brings.
 	"buildSessionContext": {maybe, parsed(buildSessionContext)},
 
-	// Runs.
-	// A run can belong to an open session, in whose queue it must then be begun, or to none.
+	// Runs. A run that belongs to an open session is started in its queue.
 	"startRun":     {maybe, parsed(startRun)},
 	"appendRecord": free(appendRecord),
 	"endRun":       free(endRun),

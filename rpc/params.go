@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
-// decode reads parameters. They are named; absent ones and null are the same, but for those of type json.RawMessage.
-// Members that are not known are ignored, as the agents' own methods ignore them: a newer client must be able to
-// talk to an older server.
+// decode reads parameters into a struct. They are named; absent ones and null are the same, except for those of type
+// json.RawMessage. Unknown members are ignored, as the agents' own methods ignore them: a newer client must be able to talk
+// to an older server.
 func decode(params json.RawMessage, into any) error {
 	if len(params) == 0 || string(params) == "null" {
 		params = json.RawMessage("{}")
@@ -21,76 +22,62 @@ func decode(params json.RawMessage, into any) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		// The last part of the path is what the client wrote: the rest are names of embedded Go structs.
+		// The last part of the path is what the client wrote. The rest are names of embedded Go structs.
 		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
 		return badParams("parameter %q: must be a %s, not %s", name, typeName(wrong), wrong.Value)
 	case err != nil:
 		return badParams("%v", err)
 	}
-	return nil
+	return require(reflect.ValueOf(into).Elem())
 }
 
-// typeName says it in JSON's words: a client in another language knows nothing of Go's types.
+// typeName is the type in the words of JSON: a client in another language does not know Go's types.
 func typeName(e *json.UnmarshalTypeError) string {
-	switch e.Type.String() {
-	case "bool":
+	switch kind := e.Type.Kind(); kind {
+	case reflect.Bool:
 		return "boolean"
-	case "int", "float64":
+	case reflect.Int:
 		return "number"
-	case "[]*string", "[]json.RawMessage":
+	case reflect.Slice:
 		return "list"
-	}
-	return e.Type.String()
-}
-
-// wanted collects what is wrong with the parameters of a call: the first complaint counts.
-// A method asks for all that it needs first and looks at err once. Until then the values it has may be zero, so
-// nothing must be done with them before.
-type wanted struct{ err error }
-
-func (w *wanted) complain(format string, args ...any) {
-	if w.err == nil {
-		w.err = badParams(format, args...)
+	default:
+		return kind.String()
 	}
 }
 
-// need gives a parameter that must be there.
-func need[T any](w *wanted, name string, value *T) T {
-	if value == nil {
-		w.complain("parameter %q is missing", name)
-		var zero T
-		return zero
-	}
-	return *value
+// kinds are the characters that the JSON of a kind begins with.
+var kinds = map[string]string{
+	"an object":          "{",
+	"a number":           "-0123456789",
+	"a string or a list": `"[`,
+	"a string or null":   `"n`,
 }
 
-// or gives a parameter that need not be there.
-func or[T any](value *T, otherwise T) T {
-	if value == nil {
-		return otherwise
-	}
-	return *value
-}
-
-// needJSON gives a parameter that may be any JSON of some kinds: those that begin with one of the characters.
-// The value itself is not looked at further: it goes into the log as it came.
-func (w *wanted) needJSON(name string, value json.RawMessage, kinds, what string) json.RawMessage {
-	if given(value) == nil {
-		w.complain("parameter %q is missing", name)
-		return nil
-	}
-	for i := range len(kinds) {
-		if value[0] == kinds[i] {
-			return value
+// require checks the fields that have a tag "need", in their order. A pointer must not be nil. A json.RawMessage must be of
+// the kind that the tag names. Its content is not checked further: it goes into the log as it came.
+func require(params reflect.Value) error {
+	for i := range params.NumField() {
+		field := params.Type().Field(i)
+		kind, needed := field.Tag.Lookup("need")
+		if !needed {
+			continue
+		}
+		name := field.Tag.Get("json")
+		value, isJSON := params.Field(i).Interface().(json.RawMessage)
+		switch begin := kinds[kind]; {
+		case !isJSON && !params.Field(i).IsNil():
+		case !isJSON, value == nil, given(value) == nil && !strings.Contains(begin, "n"):
+			return missing(name)
+		case strings.IndexByte(begin, value[0]) < 0:
+			return badParams("parameter %q: must be %s", name, kind)
 		}
 	}
-	w.complain("parameter %q: must be %s", name, what)
 	return nil
 }
 
+func missing(name string) error { return badParams("parameter %q is missing", name) }
+
 // given is nil for a parameter that is null.
-// Where null means something of its own ("not set", the place before the first entry), the caller asks for nil
-// before given.
 func given(value json.RawMessage) json.RawMessage {
 	if string(value) == "null" {
 		return nil
@@ -98,23 +85,31 @@ func given(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// numbers is what a JSON number can begin with, for needJSON.
-const numbers = "-0123456789"
+// or gives an optional parameter.
+func or[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
 
-// list gives the elements of a list that must be there.
-func (w *wanted) list(name string, values *[]json.RawMessage) [][]byte {
-	list := make([][]byte, 0, len(need(w, name, values)))
-	for _, v := range need(w, name, values) {
-		list = append(list, v)
+// records converts a list.
+func records(values []json.RawMessage) [][]byte {
+	list := make([][]byte, len(values))
+	for i, v := range values {
+		list[i] = v
 	}
 	return list
 }
 
-// strings gives a list of strings that must be there.
-func (w *wanted) strings(name string, values *[]*string) []string {
-	list := make([]string, 0, len(need(w, name, values)))
-	for i, v := range need(w, name, values) {
-		list = append(list, need(w, fmt.Sprintf("%s[%d]", name, i), v))
+// texts gives a list of strings, none of which may be null.
+func texts(name string, values []*string) ([]string, error) {
+	list := make([]string, len(values))
+	for i, v := range values {
+		if v == nil {
+			return nil, missing(fmt.Sprintf("%s[%d]", name, i))
+		}
+		list[i] = *v
 	}
-	return list
+	return list, nil
 }

@@ -20,8 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Each wrong request gets its code, and the next one is answered all the same.
+// Each wrong request gets its code, and the next one is still answered.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, _ := c.create(nil)
 	c.say(h, "user", "1")
@@ -114,16 +115,17 @@ func TestErrors(t *testing.T) {
 	c.hangUp()
 }
 
-// What a line can be that is no plain request.
+// Lines that are not plain requests.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, send, want string }{
 		{"garbage", `{"jsonrpc"`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,`},
 		{"garbage in a batch", `[{"jsonrpc"`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,`},
 		{"a number", `1`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"no method", `{"jsonrpc":"2.0","id":5}`, `{"jsonrpc":"2.0","id":5,"error":{"code":-32600,`},
-		{"a method that is none", `{"jsonrpc":"2.0","method":1}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"an invalid method", `{"jsonrpc":"2.0","method":1}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"another version", `{"jsonrpc":"1.0","id":"a","method":"listAll"}`, `{"jsonrpc":"2.0","id":"a","error":{"code":-32600,`},
-		{"an id that is none", `{"jsonrpc":"2.0","id":{},"method":"listAll"}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"an invalid id", `{"jsonrpc":"2.0","id":{},"method":"listAll"}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"an id of text", `{"jsonrpc":"2.0","id":"ü\"","method":"listAll"}`, `{"jsonrpc":"2.0","id":"ü\"","result":[]}`},
 		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"listAll","params":null}`, `{"jsonrpc":"2.0","id":null,"result":[]}`},
 		{"no params", `{"jsonrpc":"2.0","id":1.5,"method":"listAll"}`, `{"jsonrpc":"2.0","id":1.5,"result":[]}`},
@@ -148,6 +150,7 @@ func TestLines(t *testing.T) {
 
 // The last request needs no newline, and what was begun is finished and kept when the input ends.
 func TestEndOfInput(t *testing.T) {
+	t.Parallel()
 	s, home := newStore(t)
 	file := filepath.Join(home, "x.jsonl")
 	var out bytes.Buffer
@@ -161,8 +164,9 @@ func TestEndOfInput(t *testing.T) {
 	}
 }
 
-// A signal ends the serving although the input goes on.
+// A signal stops the server before the input ends.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	s, _ := newStore(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	in, _ := io.Pipe()
@@ -183,8 +187,9 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
-// A client that went away ends the serving.
+// The server stops when the client has gone.
 func TestBrokenPipe(t *testing.T) {
+	t.Parallel()
 	s, _ := newStore(t)
 	in, out := io.Pipe()
 	defer out.Close()
@@ -194,8 +199,9 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// One session waits, the other does not; within a session all keep their order.
+// Requests of one session do not wait for another session. Within a session they keep their order.
 func TestSessionsRunBesideEachOther(t *testing.T) {
+	t.Parallel()
 	s, home := newStore(t)
 	release := make(chan struct{})
 	slow := filepath.Join(home, "slow.jsonl")
@@ -209,7 +215,7 @@ func TestSessionsRunBesideEachOther(t *testing.T) {
 	b := c.object("open", members{"path": filepath.Join(home, "fast.jsonl")})["session"].(string)
 	c.send(`{"jsonrpc":"2.0","id":"slow","method":"resetLeaf","params":{"session":"` + a + `"}}`)
 	const n = 200
-	for i := range n { // these wait behind it
+	for i := range n { // these wait for it
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"a%d","method":"appendCustomEntry","params":{"session":%q,"customType":"%d"}}`, i, a, i))
 	}
 	c.say(b, "user", "meanwhile")
@@ -229,9 +235,10 @@ func TestSessionsRunBesideEachOther(t *testing.T) {
 	c.hangUp()
 }
 
-// A line may be as long as it likes. What is too much for an entry is refused, and the next request is answered.
+// A line may have any length. An entry that is too large is refused, and the next request is answered.
 func TestLongLine(t *testing.T) {
-	sizes := []int{20 << 20}
+	t.Parallel()
+	sizes := []int{4 << 20}
 	if !testing.Short() && os.Getenv("TREELINE_CI") != "" {
 		sizes = append(sizes, 200<<20)
 	}
@@ -252,8 +259,9 @@ func TestLongLine(t *testing.T) {
 	c.hangUp()
 }
 
-// Bytes in a log that are not UTF-8 do not make answers that no client can read.
+// Answers are UTF-8 even if the log is not.
 func TestAnswersAreUTF8(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	file := filepath.Join(c.home, "bytes.jsonl")
 	write(t, file, `{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}`+"\n"+
@@ -265,6 +273,7 @@ func TestAnswersAreUTF8(t *testing.T) {
 
 // A whole conversation, byte for byte. With -update it is written anew.
 func TestTranscript(t *testing.T) {
+	t.Parallel()
 	golden := filepath.Join("testdata", "transcript.txt")
 	text, err := os.ReadFile(golden)
 	if err != nil {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,31 +10,25 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The getters answer what the agents' own methods return in the same case, null where those return undefined. They
-// look at the tree in memory under the session's lock; only the text of entries is read from the log.
-func getLeafID(_ *call, s *store.Session) ([]byte, error) {
-	return quoteOrNull(string(s.Leaf())), nil
-}
+// The getters answer what the agents' own methods return, with null for undefined. They look at the tree in memory under the
+// session's lock; only the text of entries is read from the log.
+
+func getLeafID(_ *call, s *store.Session) ([]byte, error) { return quoteOrNull(string(s.Leaf())), nil }
 
 func getLeafEntry(c *call, s *store.Session) ([]byte, error) {
-	return c.entryOrNull(s, func(t *session.Tree) (session.Entry, bool) { return t.Leaf() })
+	return c.entryOrNull(s, (*session.Tree).Leaf)
 }
 
 // idParams are those of methods that name an entry.
 type idParams struct {
-	ID *string `json:"id"`
+	ID *string `json:"id" need:""`
 }
 
 func getEntry(c *call, p idParams) ([]byte, error) {
-	var w wanted
-	id := need(&w, "id", p.ID)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return c.entryOrNull(c.open.s, func(t *session.Tree) (session.Entry, bool) { return t.Lookup(session.EntryID(id)) })
+	return c.entryOrNull(c.open.s, func(t *session.Tree) (session.Entry, bool) { return t.Lookup(session.EntryID(*p.ID)) })
 }
 
-// entryOrNull gives the entry that is found, null where there is none.
+// entryOrNull gives the entry that is found, or null.
 func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.Entry, bool)) ([]byte, error) {
 	text := []byte(null)
 	err := s.View(func(t *session.Tree) (err error) {
@@ -45,52 +40,47 @@ func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.E
 	return text, err
 }
 
-// parentParams: no parentId means the entries that have no parent.
+// parentParams: no parentId means the entries without a parent.
 type parentParams struct {
 	ParentID *string `json:"parentId"`
 }
 
-// getChildren compares what entries say, as the agents do: the children of an entry that does not exist are found too.
+// getChildren compares the parents that entries name, as the agents do. So it also finds the children of an entry that does
+// not exist.
 func getChildren(c *call, p parentParams) ([]byte, error) {
-	parent := session.EntryID(or(p.ParentID, ""))
-	return c.entries(func(t *session.Tree, yield func(session.Entry) error) error {
-		// An empty text is no id, and the roots, whose Parent is also "", must not be given for it.
-		if p.ParentID != nil && parent == "" {
-			return nil
+	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) {
+		// An empty text is not an id. Roots have the parent "", and are not its children.
+		if p.ParentID != nil && *p.ParentID == "" {
+			return
 		}
 		for e := range t.Entries() {
-			if e.Parent == parent && current(t, e) {
-				if err := yield(e); err != nil {
-					return err
-				}
+			if e.Parent == session.EntryID(or(p.ParentID, "")) && current(t, e) && !yield(e) {
+				return
 			}
 		}
-		return nil
 	})
 }
 
-// current says whether an entry is the one that its id means: of several the last.
+// current reports whether an entry is the one that its id means: the last of several.
 func current(t *session.Tree, e session.Entry) bool {
 	found, ok := t.Lookup(e.ID)
 	return ok && found.Index == e.Index
 }
 
-// entries makes a list of entries.
-// They are collected while no append can change the tree. each must not call the session's methods: it would wait
-// for itself.
-func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) error) error) ([]byte, error) {
+// entries makes a list of entries while no append can change the tree. each must not call the session's methods, which would
+// wait forever.
+func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool)) ([]byte, error) {
 	list := [][]byte{}
-	err := c.open.s.View(func(t *session.Tree) error {
-		return each(t, func(e session.Entry) error {
-			text, err := c.open.s.EntryJSON(c.ctx, e)
+	err := c.open.s.View(func(t *session.Tree) (err error) {
+		each(t, func(e session.Entry) bool {
+			var text []byte
+			text, err = c.open.s.EntryJSON(c.ctx, e)
 			list = append(list, text)
-			return err
+			return err == nil
 		})
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return array(list), nil
+	return arrayOf(list, err)
 }
 
 // fromParams: no fromId means the leaf.
@@ -98,40 +88,24 @@ type fromParams struct {
 	FromID *string `json:"fromId"`
 }
 
-// getBranch gives nothing for an entry that is not there, as the agents do.
+// getBranch gives an empty list for an entry that does not exist, as the agents do.
 func getBranch(c *call, p fromParams) ([]byte, error) {
-	return c.entries(func(t *session.Tree, yield func(session.Entry) error) error {
-		from := t.LeafID()
-		if p.FromID != nil {
-			from = session.EntryID(*p.FromID)
-			if _, ok := t.Lookup(from); !ok {
-				return nil
-			}
-		}
-		path, err := t.Path(from)
+	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) {
+		path, err := t.Path(session.EntryID(or(p.FromID, string(t.LeafID()))))
 		if err != nil {
-			return err
+			return // no such entry
 		}
 		for _, e := range path.Entries() {
-			if err := yield(e); err != nil {
-				return err
+			if !yield(e) {
+				return
 			}
 		}
-		return nil
 	})
 }
 
-// getEntries gives all entries in the order of the file, also those that another entry with the same id has
-// replaced: the agents list both.
+// getEntries gives all entries in the order of the log. Of several with the same id it gives each, as the agents do.
 func getEntries(c *call, _ *store.Session) ([]byte, error) {
-	return c.entries(func(t *session.Tree, yield func(session.Entry) error) error {
-		for e := range t.Entries() {
-			if err := yield(e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) { t.Entries()(yield) })
 }
 
 // level is one level of the tree that is being written: siblings, and the next of them.
@@ -146,8 +120,7 @@ func getTree(c *call, s *store.Session) ([]byte, error) {
 	text := []byte{'['}
 	err := s.View(func(t *session.Tree) error {
 		stack := []level{{nodes: t.Roots()}}
-		// Each turn of the loop writes one node's beginning, or the end of a list of children and with it of the
-		// node above: what a recursion would do on its way back.
+		// Each turn writes the beginning of a node, or the end of a list of children and of the node above it.
 		for {
 			top := &stack[len(stack)-1]
 			if top.next == len(top.nodes) {
@@ -182,8 +155,8 @@ func getTree(c *call, s *store.Session) ([]byte, error) {
 	return text, err
 }
 
-// oldestFirst gives the children of an entry by their times; those without a time stay where they are.
-// The order is that of the agents' getTree. It is stable: siblings of one time stay in the order of the file.
+// oldestFirst gives the children of an entry by time, as the agents' getTree does. Those of the same time, or without one, stay
+// in the order of the log.
 func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 	if !current(t, e) {
 		return nil, nil // its children are those of the entry that its id means
@@ -207,13 +180,10 @@ func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 		order[i].at, order[i].ok = at.Millis()
 	}
 	slices.SortStableFunc(order, func(a, b timed) int {
-		switch {
-		case !a.ok || !b.ok || a.at == b.at:
+		if !a.ok || !b.ok {
 			return 0
-		case a.at < b.at:
-			return -1
 		}
-		return 1
+		return cmp.Compare(a.at, b.at)
 	})
 	for i := range order {
 		list[i] = order[i].e
@@ -221,8 +191,7 @@ func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 	return list, nil
 }
 
-// getHeader answers with the record as it stands, also with members that we do not know. A file that was empty has
-// none.
+// getHeader answers with the record byte for byte, or null if the file was empty.
 func getHeader(_ *call, s *store.Session) ([]byte, error) {
 	if h := s.Header(); h.Raw != nil {
 		return h.Raw, nil
@@ -230,57 +199,47 @@ func getHeader(_ *call, s *store.Session) ([]byte, error) {
 	return null, nil
 }
 
-// getLabel answers null also for an entry that is not there, as the agents do.
+// getLabel answers null for an entry that does not exist, as the agents do.
 func getLabel(c *call, p idParams) ([]byte, error) {
-	var w wanted
-	id := need(&w, "id", p.ID)
-	if w.err != nil {
-		return nil, w.err
-	}
 	label := ""
 	err := c.open.s.View(func(t *session.Tree) error {
-		label = t.Label(session.EntryID(id))
+		label = t.Label(session.EntryID(*p.ID))
 		return nil
 	})
 	return quoteOrNull(label), err
 }
 
-// getSessionName is the name that counts now, wherever the dialect keeps it.
 func getSessionName(_ *call, s *store.Session) ([]byte, error) {
 	name, err := s.Name()
 	return quoteOrNull(name), err
 }
 
-// getSessionFile is null for a session that is nowhere but in memory. One that is deferred has a path before there
-// is a file.
+// getSessionFile is null for a session in memory. It is the path even while creation is deferred.
 func getSessionFile(_ *call, s *store.Session) ([]byte, error) { return quoteOrNull(s.Path()), nil }
 
 func getSessionID(_ *call, s *store.Session) ([]byte, error) { return quote(string(s.ID())), nil }
 
-// getSessionDir is empty, not null, for a session in memory: so the agents have it.
+// getSessionDir is empty, not null, for a session in memory, as in the agents.
 func getSessionDir(_ *call, s *store.Session) ([]byte, error) { return quote(s.Dir()), nil }
 
 func getCWD(_ *call, s *store.Session) ([]byte, error) { return quote(s.CWD()), nil }
 
-// isPersisted says that the session is meant to be in a file. With a deferred one that file may not exist yet; the
-// agents answer the same.
+// isPersisted is true even while creation is deferred, as in the agents.
 func isPersisted(_ *call, s *store.Session) ([]byte, error) {
 	return strconv.AppendBool(nil, s.Path() != ""), nil
 }
 
 type contextParams struct {
-	Session *string            `json:"session"`
 	Entries *[]json.RawMessage `json:"entries"`
 	LeafID  json.RawMessage    `json:"leafId"`
-	Dialect *string            `json:"dialect"`
+	Dialect string             `json:"dialect"`
 }
 
-// buildSessionContext is for a session, or for a list of entries that is in none. A leaf that is null is the place before
-// the first entry; one that is not there means the last entry.
+// buildSessionContext is for a session or for a list of entries. A leaf that is null is the place before the first entry. An
+// unknown one means the last entry, as in the agents.
 func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	var leaf *session.EntryID
-	// Three cases that JavaScript tells apart: left out (the leaf), null (before the first entry), a text. An
-	// empty text is to the agents as good as none.
+	// As in JavaScript: undefined (the leaf), null (before the first entry), a text. To the agents "" is undefined.
 	switch {
 	case p.LeafID == nil:
 	case given(p.LeafID) == nil:
@@ -295,28 +254,20 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	}
 	if c.open != nil {
 		s := c.open.s
-		at := s.Leaf()
-		if leaf != nil {
-			at = *leaf
-		}
-		// FallBack: the agents take the last entry for a leaf that they do not find; a client that counts on it
-		// must not get an error here.
-		return contextJSON(s.Context(c.ctx, at, store.ContextOptions{FallBack: true}))
+		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true}))
 	}
-	var w wanted
-	entries := w.list("entries", p.Entries)
-	if w.err != nil {
-		return nil, w.err
+	if p.Entries == nil {
+		return nil, missing("entries")
 	}
-	opt, err := c.options(whereParams{Dialect: p.Dialect})
+	in, err := c.dialect(p.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	return contextJSON(c.store.ContextOf(opt.Dialect, entries, leaf, store.ContextOptions{}))
+	return contextJSON(c.store.ContextOf(in.Dialect, records(*p.Entries), leaf, store.ContextOptions{}))
 }
 
-// contextJSON writes the context as the agent's own program gives it. The messages are the bytes of the log; the
-// state behind them (models, thinking level, mode) is spelled by the dialect's rules.
+// contextJSON writes the context in the agent's own form. The messages are the bytes of the log. The state after them (models,
+// thinking level, mode) is spelled by the dialect's rules.
 func contextJSON(c *session.Context, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ func exists(path string) bool {
 
 // Each dialect creates its log when its program would; deferUntil overrides it.
 func TestDeferredCreation(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		dialect, until          string
 		header, user, assistant bool
@@ -53,6 +54,7 @@ func TestDeferredCreation(t *testing.T) {
 }
 
 func TestAppendsAndGetters(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, _ := c.create(nil)
 	in := func(more members) members {
@@ -115,8 +117,9 @@ func TestAppendsAndGetters(t *testing.T) {
 	c.hangUp()
 }
 
-// The answer has the bytes that came: numbers, escapes and the order of members as they were.
+// Answers have the bytes of the log: the spelling of numbers and strings, the order of members.
 func TestMessagesByteForByte(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, file := c.create(nil)
 	message := `{"z":1.0,"role":"assistant","content":"\u003c<>&\ud83d\ude00","n":12345678901234567890,"a":{"b":[]}}`
@@ -132,6 +135,7 @@ func TestMessagesByteForByte(t *testing.T) {
 }
 
 func TestTreeAndBranches(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"omp", "pi"} {
 		c := dial(t)
 		h := c.object("inMemory", members{"dialect": dialect})["session"].(string)
@@ -175,8 +179,9 @@ func TestTreeAndBranches(t *testing.T) {
 	}
 }
 
-// A durable branch is an entry of its own, and survives.
+// A durable branch is an entry of its own and survives a restart.
 func TestDurableBranch(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, file := c.create(nil)
 	a := c.say(h, "user", "1")
@@ -189,8 +194,9 @@ func TestDurableBranch(t *testing.T) {
 	equal(t, "context", len(c.object("buildSessionContext", members{"session": h})["messages"].([]any)), 1)
 }
 
-// A million entries one below the other: nothing here calls itself.
+// A tree of a million levels: nothing is recursive.
 func TestDeepTree(t *testing.T) {
+	t.Parallel()
 	n := 1_000_000
 	if testing.Short() || os.Getenv("TREELINE_CI") == "" {
 		n = 100_000

@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/treeline-dev/treeline"
@@ -11,90 +12,68 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Runs are recorded beside sessions. They have handles of their own.
-
-// startRunParams: header has what the client wants in the run's header besides the id, session and time, which are
-// ours to make.
+// startRunParams: header has the members that the client wants in the run's header besides the id, session and time.
 type startRunParams struct {
-	SessionID *string         `json:"sessionId"`
-	Dialect   *string         `json:"dialect"`
+	SessionID session.ID      `json:"sessionId"`
+	Dialect   string          `json:"dialect"`
 	Header    json.RawMessage `json:"header"`
 }
 
 // startRun begins a run of an open session, of one that is named, or of none.
 func startRun(c *call, p startRunParams) ([]byte, error) {
-	opt := treeline.RunOptions{Session: session.ID(or(p.SessionID, "")), Header: given(p.Header), Write: runs.WriteOptions{Durability: c.opt.Write.Durability, Clock: c.opt.Write.Clock, Random: c.opt.Write.Random}}
+	in, err := c.dialect(p.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	w := c.opt.Write
+	opt := treeline.RunOptions{
+		Session: p.SessionID, Dialect: in.Dialect, Header: given(p.Header),
+		Write: runs.WriteOptions{Durability: w.Durability, Clock: w.Clock, Random: w.Random},
+	}
 	if c.open != nil {
 		id := c.open.s.ID()
-		// Both may be given, and a client that names another session than the one it has open has confused two:
-		// better to say so than to record the run of the wrong one.
+		// Both may be given. A client that names another session has confused two.
 		if opt.Session != "" && opt.Session != id {
 			return nil, badParams(`parameter "sessionId": the session's own id is %q`, id)
 		}
 		opt.Session = id
 	}
-	if name := or(p.Dialect, ""); name != "" {
-		d, err := c.store.Dialect(name)
-		if err != nil {
-			return nil, err
-		}
-		opt.Dialect = d
-	}
 	r, err := c.store.StartRun(c.ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	// Sessions and runs count their handles together: a handle that is given back is never used again, so a late
-	// request cannot reach another one's run by accident.
+	// Sessions and runs share the counter of handles. A handle is never used again, so a late request cannot reach another run.
 	c.mu.Lock()
 	c.last++
 	handle := "r" + strconv.Itoa(c.last)
-	// The map is made late because most clients record no runs.
-	if c.runs == nil {
-		c.runs = map[string]*treeline.Recording{}
-	}
 	c.runs[handle] = r
 	c.mu.Unlock()
-	text := append([]byte(`{"run":`), quote(handle)...)
-	text = append(append(text, `,"id":`...), quote(r.Header().RunID)...)
-	text = append(append(text, `,"file":`...), quote(r.Path())...)
-	return append(text, '}'), nil
+	return fmt.Appendf(nil, `{"run":%s,"id":%s,"file":%s}`, quote(handle), quote(r.Header().RunID), quote(r.Path())), nil
 }
 
 // recording gives the run with that handle.
-func (c *call) recording(handle *string) (*treeline.Recording, error) {
-	var w wanted
-	name := need(&w, "run", handle)
-	if w.err != nil {
-		return nil, w.err
-	}
+func (c *call) recording(handle string) (*treeline.Recording, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, ok := c.runs[name]
+	r, ok := c.runs[handle]
 	if !ok {
-		return nil, badParams("parameter %q: no run %q is being recorded", "run", name)
+		return nil, badParams(`parameter "run": no run %q is being recorded`, handle)
 	}
 	return r, nil
 }
 
 type appendRecordParams struct {
-	Run    *string         `json:"run"`
-	Record json.RawMessage `json:"record"`
+	Run    *string         `json:"run" need:""`
+	Record json.RawMessage `json:"record" need:"an object"`
 }
 
-// appendRecord answers with what the record became: a seq that was left out was counted by the recorder, and the
-// client needs it to match the response with its request.
+// appendRecord answers with the type and the seq. A client that left the seq out needs it for the response to its request.
 func appendRecord(c *call, p appendRecordParams) ([]byte, error) {
-	r, err := c.recording(p.Run)
+	r, err := c.recording(*p.Run)
 	if err != nil {
 		return nil, err
 	}
-	var w wanted
-	record := w.needJSON("record", p.Record, "{", "an object")
-	if w.err != nil {
-		return nil, w.err
-	}
-	written, err := r.AppendRaw(c.ctx, record)
+	written, err := r.AppendRaw(c.ctx, p.Record)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -105,9 +84,8 @@ func appendRecord(c *call, p appendRecordParams) ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// refused is the answer for a record that does not fit.
-// It is the client's mistake and the run goes on, so it is a parameter's error. That the run has ended is no
-// mistake of this record: it keeps the code of a failure.
+// refused makes a refused record an error of a parameter: it is the client's mistake, and the run goes on. After the end of the
+// run it stays a failure.
 func refused(err error) error {
 	if errors.Is(err, run.ErrRefused) && !errors.Is(err, run.ErrEnded) {
 		return badParams("%v", err)
@@ -116,27 +94,24 @@ func refused(err error) error {
 }
 
 type endRunParams struct {
-	Run     *string `json:"run"`
+	Run     *string `json:"run" need:""`
 	Outcome *string `json:"outcome"`
-	Final   *string `json:"final"`
+	Final   string  `json:"final"`
 }
 
-// endRun writes run.end, unless a record said it already, and closes the log. The handle is gone unless the outcome is
+// endRun writes run.end, unless the client has appended it, and closes the log. The handle stays valid only if the outcome is
 // missing.
 func endRun(c *call, p endRunParams) ([]byte, error) {
-	r, err := c.recording(p.Run)
+	r, err := c.recording(*p.Run)
 	if err != nil {
 		return nil, err
 	}
 	if !r.Ended() {
-		var w wanted
-		outcome := need(&w, "outcome", p.Outcome)
-		if w.err != nil {
-			return nil, w.err
+		if p.Outcome == nil {
+			return nil, missing("outcome")
 		}
-		err = r.End(c.ctx, outcome, or(p.Final, ""))
+		err = r.End(c.ctx, *p.Outcome, p.Final)
 	}
-	// Also where End failed: the log is closed below, so the handle would be good for nothing.
 	c.mu.Lock()
 	delete(c.runs, *p.Run)
 	c.mu.Unlock()

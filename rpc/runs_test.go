@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A run of a session is recorded, record by record; what does not fit is refused and ends nothing.
+// A run of a session is recorded. An invalid record is refused, and the run goes on.
 func TestRuns(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	fails := func(method string, params members, code int, message string) {
 		t.Helper()

@@ -17,25 +17,24 @@ import (
 
 // Options say how sessions are written.
 type Options struct {
-	// Write is how sessions are written that clients open. Create, ReplaceUnreadable and Defer are theirs to say.
+	// Write is how sessions are written. Clients set Create, ReplaceUnreadable and Defer with each call.
 	Write store.WriteOptions
 }
 
-// mostWaiting is how many requests are read ahead of those that are done.
-// It bounds memory where a client sends faster than a disk can write; below it, reading ahead lets requests of
-// other sessions pass one that waits.
+// mostWaiting is how many requests are read ahead of those that are done. It bounds memory if a client sends faster than a disk
+// can write. Reading ahead lets requests of other sessions pass one that waits.
 const mostWaiting = 1024
 
-// Serve answers the requests of one client until its input ends, or ctx does. Then what was begun is finished, and all
-// sessions are flushed and closed. It fails where answers could not be written or sessions not be closed.
+// Serve answers the requests of one client until its input or ctx ends. Then it finishes the requests that were read, and
+// flushes and closes all sessions. It fails if answers could not be written or sessions could not be closed.
 func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, out io.Writer) error {
 	c := &client{
-		store: st, opt: opt, out: out, sessions: map[string]*openSession{},
+		store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
 		slots: make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
 	c.outer, c.ctx = ctx, context.WithoutCancel(ctx)
-	// A reader that blocks cannot be interrupted, so it has a goroutine of its own, which is left behind when ctx
-	// ends before the input does. lines has no buffer: when ended says something, every line before it was taken.
+	// A blocked read cannot be interrupted, so it has a goroutine of its own, which outlives Serve if ctx ends before the input.
+	// lines has no buffer: when ended is sent, every line was received.
 	lines := make(chan []byte)
 	ended := make(chan error, 1)
 	stop := make(chan struct{})
@@ -46,11 +45,11 @@ func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, o
 	return errors.Join(err, c.closeAll())
 }
 
-// client is the one at the other end, with the sessions that it has open.
+// client is the connected client, with the sessions that it has open.
 type client struct {
 	store *treeline.Store
 	opt   Options
-	// ctx is for what must be finished once it is begun, outer for what may be given up.
+	// ctx is for requests that must be finished once they are begun, outer for those that may be given up.
 	ctx, outer context.Context
 
 	// mu guards sessions, runs and last. It is never held during a method.
@@ -70,17 +69,15 @@ type client struct {
 	failed   chan struct{} // closed when an answer could not be written
 }
 
-// openSession is a session with its requests.
-// Its queue is what keeps the order of a session's requests, and what makes s safe to use without a lock: only the
-// task at hand reads or clears it.
+// openSession is a session with its requests. Its queue keeps their order and makes s safe to use without a lock: only the
+// running task reads or clears it.
 type openSession struct {
 	handle string
 	queue  queue
 	s      *store.Session // nil when it is closed
 }
 
-// readLines hands on the lines of the input, however long they are. The last one may lack its newline.
-// A client that ends without a last newline has said what it wanted, so that line counts.
+// readLines sends the lines of the input, of any length. An unterminated last line counts.
 func readLines(in io.Reader, lines chan<- []byte, stop <-chan struct{}) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -101,8 +98,7 @@ func readLines(in io.Reader, lines chan<- []byte, stop <-chan struct{}) error {
 	}
 }
 
-// loop reads until there is nothing more to read or nobody to answer. None of these ends is an error of its own: a
-// client that closes its end has finished, and a signal is how a server is stopped.
+// loop reads until the input or ctx ends, or an answer cannot be written.
 func (c *client) loop(ctx context.Context, lines <-chan []byte, ended <-chan error) error {
 	for {
 		select {
@@ -118,14 +114,13 @@ func (c *client) loop(ctx context.Context, lines <-chan []byte, ended <-chan err
 	}
 }
 
-// take begins to carry out what stands on one line: a request, or several.
+// take begins the request, or the batch of requests, on a line.
 func (c *client) take(line []byte) {
 	if line[0] != '[' {
 		c.begin(line, c.write)
 		return
 	}
-	// A batch is decoded as a whole first: one bad byte in it makes all of it unreadable, and JSON-RPC wants one
-	// answer then.
+	// JSON-RPC requires one answer if any part of a batch is not JSON.
 	var list []json.RawMessage
 	if err := json.Unmarshal(line, &list); err != nil {
 		c.write(answer(null, nil, &rpcError{codeParse, "not JSON: " + err.Error()}))
@@ -141,7 +136,7 @@ func (c *client) take(line []byte) {
 	}
 }
 
-// batch collects the answers to several requests that came together.
+// batch collects the answers to a batch of requests.
 type batch struct {
 	mu      sync.Mutex
 	answers [][]byte
@@ -149,8 +144,7 @@ type batch struct {
 	write   func([]byte)
 }
 
-// done takes one answer, and writes all of them when it is the last. They stand in the order of the requests,
-// although that may not be the order in which they were carried out; notifications have none and leave no gap.
+// done takes one answer, and writes all of them after the last, in the order of the requests. Notifications have no answer.
 func (b *batch) done(i int, line []byte) {
 	b.mu.Lock()
 	b.answers[i] = line
@@ -163,9 +157,7 @@ func (b *batch) done(i int, line []byte) {
 	list := slices.DeleteFunc(b.answers, func(line []byte) bool { return line == nil })
 	if len(list) > 0 {
 		b.write(array(list))
-		return
 	}
-	b.write(nil)
 }
 
 // begin queues one request. done gets its answer, nil for a notification.
@@ -175,8 +167,7 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 		done(answer(r.id, nil, err))
 		return
 	}
-	// A notification is carried out like any other request, and what goes wrong with it is told to nobody:
-	// JSON-RPC leaves no way to.
+	// A notification is carried out like any other request, but its errors are dropped: JSON-RPC has no answer for it.
 	finish := func(result []byte, err error) {
 		if r.id == nil {
 			done(nil)
@@ -198,8 +189,7 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 	if open != nil {
 		q = &open.queue
 	}
-	// This blocks the reader while mostWaiting requests are under way. It is done here, in the order of arrival,
-	// and not in the task: otherwise the queues themselves would grow without bound.
+	// This blocks the reader while mostWaiting requests wait. In the task it would let the queues grow without bound.
 	c.slots <- struct{}{}
 	c.running.Add(1)
 	q.add(func() {
@@ -208,10 +198,9 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 	})
 }
 
-// target finds the session that a request is for, nil for those that are for none.
+// target finds the session that a request is for, or nil. The handle is looked up when the request arrives: requests after a
+// close stay in the session's queue, and call refuses them.
 func (c *client) target(m method, params json.RawMessage) (*openSession, error) {
-	// The handle is looked up when the request arrives, not when its turn comes: closing a session does not change
-	// whom the requests behind it were for, and call tells them that it is closed.
 	if m.session == never {
 		return nil, nil
 	}
@@ -225,7 +214,7 @@ func (c *client) target(m method, params json.RawMessage) (*openSession, error) 
 		if m.session == maybe {
 			return nil, nil
 		}
-		return nil, badParams(`parameter "session" is missing`)
+		return nil, missing("session")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,10 +226,8 @@ func (c *client) target(m method, params json.RawMessage) (*openSession, error) 
 
 func unknownSession(handle string) error { return badParams("session %q is not open", handle) }
 
-// call carries out a request. What panics is reported and hurts no other request.
+// call carries out a request. A panic is reported as an error: other sessions are not affected, and must still be flushed.
 func (c *client) call(m method, open *openSession, params json.RawMessage) (result []byte, err error) {
-	// A panic is a bug of ours. Other sessions of the client are sound, and what it wrote is flushed only if we
-	// live on.
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, &rpcError{codeInternal, fmt.Sprintf("internal error: %v", p)}
@@ -252,16 +239,16 @@ func (c *client) call(m method, open *openSession, params json.RawMessage) (resu
 	return m.call(&call{client: c, open: open, params: params})
 }
 
-// write writes an answer and its newline; nil is no answer.
+// write writes an answer and its newline. nil stands for no answer.
 func (c *client) write(line []byte) {
 	if line == nil {
 		return
 	}
-	// One Write for the line and its newline: a client never sees half a line from us followed by another answer.
+	// One Write for the line and its newline, so that answers never mix.
 	line = append(utf8Line(line), '\n')
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	// Once the client is gone there is nothing to say to it; the first error is what Serve returns.
+	// After the first error, which Serve returns, nothing is written.
 	if c.writeErr != nil {
 		return
 	}
@@ -271,9 +258,8 @@ func (c *client) write(line []byte) {
 	}
 }
 
-// closeAll closes what the client left open.
-// It runs when no request does any more. A run that is left open gets no run.end: that it ended is for the client
-// to say, and without it the log reads as that of a run that crashed.
+// closeAll closes what the client left open, after the last request. An open run gets no run.end: only the client knows how it
+// ended, and without run.end it counts as crashed.
 func (c *client) closeAll() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,8 +275,7 @@ func (c *client) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// queue carries out tasks one after the other.
-// It has no goroutine while it is empty: a client may keep thousands of sessions open and use one.
+// queue carries out tasks one after the other. An empty queue has no goroutine: a client may keep thousands of sessions open.
 type queue struct {
 	mu    sync.Mutex
 	tasks []func()

@@ -27,6 +27,7 @@ func read(t *testing.T, file string) string {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	dir := filepath.Join(c.home, "logs")
 	for _, tt := range []struct {
@@ -79,6 +80,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenMigrates(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	file := filepath.Join(c.home, "v1.jsonl")
 	v1 := `{"type":"session","id":"old","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/w"}
@@ -97,6 +99,7 @@ func TestOpenMigrates(t *testing.T) {
 }
 
 func TestRebinding(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"omp", "pi"} {
 		c := dial(t)
 		h, first := c.create(members{"dialect": dialect, "parentSession": "before"})
@@ -146,8 +149,9 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// Labels are made again in the order in which they were first given.
+// Labels are appended again in their first order.
 func TestRelabel(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"omp", "pi"} {
 		c := dial(t)
 		h := c.object("inMemory", members{"dialect": dialect})["session"].(string)
@@ -164,6 +168,7 @@ func TestRelabel(t *testing.T) {
 
 // A branched session without a conversation is written when the agent would write it.
 func TestBranchedSessionWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	for dialect, written := range map[string]bool{"omp": true, "pi": false} {
 		c := dial(t)
 		h, first := c.create(members{"dialect": dialect})
@@ -179,6 +184,7 @@ func TestBranchedSessionWithoutAnswer(t *testing.T) {
 }
 
 func TestContinueRecent(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, first := c.create(nil)
 	c.say(h, "user", "1")
@@ -196,6 +202,7 @@ func TestContinueRecent(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"omp", "pi"} {
 		c := dial(t)
 		h, file := c.create(members{"dialect": dialect})
@@ -216,6 +223,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestRewrites(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, file := c.create(nil)
 	at := members{"session": h}
@@ -238,6 +246,7 @@ func TestRewrites(t *testing.T) {
 
 // Pictures go to blobs and come back, also through a rewrite.
 func TestImages(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h, file := c.create(nil)
 	data := strings.Repeat("QUJD", 500)
@@ -264,8 +273,9 @@ func TestImages(t *testing.T) {
 	c.hangUp()
 }
 
-// In memory nothing is cut: there is no blob that would keep the rest.
+// In memory nothing is cut, because there are no blobs for the rest.
 func TestMemoryKeepsAll(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	h := c.object("inMemory", members{})["session"].(string)
 	long := strings.Repeat("x", 600_000)

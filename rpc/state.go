@@ -15,25 +15,20 @@ import (
 // members of the log's header, and the messages.
 
 // saveStateParams: with a version that loadState or saveState gave, the state is saved only if it was not saved since
-// ("new": only if there is none). Without a version the last save wins, as in the agent's own program.
+// ("new": only if there is no such state). Without a version the last save wins, as in the agent's own program.
 type saveStateParams struct {
-	Dialect *string         `json:"dialect"`
-	State   json.RawMessage `json:"state"`
-	Version *string         `json:"version"`
+	Dialect string          `json:"dialect"`
+	State   json.RawMessage `json:"state" need:"an object"`
+	Version string          `json:"version"`
 }
 
 // saveState answers with the new version, for the next save, and with the time, which the agent's place may have set.
 func saveState(c *call, p saveStateParams) ([]byte, error) {
-	var w wanted
-	text := w.needJSON("state", p.State, "{", "an object")
-	if w.err != nil {
-		return nil, w.err
-	}
-	id, records, err := stateRecords(text)
+	id, records, err := stateRecords(p.State)
 	if err != nil {
 		return nil, badParams(`parameter "state": %v`, err)
 	}
-	sess, err := c.store.Save(c.ctx, or(p.Dialect, ""), id, records, or(p.Version, ""))
+	sess, err := c.store.Save(c.ctx, p.Dialect, id, records, p.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +39,7 @@ func saveState(c *call, p saveStateParams) ([]byte, error) {
 	if err := json.Unmarshal(sess.Tree().Header().Raw, &header); err != nil {
 		return nil, err
 	}
-	answer := append([]byte(`{"version":`), quote(sess.Log().Generation)...)
-	answer = append(append(answer, `,"updatedAt":`...), quote(header.UpdatedAt)...)
-	return append(answer, '}'), nil
+	return fmt.Appendf(nil, `{"version":%s,"updatedAt":%s}`, quote(sess.Log().Generation), quote(header.UpdatedAt)), nil
 }
 
 // breaks spells characters that some programs treat as ends of lines so that they do not. In JSON they occur only in
@@ -87,22 +80,17 @@ func stateRecords(text []byte) (session.ID, [][]byte, error) {
 }
 
 type loadStateParams struct {
-	Dialect *string `json:"dialect"`
-	ID      *string `json:"id"`
-	CWD     *string `json:"cwd"`
-	Root    *string `json:"root"`
+	Dialect string  `json:"dialect"`
+	ID      *string `json:"id" need:""`
+	CWD     string  `json:"cwd"`
+	Root    string  `json:"root"`
 }
 
 // loadState gives the state as it was saved, and the messages that the agent would begin with (resume): the two differ if
 // the agent adds a note about a changed directory or model. Without such a state it gives null, which tells a client to
 // begin a new one.
 func loadState(c *call, p loadStateParams) ([]byte, error) {
-	var w wanted
-	id := need(&w, "id", p.ID)
-	if w.err != nil {
-		return nil, w.err
-	}
-	sess, err := c.store.OpenSaved(c.outer, or(p.Dialect, ""), session.ID(id))
+	sess, err := c.store.OpenSaved(c.outer, p.Dialect, session.ID(*p.ID))
 	if errors.Is(err, place.ErrNoSession) {
 		return null, nil
 	}
@@ -118,17 +106,14 @@ func loadState(c *call, p loadStateParams) ([]byte, error) {
 		}
 		messages = append(messages, m)
 	}
-	list, err := sess.Resume(c.outer, or(p.Root, ""), or(p.CWD, ""))
+	list, err := sess.Resume(c.outer, p.Root, p.CWD)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range list {
 		resume = append(resume, m)
 	}
-	answer := append([]byte(`{"dialect":`), quote(sess.Dialect().Name())...)
-	answer = append(append(answer, `,"version":`...), quote(sess.Log().Generation)...)
-	answer = append(append(answer, `,"state":`...), bytes.TrimSuffix(sess.Tree().Header().Raw, []byte("}"))...)
-	answer = append(append(answer, `,"messages":`...), array(messages)...)
-	answer = append(append(answer, `},"resume":`...), array(resume)...)
-	return append(answer, '}'), nil
+	return fmt.Appendf(nil, `{"dialect":%s,"version":%s,"state":%s,"messages":%s},"resume":%s}`,
+		quote(sess.Dialect().Name()), quote(sess.Log().Generation),
+		bytes.TrimSuffix(sess.Tree().Header().Raw, []byte("}")), array(messages), array(resume)), nil
 }

@@ -7,6 +7,7 @@ import (
 
 // A state is saved, found again, compared, and resumed somewhere else.
 func TestStates(t *testing.T) {
+	t.Parallel()
 	c := dial(t)
 	fails := func(method string, params members, code int, message string) {
 		t.Helper()

@@ -10,9 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// appended is the answer of an append. That others wrote meanwhile is said only where it happened.
-// "foreign" counts the entries of others that were found in the log; "outcome" says what was done about them by
-// the policy. Both are absent in the usual case.
+// appended is the answer of an append. If other programs wrote meanwhile, "foreign" counts their entries, and "outcome" says
+// what the policy did about them.
 func appended(a store.Appended, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -25,320 +24,247 @@ func appended(a store.Appended, err error) ([]byte, error) {
 }
 
 type messageParams struct {
-	Message json.RawMessage `json:"message"`
+	Message json.RawMessage `json:"message" need:"an object"`
 }
 
-// appendMessage takes the message as it is and does not look inside: what a role or a part means is the dialect's
-// business, and one that nobody knows must be kept, too.
+// appendMessage does not look inside the message: what a role or a part means is for the dialect to know, and unknown ones
+// are kept.
 func appendMessage(c *call, p messageParams) ([]byte, error) {
-	var w wanted
-	message := w.needJSON("message", p.Message, "{", "an object")
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.AppendMessage(c.ctx, message))
+	return appended(c.open.s.AppendMessage(c.ctx, p.Message))
 }
 
 type thinkingParams struct {
-	ThinkingLevel json.RawMessage `json:"thinkingLevel"`
+	ThinkingLevel json.RawMessage `json:"thinkingLevel" need:"a string or null"`
 }
 
-// appendThinkingLevelChange takes null too: the agent's own "not set".
+// appendThinkingLevelChange also takes null, the agent's own "not set".
 func appendThinkingLevelChange(c *call, p thinkingParams) ([]byte, error) {
 	body := session.ThinkingLevelChange{JSON: session.Raw(p.ThinkingLevel)}
-	switch {
-	case p.ThinkingLevel == nil:
-		return nil, badParams(`parameter "thinkingLevel" is missing`)
-	case given(p.ThinkingLevel) == nil:
-	case json.Unmarshal(p.ThinkingLevel, &body.Level) != nil:
-		return nil, badParams(`parameter "thinkingLevel": must be a string or null`)
+	if err := json.Unmarshal(p.ThinkingLevel, &body.Level); err != nil {
+		return nil, err
 	}
 	return appended(c.open.s.Append(c.ctx, body))
 }
 
 type modelParams struct {
 	Model    *string `json:"model"`
-	Role     *string `json:"role"`
+	Role     string  `json:"role"`
 	Provider *string `json:"provider"`
 	ModelID  *string `json:"modelId"`
 }
 
 // appendModelChange takes both spellings; the dialect writes its own.
 func appendModelChange(c *call, p modelParams) ([]byte, error) {
-	var w wanted
-	body := session.ModelChange{Role: or(p.Role, "")}
-	if p.Model != nil {
+	body := session.ModelChange{Role: p.Role, Provider: or(p.Provider, ""), ModelID: or(p.ModelID, "")}
+	switch {
+	case p.Model != nil:
 		body.Model = *p.Model
-		var both bool
 		// Only the first slash divides: names of models have slashes of their own ("openrouter/anthropic/claude").
-		if body.Provider, body.ModelID, both = strings.Cut(body.Model, "/"); !both {
-			body.Provider, body.ModelID = or(p.Provider, ""), body.Model
+		if provider, id, both := strings.Cut(body.Model, "/"); both {
+			body.Provider, body.ModelID = provider, id
+		} else {
+			body.ModelID = body.Model
 		}
-	} else {
-		if p.Provider == nil && p.ModelID == nil {
-			w.complain(`parameter "model" is missing, or "provider" and "modelId"`)
-		}
-		body.Provider, body.ModelID = need(&w, "provider", p.Provider), need(&w, "modelId", p.ModelID)
+	case p.Provider == nil && p.ModelID == nil:
+		return nil, badParams(`parameter "model" is missing, or "provider" and "modelId"`)
+	case p.Provider == nil:
+		return nil, missing("provider")
+	case p.ModelID == nil:
+		return nil, missing("modelId")
+	default:
 		body.Model = body.Provider + "/" + body.ModelID
-	}
-	if w.err != nil {
-		return nil, w.err
 	}
 	return appended(c.open.s.Append(c.ctx, body))
 }
 
-// byExtension is how the agents say, each in its own word, that an extension made a summary.
+// byExtension says that an extension made a summary; each agent has its own word for it.
 type byExtension struct {
-	FromExtension *bool `json:"fromExtension"`
-	FromHook      *bool `json:"fromHook"`
+	FromExtension bool `json:"fromExtension"`
+	FromHook      bool `json:"fromHook"`
 }
 
-func (b byExtension) is() bool { return or(b.FromExtension, false) || or(b.FromHook, false) }
+func (b byExtension) is() bool { return b.FromExtension || b.FromHook }
 
-// compactionParams: tokensBefore may be any number and is kept as it is spelled. All but the first three are
-// optional, and null is as good as nothing.
+// compactionParams need tokensBefore because Operator drops a compaction without it. It may be any number and is kept as it
+// is spelled.
 type compactionParams struct {
-	Summary      *string         `json:"summary"`
-	ShortSummary *string         `json:"shortSummary"`
-	FirstKept    *string         `json:"firstKeptEntryId"`
-	TokensBefore json.RawMessage `json:"tokensBefore"`
+	Summary      *string         `json:"summary" need:""`
+	ShortSummary string          `json:"shortSummary"`
+	FirstKept    *string         `json:"firstKeptEntryId" need:""`
+	TokensBefore json.RawMessage `json:"tokensBefore" need:"a number"`
 	Details      json.RawMessage `json:"details"`
 	PreserveData json.RawMessage `json:"preserveData"`
 	byExtension
 }
 
-// appendCompaction needs tokensBefore because Operator's program drops a compaction that lacks it.
 func appendCompaction(c *call, p compactionParams) ([]byte, error) {
-	var w wanted
-	body := session.Compaction{
-		Summary: need(&w, "summary", p.Summary), ShortSummary: or(p.ShortSummary, ""),
-		FirstKept:    session.EntryID(need(&w, "firstKeptEntryId", p.FirstKept)),
-		TokensBefore: session.Raw(w.needJSON("tokensBefore", p.TokensBefore, numbers, "a number")),
-		Details:      session.Raw(given(p.Details)), PreserveData: session.Raw(given(p.PreserveData)),
-		FromExtension: p.is(),
-	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.Compact(c.ctx, body))
+	return appended(c.open.s.Compact(c.ctx, session.Compaction{
+		Summary: *p.Summary, ShortSummary: p.ShortSummary, FirstKept: session.EntryID(*p.FirstKept),
+		TokensBefore: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
+		PreserveData: session.Raw(given(p.PreserveData)), FromExtension: p.is(),
+	}))
 }
 
-// customParams: data is kept as it is, whatever JSON it is; null is none.
+// customParams: data may be any JSON; null means no data.
 type customParams struct {
-	CustomType *string         `json:"customType"`
+	CustomType *string         `json:"customType" need:""`
 	Data       json.RawMessage `json:"data"`
 }
 
-// appendCustomEntry is for an extension's own state: no model ever sees it.
+// appendCustomEntry keeps an extension's own state, which the model does not see.
 func appendCustomEntry(c *call, p customParams) ([]byte, error) {
-	var w wanted
-	kind := need(&w, "customType", p.CustomType)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.AppendCustom(c.ctx, kind, given(p.Data)))
+	return appended(c.open.s.AppendCustom(c.ctx, *p.CustomType, given(p.Data)))
 }
 
-// customMessageParams: content is a text or a list of parts. display has no default: pi and oh-my-pi
-// always write it, and whether people see a message is not to be guessed.
+// customMessageParams: content is a text or a list of parts. display has no default, because pi and oh-my-pi always write it.
 type customMessageParams struct {
-	CustomType *string         `json:"customType"`
-	Content    json.RawMessage `json:"content"`
-	Display    *bool           `json:"display"`
+	CustomType *string         `json:"customType" need:""`
+	Content    json.RawMessage `json:"content" need:"a string or a list"`
+	Display    *bool           `json:"display" need:""`
 	Details    json.RawMessage `json:"details"`
 	// Attribution is for agents that keep it.
-	Attribution *string `json:"attribution"`
+	Attribution string `json:"attribution"`
 }
 
 func appendCustomMessageEntry(c *call, p customMessageParams) ([]byte, error) {
-	var w wanted
-	body := session.CustomMessage{
-		Type:    need(&w, "customType", p.CustomType),
-		Content: session.Raw(w.needJSON("content", p.Content, `"[`, "a string or a list")),
-		Display: need(&w, "display", p.Display),
-		Details: session.Raw(given(p.Details)), Attribution: or(p.Attribution, ""),
-	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.AppendCustomMessage(c.ctx, body))
+	return appended(c.open.s.AppendCustomMessage(c.ctx, session.CustomMessage{
+		Type: *p.CustomType, Content: session.Raw(p.Content), Display: *p.Display,
+		Details: session.Raw(given(p.Details)), Attribution: p.Attribution,
+	}))
 }
 
-// labelParams: no label takes the label away.
+// labelParams: an empty label removes the label.
 type labelParams struct {
-	TargetID *string `json:"targetId"`
-	Label    *string `json:"label"`
+	TargetID *string `json:"targetId" need:""`
+	Label    string  `json:"label"`
 }
 
-// appendLabelChange fails for a target that is not there, as the agents do: a label on nothing cannot be seen
-// anywhere.
+// appendLabelChange fails if the target does not exist, as in the agents: such a label would be seen nowhere.
 func appendLabelChange(c *call, p labelParams) ([]byte, error) {
-	var w wanted
-	target := need(&w, "targetId", p.TargetID)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.Label(c.ctx, session.EntryID(target), or(p.Label, "")))
+	return appended(c.open.s.Label(c.ctx, session.EntryID(*p.TargetID), p.Label))
 }
 
 type nameParams struct {
-	Name *string `json:"name"`
+	Name *string `json:"name" need:""`
 }
 
 func appendSessionInfo(c *call, p nameParams) ([]byte, error) {
-	var w wanted
-	name := need(&w, "name", p.Name)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.AppendSessionInfo(c.ctx, name))
+	return appended(c.open.s.AppendSessionInfo(c.ctx, *p.Name))
 }
 
-// setSessionName is how the agent itself would do it: an entry in pi, the header in oh-my-pi. appendSessionInfo
-// appends an entry in any case.
+// setSessionName writes the name as the agent does: as an entry in pi, into the header in oh-my-pi. appendSessionInfo always
+// appends an entry.
 func setSessionName(c *call, p nameParams) ([]byte, error) {
-	var w wanted
-	name := need(&w, "name", p.Name)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return null, c.open.s.Rename(c.ctx, name)
+	return null, c.open.s.Rename(c.ctx, *p.Name)
 }
 
 type modeParams struct {
-	Mode *string         `json:"mode"`
+	Mode *string         `json:"mode" need:""`
 	Data json.RawMessage `json:"data"`
 }
 
-// appendModeChange is oh-my-pi's, as are the two below; the families that have no such entries refuse them.
+// appendModeChange and the two methods below are oh-my-pi's. Dialects without such entries refuse them.
 func appendModeChange(c *call, p modeParams) ([]byte, error) {
-	var w wanted
-	mode := need(&w, "mode", p.Mode)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.AppendModeChange(c.ctx, mode, given(p.Data)))
+	return appended(c.open.s.AppendModeChange(c.ctx, *p.Mode, given(p.Data)))
 }
 
 type ttsrParams struct {
-	InjectedRules *[]*string `json:"injectedRules"`
+	InjectedRules *[]*string `json:"injectedRules" need:""`
 }
 
 func appendTtsrInjection(c *call, p ttsrParams) ([]byte, error) {
-	var w wanted
-	rules := w.strings("injectedRules", p.InjectedRules)
-	if w.err != nil {
-		return nil, w.err
+	rules, err := texts("injectedRules", *p.InjectedRules)
+	if err != nil {
+		return nil, err
 	}
 	return appended(c.open.s.AppendTTSRInjection(c.ctx, rules))
 }
 
 type sessionInitParams struct {
-	SystemPrompt *string         `json:"systemPrompt"`
-	Task         *string         `json:"task"`
-	Tools        *[]*string      `json:"tools"`
+	SystemPrompt *string         `json:"systemPrompt" need:""`
+	Task         *string         `json:"task" need:""`
+	Tools        *[]*string      `json:"tools" need:""`
 	OutputSchema json.RawMessage `json:"outputSchema"`
 }
 
 func appendSessionInit(c *call, p sessionInitParams) ([]byte, error) {
-	var w wanted
-	body := session.SessionInit{
-		SystemPrompt: need(&w, "systemPrompt", p.SystemPrompt), Task: need(&w, "task", p.Task),
-		Tools: w.strings("tools", p.Tools), OutputSchema: session.Raw(given(p.OutputSchema)),
+	tools, err := texts("tools", *p.Tools)
+	if err != nil {
+		return nil, err
 	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.AppendSessionInit(c.ctx, body))
+	return appended(c.open.s.AppendSessionInit(c.ctx, session.SessionInit{
+		SystemPrompt: *p.SystemPrompt, Task: *p.Task, Tools: tools, OutputSchema: session.Raw(given(p.OutputSchema)),
+	}))
 }
 
-// branchParams: durable makes the move survive a restart, by an entry that is written for it. It is off here,
-// unlike on the command line: the agents' own branch writes nothing.
+// branchParams: durable makes the move survive a restart, with an entry that is written for it. It is off by default, unlike
+// on the command line, because the agents' own branch writes nothing.
 type branchParams struct {
-	ID      *string `json:"id"`
-	Durable *bool   `json:"durable"`
+	ID      *string `json:"id" need:""`
+	Durable bool    `json:"durable"`
 }
 
 func branch(c *call, p branchParams) ([]byte, error) {
-	var w wanted
-	id := need(&w, "id", p.ID)
-	if w.err != nil {
-		return nil, w.err
-	}
-	if id == "" { // to the library that is the place before the first entry, to the agents an entry that is not there
+	if *p.ID == "" { // the library would branch before the first entry; to the agents it is an entry that does not exist
 		_, err := c.open.s.Tree().Get("")
 		return nil, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(id), or(p.Durable, false))
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), p.Durable)
 	return null, err
 }
 
-// resetLeaf takes the same parameters as branch; an id in them means nothing.
-func resetLeaf(c *call, p branchParams) ([]byte, error) {
-	return null, c.open.s.ResetLeaf(c.ctx, or(p.Durable, false))
+type resetParams struct {
+	Durable bool `json:"durable"`
 }
 
+func resetLeaf(c *call, p resetParams) ([]byte, error) {
+	return null, c.open.s.ResetLeaf(c.ctx, p.Durable)
+}
+
+// summaryParams: an id that is null is the place before the first entry. It cannot be left out, or a forgotten id would move
+// the leaf there.
 type summaryParams struct {
-	ID      json.RawMessage `json:"id"`
-	Summary *string         `json:"summary"`
+	ID      json.RawMessage `json:"id" need:"a string or null"`
+	Summary *string         `json:"summary" need:""`
 	Details json.RawMessage `json:"details"`
 	byExtension
 }
 
-// branchWithSummary takes null for the place before the first entry, but not silence: the leaf would be lost by accident.
 func branchWithSummary(c *call, p summaryParams) ([]byte, error) {
-	var w wanted
-	var id string
-	switch {
-	case p.ID == nil:
-		w.complain(`parameter "id" is missing`)
-	case given(p.ID) == nil:
-	case json.Unmarshal(p.ID, &id) != nil:
-		w.complain(`parameter "id": must be a string or null`)
+	var id session.EntryID
+	if err := json.Unmarshal(p.ID, &id); err != nil {
+		return nil, err
 	}
-	body := session.BranchSummary{
-		Summary: need(&w, "summary", p.Summary), Details: session.Raw(given(p.Details)), FromExtension: p.is(),
-	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	return appended(c.open.s.BranchWithSummary(c.ctx, session.EntryID(id), body))
+	return appended(c.open.s.BranchWithSummary(c.ctx, id, session.BranchSummary{
+		Summary: *p.Summary, Details: session.Raw(given(p.Details)), FromExtension: p.is(),
+	}))
 }
 
 type entriesParams struct {
-	Entries *[]json.RawMessage `json:"entries"`
-	Dialect *string            `json:"dialect"`
+	Entries *[]json.RawMessage `json:"entries" need:""`
+	Dialect string             `json:"dialect"`
 }
 
-// rewriteEntries replaces the log as a whole. All entries are looked at before: a list that is wrong somewhere
-// must not leave half a session.
+// rewriteEntries replaces the log as a whole. All entries are checked first, so that a bad one changes nothing.
 func rewriteEntries(c *call, p entriesParams) ([]byte, error) {
-	var w wanted
-	entries := w.list("entries", p.Entries)
-	for i, e := range entries {
-		w.needJSON("entries["+strconv.Itoa(i)+"]", e, "{", "an object")
+	for i, e := range *p.Entries {
+		switch name := fmt.Sprintf("entries[%d]", i); {
+		case given(e) == nil:
+			return nil, missing(name)
+		case e[0] != '{':
+			return nil, badParams("parameter %q: must be an object", name)
+		}
 	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	return null, c.open.s.RewriteEntries(c.ctx, entries)
+	return null, c.open.s.RewriteEntries(c.ctx, records(*p.Entries))
 }
 
 type argumentsParams struct {
-	ToolCallID *string         `json:"toolCallId"`
-	Arguments  json.RawMessage `json:"arguments"`
+	ToolCallID *string         `json:"toolCallId" need:""`
+	Arguments  json.RawMessage `json:"arguments" need:"an object"`
 }
 
-// rewriteToolCallArgs answers whether there is such a tool call.
-// That there is none is no error: the agents answer false, and a client may ask about a call that was never
-// written.
+// rewriteToolCallArgs answers false if no entry has the tool call, as the agents do.
 func rewriteToolCallArgs(c *call, p argumentsParams) ([]byte, error) {
-	var w wanted
-	id := need(&w, "toolCallId", p.ToolCallID)
-	arguments := w.needJSON("arguments", p.Arguments, "{", "an object")
-	if w.err != nil {
-		return nil, w.err
-	}
-	found, err := c.open.s.RewriteToolCallArguments(c.ctx, id, arguments)
+	found, err := c.open.s.RewriteToolCallArguments(c.ctx, *p.ToolCallID, p.Arguments)
 	return strconv.AppendBool(nil, found), err
 }

@@ -53,21 +53,20 @@ type Tokens struct {
 	Total         int64  `json:"total"`
 }
 
-// add adds the counts; nil, which a provider does not count, is 0.
+// add adds the counts. A count that the provider does not give is nil.
 func (t *Tokens) add(u *Usage) {
-	or := func(n *int64) int64 {
-		if n == nil {
-			return 0
+	add := func(sum, n *int64) {
+		if n != nil {
+			*sum += *n
 		}
-		return *n
 	}
 	t.Responses++
-	t.Input += u.Input
-	t.Cached += or(u.Cached)
-	t.CacheCreation += or(u.CacheCreation)
-	t.Image += or(u.Image)
-	t.Output += u.Output
-	t.Total += u.Total
+	add(&t.Input, &u.Input)
+	add(&t.Cached, u.Cached)
+	add(&t.CacheCreation, u.CacheCreation)
+	add(&t.Image, u.Image)
+	add(&t.Output, &u.Output)
+	add(&t.Total, &u.Total)
 }
 
 // Report is the result of an audit. Its lists are never null. Sums cover what the log has.
@@ -109,7 +108,6 @@ func (r *Report) Faults() int {
 // Audit checks that a run is consistent: requests and responses in pairs and in order, tool calls and outputs likewise,
 // events in order, an end. It also counts tokens.
 func Audit(l *Log) (*Report, error) {
-	// run.end overwrites it
 	a := &audit{
 		Report: Report{
 			RunID: l.Header.RunID, SessionID: l.Header.SessionID, Outcome: Crashed, Records: l.Len(),
@@ -193,7 +191,7 @@ func (a *audit) note(kind FindingKind, line int, format string, args ...any) {
 // requires.
 func (a *audit) record(r Record) error {
 	if a.ended {
-		a.fault(FindingAfterEnd, r.Line, "%s behind run.end", r.Type)
+		a.fault(FindingAfterEnd, r.Line, "%s after run.end", r.Type)
 	}
 	if r.Stray {
 		a.fault(FindingStray, r.Line, "%s of another run", r.Type)
@@ -240,7 +238,7 @@ func (a *audit) record(r Record) error {
 func (a *audit) request(r Record, b *LLMRequest) {
 	a.Requests++
 	if r.HasSeq && a.hasSeq && r.Seq <= a.lastRequest {
-		a.fault(FindingRequestOrder, r.Line, "request %d behind request %d", r.Seq, a.lastRequest)
+		a.fault(FindingRequestOrder, r.Line, "request %d after request %d", r.Seq, a.lastRequest)
 	}
 	a.hasSeq, a.lastRequest = a.hasSeq || r.HasSeq, r.Seq
 	q := &asked{seq: r.Seq, line: r.Line, messages: slices.Collect(rawjson.Elements(b.Input.Messages))}
@@ -271,7 +269,6 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	// Tokens are summed for each model, because models differ in price.
 	if u := b.Output.Usage; u != nil {
 		a.Tokens.add(u)
-		// a handful of models at most
 		i := slices.IndexFunc(a.Models, func(t Tokens) bool { return t.Model == u.Model })
 		if i < 0 {
 			i = len(a.Models)
@@ -297,7 +294,7 @@ func (a *audit) event(r Record, b *AgentEvent) {
 	a.Events++
 	if r.HasSeq {
 		if a.hasEvent && r.Seq <= a.lastEvent {
-			a.fault(FindingEventOrder, r.Line, "event %d behind event %d", r.Seq, a.lastEvent)
+			a.fault(FindingEventOrder, r.Line, "event %d after event %d", r.Seq, a.lastEvent)
 		}
 		a.hasEvent, a.lastEvent = true, r.Seq
 		a.seen = append(a.seen, r.Seq)
@@ -319,7 +316,7 @@ func (a *audit) output(r Record, b *ToolOutput) {
 	c := a.calls[b.ToolCallID]
 	switch {
 	case c == nil:
-		a.fault(FindingNoCall, r.Line, "output of %s for the call %q, which nobody made", b.Tool, b.ToolCallID)
+		a.fault(FindingNoCall, r.Line, "output of %s for the call %q, which was not made", b.Tool, b.ToolCallID)
 		return
 	case c.outputs > 0:
 		a.fault(FindingOutputAgain, r.Line, "output of %s for the call %q, which has one", b.Tool, b.ToolCallID)

@@ -56,7 +56,7 @@ func TestAuditFindings(t *testing.T) {
 		{"events out of order", []string{`"seq":2,"event"`, `"seq":1,"event"`}, "event-order (event-gap)"},
 		{"an event is missing", []string{`"seq":3,"event"`, `"seq":5,"event"`}, "(event-gap)"},
 		{"no seq", []string{`"seq":3,"event"`, `"event"`}, "no-seq"},
-		{"behind the end", []string{end, end + output}, "(time-order) after-end output-again"},
+		{"after the end", []string{end, end + output}, "(time-order) after-end output-again"},
 		{"of another run", []string{`"run.status","run_id":"5d1c`, `"run.status","run_id":"6d1c`}, "other-run"},
 		{"the end says another thing", []string{`"completed","message"`, `"error","message"`}, "outcome-mismatch"},
 		{"no start", []string{line(`"type":"run.start"`), ""}, "(no-start)"},

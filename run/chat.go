@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -61,7 +60,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 // must send them back.
 func at(pointer string, a, b []byte) *Difference { return (&comparison{}).values(pointer, a, b) }
 
-// choice: no choice means "auto".
+// choice gives nil for "auto", the default.
 func choice(v []byte) []byte {
 	if s, ok := rawjson.Unquote(v); ok && s == "auto" {
 		return nil
@@ -81,15 +80,14 @@ func chatMessages(list [][]byte) [][]byte {
 		if role == "developer" { // the newer name
 			role = "system"
 		}
-		w := []byte(`{"role":`)
-		w = rawjson.AppendString(w, role)
+		w := fmt.Appendf(nil, `{"role":%s`, rawjson.Quote(role))
 		if c := chatContent(rawjson.Get(m, "content")); !rawjson.IsNull(c) {
-			w = append(append(w, `,"content":`...), c...)
+			w = fmt.Appendf(w, `,"content":%s`, c)
 		}
 		for _, key := range []string{"tool_calls", "tool_call_id"} {
-			// an empty list of calls means none
+			// An empty list is left out.
 			if v := rawjson.Get(m, key); !rawjson.IsNull(v) && len(rawjson.Compact(v)) > len("[]") {
-				w = append(append(append(append(w, `,"`...), key...), `":`...), calls(v)...)
+				w = fmt.Appendf(w, `,%q:%s`, key, calls(v))
 			}
 		}
 		out = append(out, append(w, '}'))
@@ -99,20 +97,12 @@ func chatMessages(list [][]byte) [][]byte {
 
 // calls gives tool calls with the members that both sides have.
 func calls(v []byte) []byte {
-	if !rawjson.IsArray(v) {
-		return v
-	}
-	out := []byte{'['}
-	for c := range rawjson.Elements(v) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
+	return rawjson.MapElements(v, func(c []byte) []byte {
 		// "type" is left out: it is always "function", and some agents do not send it.
 		f := rawjson.Get(c, "function")
-		out = fmt.Appendf(out, `{"id":%s,"function":{"name":%s,"arguments":%s}}`,
+		return fmt.Appendf(nil, `{"id":%s,"function":{"name":%s,"arguments":%s}}`,
 			orNull(rawjson.Get(c, "id")), orNull(rawjson.Get(f, "name")), orNull(rawjson.Get(f, "arguments")))
-	}
-	return append(out, ']')
+	})
 }
 
 func orNull(v []byte) []byte {
@@ -122,7 +112,7 @@ func orNull(v []byte) []byte {
 	return v
 }
 
-// chatContent gives a content of text only as one text; nil where it is empty. Client libraries differ in whether they send
+// chatContent gives a content of text only as one text, or nil if it is empty. Client libraries differ in whether they send
 // a string or a list of one part.
 func chatContent(content []byte) []byte {
 	if !rawjson.IsArray(content) {
@@ -144,27 +134,19 @@ func chatContent(content []byte) []byte {
 // chatTools removes the wrapper {"type":"function","function":…} from tool definitions, which the recorder does not write,
 // and a "strict" that has its default value.
 func chatTools(list []byte) []byte {
-	if !rawjson.IsArray(list) {
+	if !rawjson.IsArray(list) || string(rawjson.Compact(list)) == "[]" {
 		return nil
 	}
-	out := []byte{'['}
-	for t := range rawjson.Elements(list) {
+	return rawjson.MapElements(list, func(t []byte) []byte {
 		if f := rawjson.Get(t, "function"); rawjson.IsObject(f) {
 			t = f
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
 		}
 		t = rawjson.Delete(t, "type")
 		if string(rawjson.Get(t, "strict")) == "false" {
 			t = rawjson.Delete(t, "strict")
 		}
-		out = append(out, t...)
-	}
-	if len(out) == 1 {
-		return nil
-	}
-	return append(out, ']')
+		return t
+	})
 }
 
 // Answer is a recorded response in the form of a chat completion, whole (JSON) or in pieces (Chunks).
@@ -175,7 +157,7 @@ type Answer struct {
 	reasoning string
 	calls     [][]byte
 	finish    string
-	usage     []byte // JSON; nil where it was not counted
+	usage     []byte // JSON; nil if it was not counted
 }
 
 // NewAnswer reads the response of an exchange, which must have one.
@@ -190,9 +172,8 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 	}
 	// The id depends on the log alone, so that two replays give the same bytes.
 	a := &Answer{id: fmt.Sprintf("chatcmpl-%s-%d", runID, x.Seq), created: moment(r.Time).Unix()}
-	// the format requires a number even where the log has no time
 	if moment(r.Time).IsZero() {
-		a.created = 0
+		a.created = 0 // the format requires a number
 	}
 	var texts []string
 	for m := range rawjson.Elements(r.Output.Messages) {
@@ -221,7 +202,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		}
 		a.usage = append(a.usage, '}')
 	}
-	// the response names the model first: a provider may answer with another one than was asked
+	// The model of the response counts: a provider may answer with another one than was asked.
 	if a.model == "" {
 		raw, err := x.Request.Raw()
 		if err != nil {
@@ -250,27 +231,22 @@ func finishReason(stop string, called bool) string {
 // JSON is the whole answer.
 func (a *Answer) JSON() []byte {
 	w := a.begin("chat.completion")
-	w = append(w, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
-	w = append(w, orNull(a.content)...)
+	w = fmt.Appendf(w, `,"choices":[{"index":0,"message":{"role":"assistant","content":%s`, orNull(a.content))
 	if a.reasoning != "" {
-		w = rawjson.AppendString(append(w, `,"reasoning_content":`...), a.reasoning)
+		w = fmt.Appendf(w, `,"reasoning_content":%s`, rawjson.Quote(a.reasoning))
 	}
 	if len(a.calls) > 0 {
-		w = append(append(append(w, `,"tool_calls":[`...), bytes.Join(a.calls, []byte{','})...), ']')
+		w = fmt.Appendf(w, `,"tool_calls":[%s]`, bytes.Join(a.calls, []byte{','}))
 	}
-	w = rawjson.AppendString(append(w, `},"finish_reason":`...), a.finish)
-	w = append(w, `}]`...)
+	w = fmt.Appendf(w, `},"finish_reason":%s}]`, rawjson.Quote(a.finish))
 	if a.usage != nil {
-		w = append(append(w, `,"usage":`...), a.usage...)
+		w = fmt.Appendf(w, `,"usage":%s`, a.usage)
 	}
 	return append(w, '}')
 }
 
 func (a *Answer) begin(object string) []byte {
-	w := append([]byte(`{"id":`), rawjson.Quote(a.id)...)
-	w = append(append(w, `,"object":`...), rawjson.Quote(object)...)
-	w = strconv.AppendInt(append(w, `,"created":`...), a.created, 10)
-	return append(append(w, `,"model":`...), rawjson.Quote(a.model)...)
+	return fmt.Appendf(nil, `{"id":%s,"object":%q,"created":%d,"model":%s`, rawjson.Quote(a.id), object, a.created, rawjson.Quote(a.model))
 }
 
 // Chunks gives the answer in pieces, for a client that asked for a stream. Clients rely on the order: the role, content
@@ -278,9 +254,8 @@ func (a *Answer) begin(object string) []byte {
 func (a *Answer) Chunks(usage bool) [][]byte {
 	var list [][]byte
 	chunk := func(delta, finish string) {
-		w := append(a.begin("chat.completion.chunk"), `,"choices":[{"index":0,"delta":{`...)
-		w = append(append(w, delta...), `},"finish_reason":`...)
-		list = append(list, append(append(w, finish...), `}]}`...))
+		w := a.begin("chat.completion.chunk")
+		list = append(list, fmt.Appendf(w, `,"choices":[{"index":0,"delta":{%s},"finish_reason":%s}]}`, delta, finish))
 	}
 	chunk(`"role":"assistant","content":""`, "null")
 	if a.reasoning != "" {
@@ -290,14 +265,13 @@ func (a *Answer) Chunks(usage bool) [][]byte {
 		chunk(`"content":`+string(a.content), "null")
 	}
 	for i, c := range a.calls {
-		// in a stream calls are identified by their index, which recorded calls lack
-		call := rawjson.Set(c, "index", strconv.AppendInt(nil, int64(i), 10))
+		// In a stream a call is identified by its index, which recorded calls lack.
+		call := rawjson.Set(c, "index", fmt.Append(nil, i))
 		chunk(`"tool_calls":[`+string(call)+`]`, "null")
 	}
 	chunk("", string(rawjson.Quote(a.finish)))
 	if usage && a.usage != nil {
-		w := append(a.begin("chat.completion.chunk"), `,"choices":[],"usage":`...)
-		list = append(list, append(append(w, a.usage...), '}'))
+		list = append(list, fmt.Appendf(a.begin("chat.completion.chunk"), `,"choices":[],"usage":%s}`, a.usage))
 	}
 	return list
 }
@@ -316,7 +290,6 @@ func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 		}
 		if e, ok := b.(*RunError); ok {
 			name, message = cmp.Or(e.Error.Name, name), cmp.Or(e.Error.Message, message)
-			// only an HTTP error status will do
 			if s := e.Error.Status; s != nil && *s >= 400 && *s <= 599 {
 				status = int(*s)
 			}

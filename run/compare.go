@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -10,15 +11,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Difference is the first place in which two values differ: a JSON pointer (RFC 6901) and both values, "" where there is
-// none. The members are a stable JSON format. The values are shortened for people to read.
+// Difference is the first place in which two values differ: a JSON pointer (RFC 6901) and both values. An absent value is "".
+// The members are a stable JSON format. The values are shortened for people to read.
 type Difference struct {
 	Pointer string `json:"pointer"`
 	A       string `json:"a"`
 	B       string `json:"b"`
 }
 
-// Describe gives the difference in words; recorded and got name the two sides.
+// Describe gives the difference in words; a and b name the two sides.
 func (d *Difference) Describe(a, b string) string {
 	side := func(name, value string) string {
 		if value == "" {
@@ -32,15 +33,12 @@ func (d *Difference) Describe(a, b string) string {
 // Compare gives the first difference of two values, or nil. The order of members, white space and the spelling of strings and
 // numbers do not count; of repeated keys the last counts. A member that is null equals an absent one. Values are never
 // decoded as a whole: a request may have many megabytes.
-func Compare(a, b []byte) *Difference {
-	c := comparison{}
-	return c.values("", a, b)
-}
+func Compare(a, b []byte) *Difference { return at("", a, b) }
 
 // comparison compares values. Ids of tool calls are new in each run: with a pairing, two ids that meet first stand for the
 // same call from then on.
 type comparison struct {
-	// both directions, so that two calls of one run cannot both equal one of the other
+	// Both directions, so that two calls of one run cannot both equal one of the other.
 	pairs   map[string]string
 	reverse map[string]string
 	// ignore reports whether a member does not count.
@@ -52,7 +50,7 @@ type comparison struct {
 func (c *comparison) values(pointer string, a, b []byte) *Difference {
 	a, b = trim(a), trim(b)
 	switch {
-	// an absent member is an empty slice, which is null to rawjson
+	// An absent member is an empty slice, which is null to rawjson.
 	case rawjson.IsNull(a) && rawjson.IsNull(b):
 		return nil
 	case rawjson.IsObject(a) && rawjson.IsObject(b):
@@ -105,19 +103,7 @@ func isCallID(pointer string) bool {
 		return true
 	}
 	rest, ok := strings.CutSuffix(pointer, "/id")
-	if !ok {
-		return false
-	}
-	list, _, ok := cutLast(rest, "/")
-	return ok && strings.HasSuffix(list, "/tool_calls")
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+	return ok && strings.HasSuffix(rest[:max(0, strings.LastIndexByte(rest, '/'))], "/tool_calls")
 }
 
 // escapePointer escapes a key for a JSON pointer.
@@ -127,7 +113,7 @@ var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 // a reader of a meets. Get gives the last of repeated keys, so each key is compared once.
 func (c *comparison) objects(pointer string, a, b []byte) *Difference {
 	seen := map[string]bool{}
-	for _, side := range [][]byte{a, b} { // in the order of a, then what only b has
+	for _, side := range [][]byte{a, b} {
 		for key := range rawjson.Fields(side) {
 			if seen[key] || c.ignore != nil && c.ignore(key) {
 				continue
@@ -142,14 +128,7 @@ func (c *comparison) objects(pointer string, a, b []byte) *Difference {
 }
 
 func (c *comparison) arrays(pointer string, a, b []byte) *Difference {
-	var x, y [][]byte
-	for e := range rawjson.Elements(a) {
-		x = append(x, e)
-	}
-	for e := range rawjson.Elements(b) {
-		y = append(y, e)
-	}
-	return c.lists(pointer, x, y)
+	return c.lists(pointer, slices.Collect(rawjson.Elements(a)), slices.Collect(rawjson.Elements(b)))
 }
 
 // lists compares elements. An element that only one side has is a difference.

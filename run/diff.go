@@ -13,10 +13,10 @@ import (
 type Step struct {
 	// Name is "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "error" or "outcome".
 	Name string `json:"step"`
-	// LineA and LineB say where it is in each log; 0 where the run has no such step.
+	// LineA and LineB say where it is in each log. A line is 0 if the run has no such step.
 	LineA int `json:"lineA"`
 	LineB int `json:"lineB"`
-	// Difference is nil where both did the same.
+	// Difference is nil if both did the same.
 	Difference *Difference `json:"difference"`
 }
 
@@ -39,10 +39,10 @@ func Diff(a, b *Log) ([]Step, error) {
 	for len(x) > 0 || len(y) > 0 {
 		var s Step
 		switch {
-		case len(y) == 0 || len(x) > 0 && x[0].order() < y[0].order():
+		case len(y) == 0 || len(x) > 0 && byPlace(x[0], y[0]) < 0:
 			s = Step{Name: x[0].name, LineA: x[0].line, Difference: &Difference{A: brief(x[0].value)}}
 			x = x[1:]
-		case len(x) == 0 || y[0].order() < x[0].order():
+		case len(x) == 0 || byPlace(x[0], y[0]) > 0:
 			s = Step{Name: y[0].name, LineB: y[0].line, Difference: &Difference{B: brief(y[0].value)}}
 			y = y[1:]
 		default:
@@ -54,7 +54,7 @@ func Diff(a, b *Log) ([]Step, error) {
 	return list, nil
 }
 
-// FirstDifference gives the first step in which the runs differ; ok is false where they are equal.
+// FirstDifference gives the first step in which the runs differ; ok is false if they are equal.
 func FirstDifference(list []Step) (s Step, ok bool) {
 	i := slices.IndexFunc(list, func(s Step) bool { return s.Difference != nil })
 	if i < 0 {
@@ -90,13 +90,10 @@ const (
 	stepOutput
 )
 
-// order is the place as a text that sorts like the place. Nine digits are enough for afterAll.
-func (s step) order() string {
-	return fmt.Sprintf("%09d %d %09d", s.place[0], s.place[1], s.place[2])
-}
+func byPlace(a, b step) int { return slices.Compare(a.place[:], b.place[:]) }
 
-// afterAll fits into the digits of order; no run has that many exchanges.
-const afterAll = 1 << 28 // after every exchange
+// afterAll is the place after every exchange; no run has that many.
+const afterAll = 1 << 28
 
 // steps lists what a run did.
 func steps(l *Log) ([]step, error) {
@@ -127,7 +124,7 @@ func steps(l *Log) ([]step, error) {
 			turns[r.Seq] = turn
 			add("request "+strconv.Itoa(turn), [3]int{turn, stepRequest, 0}, without(raw, "type", "run_id", "ts", "seq"))
 		case TypeLLMResponse:
-			// a response without its request belongs to the last request
+			// A response without its request belongs to the last request.
 			of := cmp.Or(turns[r.Seq], turn)
 			add("response "+strconv.Itoa(of), [3]int{of, stepResponse, 0}, without(raw, "type", "run_id", "ts", "seq"))
 			n := 0
@@ -141,7 +138,7 @@ func steps(l *Log) ([]step, error) {
 		case TypeToolOutput:
 			at, ok := calls[rawjson.Str(raw, "tool_call_id")]
 			// Without a call it has no place of its own: it goes after all calls of its exchange.
-			if !ok { // no such call
+			if !ok {
 				outputs++
 				at = [2]int{turn, afterAll + outputs}
 			}
@@ -157,7 +154,7 @@ func steps(l *Log) ([]step, error) {
 	if _, ok := l.End(); !ok {
 		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, []byte(`{"outcome":"crashed"}`)})
 	}
-	slices.SortStableFunc(list, func(a, b step) int { return cmp.Compare(a.order(), b.order()) })
+	slices.SortStableFunc(list, byPlace)
 	return list, nil
 }
 

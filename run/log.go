@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
@@ -21,7 +22,7 @@ type Record struct {
 	Line   int
 	Offset int64
 	Length int64
-	// Seq is the number of the request, response or event; HasSeq is false where there is none.
+	// Seq is the number of the request, response or event. HasSeq is false for any other record.
 	Seq    int64
 	HasSeq bool
 	// Stray: the record names another run than the header does.
@@ -58,7 +59,7 @@ type Log struct {
 	Header Header
 	// HeaderRaw is the header's record.
 	HeaderRaw []byte
-	// Newer is set where the schema_version is not the one we know. Reading such a log is best effort; it is never written.
+	// Newer is set if the schema_version is not SchemaVersion. Reading such a log is best effort; it is never written.
 	Newer    bool
 	records  []Record
 	problems []Problem
@@ -71,24 +72,16 @@ func (l *Log) Len() int { return len(l.records) }
 func (l *Log) At(i int) Record { return l.records[i] }
 
 // Records iterates over the records in log order.
-func (l *Log) Records() iter.Seq2[int, Record] {
-	return func(yield func(int, Record) bool) {
-		for i, r := range l.records {
-			if !yield(i, r) {
-				return
-			}
-		}
-	}
-}
+func (l *Log) Records() iter.Seq2[int, Record] { return slices.All(l.records) }
 
 // Problems lists what is wrong with the bytes of the log, in the order in which it was found. Audit checks what they say.
 func (l *Log) Problems() []Problem { return l.problems }
 
 // End gives the last run.end; ok is false for a run that crashed or is still going on.
 func (l *Log) End() (r Record, ok bool) {
-	for i := len(l.records) - 1; i >= 0; i-- {
-		if l.records[i].Type == TypeRunEnd {
-			return l.records[i], true
+	for _, r := range slices.Backward(l.records) {
+		if r.Type == TypeRunEnd {
+			return r, true
 		}
 	}
 	return Record{}, false
@@ -123,7 +116,7 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 		return
 	}
 	if !d.started {
-		// elsewhere these bytes are damage
+		// Elsewhere these bytes are damage.
 		if rest, ok := bytes.CutPrefix(data, bom); ok {
 			d.problem(line, offset, ProblemBOM, "byte order mark before the first record")
 			data, offset = rest, offset+int64(len(bom))
@@ -149,7 +142,7 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 			continue
 		}
 		// Damage from pos on. A whole record may follow that was appended after a crash.
-		next := d.behind(data, pos+1)
+		next := d.nextRecord(data, pos+1)
 		d.damaged(data, offset, pos, next, line, torn, err)
 		if next < 0 {
 			break
@@ -167,7 +160,7 @@ func (d *Decoder) problem(line int, offset int64, kind ProblemKind, message stri
 
 // value takes the value at pos and gives the offset of its end.
 func (d *Decoder) value(data []byte, offset int64, pos, line int) (int, error) {
-	// numbers, texts and lists are JSON, but not records
+	// Numbers, texts and lists are JSON, but not records.
 	if data[pos] != '{' {
 		end, err := rawjson.Skip(data, pos)
 		if err == nil {
@@ -200,7 +193,7 @@ func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 		return
 	}
 	d.header = true
-	// the buffer of the line is reused
+	// The buffer of the line is reused.
 	d.log.HeaderRaw = bytes.Clone(record)
 	h, err := DecodeHeader(d.log.HeaderRaw)
 	if err != nil { // Scan accepted it
@@ -231,7 +224,7 @@ func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 		d.types[string(typ)] = typ
 	}
 	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(rawjson.Inside(s.Time)), source: d.source}
-	r.Seq, r.HasSeq = number(s.Seq)
+	r.Seq, r.HasSeq = integer(s.Seq)
 	// A record without a run_id belongs to this run.
 	r.Stray = s.RunID != nil && string(rawjson.Inside(s.RunID)) != d.log.Header.RunID
 	d.log.records = append(d.log.records, r)
@@ -252,10 +245,10 @@ func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn b
 	d.problem(line, offset+int64(pos), kind, message)
 }
 
-// behind searches after a damaged piece for a record that runs to the end of the line or to another record. The work is
+// nextRecord searches after a damaged piece for a record that runs to the end of the line or to another record. The work is
 // limited: a hostile line must not be scanned again for each of its braces.
-func (d *Decoder) behind(data []byte, from int) int {
-	// far more than one torn record and one after it need
+func (d *Decoder) nextRecord(data []byte, from int) int {
+	// Far more than one torn record and one after it need.
 	budget := 8*len(data) + 4096
 	for budget > 0 {
 		// Recorders write the type first. A looser pattern would accept messages inside a torn record.
@@ -284,7 +277,7 @@ func (d *Decoder) behind(data []byte, from int) int {
 	return -1
 }
 
-// Finish gives the log. It fails only where there is no header, with a *Problem.
+// Finish gives the log. It fails only if the log has no header, with a *Problem.
 func (d *Decoder) Finish() (*Log, error) {
 	if !d.header && d.refused == nil {
 		d.refused = &Problem{Line: 1, Kind: ProblemNoHeader, Message: "there is no header of a run"}
@@ -293,4 +286,32 @@ func (d *Decoder) Finish() (*Log, error) {
 		return nil, d.refused
 	}
 	return d.log, nil
+}
+
+// Bytes is a log in memory.
+type Bytes []byte
+
+// Bytes implements Source. The slice is not copied.
+func (b Bytes) Bytes(offset, length int64) ([]byte, error) {
+	if offset < 0 || length < 0 || offset+length > int64(len(b)) {
+		return nil, errors.New("outside of the log")
+	}
+	return b[offset : offset+length], nil
+}
+
+// DecodeBytes makes a Log from the bytes of a whole log. Lines end only at newlines: U+2028 may occur in a text.
+func DecodeBytes(b []byte) (*Log, error) {
+	d := NewDecoder(Bytes(b))
+	offset := int64(0)
+	line := 0
+	for data := range bytes.SplitAfterSeq(b, []byte{'\n'}) {
+		if len(data) == 0 {
+			break
+		}
+		line++
+		text, whole := bytes.CutSuffix(data, []byte{'\n'})
+		d.Line(bytes.TrimSuffix(text, []byte{'\r'}), offset, line, !whole)
+		offset += int64(len(data))
+	}
+	return d.Finish()
 }

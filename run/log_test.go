@@ -160,7 +160,7 @@ func TestDamage(t *testing.T) {
 		{"garbage", first + "\nnot a record\n" + second + "\n", 1, []run.ProblemKind{run.ProblemMalformed}},
 		{"glued", first + "\n" + second + second + "\n", 2, []run.ProblemKind{run.ProblemGlued}},
 		{"glued to the header", first + second + "\n", 1, []run.ProblemKind{run.ProblemGlued}},
-		{"behind a torn one", first + "\n" + second[:60] + second + "\n", 1, []run.ProblemKind{run.ProblemMalformed}},
+		{"after a torn one", first + "\n" + second[:60] + second + "\n", 1, []run.ProblemKind{run.ProblemMalformed}},
 		{"scalar", first + "\nnull\n17\n" + second, 1, []run.ProblemKind{run.ProblemNotObject, run.ProblemNotObject}},
 		{"NUL bytes", first + "\n" + second + "\n\x00\x00", 1, []run.ProblemKind{run.ProblemNULs}},
 		{"byte order mark", "\xef\xbb\xbf" + first + "\n" + second, 1, []run.ProblemKind{run.ProblemBOM}},
@@ -239,7 +239,7 @@ func FuzzDecode(f *testing.F) {
 				}
 				for _, b := range append(a.Chunks(true), a.JSON()) {
 					if !rawjson.Valid(b) {
-						t.Fatalf("%q is no JSON", b)
+						t.Fatalf("%q is not JSON", b)
 					}
 				}
 			}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"cmp"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -19,14 +18,8 @@ type Summary struct {
 	Outcome string
 }
 
-// CWD is the working directory of the run, "" if the header does not name it.
-func (s *Summary) CWD() string {
-	root := rawjson.Str(rawjson.At(s.Header.Meta, "/runtime_environment/workspace"), "root")
-	if s.Header.Runtime == nil {
-		return root
-	}
-	return cmp.Or(s.Header.Runtime.CWD, root)
-}
+// CWD is the working directory of the run; see Header.WorkDir.
+func (s *Summary) CWD() string { return s.Header.WorkDir() }
 
 // Peek reads the summary of a log of that size. ends gives the first head bytes of the log and, of the rest, the last
 // tail bytes; Peek asks for more until it sees a whole record at each end, up to 1 MB. It fails with ErrNotHeader, or

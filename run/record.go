@@ -3,6 +3,8 @@ package run
 import (
 	"fmt"
 	"strings"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // Type is the type of a record. Types of extensions and of later versions are legal and kept as they are.
@@ -23,14 +25,7 @@ const (
 )
 
 // Known reports whether the type is one of the ten.
-func (t Type) Known() bool {
-	switch t {
-	case TypeHeader, TypeRunStart, TypeRunContext, TypeAgentEvent, TypeToolOutput, TypeLLMRequest, TypeLLMResponse,
-		TypeRunStatus, TypeRunError, TypeRunEnd:
-		return true
-	}
-	return false
-}
+func (t Type) Known() bool { return bodies[t] != nil || t == TypeHeader }
 
 // Extension reports whether the type is that of an extension: x.<org>.<name>.
 func (t Type) Extension() bool {
@@ -55,7 +50,7 @@ type Member struct {
 type Body interface {
 	Type() Type
 	envelope() *Envelope
-	members(w *writer)
+	object
 }
 
 // Envelope is what all records except the header have.
@@ -80,6 +75,14 @@ type Header struct {
 	Runtime                     *Runtime
 	Meta                        Raw
 	Other                       []Member
+}
+
+// WorkDir is the working directory of the run, or else the root of its workspace. It is "" if the header names neither.
+func (h *Header) WorkDir() string {
+	if h.Runtime != nil && h.Runtime.CWD != "" {
+		return h.Runtime.CWD
+	}
+	return rawjson.Str(rawjson.At(h.Meta, "/runtime_environment/workspace"), "root")
 }
 
 // Other, in all these types, holds the unknown members in the order of the record.

@@ -1,9 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -61,14 +63,7 @@ func ContinueRecorder(l *Log, opt RecorderOptions) (*Recorder, error) {
 	r := NewRecorder(l.Header, opt)
 	// Only what the log has counts: a request whose response was lost in a crash is still open and may be answered now.
 	for _, rec := range l.records {
-		switch rec.Type {
-		case TypeLLMRequest:
-			r.request(rec.Seq)
-		case TypeLLMResponse:
-			r.response(rec.Seq)
-		case TypeRunEnd:
-			r.ended = true
-		}
+		r.note(rec.Type, rec.Seq)
 	}
 	return r, nil
 }
@@ -144,7 +139,7 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 	return r.append(ctx, rawjson.EscapeBreaks(record))
 }
 
-// now spells the time with milliseconds and Z, like JavaScript's toISOString
+// now spells the time with milliseconds and Z, like JavaScript's toISOString.
 func (r *Recorder) now() string { return r.opt.Clock().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // End writes run.end.
@@ -158,68 +153,26 @@ func refuse(format string, args ...any) error {
 }
 
 // fill gives a copy of the body with what was left out.
-func (r *Recorder) fill(b Body) (Body, error) {
-	var err error
-	switch v := b.(type) {
+func (r *Recorder) fill(b Body) (_ Body, err error) {
+	value := reflect.New(reflect.TypeOf(b).Elem())
+	value.Elem().Set(reflect.ValueOf(b).Elem())
+	b = value.Interface().(Body)
+	switch c := b.(type) {
 	case *LLMRequest:
-		c := *v
-		if c.Seq == 0 {
-			c.Seq = r.last + 1
-		}
-		b = &c
+		c.Seq = cmp.Or(c.Seq, r.last+1)
 	case *LLMResponse:
-		c := *v
 		if c.Seq == 0 {
 			c.Seq, err = r.onlyOpen()
 		}
-		b = &c
 	case *RunStart:
-		c := *v
-		if c.SessionID == "" {
-			c.SessionID = r.header.SessionID
-		}
-		b = &c
-	default:
-		b = shallow(b)
+		c.SessionID = cmp.Or(c.SessionID, r.header.SessionID)
 	}
-	// only where nothing is wrong yet: otherwise the body is dropped
-	if e := b.envelope(); err == nil {
-		if e.RunID == "" {
-			e.RunID = r.header.RunID
-		}
-		if e.Time == "" {
-			e.Time = r.now()
-		}
+	e := b.envelope()
+	e.RunID = cmp.Or(e.RunID, r.header.RunID)
+	if e.Time == "" {
+		e.Time = r.now()
 	}
 	return b, err
-}
-
-// shallow copies a body, so that its envelope can be filled in. fill copies RunStart and the two types with a seq itself.
-func shallow(b Body) Body {
-	switch v := b.(type) {
-	case *RunContext:
-		c := *v
-		return &c
-	case *AgentEvent:
-		c := *v
-		return &c
-	case *ToolOutput:
-		c := *v
-		return &c
-	case *RunStatus:
-		c := *v
-		return &c
-	case *RunError:
-		c := *v
-		return &c
-	case *RunEnd:
-		c := *v
-		return &c
-	case *Opaque:
-		c := *v
-		return &c
-	}
-	return b
 }
 
 // onlyOpen gives the request that a response without a seq must belong to.
@@ -243,26 +196,23 @@ func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 		r.err = err
 		return Written{}, err
 	}
-	switch w.Type {
-	case TypeLLMRequest:
-		r.request(w.Seq)
-	case TypeLLMResponse:
-		r.response(w.Seq)
-	case TypeRunEnd:
-		r.ended = true
-	}
+	r.note(w.Type, w.Seq)
 	return w, nil
 }
 
-// request notes a request or response. Several requests may be open and be answered in any order: agents ask models in parallel.
-func (r *Recorder) request(seq int64) {
-	r.open = append(r.open, seq)
-	r.last, r.asked = max(r.last, seq), true
-}
-
-func (r *Recorder) response(seq int64) {
-	if i := slices.Index(r.open, seq); i >= 0 {
-		r.open = slices.Delete(r.open, i, i+1)
+// note keeps track of requests, responses and the end. Several requests may be open and be answered in any order: agents ask
+// models in parallel.
+func (r *Recorder) note(t Type, seq int64) {
+	switch t {
+	case TypeLLMRequest:
+		r.open = append(r.open, seq)
+		r.last, r.asked = max(r.last, seq), true
+	case TypeLLMResponse:
+		if i := slices.Index(r.open, seq); i >= 0 {
+			r.open = slices.Delete(r.open, i, i+1)
+		}
+	case TypeRunEnd:
+		r.ended = true
 	}
 }
 
@@ -276,8 +226,8 @@ func (r *Recorder) check(record []byte) (Written, error) {
 		return Written{}, refuse("%v", err)
 	}
 	w := Written{Type: Type(s.Type)}
-	w.Seq, w.HasSeq = number(s.Seq)
-	// no other record can change this, so ErrEnded is wrapped as well
+	w.Seq, w.HasSeq = integer(s.Seq)
+	// ErrEnded is wrapped as well: no other record will be accepted.
 	if r.ended {
 		return w, fmt.Errorf("%w: %w", ErrRefused, ErrEnded)
 	}
@@ -290,7 +240,7 @@ func (r *Recorder) check(record []byte) (Written, error) {
 	switch w.Type {
 	case TypeLLMRequest:
 		if r.asked && w.Seq <= r.last {
-			return w, refuse("%s with seq %d behind that with %d", w.Type, w.Seq, r.last)
+			return w, refuse("%s with seq %d after that with %d", w.Type, w.Seq, r.last)
 		}
 	case TypeLLMResponse:
 		if !slices.Contains(r.open, w.Seq) {

@@ -36,7 +36,7 @@ func header() run.Header {
 	return run.Header{SchemaVersion: 1, RunID: "5d1c0e66-7f0c-4a55-9d0e-3c1f8a4b2e10", SessionID: "s", StartedAt: "2026-05-04T08:15:00.000Z"}
 }
 
-// A request is what it was when it was made: a history that grows while others wait does not leak into it.
+// A request is encoded during the call: later changes of its messages do not leak into it.
 func TestEncodedAtTheCall(t *testing.T) {
 	var n notebook
 	r := run.NewRecorder(header(), n.options())
@@ -90,7 +90,7 @@ func TestRefusals(t *testing.T) {
 	bad(`{"type":"run.status","status":"running","meta":1}`, "meta must be an object")
 	bad(`{"type":"agent.event","event":{"type":"text"}}`, "seq must be an integer")
 	bad(`{"type":"tool.output","tool":"t","tool_call_id":"c"}`, "result_raw must be a string")
-	bad(`{"type":"llm.request","seq":3,"input":{"messages":[]}}`, "seq 3 behind")
+	bad(`{"type":"llm.request","seq":3,"input":{"messages":[]}}`, "seq 3 after")
 	bad(`{"type":"llm.request","seq":4,"input":{}}`, "input.messages must be an array")
 	bad(`{"type":"llm.response","seq":4,"output":{"messages":[]}}`, "no open request")
 	good(`{"type":"llm.request","input":{"messages":[]}}`)
@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A write that failed is told to everyone from then on: what would follow has a hole before it.
+// Every append after a failed write returns its error: a record is missing before what would follow.
 func TestFailureStays(t *testing.T) {
 	var n notebook
 	r := run.NewRecorder(header(), n.options())

@@ -50,7 +50,7 @@ func IsCompaction(event []byte) bool {
 type Exchange struct {
 	Seq     int64
 	Request Record
-	// Answered is false where there is no response.
+	// Answered is false if there is no response.
 	Response Record
 	Answered bool
 }

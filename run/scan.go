@@ -1,16 +1,11 @@
 package run
 
-import (
-	"strconv"
-
-	"github.com/treeline-dev/treeline/internal/rawjson"
-)
+import "github.com/treeline-dev/treeline/internal/rawjson"
 
 // Scanned is the envelope of a record, found without decoding the rest. The slices point into the record. Type is decoded,
 // the others are raw.
 type Scanned struct {
-	Type                                []byte
-	RunID, SessionID, Time, Seq, CallID []byte
+	Type, RunID, Time, Seq []byte
 }
 
 // Scan reads the record at pos once and gives the offset of its end, or why it is not JSON. It finds only the record's own
@@ -23,14 +18,10 @@ func (s *Scanned) Scan(t *rawjson.Text, pos int) (end int, err error) {
 			s.Type = rawjson.Inside(o.Value())
 		case "run_id":
 			s.RunID = o.Value()
-		case "session_id":
-			s.SessionID = o.Value()
 		case "ts":
 			s.Time = o.Value()
 		case "seq":
 			s.Seq = o.Value()
-		case "tool_call_id":
-			s.CallID = o.Value()
 		}
 	}
 	return o.End()
@@ -43,13 +34,3 @@ func (s *Scanned) IsHeader() bool {
 
 // IsRecord tells a record from the other objects inside a torn record: messages and events have types, but no run.
 func (s *Scanned) IsRecord() bool { return s.Type != nil && rawjson.IsString(s.RunID) }
-
-// number gives a seq; ok is false where there is none.
-func number(value []byte) (n int64, ok bool) {
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil {
-		ok = integer(&n, value)
-		return n, ok
-	}
-	return n, true
-}

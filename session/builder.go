@@ -135,22 +135,16 @@ func (b *Builder) typeIndex(name []byte) uint16 {
 	if int(b.lastType) < len(t.types) && t.types[b.lastType] == string(name) {
 		return b.lastType
 	}
-	for i, known := range t.types {
-		if known == string(name) {
-			b.lastType = uint16(i)
-			return b.lastType
-		}
-	}
-	if len(t.types) >= 256 { // hostile: a new type in each record
+	i := slices.Index(t.types, string(name))
+	if i < 0 && len(t.types) >= 256 { // hostile: a new type in each record
 		name = []byte("?")
-		for i, known := range t.types {
-			if known == "?" {
-				return uint16(i)
-			}
-		}
+		i = slices.Index(t.types, "?")
 	}
-	t.types = append(t.types, string(name))
-	b.lastType = uint16(len(t.types) - 1)
+	if i < 0 {
+		i = len(t.types)
+		t.types = append(t.types, string(name))
+	}
+	b.lastType = uint16(i)
 	return b.lastType
 }
 
@@ -186,7 +180,7 @@ func (b *Builder) Add(env *Envelope) {
 		n.id = b.keep(hexOf(b.hash(i, env.Record)))
 		n.flags |= derivedID
 	case env.Repeats && b.taken(EntryID(env.ID)):
-		b.setNative(i, EntryID(env.ID))
+		put(&t.natives, i, EntryID(env.ID))
 		n.id = b.repeat(env.ID)
 		n.flags |= derivedID
 	default:
@@ -210,10 +204,7 @@ func (b *Builder) Add(env *Envelope) {
 		t.leaf = i
 	}
 	if b.pending {
-		if t.pending == nil {
-			t.pending = map[int32][]byte{}
-		}
-		t.pending[i] = bytes.Clone(env.Record)
+		put(&t.pending, i, bytes.Clone(env.Record))
 	}
 }
 
@@ -254,10 +245,7 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 	if p := b.find(EntryID(parent)); p >= 0 {
 		return p
 	}
-	if b.unresolved == nil {
-		b.unresolved = map[int32]EntryID{}
-	}
-	b.unresolved[i] = b.keep(parent)
+	put(&b.unresolved, i, b.keep(parent))
 	return orphaned
 }
 
@@ -268,30 +256,20 @@ func (b *Builder) note(i int32, env *Envelope) {
 		b.noteMessage(i, env.Message)
 	}
 	if env.Foreign {
-		if t.foreign == nil {
-			t.foreign = map[int32][]byte{}
-		}
-		t.foreign[i] = env.Record
+		put(&t.foreign, i, env.Record)
 	}
 	switch {
 	case env.Kind == KindLabel && env.Target != nil:
-		if t.labels == nil {
-			t.labels = map[EntryID]string{}
-		}
 		id := EntryID(env.Target)
+		put(&t.labels, id, string(env.Label))
 		if len(env.Label) == 0 {
 			delete(t.labels, id)
-		} else {
-			t.labels[id] = string(env.Label)
 		}
 		b.targets = append(b.targets, target{id, i, len(env.Label) > 0})
 	case env.Kind == KindLeaf:
 		b.leafMoves = append(b.leafMoves, leafMove{after: i, to: EntryID(env.Target), none: env.Target == nil})
 	case env.HasKeepIndex:
-		if t.keptByIndex == nil {
-			t.keptByIndex = map[int32]int32{}
-		}
-		t.keptByIndex[i] = int32(env.KeepIndex)
+		put(&t.keptByIndex, i, int32(env.KeepIndex))
 	}
 }
 
@@ -299,19 +277,21 @@ func (b *Builder) note(i int32, env *Envelope) {
 func (b *Builder) noteMessage(i int32, id []byte) {
 	first, again := b.messages[string(id)]
 	if !again {
-		if b.messages == nil {
-			b.messages = map[string]int32{}
-		}
-		b.messages[string(id)] = i
+		put(&b.messages, string(id), i)
 		return
 	}
-	if b.t.message == nil {
-		b.t.message = map[int32]int32{}
-	}
-	b.t.message[i] = first
+	put(&b.t.message, i, first)
 }
 
 func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {
 	n := &b.t.nodes[i]
 	b.Problem(Problem{Line: int(n.line), Offset: n.offset, Kind: kind, Message: message, Advice: advice})
+}
+
+// put sets an entry of a map that is made with its first entry: most logs need none of them.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }

@@ -265,10 +265,7 @@ func (c *Context) addEdit(i int32) error {
 		return nil // it does not say what to change
 	}
 	if target := t.ids.find(t.nodes, edit.Target); target >= 0 {
-		if c.edits == nil {
-			c.edits = map[int32]ContextEdit{}
-		}
-		c.edits[target] = edit
+		put(&c.edits, target, edit)
 	}
 	return nil
 }

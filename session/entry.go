@@ -56,37 +56,10 @@ var kindsByName = func() map[string]Kind {
 
 // KindOf gives the kind of an entry with that body.
 func KindOf(b Body) Kind {
-	switch b.(type) {
-	case Message:
-		return KindMessage
-	case ThinkingLevelChange:
-		return KindThinkingLevelChange
-	case ModelChange:
-		return KindModelChange
-	case Compaction:
-		return KindCompaction
-	case BranchSummary:
-		return KindBranchSummary
-	case Custom:
-		return KindCustom
-	case CustomMessage:
-		return KindCustomMessage
-	case Label:
-		return KindLabel
-	case TTSRInjection:
-		return KindTTSRInjection
-	case SessionInit:
-		return KindSessionInit
-	case ModeChange:
-		return KindModeChange
-	case SessionInfo:
-		return KindSessionInfo
-	case Leaf:
-		return KindLeaf
-	case ContextEdit:
-		return KindContextEdit
+	if b == nil {
+		return KindOpaque
 	}
-	return KindOpaque
+	return b.kind()
 }
 
 // Role says who speaks in a message.

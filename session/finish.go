@@ -68,10 +68,7 @@ func (b *Builder) resolveLate() {
 			b.forward = b.forward || p >= int32(i)
 			continue
 		}
-		if t.orphans == nil {
-			t.orphans = map[int32]EntryID{}
-		}
-		t.orphans[int32(i)] = parent
+		put(&t.orphans, int32(i), parent)
 		if b.misses(int32(i), parent) {
 			b.problemAt(int32(i), ProblemOrphan, fmt.Sprintf("the parent %q of entry %q does not exist", parent, t.nodes[i].id),
 				"the entry is kept as a root; what came before it may be lost")

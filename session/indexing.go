@@ -97,13 +97,6 @@ func (b *Builder) repeat(id []byte) EntryID {
 	}
 }
 
-func (b *Builder) setNative(i int32, id EntryID) {
-	if b.t.natives == nil {
-		b.t.natives = map[int32]EntryID{}
-	}
-	b.t.natives[i] = id
-}
-
 // hash identifies node i of the log. It is the same each time the log is read: it depends on the session, the position and
 // the beginning of the record. FNV-1a is inlined, because in some families no entry has an id.
 func (b *Builder) hash(i int32, record []byte) uint64 {

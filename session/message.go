@@ -4,7 +4,7 @@ package session
 type Raw []byte
 
 // Body is the content of an entry. The set is closed: anything unknown is Opaque.
-type Body interface{ body() }
+type Body interface{ kind() Kind }
 
 type (
 	// Message is a message of the user, the model or a tool.
@@ -125,21 +125,21 @@ type (
 	}
 )
 
-func (Message) body()             {}
-func (ThinkingLevelChange) body() {}
-func (ModelChange) body()         {}
-func (Compaction) body()          {}
-func (BranchSummary) body()       {}
-func (Custom) body()              {}
-func (CustomMessage) body()       {}
-func (Label) body()               {}
-func (TTSRInjection) body()       {}
-func (SessionInit) body()         {}
-func (ModeChange) body()          {}
-func (SessionInfo) body()         {}
-func (Leaf) body()                {}
-func (ContextEdit) body()         {}
-func (Opaque) body()              {}
+func (Message) kind() Kind             { return KindMessage }
+func (ThinkingLevelChange) kind() Kind { return KindThinkingLevelChange }
+func (ModelChange) kind() Kind         { return KindModelChange }
+func (Compaction) kind() Kind          { return KindCompaction }
+func (BranchSummary) kind() Kind       { return KindBranchSummary }
+func (Custom) kind() Kind              { return KindCustom }
+func (CustomMessage) kind() Kind       { return KindCustomMessage }
+func (Label) kind() Kind               { return KindLabel }
+func (TTSRInjection) kind() Kind       { return KindTTSRInjection }
+func (SessionInit) kind() Kind         { return KindSessionInit }
+func (ModeChange) kind() Kind          { return KindModeChange }
+func (SessionInfo) kind() Kind         { return KindSessionInfo }
+func (Leaf) kind() Kind                { return KindLeaf }
+func (ContextEdit) kind() Kind         { return KindContextEdit }
+func (Opaque) kind() Kind              { return KindOpaque }
 
 // Usage counts what one answer took, as far as it was recorded.
 type Usage struct {

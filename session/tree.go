@@ -202,22 +202,13 @@ func (t *Tree) link() {
 		t.firstRoot, t.lastRoot = -1, -1
 		t.firstChild, t.lastChild, t.nextSibling = nil, nil, nil
 	}
-	more := len(t.nodes) - t.linked
-	t.firstChild = grow(t.firstChild, more)
-	t.lastChild = grow(t.lastChild, more)
-	t.nextSibling = grow(t.nextSibling, more)
+	none := slices.Repeat([]int32{-1}, len(t.nodes)-t.linked)
+	t.firstChild = append(t.firstChild, none...)
+	t.lastChild = append(t.lastChild, none...)
+	t.nextSibling = append(t.nextSibling, none...)
 	for ; t.linked < len(t.nodes); t.linked++ {
 		t.linkOne(int32(t.linked))
 	}
-}
-
-// grow adds n entries without a link.
-func grow(list []int32, n int) []int32 {
-	list = slices.Grow(list, n)
-	for range n {
-		list = append(list, -1)
-	}
-	return list
 }
 
 func (t *Tree) linkOne(i int32) {

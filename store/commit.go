@@ -119,7 +119,10 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	for _, p := range batch {
 		w.tail.Line++
 		known := s.tree.Len()
-		w.dec.Decode(dialect.Record{Data: p.record, Offset: offset, Line: w.tail.Line})
+		r := dialect.Record{Data: p.record, Offset: offset, Line: w.tail.Line}
+		if adder, ok := w.dec.(dialect.Adder); !ok || !adder.Add(p.entry, r) {
+			w.dec.Decode(r)
+		}
 		if n := s.tree.Len(); n > known {
 			p.given = s.tree.At(n - 1).ID
 		}

@@ -175,8 +175,11 @@ func (s *Session) take(l logtree.Loaded) {
 // reload reads the log again. The leaf is the log's own. Trees and contexts from before keep reading the old log. If it
 // fails, nothing of the session changes.
 func (s *Session) reload(ctx context.Context, at backend.Log) error {
-	src := logtree.LazySource(s.at.Backend, at)
-	l, err := logtree.Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
+	src, err := logtree.OpenSource(ctx, s.at.Backend, at)
+	if err != nil {
+		return err
+	}
+	l, err := s.store.Reader().Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
 	if err == nil {
 		err = s.same(l.Tree.Header())
 	}

@@ -272,11 +272,7 @@ func (g *collector) sweep(ctx context.Context, remove bool) error {
 		if !ok {
 			continue
 		}
-		count := sweeper.Leftovers
-		if remove {
-			count = sweeper.Sweep
-		}
-		n, err := count(ctx, g.before)
+		n, err := sweeper.Sweep(ctx, g.before, remove)
 		g.report.Leftovers += n
 		if err != nil {
 			return err

@@ -90,11 +90,7 @@ func NewHit(h *find.Hit) Hit {
 // beginning of the id. Where several sessions have the id (copies of a file), the path takes its place.
 func HitRef(h *find.Hit, short bool) string {
 	if h.Run != nil {
-		id := h.Run.Header.RunID
-		if short {
-			id = h.Run.Header.RunID
-		}
-		return screen.OneLine(id, 0)
+		return screen.OneLine(h.Run.Header.RunID, 0)
 	}
 	id := string(h.Session.ID)
 	switch {

@@ -75,6 +75,21 @@ func (a *Array) End() error {
 	return err
 }
 
+// WriteList prints a JSON array of n elements, one per line. at gives them in order.
+func WriteList[T any](w io.Writer, n int, at func(i int) (T, error)) error {
+	list := Array{W: w}
+	for i := range n {
+		v, err := at(i)
+		if err == nil {
+			err = list.Add(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
 // UTC is how every shape spells a time.
 func UTC(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
@@ -94,14 +109,6 @@ func verbatim(raw session.Raw) json.RawMessage {
 		return rawjson.Quote(string(raw))
 	}
 	return json.RawMessage(raw)
-}
-
-// orEmpty turns a nil list into an empty one, so that it is not printed as null.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // optional turns "" into nil, for members that are null or absent without a value.

@@ -63,7 +63,7 @@ type GCBlob struct {
 func NewGC(r trash.GCReport) GC {
 	j := GC{
 		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers, Files: r.Files,
-		Folders: orEmpty(r.Folders), Missing: orEmpty(r.Missing), Obstacles: []string{},
+		Folders: append([]string{}, r.Folders...), Missing: append([]string{}, r.Missing...), Obstacles: []string{},
 	}
 	for _, b := range r.Unused {
 		j.Bytes += b.Size

@@ -28,6 +28,8 @@ const (
 	StyleAlert                  // the place that the caller named, a missing response
 )
 
+const plain Style = -1
+
 // Page is where a text form is written. The writer keeps its first error, which Flush returns.
 type Page struct {
 	*bufio.Writer
@@ -40,18 +42,11 @@ type Page struct {
 }
 
 func (p *Page) paint(s Style, text string) string {
-	if p.Paint == nil || text == "" {
+	if p.Paint == nil || text == "" || s == plain {
 		return text
 	}
 	return p.Paint(s, text)
 }
-
-// painter gives a style as a function, plain the lack of one.
-func (p *Page) painter(s Style) func(string) string {
-	return func(text string) string { return p.paint(s, text) }
-}
-
-func plain(s string) string { return s }
 
 // line writes a line without blanks at its end.
 func (p *Page) line(s string) {

@@ -22,7 +22,7 @@ func (t *Transcript) parts(parts []session.Part, margin string, spoken bool) {
 			}
 		case session.Thinking:
 			if p.Text != "" {
-				t.text(p.Text, margin+t.paint(StyleFaint, "┊")+" ", t.painter(StyleThinking))
+				t.text(p.Text, margin+t.paint(StyleFaint, "┊")+" ", StyleThinking)
 			} else if p.Signature != "" { // encrypted by the provider
 				t.line(margin + t.paint(StyleFaint, "┊ (thinking that only the provider can read)"))
 			}
@@ -49,12 +49,12 @@ func (t *Transcript) blobSize(ref string) int64 {
 // shown in full.
 func (t *Transcript) opaque(p session.OpaquePart, margin string) {
 	if s, ok := rawjson.Unquote(p.JSON); ok && p.Type == "error" {
-		t.text("✗ "+s, margin, t.painter(StyleError))
+		t.text("✗ "+s, margin, StyleError)
 		return
 	}
 	t.line(margin + t.paint(StyleFaint, "["+screen.OneLine(orElse(p.Type, "?"), 60)+"]"))
 	if t.All {
-		t.text(string(p.JSON), margin+indent, t.painter(StyleFaint))
+		t.text(string(p.JSON), margin+indent, StyleFaint)
 	}
 }
 

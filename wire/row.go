@@ -58,7 +58,7 @@ func NewRow(r *place.Row) Row {
 	if k := r.Known; k != nil {
 		j.Known = &Known{
 			Active: utc(k.Active), Entries: k.Entries, Branches: k.Branches, Problems: k.Problems, Tokens: Tokens(k.Tokens),
-			Models: orEmpty(k.Models), Cost: k.Cost, Has: orEmpty(k.Has.Names()),
+			Models: append([]string{}, k.Models...), Cost: k.Cost, Has: append([]string{}, k.Has.Names()...),
 		}
 	}
 	return j

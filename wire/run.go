@@ -1,10 +1,17 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // Run is a run in a list. outcome is null for a run that crashed or is still going on. session and model are absent
@@ -99,4 +106,190 @@ func NewRunDiff(a, b string, steps []run.Step) RunDiff {
 		j.Equal, j.First = false, &first
 	}
 	return j
+}
+
+// Played gives the records that the user of a run saw: the prompt, the events by number, and how the run ended. The end
+// comes last wherever it stands, since events may be written late.
+func Played(l *run.Log) []run.Record {
+	var before, after []run.Record
+	for _, r := range l.Records() {
+		switch r.Type {
+		case run.TypeRunStart:
+			before = append(before, r)
+		case run.TypeRunError, run.TypeRunEnd:
+			after = append(after, r)
+		}
+	}
+	return append(append(before, l.Events()...), after...)
+}
+
+// Play writes what the user of a run saw. It ends at the first error of the writer.
+func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
+	h := l.Header
+	words := []string{"run " + h.RunID}
+	if h.SessionID != "" {
+		words = append(words, "session "+h.SessionID)
+	}
+	if h.Model != nil && h.Model.Name != "" {
+		words = append(words, h.Model.Name)
+	}
+	t.line(t.paint(StyleFaint, screen.OneLine(strings.Join(append(words, h.StartedAt), " · "), 0)))
+	t.Section()
+	for _, rec := range Played(l) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		body, err := rec.Body()
+		if err != nil {
+			return err
+		}
+		t.Record(body)
+		if _, err := t.Write(nil); err != nil {
+			return err
+		}
+	}
+	if _, ok := l.End(); !ok {
+		t.header(note, t.paint(StyleError, "■ no end: the run crashed or is still going on"))
+	}
+	return nil
+}
+
+// Record writes a record that the user of a run saw. For any other record it writes nothing and reports false.
+func (t *Transcript) Record(body run.Body) bool {
+	switch b := body.(type) {
+	case *run.RunStart:
+		t.header(speech, t.speaker("user"), t.paint(StyleFaint, "· "+t.when(runTime(b.Time))))
+		t.parts(t.input(b), indent, true)
+	case *run.AgentEvent:
+		t.event(b)
+	case *run.RunError:
+		t.header(note, t.paint(StyleError, "✗ "+screen.OneLine(b.Error.Name+": "+b.Error.Message, 200)))
+	case *run.RunEnd:
+		t.header(note, t.paint(StyleStrong, "■ "+screen.OneLine(b.Outcome, 40)), t.paint(StyleFaint, t.when(runTime(b.Time))))
+	default:
+		return false
+	}
+	return true
+}
+
+// Aside writes a record that the user of a run did not see on one line.
+func (t *Transcript) Aside(body run.Body) {
+	var words []string
+	switch b := body.(type) {
+	case *run.LLMRequest:
+		words = []string{"request", strconv.FormatInt(b.Seq, 10)}
+		if b.Model != nil {
+			words = append(words, "to", b.Model.Name)
+		}
+	case *run.LLMResponse:
+		words = []string{"response", strconv.FormatInt(b.Seq, 10)}
+		if u := b.Output.Usage; u != nil {
+			words = append(words, "of", Count(int(u.Output), "token", "tokens"))
+		}
+		if b.Output.StopReason != "" {
+			words = append(words, "("+b.Output.StopReason+")")
+		}
+	case *run.ToolOutput:
+		words = []string{"output of", b.Tool + ",", Size(int64(len(b.Result)))}
+	case *run.RunStatus:
+		words = []string{"status", b.Status}
+		if b.Message != "" {
+			words = append(words, "("+b.Message+")")
+		}
+	case *run.RunContext:
+		words = []string{strconv.FormatFloat(b.ContextLeftPercent, 'f', -1, 64) + "%", "of the context is left"}
+	case *run.Opaque:
+		words = []string{string(b.Name), shortJSON(b.JSON, 100)}
+	}
+	t.header(note, t.paint(StyleFaint, "  ┄ "+screen.OneLine(strings.Join(words, " "), 160)))
+}
+
+// runTime makes a session.Time, which holds JSON with its quotes.
+func runTime(ts string) session.Time { return session.Time{Text: `"` + ts + `"`} }
+
+// input is the prompt of a run as parts. It is read as a message, so that images look as they do elsewhere.
+func (t *Transcript) input(b *run.RunStart) []session.Part {
+	content := rawjson.Quote(b.Input.Text)
+	if b.Input.Parts != nil {
+		content = b.Input.Parts
+	}
+	return t.messageParts(append(append([]byte(`{"role":"user","content":`), content...), '}'))
+}
+
+// messageParts falls back to the whole message as one opaque part.
+func (t *Transcript) messageParts(m []byte) []session.Part {
+	if t.MessageParts == nil {
+		return []session.Part{session.OpaquePart{Type: rawjson.Str(m, "role"), JSON: m}}
+	}
+	return t.MessageParts(m)
+}
+
+// event writes one event after its number. An unknown kind is written on one line with its members.
+func (t *Transcript) event(b *run.AgentEvent) {
+	e := b.Event
+	kind := run.EventType(e)
+	head := func(what string) { t.header(note, t.paint(StyleFaint, fmt.Sprintf("%3d", b.Seq)), what) }
+	const margin = "    " + indent
+	switch kind {
+	case "text", "final", "reasoning", "hidden_user_message":
+		style := StyleStrong
+		if kind == "reasoning" {
+			style = StyleThinking
+		}
+		head(t.paint(style, kind))
+		t.text(rawjson.Str(e, "content"), margin, plain)
+	case "tool_call":
+		head("→ " + callLine(session.ToolCall{Name: rawjson.Str(e, "tool"), Arguments: session.Raw(rawjson.Get(e, "args"))}, 100))
+	case "tool_result":
+		value := rawjson.Get(e, "result") // text as a rule; anything else is shown as JSON
+		s, ok := rawjson.Unquote(value)
+		if !ok {
+			s = string(value)
+		}
+		list := lines(s)
+		head(t.paint(StyleFaint, "← "+screen.OneLine(rawjson.Str(e, "tool"), 40)))
+		for i, line := range list {
+			if i == foldedLines && !t.All {
+				t.line(margin + t.paint(StyleFaint, Count(len(list)-i, "more line", "more lines")))
+				break
+			}
+			t.line(margin + screen.OneLine(line, foldedWidth))
+		}
+	default:
+		what := orElse(screen.OneLine(kind, 40), "?")
+		if run.IsCompaction(e) {
+			what = "━━ " + what
+		}
+		head(t.paint(StyleFaint, what+" "+shortJSON(e, 100)))
+	}
+}
+
+// Exchange writes a request to the model in full, and the response to it.
+func (t *Transcript) Exchange(x run.Exchange, raw Exchange) error {
+	sent, received, err := x.Messages()
+	if err != nil {
+		return err
+	}
+	request, response := []byte(raw.Request), []byte(raw.Response)
+	model := orElse(rawjson.Str(rawjson.Get(request, "input"), "model"), rawjson.Str(rawjson.Get(request, "model"), "name"))
+	t.header(speech, t.paint(StyleSummary, fmt.Sprintf("━━ request %d", x.Seq)),
+		t.paint(StyleFaint, "· "+Count(len(sent), "message", "messages")+" · "+screen.OneLine(orElse(model, "?"), 60)))
+	if at := run.Late(sent, received); at < len(sent) {
+		t.line(indent + t.paint(StyleLabel, fmt.Sprintf("written too late: from message %d on it holds the response to it", at)))
+	}
+	t.messages(sent)
+	if !x.Answered {
+		t.header(speech, t.paint(StyleAlert, fmt.Sprintf("━━ no response %d", x.Seq)))
+		return nil
+	}
+	stop := rawjson.Str(rawjson.Get(response, "output"), "stop_reason")
+	t.header(speech, t.paint(StyleSummary, fmt.Sprintf("━━ response %d", x.Seq)), t.paint(StyleFaint, "· "+screen.OneLine(orElse(stop, "?"), 40)))
+	t.messages(received)
+	return nil
+}
+
+func (t *Transcript) messages(list [][]byte) {
+	for _, m := range list {
+		t.plainMessage(rawjson.Str(m, "role"), "", t.messageParts(m))
+	}
 }

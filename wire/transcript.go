@@ -57,14 +57,14 @@ func (t *Transcript) begin(b block) {
 }
 
 // text writes a text of any number of lines, each after a margin.
-func (t *Transcript) text(s, margin string, mark func(string) string) {
+func (t *Transcript) text(s, margin string, style Style) {
 	for _, line := range lines(s) {
 		width := 0
 		if t.Width > 0 {
 			width = max(min(t.Width, widest)-Width(margin), 8)
 		}
 		for _, piece := range screen.Wrap(line, width) {
-			t.line(margin + mark(piece))
+			t.line(margin + t.paint(style, piece))
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (t *Transcript) Entry(v View) {
 	case session.Opaque:
 		t.note(v)
 		if t.All {
-			t.text(string(b.JSON), indent, t.painter(StyleFaint))
+			t.text(string(b.JSON), indent, StyleFaint)
 		}
 	default:
 		t.note(v)

@@ -55,24 +55,20 @@ const lineWidth = 100
 
 // WriteJSON prints all entries in the order of the log, as an array of Entry. The text is cut to 100 columns.
 func (v *Tree) WriteJSON(ctx context.Context, p *Page) error {
-	list := Array{W: p}
-	for e := range v.tree.Entries() {
+	return WriteList(p, v.tree.Len(), func(i int) (j Entry, err error) {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return j, context.Cause(ctx)
 		}
-		entry, err := Look(v.codec, e)
+		entry, err := Look(v.codec, v.tree.At(i))
 		if err != nil {
-			return err
+			return j, err
 		}
-		j := newEntry(entry, v.tree.Label(e.ID))
-		j.Active, j.Leaf, j.Here = v.active[e.Index], e.Index == v.leaf, e.Index == v.here
+		j = newEntry(entry, v.tree.Label(entry.ID))
+		j.Active, j.Leaf, j.Here = v.active[i], i == v.leaf, i == v.here
 		text := entry.Line(lineWidth)
 		j.Text = &text
-		if err := list.Add(j); err != nil {
-			return err
-		}
-	}
-	return list.End()
+		return j, nil
+	})
 }
 
 // Draw draws the tree, one entry per line. If near is not negative and the caller named an entry, it draws only so many

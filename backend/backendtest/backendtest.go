@@ -6,10 +6,11 @@
 package backendtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -148,6 +149,18 @@ func (p *prober) stat(name string) backend.Log {
 	return at
 }
 
+// list returns what List says.
+func (p *prober) list(prefix string) (logs []backend.Log) {
+	p.Helper()
+	for at, err := range p.b.List(p.ctx, prefix) {
+		if err != nil {
+			p.Fatal(err)
+		}
+		logs = append(logs, at)
+	}
+	return logs
+}
+
 // append is an Append that must succeed.
 func (p *prober) append(at backend.Log, records ...string) backend.Log {
 	p.Helper()
@@ -156,6 +169,32 @@ func (p *prober) append(at backend.Log, records ...string) backend.Log {
 		p.Fatal(err)
 	}
 	return next
+}
+
+// replace is a Replace that must succeed.
+func (p *prober) replace(at backend.Log, records ...string) backend.Log {
+	p.Helper()
+	next, err := p.b.Replace(p.ctx, at, data(records)...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return next
+}
+
+// remove is a Remove that must succeed.
+func (p *prober) remove(at backend.Log) {
+	p.Helper()
+	if err := p.b.Remove(p.ctx, at); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// refuses fails the test unless every mutation of a log that the caller saw fails with this error, which names the log.
+func (p *prober) refuses(at backend.Log, want error, name string) {
+	p.Helper()
+	p.is(second(p.b.Append(p.ctx, at, []byte("x"))), want, name)
+	p.is(second(p.b.Replace(p.ctx, at, []byte("x"))), want, name)
+	p.is(p.b.Remove(p.ctx, at), want, name)
 }
 
 // read returns the records as text, with "…" after a torn one.
@@ -202,13 +241,8 @@ func (p *prober) holds(name string, want ...string) {
 
 func (p *prober) equal(got, want []string) {
 	p.Helper()
-	if len(got) != len(want) {
+	if !slices.Equal(got, want) {
 		p.Fatalf("%d records %.200q, want %d %.200q", len(got), got, len(want), want)
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			p.Fatalf("record %d is %.200q, want %.200q", i, got[i], want[i])
-		}
 	}
 }
 
@@ -218,7 +252,7 @@ func (p *prober) is(err, want error, name string) {
 	if !errors.Is(err, want) {
 		p.Fatalf("error is %v, want %v", err, want)
 	}
-	if name != "" && !bytes.Contains([]byte(err.Error()), []byte(name)) {
+	if name != "" && !strings.Contains(err.Error(), name) {
 		p.Errorf("error %q does not name the log %s", err, name)
 	}
 }

@@ -2,7 +2,7 @@ package backendtest
 
 import (
 	"bytes"
-	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -23,10 +23,9 @@ func Bench(b *testing.B, place func(b *testing.B) Place) {
 		}
 		return be, at
 	}
-	for _, batch := range []int{1, 100} {
-		records := bytes.Split(bytes.TrimSuffix(bytes.Repeat(append(record, '\n'), batch), []byte("\n")), []byte("\n"))
-		b.Run(fmt.Sprintf("Append/records=%d", batch), func(b *testing.B) {
-			be, at := start(b)
+	appends := func(name string, first [][]byte, records ...[]byte) {
+		b.Run("Append/"+name, func(b *testing.B) {
+			be, at := start(b, first...)
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
@@ -36,22 +35,11 @@ func Bench(b *testing.B, place func(b *testing.B) Place) {
 			}
 		})
 	}
-	b.Run("Append/long", func(b *testing.B) {
-		be, at := start(b, bytes.Repeat([]byte("y"), 100<<20))
-		b.ReportAllocs()
-		for b.Loop() {
-			var err error
-			if at, err = be.Append(b.Context(), at, record); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	appends("records=1", nil, record)
+	appends("records=100", nil, slices.Repeat([][]byte{record}, 100)...)
+	appends("long", [][]byte{bytes.Repeat([]byte("y"), 100<<20)}, record)
 	b.Run("Read", func(b *testing.B) {
-		var records [][]byte
-		for range 20_000 {
-			records = append(records, record)
-		}
-		be, at := start(b, records...)
+		be, at := start(b, slices.Repeat([][]byte{record}, 20_000)...)
 		b.SetBytes(at.Size)
 		b.ReportAllocs()
 		for b.Loop() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
 // kinds are the errors that a caller can tell apart. Two backends must agree on them.
@@ -30,14 +31,10 @@ func kind(err error) string {
 // histories does the same random operations on the backend and on memory, and compares every answer. The seeds are fixed,
 // so a failure can be repeated.
 func histories(t *testing.T, p *prober) {
-	rounds, steps := 8, 150
-	if testing.Short() {
-		rounds = 2
-	}
 	rule := memory.LinesIf(func(name string) bool { return backend.Lines(p.b, name) })
-	for seed := range rounds {
+	for seed := range killtest.Rounds(5, 2, false) {
 		h := history{prober: p, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), oracle: memory.New(rule), root: fmt.Sprintf("h%d", seed)}
-		for range steps {
+		for range 150 {
 			h.step()
 		}
 		h.compare()
@@ -145,21 +142,12 @@ func (h *history) step() {
 // compare compares all logs.
 func (h *history) compare() {
 	var got, want []string
-	for at, err := range h.b.List(h.ctx, h.root+"/") {
-		if err != nil {
-			h.Fatal(err)
-		}
+	for _, at := range h.list(h.root + "/") {
 		got = append(append(got, at.Name), h.read(at, 0)...)
 	}
-	for at, err := range h.oracle.List(h.ctx, h.root+"/") {
-		if err != nil {
-			h.Fatal(err)
-		}
-		records, err := readAll(h.ctx, h.oracle, at, 0)
-		if err != nil {
-			h.Fatal(err)
-		}
-		want = append(append(want, at.Name), records...)
+	oracle := &prober{T: h.T, b: h.oracle, ctx: h.ctx}
+	for _, at := range oracle.list(h.root + "/") {
+		want = append(append(want, at.Name), oracle.read(at, 0)...)
 	}
 	if !slices.Equal(got, want) {
 		h.Fatalf("at the end %q, want %q\n%s", got, want, strings.Join(h.trace, "\n"))

@@ -128,14 +128,7 @@ func glimpse(t *testing.T, p *prober) {
 	}
 	p.put("a/short.jsonl", "0123\n")
 	p.put("long.jsonl", strings.Repeat("x", 20)+"\n")
-	var listed []backend.Log
-	for at, err := range p.b.List(p.ctx, "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		listed = append(listed, at)
-	}
-	n := 0
+	listed, n := p.list(""), 0
 	for name, err := range g.Names(p.ctx, "") {
 		if err != nil || n >= len(listed) || name.Name != listed[n].Name {
 			t.Fatalf("name %d is %q, %v", n, name.Name, err)

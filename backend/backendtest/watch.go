@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,17 +36,6 @@ func (p *prober) watch() *watched {
 	return w
 }
 
-func (w *watched) list(prefix string) (names []string) {
-	w.Helper()
-	for log, err := range w.b.List(w.ctx, prefix) {
-		if err != nil {
-			w.Fatal(err)
-		}
-		names = append(names, log.Name)
-	}
-	return names
-}
-
 // told waits until a log is reported, listing folders as the contract says. Other reports are ignored.
 func (w *watched) told(want string) {
 	w.Helper()
@@ -57,10 +47,8 @@ func (w *watched) told(want string) {
 				return
 			}
 			if name == "" || strings.HasSuffix(name, "/") && strings.HasPrefix(want, name) {
-				for _, listed := range w.list(name) {
-					if listed == want {
-						return
-					}
+				if slices.ContainsFunc(w.list(name), func(at backend.Log) bool { return at.Name == want }) {
+					return
 				}
 			}
 		case <-late:
@@ -85,10 +73,7 @@ func watchTells(t *testing.T, p *prober) {
 	w := p.watch()
 	at = p.append(at, `{"n":2}`)
 	w.told("a/old.jsonl")
-	at, err := p.b.Replace(p.ctx, at, []byte(`{"n":3}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at = p.replace(at, `{"n":3}`)
 	w.told("a/old.jsonl")
 	p.fill("a/new.jsonl", `{"n":4}`)
 	w.told("a/new.jsonl")
@@ -98,9 +83,7 @@ func watchTells(t *testing.T, p *prober) {
 	p.append(p.stat("b/c/deep.jsonl"), `{"n":6}`) // in new folders
 	w.told("b/c/deep.jsonl")
 	w.forget()
-	if err := p.b.Remove(p.ctx, at); err != nil {
-		t.Fatal(err)
-	}
+	p.remove(at)
 	w.told("a/old.jsonl")
 	p.fill("a/old.jsonl", `{"n":7}`)
 	w.told("a/old.jsonl")
@@ -150,71 +133,58 @@ func watchEnds(t *testing.T, p *prober) {
 	p.is(err, backend.ErrClosed, "")
 }
 
-// renew: a held log grows, and stays the same log after its name was given to another one.
-func renew(t *testing.T, p *prober) {
+// hold opens a log and returns a function that renews it and checks what it holds then; nil if the backend cannot.
+func (p *prober) hold(at backend.Log) (renewed func(want string, wantGrew bool)) {
 	o, ok := p.b.(backend.Opener)
 	if !ok {
-		return // the capability is optional
+		return nil
 	}
-	at := p.fill("a.jsonl", `{"n":1}`)
 	r, err := o.Open(p.ctx, at)
 	if err != nil {
-		t.Fatal(err)
+		p.Fatal(err)
 	}
-	defer r.Close()
+	p.Cleanup(func() { _ = r.Close() })
 	held, ok := r.(backend.Renewer)
 	if !ok {
-		return
+		return nil
 	}
-	holds := func(want string, wantGrew bool) {
-		t.Helper()
+	return func(want string, wantGrew bool) {
+		p.Helper()
 		size, grew, err := held.Renew()
 		if err != nil || grew != wantGrew || size != int64(len(want)) {
-			t.Fatalf("size %d, grew %v, error %v; want %d, %v", size, grew, err, len(want), wantGrew)
+			p.Fatalf("size %d, grew %v, error %v; want %d, %v", size, grew, err, len(want), wantGrew)
 		}
 		got := make([]byte, size)
 		if _, err := held.ReadAt(got, 0); err != nil && err != io.EOF || string(got) != want {
-			t.Fatalf("holds %q (%v), want %q", got, err, want)
+			p.Fatalf("holds %q (%v), want %q", got, err, want)
 		}
 	}
-	holds("{\"n\":1}\n", true)
+}
+
+// renew: a held log grows, and stays the same log after its name was given to another one.
+func renew(t *testing.T, p *prober) {
+	at := p.fill("a.jsonl", `{"n":1}`)
+	renewed := p.hold(at)
+	if renewed == nil {
+		return // the capability is optional
+	}
+	renewed("{\"n\":1}\n", true)
 	at = p.append(at, `{"n":2}`)
-	holds("{\"n\":1}\n{\"n\":2}\n", true)
-	at = p.append(at, `{"n":3}`)
-	if at, err = p.b.Replace(p.ctx, at, []byte(`{"n":4}`)); err != nil {
-		t.Fatal(err)
-	}
-	holds("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true) // the log that was opened
-	if err := p.b.Remove(p.ctx, at); err != nil {
-		t.Fatal(err)
-	}
-	holds("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true)
+	renewed("{\"n\":1}\n{\"n\":2}\n", true)
+	at = p.replace(p.append(at, `{"n":3}`), `{"n":4}`)
+	renewed("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true) // the log that was opened
+	p.remove(at)
+	renewed("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", true)
 }
 
 // renewChanged: a held log that is rewritten in place has not grown.
 func renewChanged(t *testing.T, p *prober) {
-	o, ok := p.b.(backend.Opener)
-	if !ok {
-		return
-	}
-	r, err := o.Open(p.ctx, p.put("a.jsonl", "{\"n\":1}\n{\"n\":2}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	held, ok := r.(backend.Renewer)
-	if !ok {
+	renewed := p.hold(p.put("a.jsonl", "{\"n\":1}\n{\"n\":2}\n"))
+	if renewed == nil {
 		return
 	}
 	for _, content := range []string{"{\"n\":1}\n", "{\"m\":1}\n{\"m\":2}\n", ""} {
 		p.put("a.jsonl", content)
-		size, grew, err := held.Renew()
-		if err != nil || grew || size != int64(len(content)) {
-			t.Fatalf("size %d, grew %v, error %v; want %d, false", size, grew, err, len(content))
-		}
-		got := make([]byte, size)
-		if _, err := held.ReadAt(got, 0); err != nil && err != io.EOF || string(got) != content {
-			t.Fatalf("holds %q (%v), want %q", got, err, content)
-		}
+		renewed(content, false)
 	}
 }

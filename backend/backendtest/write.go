@@ -74,10 +74,7 @@ func appendToOddEnds(t *testing.T, p *prober) {
 		}
 		p.equal(p.read(at, 0), tc.want)
 		var kept []string
-		for side, err := range p.b.List(p.ctx, name+".torn-") {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, side := range p.list(name + ".torn-") {
 			all, err := backend.ReadAll(p.ctx, p.b, side)
 			if err != nil {
 				t.Fatal(err)
@@ -96,10 +93,8 @@ func appendToOddEnds(t *testing.T, p *prober) {
 func conflict(t *testing.T, p *prober) {
 	old := p.fill("a.jsonl", "one")
 	now := p.append(old, "two")
-	p.is(second(p.b.Append(p.ctx, old, []byte("x"))), backend.ErrConflict, "a.jsonl")
 	p.is(second(p.b.Append(p.ctx, old)), backend.ErrConflict, "a.jsonl")
-	p.is(second(p.b.Replace(p.ctx, old, []byte("x"))), backend.ErrConflict, "a.jsonl")
-	p.is(p.b.Remove(p.ctx, old), backend.ErrConflict, "a.jsonl")
+	p.refuses(old, backend.ErrConflict, "a.jsonl")
 	p.holds("a.jsonl", "one", "two")
 	if now != p.stat("a.jsonl") {
 		t.Error("a refused mutation changed the log")
@@ -108,9 +103,7 @@ func conflict(t *testing.T, p *prober) {
 	p.holds("a.jsonl", "one", "two", "three")
 	// A mutation never creates a log.
 	for _, at := range []backend.Log{{Name: "no.jsonl"}, {Name: "no.jsonl", Generation: now.Generation, Size: now.Size}} {
-		p.is(second(p.b.Append(p.ctx, at, []byte("x"))), backend.ErrConflict, "no.jsonl")
-		p.is(second(p.b.Replace(p.ctx, at, []byte("x"))), backend.ErrConflict, "no.jsonl")
-		p.is(p.b.Remove(p.ctx, at), backend.ErrConflict, "no.jsonl")
+		p.refuses(at, backend.ErrConflict, "no.jsonl")
 		p.is(second(p.b.Stat(p.ctx, "no.jsonl")), backend.ErrNotExist, "no.jsonl")
 	}
 }
@@ -126,9 +119,7 @@ func conflictWithOthers(t *testing.T, p *prober) {
 	} {
 		at := p.append(p.put(name, "{\"id\":1}\n"), `{"id":2}`)
 		p.put(name, content)
-		p.is(second(p.b.Append(p.ctx, at, []byte("x"))), backend.ErrConflict, name)
-		p.is(second(p.b.Replace(p.ctx, at, []byte("x"))), backend.ErrConflict, name)
-		p.is(p.b.Remove(p.ctx, at), backend.ErrConflict, name)
+		p.refuses(at, backend.ErrConflict, name)
 		p.holds(name, slices.Collect(strings.SplitSeq(strings.TrimSuffix(content, "\n"), "\n"))[:strings.Count(content, "\n")]...)
 	}
 }
@@ -136,53 +127,45 @@ func conflictWithOthers(t *testing.T, p *prober) {
 // replace: atomic, always a new generation, and no token of the old log matches the new one.
 func replace(t *testing.T, p *prober) {
 	old := p.fill("a.jsonl", "one", "two")
-	now, err := p.b.Replace(p.ctx, old, []byte("other"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := p.replace(old, "other")
 	if now != p.stat("a.jsonl") || now.Generation == old.Generation {
 		t.Errorf("Replace returned %+v, Stat says %+v", now, p.stat("a.jsonl"))
 	}
 	p.is(second(readAll(p.ctx, p.b, old, 0)), backend.ErrChanged, "a.jsonl")
-	p.is(second(p.b.Append(p.ctx, old, []byte("x"))), backend.ErrConflict, "a.jsonl")
+	p.refuses(old, backend.ErrConflict, "a.jsonl")
 	p.append(now, "more")
 	p.holds("a.jsonl", "other", "more")
 	// A log replaced by the same bytes has a new generation too.
 	at := p.stat("a.jsonl")
-	same, err := p.b.Replace(p.ctx, at, []byte("other"), []byte("more"))
-	if err != nil || same.Generation == at.Generation {
-		t.Errorf("replaced by the same: %v, generations %q and %q", err, at.Generation, same.Generation)
+	same := p.replace(at, "other", "more")
+	if same.Generation == at.Generation {
+		t.Errorf("replaced by the same: generation is still %q", at.Generation)
 	}
-	if same, err = p.b.Replace(p.ctx, same); err != nil || same.Size != 0 {
-		t.Errorf("replaced by nothing: %+v, %v", same, err)
+	if same = p.replace(same); same.Size != 0 {
+		t.Errorf("replaced by nothing: %+v", same)
 	}
 	whole := p.fill("state.json", "{}")
 	content := "{\n}"
 	if backend.Lines(p.b, "state.json") {
 		content = "[]"
 	}
-	if _, err = p.b.Replace(p.ctx, whole, []byte(content)); err != nil {
-		t.Fatal(err)
-	}
+	p.replace(whole, content)
 	p.holds("state.json", content)
 }
 
 // remove: the log is gone, and a later log of the same name and content is another one.
 func remove(t *testing.T, p *prober) {
 	at := p.append(p.fill("f/a.jsonl", "one"), "two")
-	if err := p.b.Remove(p.ctx, at); err != nil {
-		t.Fatal(err)
-	}
+	p.remove(at)
 	p.is(second(p.b.Stat(p.ctx, "f/a.jsonl")), backend.ErrNotExist, "f/a.jsonl")
 	p.is(second(readAll(p.ctx, p.b, at, 0)), backend.ErrNotExist, "f/a.jsonl")
-	p.is(second(p.b.Append(p.ctx, at, []byte("x"))), backend.ErrConflict, "f/a.jsonl")
-	p.is(p.b.Remove(p.ctx, at), backend.ErrConflict, "f/a.jsonl")
-	for at, err := range p.b.List(p.ctx, "") {
-		t.Errorf("still listed: %v, %v", at, err)
+	p.refuses(at, backend.ErrConflict, "f/a.jsonl")
+	for _, at := range p.list("") {
+		t.Errorf("still listed: %v", at)
 	}
 	// The name is free again, and the old token does not match the new log.
 	p.fill("f/a.jsonl", "one", "two")
-	p.is(second(p.b.Append(p.ctx, at, []byte("x"))), backend.ErrConflict, "f/a.jsonl")
+	p.refuses(at, backend.ErrConflict, "f/a.jsonl")
 }
 
 // badRecords: a batch with one bad record is refused as a whole.
@@ -223,9 +206,7 @@ func reopen(t *testing.T, p *prober) {
 	p.again()
 	p.equal(p.read(at, 0), []string{"one", "two", "three"})
 	p.holds("state.json", "{}")
-	if err := p.b.Remove(p.ctx, at); err != nil {
-		t.Fatal(err)
-	}
+	p.remove(at)
 	p.again()
 	p.is(second(p.b.Stat(p.ctx, "a/b.jsonl")), backend.ErrNotExist, "")
 }
@@ -263,13 +244,9 @@ func readWhileWriting(t *testing.T, p *prober) {
 		case 10, 20, 30:
 			now = p.append(now, "appended")
 		case 40:
-			if now, err = p.b.Replace(p.ctx, now, []byte("replaced")); err != nil {
-				t.Fatal(err)
-			}
+			now = p.replace(now, "replaced")
 		case 50:
-			if err := p.b.Remove(p.ctx, now); err != nil {
-				t.Fatal(err)
-			}
+			p.remove(now)
 		}
 	}
 	if n < 40 || n > 500 {

@@ -19,7 +19,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	if !b.Lines(at.Name) {
+	if !backend.IsText(at.Name) {
 		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be appended to", at.Name, backend.ErrRecord)
 	}
 	// The first byte is for the newline that the last record may lack, so that one write is enough.

@@ -152,9 +152,6 @@ func Driver(options Options) backend.Driver {
 	}}
 }
 
-// Lines implements backend.Liner: logs of lines are files whose names end in ".jsonl".
-func (b *Backend) Lines(name string) bool { return backend.IsText(name) }
-
 // Path returns the path of the file for a log of that name, or ErrName.
 func (b *Backend) Path(name string) (string, error) {
 	if err := backend.CheckName(name); err != nil {

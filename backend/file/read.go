@@ -87,7 +87,7 @@ func (b *Backend) snapshot(name, path string, size int64) (*snapshot, error) {
 	if size < 0 {
 		size = info.Size
 	}
-	return &snapshot{f: f, name: name, isLines: b.Lines(name), size: size, tail: tail, seen: info}, nil
+	return &snapshot{f: f, name: name, isLines: backend.IsText(name), size: size, tail: tail, seen: info}, nil
 }
 
 // snapshot is an open log as the caller saw it. Open returns it as a Reader.
@@ -245,10 +245,10 @@ func (s *snapshot) begin(offset int64) (size int64, err error) {
 	switch {
 	case s.closed:
 		err = fmt.Errorf("%s: %w", s.name, fs.ErrClosed)
-	case offset < 0 || offset > s.size:
-		err = fmt.Errorf("%s: offset %d is outside the log's %d bytes", s.name, offset, s.size)
 	case offset == s.size:
 		err = s.check()
+	default:
+		err = backend.CheckOffset(s.name, offset, s.size)
 	}
 	return s.size, err
 }

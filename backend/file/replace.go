@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,7 +32,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	if err != nil {
 		return backend.Log{}, err
 	}
-	content, err := backend.Encode(nil, name, b.Lines(name), records...)
+	content, err := backend.Encode(nil, name, backend.IsText(name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -93,7 +92,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	content, err := backend.Encode(nil, at.Name, b.Lines(at.Name), records...)
+	content, err := backend.Encode(nil, at.Name, backend.IsText(at.Name), records...)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -187,40 +186,31 @@ func (b *Backend) syncLog(w *writer) error {
 	return nil
 }
 
-// Sweep implements backend.Sweeper: it removes temporary files that a crash left.
-func (b *Backend) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
+// Sweep implements backend.Sweeper: it finds temporary files that a crash left. It does not follow symbolic links.
+func (b *Backend) Sweep(ctx context.Context, before time.Time, remove bool) (found int, err error) {
 	if b.closed.Load() {
 		return 0, backend.ErrClosed
 	}
-	if b.opt.ReadOnly {
+	if remove && b.opt.ReadOnly {
 		return 0, backend.ErrReadOnly
 	}
-	err = b.sweep(ctx, b.root, before, &removed, b.fs.Remove)
-	return removed, err
+	return b.sweep(ctx, b.root, before, remove)
 }
 
-// Leftovers implements backend.Sweeper.
-func (b *Backend) Leftovers(ctx context.Context, before time.Time) (n int, err error) {
-	if b.closed.Load() {
-		return 0, backend.ErrClosed
-	}
-	err = b.sweep(ctx, b.root, before, &n, func(string) error { return nil })
-	return n, err
-}
-
-// sweep visits a folder and those below it. It does not follow symbolic links.
-func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, removed *int, remove func(string) error) error {
+// sweep visits a folder and those below it.
+func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, remove bool) (found int, err error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	}
 	entries, err := b.fs.ReadDir(dir)
 	if gone(err) {
-		return nil
+		return 0, nil
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
-			err = errors.Join(err, b.sweep(ctx, path, before, removed, remove))
+			n, serr := b.sweep(ctx, path, before, remove)
+			found, err = found+n, errors.Join(err, serr)
 			continue
 		}
 		if !strings.HasPrefix(e.Name(), ownPrefix) {
@@ -230,11 +220,13 @@ func (b *Backend) sweep(ctx context.Context, dir string, before time.Time, remov
 		if serr != nil || !time.Unix(0, info.Nanos).Before(before) {
 			continue
 		}
-		if rerr := remove(path); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
-			err = errors.Join(err, rerr)
-			continue
+		if remove {
+			if rerr := b.fs.Remove(path); rerr != nil && !gone(rerr) {
+				err = errors.Join(err, rerr)
+				continue
+			}
 		}
-		*removed++
+		found++
 	}
-	return err
+	return found, err
 }

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -13,31 +12,14 @@ import (
 // viewLeast is the size above which mapping a file costs less than reading it.
 const viewLeast = 1 << 20
 
-// View implements backend.Viewer: it maps the file. That saves the copy, a third of the time of reading a session.
+// View implements backend.ViewReader: it maps the file. That saves the copy, a third of the time of reading a session.
 //
 // If another program truncates the file, access to a page after its end is a fault that would end the process. So faults
 // become panics while look runs, and a panic caused by a change of the file becomes ErrChanged. An iterator could not do
 // this, since it must not recover panics from the body of its loop.
-func (b *Backend) View(ctx context.Context, at backend.Log, look func(data []byte) error) (err error) {
-	if at.Size < viewLeast {
-		return fewBytes(at.Name)
-	}
-	s, err := b.hold(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return s.View(ctx, look)
-}
-
-func fewBytes(name string) error {
-	return fmt.Errorf("%s: a view of so few bytes: %w", name, errors.ErrUnsupported)
-}
-
-// View implements backend.ViewReader.
-func (s *snapshot) View(_ context.Context, look func(data []byte) error) (err error) {
+func (s *snapshot) View(look func(data []byte) error) (err error) {
 	if s.size < viewLeast {
-		return fewBytes(s.name)
+		return fmt.Errorf("%s: a view of so few bytes: %w", s.name, errors.ErrUnsupported)
 	}
 	m, ok := s.f.(durable.Mapper)
 	if !ok {

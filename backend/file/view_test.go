@@ -3,7 +3,6 @@
 package file_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 )
 
-// viewed is a log that is large enough to be mapped.
-func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string) {
+// viewed is a log that is large enough to be mapped, opened.
+func viewed(t *testing.T) (r backend.ViewReader, path, content string) {
 	t.Helper()
 	root := t.TempDir()
 	content = strings.Repeat(strings.Repeat("x", 99)+"\n", 20_000)
@@ -27,32 +26,26 @@ func viewed(t *testing.T) (b *file.Backend, at backend.Log, path, content string
 	if err := os.Chtimes(path, fixed, fixed); err != nil {
 		t.Fatal(err)
 	}
-	b = open(t, root, file.Options{ReadOnly: true})
-	at, err := b.Stat(t.Context(), "log.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, at, path, content
+	return openView(t, open(t, root, file.Options{ReadOnly: true}), "log.jsonl"), path, content
 }
 
 func TestView(t *testing.T) {
 	t.Parallel()
-	b, at, _, content := viewed(t)
+	r, _, content := viewed(t)
 	got := ""
-	if err := b.View(t.Context(), at, func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
+	if err := r.View(func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	enough := errors.New("enough")
-	if err := b.View(t.Context(), at, func([]byte) error { return enough }); !errors.Is(err, enough) {
+	if err := r.View(func([]byte) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("an error of look came back as %v", err)
 	}
-	if err := b.View(t.Context(), backend.Log{Name: "small.jsonl", Size: 10}, nil); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("a small log: %v", err)
+	b := open(t, t.TempDir(), file.Options{})
+	if _, err := b.Create(t.Context(), "small.jsonl", []byte("{}")); err != nil {
+		t.Fatal(err)
 	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := b.View(gone, at, func([]byte) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	if err := openView(t, b, "small.jsonl").View(nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a small log: %v", err)
 	}
 }
 
@@ -68,8 +61,8 @@ func TestChangedWhileViewed(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			b, at, path, content := viewed(t)
-			err := b.View(t.Context(), at, func(data []byte) error {
+			r, path, content := viewed(t)
+			err := r.View(func(data []byte) error {
 				if err := change(path, content); err != nil {
 					t.Error(err)
 				}
@@ -87,10 +80,10 @@ func TestChangedWhileViewed(t *testing.T) {
 
 func TestPanicWhileViewed(t *testing.T) {
 	t.Parallel()
-	b, at, path, _ := viewed(t)
+	r, path, _ := viewed(t)
 	panicking := func(change func()) (cause any, err error) {
 		defer func() { cause = recover() }()
-		return nil, b.View(t.Context(), at, func([]byte) error { change(); panic("a mistake") })
+		return nil, r.View(func([]byte) error { change(); panic("a mistake") })
 	}
 	if cause, _ := panicking(func() {}); cause != "a mistake" {
 		t.Errorf("a panic without a change of the file: %v", cause)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/internal/durable"
 )
@@ -16,6 +17,17 @@ type viewless struct{ durable.FS }
 func (v viewless) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	f, err := v.FS.Open(name, flag, perm)
 	return struct{ durable.File }{f}, err
+}
+
+// openView opens a log that can be shown.
+func openView(t *testing.T, b *file.Backend, name string) backend.ViewReader {
+	t.Helper()
+	_, r, err := b.OpenNow(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r.(backend.ViewReader)
 }
 
 // If files cannot be mapped, View returns ErrUnsupported without calling look, and the log can be read.
@@ -30,7 +42,7 @@ func TestViewUnsupported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = b.View(t.Context(), at, func([]byte) error { t.Error("look was called"); return nil })
+	err = openView(t, b, "log.jsonl").View(func([]byte) error { t.Error("look was called"); return nil })
 	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v", err)
 	}

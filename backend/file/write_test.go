@@ -239,10 +239,10 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	b := open(t, root, file.Options{})
-	if n, err := b.Leftovers(t.Context(), fixed.Add(time.Hour)); n != 2 || err != nil {
+	if n, err := b.Sweep(t.Context(), fixed.Add(time.Hour), false); n != 2 || err != nil {
 		t.Errorf("%d would be removed, %v", n, err)
 	}
-	if n, err := b.Sweep(t.Context(), fixed.Add(time.Hour)); n != 2 || err != nil {
+	if n, err := b.Sweep(t.Context(), fixed.Add(time.Hour), true); n != 2 || err != nil {
 		t.Errorf("%d removed, %v", n, err)
 	}
 	var left []string

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func LinesIf(rule func(name string) bool) Option { return func(p *place) { p.lin
 
 // New returns an empty Backend.
 func New(options ...Option) *Backend {
-	p := &place{logs: map[string]log{}, clock: time.Now, lines: backend.IsText}
+	p := &place{logs: map[string]log{}, clock: time.Now, lines: backend.IsText, told: map[*watch]func(string, error){}}
 	for _, o := range options {
 		o(p)
 	}
@@ -111,17 +112,6 @@ func (l log) at(name string) backend.Log {
 	return backend.Log{Name: name, Generation: strconv.FormatInt(l.birth, 10), Size: int64(len(l.bytes)), Time: l.time}
 }
 
-// ready is the check that every method makes first.
-func (b *Backend) ready(ctx context.Context, name string) error {
-	switch {
-	case b.closed.Load():
-		return backend.ErrClosed
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return backend.CheckName(name)
-}
-
 // encode makes the check of every mutation and gives the bytes of its records.
 func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]byte, error) {
 	if err := b.writable(ctx, name); err != nil {
@@ -131,7 +121,7 @@ func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]
 }
 
 func (b *Backend) writable(ctx context.Context, name string) error {
-	err := b.ready(ctx, name)
+	err := backend.Begin(ctx, b.closed.Load(), name)
 	if err == nil && b.opt.ReadOnly {
 		err = fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
 	}
@@ -272,7 +262,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 
 // snapshot returns the bytes that the caller saw.
 func (b *Backend) snapshot(ctx context.Context, at backend.Log) ([]byte, error) {
-	if err := b.ready(ctx, at.Name); err != nil {
+	if err := backend.Begin(ctx, b.closed.Load(), at.Name); err != nil {
 		return nil, err
 	}
 	b.place.mu.RLock()
@@ -292,8 +282,8 @@ func (b *Backend) snapshot(ctx context.Context, at backend.Log) ([]byte, error) 
 func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
 	return func(yield func(backend.Record, error) bool) {
 		content, err := b.snapshot(ctx, at)
-		if err == nil && (offset < 0 || offset > at.Size) {
-			err = fmt.Errorf("%s: offset %d is outside of the log's %d bytes", at.Name, offset, at.Size)
+		if err == nil {
+			err = backend.CheckOffset(at.Name, offset, at.Size)
 		}
 		if err != nil {
 			yield(backend.Record{}, err)
@@ -327,7 +317,7 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 
 // Stat implements backend.Backend.
 func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
-	if err := b.ready(ctx, name); err != nil {
+	if err := backend.Begin(ctx, b.closed.Load(), name); err != nil {
 		return backend.Log{}, err
 	}
 	b.place.mu.RLock()
@@ -387,10 +377,36 @@ func (b *Backend) Close() error {
 	b.closed.Store(true)
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	for w := range b.place.told {
-		if w.b == b {
-			delete(b.place.told, w)
-		}
-	}
+	maps.DeleteFunc(b.place.told, func(w *watch, _ func(string, error)) bool { return w.b == b })
 	return nil
+}
+
+// watch is one call of Watch.
+type watch struct{ b *Backend }
+
+// Watch implements backend.Watcher. It reports all logs, at the moment of the change.
+func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
+	if b.closed.Load() {
+		return nil, backend.ErrClosed
+	}
+	w := &watch{b}
+	b.place.mu.Lock()
+	defer b.place.mu.Unlock()
+	b.place.told[w] = told
+	return w, nil
+}
+
+// Close ends the watch. A second call does nothing.
+func (w *watch) Close() error {
+	w.b.place.mu.Lock()
+	defer w.b.place.mu.Unlock()
+	delete(w.b.place.told, w)
+	return nil
+}
+
+// tell reports that a log changed. The caller holds the lock.
+func (p *place) tell(name string) {
+	for _, told := range p.told {
+		told(name, nil)
+	}
 }

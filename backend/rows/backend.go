@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -24,12 +23,6 @@ type Backend struct {
 	readOnly bool
 	closed   atomic.Bool
 }
-
-var (
-	_ backend.Backend  = (*Backend)(nil)
-	_ backend.Opener   = (*Backend)(nil)
-	_ backend.Restorer = (*Backend)(nil)
-)
 
 // New gives the backend of a schema. The names of its logs end in ext.
 func New(s Schema, ext string, readOnly bool) *Backend {
@@ -72,20 +65,9 @@ func (l *log) prefix(size int64) string {
 	return strconv.Itoa(l.start) + "-" + hex.EncodeToString(h[:12]) + "-"
 }
 
-// check fails if the backend is closed, the context is cancelled, or a name is invalid.
-func (b *Backend) check(ctx context.Context, name string) error {
-	switch {
-	case b.closed.Load():
-		return backend.ErrClosed
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return backend.CheckName(name)
-}
-
 // load gives the log of a name. A name that the schema cannot keep does not exist.
 func (b *Backend) load(ctx context.Context, name string) (*log, error) {
-	if err := b.check(ctx, name); err != nil {
+	if err := backend.Begin(ctx, b.closed.Load(), name); err != nil {
 		return nil, err
 	}
 	id, ok := strings.CutSuffix(name, b.ext)
@@ -114,7 +96,7 @@ func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
 // List implements backend.Backend.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
 	return func(yield func(backend.Log, error) bool) {
-		err := b.check(ctx, "list")
+		err := backend.Begin(ctx, b.closed.Load(), "list")
 		var ids []string
 		if err == nil {
 			ids, err = b.schema.List(ctx)
@@ -154,26 +136,12 @@ func (b *Backend) text(ctx context.Context, at backend.Log) ([]byte, error) {
 	return l.text[:at.Size:at.Size], nil
 }
 
-// Open implements backend.Opener.
-func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
-	text, err := b.text(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	return reader{bytes.NewReader(text)}, nil
-}
-
-// reader holds the bytes of a log. It has nothing to close.
-type reader struct{ io.ReaderAt }
-
-func (reader) Close() error { return nil }
-
 // Read implements backend.Backend.
 func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
 	return func(yield func(backend.Record, error) bool) {
 		text, err := b.text(ctx, at)
-		if err == nil && (offset < 0 || offset > at.Size) {
-			err = fmt.Errorf("%s: offset %d is outside the log's %d bytes", at.Name, offset, at.Size)
+		if err == nil {
+			err = backend.CheckOffset(at.Name, offset, at.Size)
 		}
 		for err == nil && offset < at.Size {
 			end := offset + int64(bytes.IndexByte(text[offset:], '\n')) // newLog terminates every record

@@ -209,7 +209,7 @@ func TestHeaders(t *testing.T) {
 	if _, err := b.Create(ctx, "a"); !errors.Is(err, backend.ErrRecord) {
 		t.Errorf("created without a header: %v", err)
 	}
-	old, err := b.Restore(ctx, "a", []byte("title\none\n"))
+	old, err := backend.Restore(ctx, b, "a", []byte("title\none\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // writable fails if the log cannot be written, or cannot hold these records.
 func (b *Backend) writable(ctx context.Context, name string, records [][]byte) error {
-	if err := b.check(ctx, name); err != nil {
+	if err := backend.Begin(ctx, b.closed.Load(), name); err != nil {
 		return err
 	}
 	if b.readOnly {
@@ -59,11 +59,6 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 		return backend.Log{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return b.Stat(ctx, name)
-}
-
-// Restore implements backend.Restorer.
-func (b *Backend) Restore(ctx context.Context, name string, content []byte) (backend.Log, error) {
-	return b.Create(ctx, name, bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))...)
 }
 
 // Append implements backend.Backend.

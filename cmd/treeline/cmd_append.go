@@ -43,27 +43,27 @@ func (a *app) appendCommand() *cobra.Command {
 			if err := w.check(cmd); err != nil {
 				return err
 			}
-			return a.changing(cmd, args[0], f, func(ctx context.Context, s *store.Session) error {
+			ctx := cmd.Context()
+			return a.changing(ctx, args[0], &f, func(s *store.Session) error {
 				if w.stdin {
-					return a.appendLines(ctx, s, f.json)
+					return a.appendLines(ctx, s)
 				}
 				done, err := w.append(ctx, s)
 				if err != nil {
 					return err
 				}
-				return a.acknowledge(s, done, f.json)
+				return a.acknowledge(s, done)
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	f.addReplace(cmd)
 	cmd.Flags().StringVar(&w.role, "role", "user", "the speaker of --text: `ROLE` user or assistant")
 	cmd.Flags().StringVar(&w.text, "text", "", "append a message with this `TEXT`")
 	cmd.Flags().StringVar(&w.message, "message", "", "append the message `JSON`")
 	cmd.Flags().StringVar(&w.entry, "entry", "", "append the entry `JSON`")
 	cmd.Flags().BoolVar(&w.stdin, "stdin", false, "append messages and entries from standard input, one per line")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roles, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -71,22 +71,13 @@ var roles = []string{"user", "assistant"}
 
 // check wants exactly one source. An empty --text is a legal message.
 func (w *appendFlags) check(cmd *cobra.Command) error {
-	n := 0
-	for _, name := range []string{"text", "message", "entry", "stdin"} {
-		if cmd.Flags().Changed(name) {
-			n++
-		}
-	}
 	switch {
-	case n != 1:
-		return misused(cmd, "exactly one of --text, --message, --entry and --stdin is needed")
+	case len(changed(cmd, "text", "message", "entry", "stdin")) != 1:
+		return misused("exactly one of --text, --message, --entry and --stdin is needed")
 	case cmd.Flags().Changed("role") && !cmd.Flags().Changed("text"):
-		return misused(cmd, "--role needs --text")
+		return misused("--role needs --text")
 	}
-	if err := oneOf("role", w.role, roles); err != nil {
-		return usageError{err, cmd}
-	}
-	return nil
+	return oneOf("role", w.role, roles)
 }
 
 func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appended, error) {
@@ -124,7 +115,7 @@ func appendLine(ctx context.Context, s *store.Session, line []byte) (store.Appen
 
 // appendLines appends lines from standard input until it ends. The first bad line ends it: later lines would get other
 // parents than the writer meant.
-func (a *app) appendLines(ctx context.Context, s *store.Session, asJSON bool) error {
+func (a *app) appendLines(ctx context.Context, s *store.Session) error {
 	kept := 0
 	bad := func(number int, err error) error {
 		if kept > 0 {
@@ -144,7 +135,7 @@ func (a *app) appendLines(ctx context.Context, s *store.Session, asJSON bool) er
 			return bad(in.number, err)
 		}
 		kept++
-		if err := a.acknowledge(s, done, asJSON); err != nil {
+		if err := a.acknowledge(s, done); err != nil {
 			return err
 		}
 	}

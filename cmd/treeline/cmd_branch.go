@@ -31,22 +31,22 @@ func (a *app) branchCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = entryArgs(args)
 			if !durable && summary != "" {
-				return misused(cmd, "--summary cannot be combined with --durable=false: it is an entry")
+				return misused("--summary cannot be combined with --durable=false: it is an entry")
 			}
-			return a.changing(cmd, args[0], f, func(ctx context.Context, s *store.Session) error {
-				done, err := branch(ctx, s, args[1], summary, durable)
+			return a.changing(cmd.Context(), args[0], &f, func(s *store.Session) error {
+				done, err := branch(cmd.Context(), s, args[1], summary, durable)
 				if err != nil {
 					return err
 				}
 				if !durable {
 					a.notice("this would work; nothing was written")
 				}
-				return a.acknowledge(s, done, f.json)
+				return a.acknowledge(s, done)
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&summary, "summary", "", "tell the model in `TEXT` what happened on the branch that is left")
 	cmd.Flags().BoolVar(&durable, "durable", true, "write the move to the session")
 	return cmd

@@ -20,8 +20,8 @@ import (
 // session.Problem, whose members are stable.
 func (a *app) checkCommand() *cobra.Command {
 	var (
-		f   sessionFlags
-		all bool
+		dialectName string
+		all         bool
 	)
 	cmd := &cobra.Command{
 		Use:   "check <session|dir>…",
@@ -33,9 +33,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case len(given) == 0 && !all:
-				return misused(cmd, "<session|dir> is missing; --all checks the sessions of all agents")
+				return misused("<session|dir> is missing; --all checks the sessions of all agents")
 			case len(given) > 0 && all:
-				return misused(cmd, "--all cannot be combined with a session")
+				return misused("--all cannot be combined with a session")
 			}
 			return nil
 		},
@@ -44,7 +44,7 @@ func (a *app) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			opt, err := openOptions(s, cmd, f)
+			d, err := namedDialect(s, dialectName)
 			if err != nil {
 				return err
 			}
@@ -56,33 +56,33 @@ func (a *app) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), s, files, problems, opt, f.json)
+			return a.check(cmd.Context(), s, files, problems, store.OpenOptions{Dialect: d})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	a.addDialect(cmd, &dialectName)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "check the sessions of all agents; see 'treeline sources'")
 	return cmd
 }
 
 // check reads files one after the other and prints their problems, after those that are already known.
-func (a *app) check(ctx context.Context, s *treeline.Store, files []string, problems []session.Problem, opt store.OpenOptions, asJSON bool) error {
+func (a *app) check(ctx context.Context, s *treeline.Store, files []string, problems []session.Problem, opt store.OpenOptions) error {
 	progress := a.newProgress("checking", len(files))
 	found, done := 0, 0
-	err := a.print(ctx, a.stdout, 0, func(ctx context.Context, out *output) error {
+	err := a.print(func(out *output) error {
 		list, page := wire.Array{W: out}, out.page()
 		// The first round prints what is already known, each later one the problems of the file before it.
 		for {
 			for _, p := range problems {
 				found++
 				progress.clear()
-				if !asJSON {
+				if !a.json {
 					page.Problem(p)
 				} else if err := list.Add(p); err != nil {
 					return err
 				}
 			}
-			if len(problems) > 0 && !asJSON {
+			if len(problems) > 0 && !a.json {
 				out.Flush() // a check may take long
 			}
 			if done == len(files) || ctx.Err() != nil {
@@ -93,7 +93,7 @@ func (a *app) check(ctx context.Context, s *treeline.Store, files []string, prob
 			progress.at(done)
 		}
 		progress.clear()
-		if asJSON {
+		if a.json {
 			return list.End()
 		}
 		_, err := fmt.Fprintf(out, "%s, %s\n", wire.Count(done, "file", "files"), wire.Count(found, "problem", "problems"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 
@@ -29,44 +28,38 @@ func (a *app) contextCommand() *cobra.Command {
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd, args[0], &f, func(s *store.Session, at session.EntryID) error {
+			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
 				dir, err := filepath.Abs(cwd)
 				if err != nil {
 					return err
 				}
 				opt.Here = &dialect.Here{WorkDir: dir}
-				return a.context(cmd.Context(), s, at, opt, f.json)
+				problems := slices.Clone(s.Tree().Problems()) // the tree's own list must not grow
+				opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+				opt.NoBlobs = opt.NoBlobs || !a.json // a transcript names images and does not show them
+				c, err := s.Context(cmd.Context(), at, opt)
+				if err != nil {
+					return err
+				}
+				r := wire.NewReader(cmd.Context(), s)
+				err = a.page(cmd.Context(), func(out *output) error {
+					if a.json {
+						return wire.WriteContext(out, c, &problems)
+					}
+					t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
+					return t.Context(cmd.Context(), r, c)
+				})
+				a.problems(append(problems, r.Problems...))
+				return err
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "as if the session continued in the directory `DIR`")
 	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages in the form that goes to the provider")
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
 	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "do not replace references to blobs by their content")
 	return cmd
-}
-
-func (a *app) context(ctx context.Context, s *store.Session, leaf session.EntryID, opt store.ContextOptions, asJSON bool) error {
-	problems := slices.Clone(s.Tree().Problems()) // the tree's own list must not grow
-	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
-	if !asJSON {
-		opt.NoBlobs = true // a transcript names images and does not show them
-	}
-	c, err := s.Context(ctx, leaf, opt)
-	if err != nil {
-		return err
-	}
-	r := wire.NewReader(ctx, s)
-	err = a.page(ctx, func(ctx context.Context, out *output) error {
-		if asJSON {
-			return wire.WriteContext(out, c, &problems)
-		}
-		t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
-		return t.Context(ctx, r, c)
-	})
-	a.problems(append(problems, r.Problems...))
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,10 +17,7 @@ import (
 // convertCommand makes a new session. A line on stderr sums up what was lost, --report and --json list it. The exit
 // code is 0 even with losses.
 func (a *app) convertCommand() *cobra.Command {
-	var (
-		f                             sessionFlags
-		toName, leaf, out, reportPath string
-	)
+	var dialectName, toName, leaf, out, reportPath string
 	cmd := &cobra.Command{
 		Use:   "convert <session> --to DIALECT",
 		Short: "Convert a session to the format of another agent",
@@ -33,27 +29,23 @@ func (a *app) convertCommand() *cobra.Command {
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if toName == "" {
-				return misused(cmd, "--to is missing")
+				return misused("--to is missing")
 			}
 			report, err := openReport(reportPath)
 			if err != nil {
 				return err
 			}
-			r, err := a.convert(cmd.Context(), cmd, args[0], toName, leaf, out, f)
+			r, err := a.convert(cmd, args[0], dialectName, toName, leaf, out)
 			if err != nil {
 				return errors.Join(err, report.drop())
 			}
 			if err := report.save(r); err != nil {
 				return err
 			}
-			if f.json {
-				return wire.Write(a.stdout, r)
+			if why := outcome(r); why != "" && !a.json {
+				a.notice(why)
 			}
-			if why := outcome(r); why != "" {
-				fmt.Fprintf(a.stderr, "treeline: %s\n", why)
-			}
-			_, err = fmt.Fprintln(a.stdout, screen.Clean(r.Target.File))
-			return err
+			return a.say(r, r.Target.File)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -61,33 +53,24 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the path to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write to the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")
-	f.add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targetNames(), cobra.ShellCompDirectiveNoFileComp))
+	a.addDialect(cmd, &dialectName)
 	return cmd
 }
 
 // convert only reads the source: an old version is migrated in memory.
-func (a *app) convert(ctx context.Context, cmd *cobra.Command, ref, toName, leaf, out string, f sessionFlags) (convert.Report, error) {
-	var none convert.Report
+func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out string) (none convert.Report, err error) {
+	ctx := cmd.Context()
 	s, err := a.writeStore()
 	if err != nil {
 		return none, err
 	}
 	opt := convert.Options{Dir: out}
-	if opt.To, err = s.Dialect(toName); err != nil {
-		return none, usageError{err, cmd}
-	}
-	open, err := openOptions(s, cmd, f)
-	if err != nil {
+	if opt.To, err = namedDialect(s, toName); err != nil {
 		return none, err
 	}
-	path, err := a.locate(ctx, s, ref)
+	src, err := a.openIn(ctx, s, ref, dialectName)
 	if err != nil {
 		return none, err
-	}
-	src, err := s.Open(ctx, path, open)
-	if err != nil {
-		return none, openError(path, err)
 	}
 	defer src.Close()
 	a.problems(src.Tree().Problems())

@@ -33,8 +33,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Example: "  treeline demo",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			width, _ := terminalWidth(a.stdout)
-			return a.print(cmd.Context(), a.stdout, width, a.demo)
+			return a.print(func(out *output) error { return a.demo(cmd.Context(), out) })
 		},
 	}
 }
@@ -184,16 +183,13 @@ func (d *demoPlay) begin(ctx context.Context) (err error) {
 
 func (d *demoPlay) talk(ctx context.Context) error {
 	d.say("It reads as a conversation.", "treeline show "+demoName)
-	return d.open(ctx, func(s *store.Session) error {
+	return d.show(ctx, func(s *store.Session, page wire.Page) error {
 		path, err := s.Tree().Path(s.Tree().LeafID())
 		if err != nil {
 			return err
 		}
-		t := &wire.Transcript{Page: d.out.indented().page(), Label: s.Tree().Label}
-		if err := t.Path(wire.NewReader(ctx, s), path); err != nil {
-			return err
-		}
-		return t.Flush()
+		t := &wire.Transcript{Page: page, Label: s.Tree().Label}
+		return t.Path(wire.NewReader(ctx, s), path)
 	})
 }
 
@@ -216,17 +212,15 @@ func (d *demoPlay) second(ctx context.Context) error {
 	d.note(fmt.Sprintf("the second program is told: others wrote %s meanwhile; its entries are a %s of their own",
 		wire.Count(done.Foreign, "entry", "entries"), done.Outcome))
 	fmt.Fprintln(d.out)
-	return d.open(ctx, func(s *store.Session) error {
-		page := d.out.indented().page()
-		if err := wire.NewTree(s.Tree(), s.Dialect().Codec(), s.Header().CWD).Draw(ctx, &page, -1); err != nil {
-			return err
-		}
-		return page.Flush()
+	return d.show(ctx, func(s *store.Session, page wire.Page) error {
+		return wire.NewTree(s.Tree(), s.Dialect().Codec(), s.Header().CWD).Draw(ctx, &page, -1)
 	})
 }
 
 func (d *demoPlay) compact(ctx context.Context) error {
-	other, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: d.rest()})
+	third := d.options(1)                          // a third program has the ids that the second did not use,
+	_, _ = io.CopyN(io.Discard, third.Random, 3*4) // which are all but three
+	other, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: third})
 	if err != nil {
 		return err
 	}
@@ -235,28 +229,16 @@ func (d *demoPlay) compact(ctx context.Context) error {
 		return err
 	}
 	d.say("When the context is full, a summary replaces the older messages. The model now sees:", "treeline context "+demoName)
-	return d.open(ctx, func(s *store.Session) error {
+	err = d.show(ctx, func(s *store.Session, page wire.Page) error {
 		c, err := s.Context(ctx, s.Tree().LeafID(), store.ContextOptions{})
 		if err != nil {
 			return err
 		}
-		t := &wire.Transcript{Page: d.out.indented().page(), Dir: s.Header().CWD}
-		if err := t.Context(ctx, wire.NewReader(ctx, s), c); err != nil {
-			return err
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		d.note("Nothing is lost: --leaf 0d94f7b3 gives the context of the abandoned branch.")
-		return nil
+		t := &wire.Transcript{Page: page, Dir: s.Header().CWD}
+		return t.Context(ctx, wire.NewReader(ctx, s), c)
 	})
-}
-
-// rest are the options of a third program: the ids of the second, without the three that it used (four bytes each).
-func (d *demoPlay) rest() store.WriteOptions {
-	opt := d.options(1)
-	_, _ = io.CopyN(io.Discard, opt.Random, 12)
-	return opt
+	d.note("Nothing is lost: --leaf 0d94f7b3 gives the context of the abandoned branch.")
+	return err
 }
 
 // kill kills a program right after its append was acknowledged.
@@ -266,14 +248,11 @@ func (d *demoPlay) kill(ctx context.Context) error {
 	if err := d.killed(ctx); err != nil {
 		return err
 	}
-	return d.open(ctx, func(s *store.Session) error {
+	return d.show(ctx, func(s *store.Session, page wire.Page) error {
 		leaf, _ := s.Tree().Leaf()
 		v, err := wire.Look(s.Dialect().Codec(), leaf)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(d.out, "   killed; the last entry of the file is: %s\n", v.Line(60))
-		return nil
+		fmt.Fprintf(page, "killed; the last entry of the file is: %s\n", v.Line(60))
+		return err
 	})
 }
 
@@ -322,13 +301,12 @@ func (d *demoPlay) torn(ctx context.Context) error {
 		return err
 	}
 	d.say("The power fails in the middle of a line. Everything before it is intact, and check shows where it broke:", "treeline check "+demoName)
-	err = d.open(ctx, func(s *store.Session) error {
-		page := d.out.indented().page()
+	err = d.show(ctx, func(s *store.Session, page wire.Page) error {
 		for _, p := range s.Tree().Problems() {
 			p.File = demoName
 			page.Problem(p)
 		}
-		return page.Flush()
+		return nil
 	})
 	if err != nil {
 		return err
@@ -360,11 +338,16 @@ func (d *demoPlay) add(ctx context.Context, s *store.Session, lines string) (fir
 	return first, nil
 }
 
-func (d *demoPlay) open(ctx context.Context, use func(*store.Session) error) error {
+// show opens the session and prints something of it, indented.
+func (d *demoPlay) show(ctx context.Context, print func(*store.Session, wire.Page) error) error {
 	s, err := d.store.Open(ctx, d.path, store.OpenOptions{})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return use(s)
+	page := d.out.indented().page()
+	if err := print(s, page); err != nil {
+		return err
+	}
+	return page.Flush()
 }

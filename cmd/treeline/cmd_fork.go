@@ -25,13 +25,13 @@ func (a *app) forkCommand() *cobra.Command {
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("at") && at == "" {
-				return misused(cmd, "--at is empty")
+				return misused("--at is empty")
 			}
-			ref, at, err := oneLeaf(cmd, args[0], "at", at)
+			ref, at, err := oneLeaf(args[0], "at", at)
 			if err != nil {
 				return err
 			}
-			opt, err := f.options(a, cmd)
+			opt, err := f.options(a)
 			if err != nil {
 				return err
 			}
@@ -39,12 +39,12 @@ func (a *app) forkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = a.printSession(sess, f.json)
+			err = a.printSession(sess)
 			return errors.Join(err, sess.Close())
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the project directory `DIR` of the copy")
 	cmd.Flags().StringVar(&at, "at", "", "copy only the path to the entry `ID`")
 	return cmd
@@ -52,11 +52,7 @@ func (a *app) forkCommand() *cobra.Command {
 
 // fork opens the source for the entry's id and the directory; the library opens it again.
 func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOptions) (*store.Session, error) {
-	s, err := a.writeStore()
-	if err != nil {
-		return nil, err
-	}
-	path, err := a.locate(ctx, s, ref)
+	s, path, err := a.target(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

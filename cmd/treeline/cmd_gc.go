@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -14,10 +13,7 @@ import (
 // gcCommand removes only with --apply. An unseen reference would mean a lost image, so anything that cannot be read
 // stops it; the exit code is then 1 even if there is nothing to remove.
 func (a *app) gcCommand() *cobra.Command {
-	var (
-		asJSON bool
-		opt    trash.GCOptions
-	)
+	var opt trash.GCOptions
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove images and texts that no session refers to",
@@ -36,19 +32,19 @@ func (a *app) gcCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printGC(cmd.Context(), report, opt, asJSON)
+			return a.printGC(report, opt)
 		},
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&opt.Apply, "apply", false, "remove them")
 	cmd.Flags().BoolVar(&opt.ForgetMissing, "forget-missing", false, "ignore folders with sessions that no longer exist")
 	return cmd
 }
 
-func (a *app) printGC(ctx context.Context, r trash.GCReport, opt trash.GCOptions, asJSON bool) error {
+func (a *app) printGC(r trash.GCReport, opt trash.GCOptions) error {
 	j := wire.NewGC(r)
-	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {
-		if asJSON {
+	err := a.print(func(out *output) error {
+		if a.json {
 			return wire.Write(out, j)
 		}
 		for _, b := range r.Unused {

@@ -23,12 +23,11 @@ var shells embed.FS
 
 var shellNames = []string{"bash", "zsh", "fish"}
 
-// historyFlags are the flags of history.
 type historyFlags struct {
-	cwd, db, shell                     string
-	limit                              int
-	json, where, print0, pick, rebuild bool
-	anywhere                           bool
+	cwd, db, shell               string
+	limit                        int
+	where, print0, pick, rebuild bool
+	anywhere                     bool
 }
 
 // historyCommand searches the prompts of all agents. The database has the form of oh-my-pi's, so that --db can read that
@@ -69,14 +68,13 @@ func (a *app) historyCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "match inside words, too: for languages without spaces")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from the directory `DIR`")
 	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most `N` prompts, up to 1,000")
-	addJSON(cmd, &f.json)
+	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&f.where, "where", false, "show the sessions in which each prompt was used")
 	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts unchanged, each followed by a NUL")
 	cmd.Flags().BoolVar(&f.pick, "pick", false, "ask for one by its number and print it unchanged")
 	cmd.Flags().BoolVar(&f.rebuild, "rebuild", false, "rename the history and make a new one from what can be read of it and from the sessions")
 	cmd.Flags().StringVar(&f.shell, "shell-init", "", "print a key binding for `SHELL`: "+anyOf(shellNames))
 	addHistoryDB(cmd, &f.db)
-	_ = cmd.RegisterFlagCompletionFunc("shell-init", cobra.FixedCompletions(shellNames, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(a.historyAddCommand(), a.historyImportCommand())
 	return cmd
 }
@@ -87,49 +85,39 @@ func addHistoryDB(cmd *cobra.Command, db *string) {
 
 // check refuses flags that contradict each other.
 func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
-	changed := cmd.Flags().Changed
-	var ways []string
-	for _, name := range []string{"json", "where", "print0", "pick", "rebuild", "shell-init"} {
-		if changed(name) {
-			ways = append(ways, name)
-		}
-	}
+	ways := changed(cmd, "json", "where", "print0", "pick", "rebuild", "shell-init")
 	switch {
 	case len(ways) > 1:
-		return usageError{fmt.Errorf("--%s and --%s cannot be combined", ways[0], ways[1]), cmd}
-	case changed("shell-init") && !slices.Contains(shellNames, f.shell):
-		return usageError{invalid("shell-init", f.shell, anyOf(shellNames)), cmd}
+		return misused("--%s and --%s cannot be combined", ways[0], ways[1])
+	case cmd.Flags().Changed("shell-init") && !slices.Contains(shellNames, f.shell):
+		return invalid("shell-init", f.shell, anyOf(shellNames))
 	case (f.rebuild || f.shell != "") && len(words) > 0:
-		return usageError{fmt.Errorf("--%s takes no words", ways[0]), cmd}
+		return misused("--%s takes no words", ways[0])
 	case f.limit < 1:
-		return usageError{invalid("limit", strconv.Itoa(f.limit), "a number from 1 to 1000"), cmd}
+		return invalid("limit", strconv.Itoa(f.limit), "a number from 1 to 1000")
 	}
-	if err := noneEmpty(cmd); err != nil {
-		return usageError{err, cmd}
-	}
-	return nil
+	return noneEmpty(cmd)
 }
 
 // historyOptions choose the history. The store is read-only: sessions are never changed for a history.
-func (a *app) historyOptions(db string) (history.Options, error) {
+func (a *app) historyOptions(db string) (history.Options, *progress, error) {
 	s, err := a.store()
+	show := a.newProgress("reading", 0)
 	return history.Options{
 		State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), DB: db, Sessions: s,
-		Notice: a.notice,
-	}, err
+		Notice: a.notice, Progress: show.of,
+	}, show, err
 }
 
 // history searches prompts and prints them. Where they were used may take reading all sessions, so that only the flags
 // that need it ask.
 func (a *app) history(ctx context.Context, f historyFlags, words []string) error {
-	opt, err := a.historyOptions(f.db)
+	opt, progress, err := a.historyOptions(f.db)
 	if err != nil {
 		return err
 	}
-	progress := a.newProgress("reading", 0)
-	opt.Progress = progress.of
 	var places *history.Places
-	if f.cwd != "" || f.where || f.json {
+	if f.cwd != "" || f.where || a.json {
 		places, err = history.OpenPlaces(ctx, opt)
 		progress.clear()
 		if err != nil {
@@ -155,10 +143,7 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 	if f.pick && len(list) > 0 {
 		return a.pick(ctx, list)
 	}
-	width, _ := terminalWidth(a.stdout)
-	err = a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
-		return a.printPrompts(ctx, out, f, list, places)
-	})
+	err = a.print(func(out *output) error { return a.printPrompts(ctx, out, f, list, places) })
 	if err != nil || len(list) > 0 {
 		return err
 	}
@@ -215,16 +200,14 @@ func historyError(db string, err error) error {
 
 // rebuildHistory renames the old file and copies what can be read of it into a new one.
 func (a *app) rebuildHistory(ctx context.Context, f historyFlags) error {
-	opt, err := a.historyOptions(f.db)
+	opt, progress, err := a.historyOptions(f.db)
 	if err != nil {
 		return err
 	}
-	progress := a.newProgress("reading", 0)
-	opt.Progress = progress.of
 	report, err := history.Rebuild(ctx, opt)
 	progress.clear()
 	if err != nil {
 		return historyError(f.db, err)
 	}
-	return a.printImport(ctx, report, false)
+	return a.printImport(report)
 }

@@ -50,7 +50,7 @@ func (a *app) historyAddCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			opt, err := a.historyOptions(db)
+			opt, _, err := a.historyOptions(db)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,6 @@ const longestAdded = 1 << 20
 // historyImportCommand brings the history up to date. An interrupted import prints its report, too: what was read is
 // kept, and the next import continues from there.
 func (a *app) historyImportCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Fill the history from the sessions of all agents",
@@ -80,39 +79,30 @@ func (a *app) historyImportCommand() *cobra.Command {
 		Example: "  treeline history import",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt, err := a.historyOptions("")
+			opt, progress, err := a.historyOptions("")
 			if err != nil {
 				return err
 			}
-			progress := a.newProgress("reading", 0)
-			opt.Progress = progress.of
 			report, err := history.Import(cmd.Context(), opt)
 			progress.clear()
 			if err != nil && !errors.Is(err, context.Canceled) {
 				return err
 			}
-			return errors.Join(a.printImport(cmd.Context(), report, asJSON), err)
+			return errors.Join(a.printImport(report), err)
 		},
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }
 
 // printImport prints the report of an import. Files that are not sessions do not fail it.
-func (a *app) printImport(ctx context.Context, r history.Report, asJSON bool) error {
-	j := wire.Import{
+func (a *app) printImport(r history.Report) error {
+	err := a.say(wire.Import{
 		Sessions: r.Sessions, Unchanged: r.Unchanged, Failed: append([]string{}, r.Failed...), Prompts: r.Prompts, TooLong: r.TooLong,
 		Added: r.Added, Renewed: r.Renewed,
-	}
-	err := a.print(ctx, a.stdout, 0, func(_ context.Context, out *output) error {
-		if asJSON {
-			return wire.Write(out, j)
-		}
-		fmt.Fprintf(out, "%s in %s: %s new, %s used again; %s did not change\n",
-			wire.Count(r.Prompts, "prompt", "prompts"), wire.Count(r.Sessions, "session", "sessions"),
-			wire.Number(int64(r.Added)), wire.Number(int64(r.Renewed)), wire.Count(r.Unchanged, "session", "sessions"))
-		return nil
-	})
+	}, fmt.Sprintf("%s in %s: %s new, %s used again; %s did not change",
+		wire.Count(r.Prompts, "prompt", "prompts"), wire.Count(r.Sessions, "session", "sessions"),
+		wire.Number(int64(r.Added)), wire.Number(int64(r.Renewed)), wire.Count(r.Unchanged, "session", "sessions")))
 	if r.TooLong > 0 {
 		a.notice(fmt.Sprintf("%s longer than %s left out", wire.Count(r.TooLong, "prompt", "prompts"), wire.Size(longestAdded)))
 	}

@@ -19,7 +19,7 @@ import (
 // printPrompts prints prompts in the form of the flags.
 func (a *app) printPrompts(ctx context.Context, out *output, f historyFlags, list []history.Prompt, places *history.Places) error {
 	switch {
-	case f.json:
+	case a.json:
 		return promptsJSON(ctx, out, list, places)
 	case f.print0:
 		for _, p := range list {
@@ -49,7 +49,7 @@ func (a *app) promptTable(out *output, list []history.Prompt) {
 	}
 	t.grow(len(list))
 	for _, p := range list {
-		t.add(out.when(p.At), dash(wire.Tilde(screen.OneLine(p.CWD, 0), a.home())), screen.OneLine(p.Text, out.width))
+		t.add(out.when(p.At), folder(p.CWD, a.home()), screen.OneLine(p.Text, out.width))
 	}
 	t.write(out)
 }
@@ -68,18 +68,13 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 			return err
 		}
 		for _, u := range uses {
-			writeWords(out, "    ", []word{
-				{text: out.when(u.At), mark: st.cyan, drop: 3},
-				{text: screen.OneLine(u.Dialect, 0), mark: st.dim, drop: 1},
-				{text: screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), mark: st.yellow},
-				{text: dash(wire.Tilde(screen.OneLine(u.CWD, 0), a.home())), path: true, mark: same, least: leastProject, drop: 2},
-			})
+			table{
+				{mark: st.cyan, drop: 3}, {mark: st.dim, drop: 1}, {mark: st.yellow}, {path: true, mark: same, least: leastProject, drop: 2},
+			}.line(out, "    ", out.when(u.At), screen.OneLine(u.Dialect, 0),
+				screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), folder(u.CWD, a.home()))
 		}
 		if len(uses) == 0 {
-			writeWords(out, "    ", []word{
-				{text: out.when(p.At), mark: st.cyan, drop: 1},
-				{text: dash(wire.Tilde(screen.OneLine(p.CWD, 0), a.home())), path: true, mark: same, least: leastProject},
-			})
+			table{{mark: st.cyan, drop: 1}, {path: true, mark: same, least: leastProject}}.line(out, "    ", out.when(p.At), folder(p.CWD, a.home()))
 		}
 	}
 	return nil
@@ -87,24 +82,18 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 
 func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	const iso = "2006-01-02T15:04:05Z"
-	w := wire.Array{W: out}
-	for _, p := range list {
+	return wire.WriteList(out, len(list), func(i int) (wire.Prompt, error) {
+		p := list[i]
 		j := wire.Prompt{ID: p.ID, Prompt: p.Text, At: p.At.UTC().Format(iso), Uses: []wire.Use{}}
 		if p.CWD != "" {
 			j.CWD = &p.CWD
 		}
 		uses, err := places.Of(ctx, p.Text, mostPlaces)
-		if err != nil {
-			return err
-		}
 		for _, u := range uses {
 			j.Uses = append(j.Uses, wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD, At: u.At.UTC().Format(iso)})
 		}
-		if err := w.Add(j); err != nil {
-			return err
-		}
-	}
-	return w.End()
+		return j, err
+	})
 }
 
 // pick prints a numbered list on stderr, reads a number from stdin and prints only that prompt on stdout, for a key

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,16 +16,15 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// lsFlags are the flags of ls. An empty filter matches everything.
+// lsFlags are mostly filters. An empty one matches everything.
 type lsFlags struct {
-	sessionFlags
 	scopeFlags
 	spanFlags
-	source, model, title string
-	has                  []string
-	sort                 string
-	limit                int
-	tree                 bool
+	dialect, source, model, title, sort string
+
+	has   []string
+	limit int
+	tree  bool
 }
 
 // lsCommand lists sessions. An empty list has exit code 0; stderr says why it is empty.
@@ -45,7 +43,7 @@ func (a *app) lsCommand() *cobra.Command {
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ls(cmd, &f) },
 	}
-	f.sessionFlags.add(cmd)
+	a.addDialect(cmd, &f.dialect)
 	f.scopeFlags.add(cmd, "list")
 	flags := cmd.Flags()
 	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
@@ -96,7 +94,7 @@ func (f *lsFlags) filter(now time.Time) (filter treeline.Filter, err error) {
 	return filter, err
 }
 
-var errNegativeLimit = errors.New("--limit must not be negative")
+var errNegativeLimit = misused("--limit must not be negative")
 
 // ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
 // is shown. There is no pager: people look at the newest rows and type on.
@@ -106,14 +104,14 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		err = noneEmpty(cmd)
 	}
 	if err != nil {
-		return usageError{err, cmd}
+		return err
 	}
 	if filter.CWD, err = f.dir(a); err != nil {
 		return err
 	}
 	easeCollection()
 	ctx := cmd.Context()
-	rows, s, err := a.lsRows(ctx, cmd, f, &filter)
+	rows, s, err := a.lsRows(ctx, f, &filter)
 	if err != nil {
 		return err
 	}
@@ -136,9 +134,8 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if f.limit > 0 && len(rows) > f.limit {
 		rows = rows[:f.limit]
 	}
-	width, _ := terminalWidth(a.stdout)
-	err = a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
-		if f.json {
+	err = a.print(func(out *output) error {
+		if a.json {
 			return listJSON(out, rows, depth)
 		}
 		a.listTable(out, rows, depth, place.Order(f.sort))
@@ -158,26 +155,26 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 
 // lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which
 // reads only the two ends of each file: that is not enough for filters that count.
-func (a *app) lsRows(ctx context.Context, cmd *cobra.Command, f *lsFlags, filter *treeline.Filter) ([]place.Row, *treeline.Store, error) {
+func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter) ([]place.Row, *treeline.Store, error) {
 	problem := func(err error) { a.notice(err.Error()) }
 	s, err := f.store(a)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := s.CheckSource(f.source); err != nil {
-		return nil, nil, usageError{err, cmd}
+		return nil, nil, usageError{err}
 	}
-	opt, err := openOptions(s, cmd, f.sessionFlags)
+	d, err := namedDialect(s, f.dialect)
 	if err != nil {
 		return nil, nil, err
 	}
-	if opt.Dialect == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
+	if d == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
 		show := a.newProgress("reading sessions", 0)
 		rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
 		show.clear()
 		return rows, s, err
 	}
-	rows, err := s.List(ctx, place.ListOptions{Dialect: opt.Dialect, Problem: problem})
+	rows, err := s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
 	return rows, s, err
 }
 
@@ -215,17 +212,13 @@ func (a *app) nothingHere() {
 }
 
 func listJSON(out *output, rows []place.Row, depth []int) error {
-	list := wire.Array{W: out}
-	for i := range rows {
+	return wire.WriteList(out, len(rows), func(i int) (wire.Row, error) {
 		j := wire.NewRow(&rows[i])
 		if depth != nil {
 			j.Depth = &depth[i]
 		}
-		if err := list.Add(j); err != nil {
-			return err
-		}
-	}
-	return list.End()
+		return j, nil
+	})
 }
 
 // extraColumn gives the column that a list is sorted by, if the others do not show it.
@@ -261,8 +254,7 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 	if len(rows) == 0 {
 		return
 	}
-	st := out.style
-	home := a.home()
+	st, home := out.style, a.home()
 	t := table{
 		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 4},
 		{name: "TITLE", mark: same, least: leastTitle}, {name: "MSGS", right: true, mark: same, drop: 3},
@@ -289,7 +281,7 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 		if depth != nil && depth[i] > 0 {
 			title = strings.Repeat("  ", min(depth[i], 8)-1) + "└ " + title // at most eight levels, to leave room for the title
 		}
-		cells := append(row[:0], out.when(r.When()), dash(wire.Tilde(screen.OneLine(r.CWD, 0), home)), title, messages, wire.Size(r.Log.Size), r.Dialect.Name(),
+		cells := append(row[:0], out.when(r.When()), folder(r.CWD, home), title, messages, wire.Size(r.Log.Size), r.Dialect.Name(),
 			dash(screen.OneLine(r.Short, 40)))
 		if extra != nil {
 			cells = slices.Insert(cells, before, extra(r))

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -22,18 +20,18 @@ func (a *app) moveCommand() *cobra.Command {
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cwd == "" {
-				return misused(cmd, "--cwd is missing")
+				return misused("--cwd is missing")
 			}
-			return a.changing(cmd, args[0], f, func(ctx context.Context, s *store.Session) error {
-				if err := s.Move(ctx, cwd); err != nil {
+			return a.changing(cmd.Context(), args[0], &f, func(s *store.Session) error {
+				if err := s.Move(cmd.Context(), cwd); err != nil {
 					return err
 				}
-				return a.printSession(s, f.json)
+				return a.printSession(s)
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the new project directory `DIR`")
 	return cmd
 }

@@ -29,12 +29,12 @@ func (a *app) newCommand() *cobra.Command {
 		Example: "  treeline new --cwd ~/src/app --title 'Off by one'\n  treeline new --dialect pi --json | jq -r .id\n  treeline new --file /tmp/scratch.jsonl",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt, err := f.options(a, cmd)
+			opt, err := f.options(a)
 			if err != nil {
 				return err
 			}
 			if cwd == "" {
-				return misused(cmd, "--cwd is empty")
+				return misused("--cwd is empty")
 			}
 			s, err := a.writeStore()
 			if err != nil {
@@ -42,25 +42,24 @@ func (a *app) newCommand() *cobra.Command {
 			}
 			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Write: opt}
 			o.Write.Defer = dialect.DeferNever
-			if o.Dialect, err = namedDialect(s, cmd, dialectName); err != nil {
+			if o.Dialect, err = namedDialect(s, dialectName); err != nil {
 				return err
 			}
 			sess, err := a.create(cmd.Context(), s, where, o)
 			if err != nil {
 				return err
 			}
-			err = a.printSession(sess, f.json)
+			err = a.printSession(sess)
 			return errors.Join(err, sess.Close())
 		},
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	f.addReplace(cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "the project directory `DIR`")
 	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it as `NAME` does (default omp)")
 	cmd.Flags().StringVar(&title, "title", "", "the `TITLE`")
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` instead of a new one")
 	cmd.Flags().StringVar(&where, "file", "", "write it to `FILE` instead of the agent's folder")
-	_ = cmd.RegisterFlagCompletionFunc("dialect", completeDialect)
 	return cmd
 }
 

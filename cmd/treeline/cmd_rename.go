@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -19,15 +17,15 @@ func (a *app) renameCommand() *cobra.Command {
 		Example: "  treeline rename @last 'Prices are off by a cent'",
 		Args:    args("<session>", "TITLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changing(cmd, args[0], f, func(ctx context.Context, s *store.Session) error {
-				if err := s.Rename(ctx, args[1]); err != nil || !f.json {
+			return a.changing(cmd.Context(), args[0], &f, func(s *store.Session) error {
+				if err := s.Rename(cmd.Context(), args[1]); err != nil || !a.json {
 					return err
 				}
-				return a.printSession(s, true)
+				return a.printSession(s)
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	return cmd
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -17,8 +16,8 @@ import (
 // orphan stays one unless --reattach is given. The exit code is 0 even if there is something to repair.
 func (a *app) repairCommand() *cobra.Command {
 	var (
-		asJSON, apply bool
-		opt           repair.Options
+		apply bool
+		opt   repair.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "repair <session>",
@@ -31,11 +30,7 @@ func (a *app) repairCommand() *cobra.Command {
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			s, err := a.writeStore()
-			if err != nil {
-				return err
-			}
-			path, err := a.locate(ctx, s, args[0])
+			s, path, err := a.target(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -51,21 +46,20 @@ func (a *app) repairCommand() *cobra.Command {
 			if err != nil {
 				return openError(path, err)
 			}
-			return a.printPlan(ctx, plan, opt, asJSON)
+			return a.printPlan(plan, opt)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&apply, "apply", false, "repair the file")
 	cmd.Flags().BoolVar(&opt.Reattach, "reattach", false, "attach entries whose parent is missing to the entry before them")
 	return cmd
 }
 
 // printPlan prints a repair as the problem that it solves, with the action in place of the advice.
-func (a *app) printPlan(ctx context.Context, p *repair.Plan, opt repair.Options, asJSON bool) error {
-	width, _ := terminalWidth(a.stdout)
-	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
-		if asJSON {
+func (a *app) printPlan(p *repair.Plan, opt repair.Options) error {
+	return a.print(func(out *output) error {
+		if a.json {
 			return wire.Write(out, wire.NewPlan(p))
 		}
 		page := out.page()

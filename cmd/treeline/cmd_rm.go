@@ -23,8 +23,8 @@ import (
 // rmCommand has a trash of its own, not the desktop's: it works over ssh, and an undo restores a file byte for byte.
 func (a *app) rmCommand() *cobra.Command {
 	var (
-		asJSON, yes, list, empty bool
-		undo, older              string
+		yes, list, empty bool
+		undo, older      string
 	)
 	cmd := &cobra.Command{
 		Use:   "rm <session>…",
@@ -35,21 +35,16 @@ func (a *app) rmCommand() *cobra.Command {
 			"what will be deleted and asks first; without a terminal it needs --yes." + sessionHelp,
 		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8\n  treeline rm --empty-trash --older-than 30d",
 		Args: func(cmd *cobra.Command, given []string) error {
-			var ways []string
-			for _, name := range []string{"list", "undo", "empty-trash"} {
-				if cmd.Flags().Changed(name) {
-					ways = append(ways, "--"+name)
-				}
-			}
+			ways := changed(cmd, "list", "undo", "empty-trash")
 			switch {
 			case len(ways) > 1:
-				return misused(cmd, ways[0]+" and "+ways[1]+" cannot be combined")
+				return misused("--%s and --%s cannot be combined", ways[0], ways[1])
 			case len(ways) == 1 && len(given) > 0:
-				return misused(cmd, fmt.Sprintf("unexpected argument %q", given[0]))
+				return misused("unexpected argument %q", given[0])
 			case len(ways) == 0 && len(given) == 0:
-				return misused(cmd, "<session> is missing")
+				return misused("<session> is missing")
 			case cmd.Flags().Changed("older-than") && !empty:
-				return misused(cmd, "--older-than needs --empty-trash")
+				return misused("--older-than needs --empty-trash")
 			}
 			return nil
 		},
@@ -62,19 +57,19 @@ func (a *app) rmCommand() *cobra.Command {
 			case empty:
 				age, err := parseAge(older)
 				if err != nil {
-					return usageError{invalid("older-than", older, "a time like 45m, 36h or 30d"), cmd}
+					return invalid("older-than", older, "a time like 45m, 36h or 30d")
 				}
-				return a.emptyTrash(cmd.Context(), s, age, yes, asJSON)
+				return a.emptyTrash(cmd.Context(), s, age, yes)
 			case list:
-				return a.listTrash(cmd.Context(), s, asJSON)
+				return a.listTrash(cmd.Context(), s)
 			case cmd.Flags().Changed("undo"):
-				return a.undo(cmd.Context(), s, undo, asJSON)
+				return a.undo(cmd.Context(), s, undo)
 			}
-			return a.rm(cmd.Context(), s, args, yes, asJSON)
+			return a.rm(cmd.Context(), s, args, yes)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&list, "list", false, "list the trash")
 	cmd.Flags().BoolVar(&empty, "empty-trash", false, "delete what is in the trash")
@@ -85,7 +80,7 @@ func (a *app) rmCommand() *cobra.Command {
 
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
-func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes, asJSON bool) error {
+func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool) error {
 	var paths []string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
@@ -109,12 +104,7 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes, asJ
 		if err != nil {
 			return openError(path, err)
 		}
-		if asJSON {
-			err = wire.Write(a.stdout, wire.NewTrashed(t))
-		} else {
-			_, err = fmt.Fprintf(a.stdout, "%s is in the trash; 'treeline rm --undo %s' puts it back\n", screen.Clean(path), screen.Clean(t.ID))
-		}
-		if err != nil {
+		if err := a.say(wire.NewTrashed(t), fmt.Sprintf("%s is in the trash; 'treeline rm --undo %s' puts it back", path, t.ID)); err != nil {
 			return err
 		}
 	}
@@ -150,21 +140,17 @@ func (a *app) ask(question string) bool {
 }
 
 // undo restores a session and prints its file.
-func (a *app) undo(ctx context.Context, s *treeline.Store, id string, asJSON bool) error {
+func (a *app) undo(ctx context.Context, s *treeline.Store, id string) error {
 	t, err := s.Restore(ctx, id)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return wire.Write(a.stdout, wire.NewTrashed(t))
-	}
-	_, err = fmt.Fprintln(a.stdout, screen.Clean(t.From))
-	return err
+	return a.say(wire.NewTrashed(t), t.From)
 }
 
 // emptyTrash deletes what has been in the trash that long. The limit is fixed before the question, so that it spares
 // what is moved to the trash meanwhile.
-func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Duration, yes, asJSON bool) error {
+func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Duration, yes bool) error {
 	before := time.Now().Add(-age)
 	items, err := s.Trashed(ctx)
 	if err != nil {
@@ -173,7 +159,7 @@ func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Durati
 	items = slices.DeleteFunc(items, func(t trash.Item) bool { return !t.Time.Before(before) })
 	if len(items) == 0 {
 		a.notice("nothing in the trash is that old")
-		if asJSON {
+		if a.json {
 			return wire.Write(a.stdout, []wire.Trashed{})
 		}
 		return nil
@@ -194,7 +180,7 @@ func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Durati
 		return errors.New("nothing was removed")
 	}
 	gone, err := s.EmptyTrash(ctx, before)
-	if asJSON {
+	if a.json {
 		list := make([]wire.Trashed, 0, len(gone))
 		for _, t := range gone {
 			list = append(list, wire.NewTrashed(t))
@@ -208,21 +194,14 @@ func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Durati
 }
 
 // listTrash prints the trash, newest first. --undo takes the id.
-func (a *app) listTrash(ctx context.Context, s *treeline.Store, asJSON bool) error {
+func (a *app) listTrash(ctx context.Context, s *treeline.Store) error {
 	items, err := s.Trashed(ctx)
 	if err != nil {
 		return err
 	}
-	width, _ := terminalWidth(a.stdout)
-	return a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
-		if asJSON {
-			list := wire.Array{W: out}
-			for _, t := range items {
-				if err := list.Add(wire.NewTrashed(t)); err != nil {
-					return err
-				}
-			}
-			return list.End()
+	return a.print(func(out *output) error {
+		if a.json {
+			return wire.WriteList(out, len(items), func(i int) (wire.Trashed, error) { return wire.NewTrashed(items[i]), nil })
 		}
 		if len(items) == 0 {
 			a.notice("the trash is empty")

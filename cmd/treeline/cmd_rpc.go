@@ -23,7 +23,7 @@ func (a *app) rpcCommand() *cobra.Command {
 		Example: `  echo '{"jsonrpc":"2.0","id":1,"method":"listAll"}' | treeline rpc`,
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			write, err := f.options(cmd)
+			write, err := f.options()
 			if err != nil {
 				return err
 			}

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
-	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
 )
 
@@ -24,19 +21,14 @@ func (a *app) runCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 {
-				return usageError{fmt.Errorf("unknown command %q%s", "run "+given[0], suggestion(cmd, given[0])), cmd}
+				return misused("unknown command %q%s", "run "+given[0], suggestion(cmd, given[0]))
 			}
 			return cmd.Help()
 		},
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
-		a.runLsCommand(),
-		a.runShowCommand(),
-		a.runRecordCommand(),
-		a.runReplayCommand(),
-		a.runAuditCommand(),
-		a.runDiffCommand(),
+		a.runLsCommand(), a.runShowCommand(), a.runRecordCommand(), a.runReplayCommand(), a.runAuditCommand(), a.runDiffCommand(),
 	)
 	return cmd
 }
@@ -65,7 +57,7 @@ func (a *app) openRun(ctx context.Context, ref string) (*runs.Run, error) {
 	}
 	r, err := s.OpenRun(ctx, path)
 	if err != nil {
-		return nil, runError(path, err)
+		return nil, openError(path, err)
 	}
 	for i, p := range r.Problems() {
 		if i == mostProblems {
@@ -75,18 +67,6 @@ func (a *app) openRun(ctx context.Context, ref string) (*runs.Run, error) {
 		a.notice(path + ": " + p.String())
 	}
 	return r, nil
-}
-
-// runError words why a run could not be opened.
-func runError(path string, err error) error {
-	var p *runlog.Problem
-	switch {
-	case errors.Is(err, backend.ErrNotExist):
-		return fmt.Errorf("%s: no such file", path)
-	case errors.As(err, &p):
-		return fmt.Errorf("%s: %w; the file was not changed", path, p)
-	}
-	return err
 }
 
 // completeRun offers the newest runs to the shell.

@@ -12,7 +12,6 @@ import (
 
 // runAuditCommand judges runs. Its exit code is for CI jobs.
 func (a *app) runAuditCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "audit <run>…",
 		Short: "Check runs for faults and count tokens",
@@ -20,22 +19,17 @@ func (a *app) runAuditCommand() *cobra.Command {
 			"that the run has an end, and count tokens. The exit code is 1 if there is any fault. What is only worth knowing, such as\n" +
 			"a request without a response in a run that failed, is a note." + runHelp,
 		Example: "  treeline run audit @last\n  treeline run audit ~/.codelia/sessions/2026/02/03/*.jsonl --json | jq .tokens.total",
-		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return misused(cmd, "<run> is missing")
-			}
-			return nil
-		},
+		Args:    args("<run>…"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			faults := 0
-			err := a.print(cmd.Context(), a.stdout, 0, func(ctx context.Context, out *output) error {
+			err := a.print(func(out *output) error {
 				for i, ref := range given {
-					report, err := a.auditOne(ctx, ref)
+					report, err := a.auditOne(cmd.Context(), ref)
 					if err != nil {
 						return err
 					}
 					faults += report.Faults()
-					if asJSON {
+					if a.json {
 						err = wire.Write(out, report)
 					} else {
 						if i > 0 {
@@ -57,7 +51,7 @@ func (a *app) runAuditCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRun,
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 
 // runDiffCommand compares what was done, not bytes. It exits with 1 if the runs differ, and if they cannot be compared.
 func (a *app) runDiffCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff <run> <run>",
 		Short: "Compare two runs step by step",
@@ -35,8 +33,8 @@ func (a *app) runDiffCommand() *cobra.Command {
 				return err
 			}
 			d := wire.NewRunDiff(x.Header.RunID, y.Header.RunID, steps)
-			err = a.print(cmd.Context(), a.stdout, 0, func(_ context.Context, out *output) error {
-				if asJSON {
+			err = a.print(func(out *output) error {
+				if a.json {
 					return wire.Write(out, d)
 				}
 				page := out.page()
@@ -50,6 +48,6 @@ func (a *app) runDiffCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRun,
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }

@@ -12,15 +12,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
 // runLsCommand lists runs by the directory where they were started, like ls.
 func (a *app) runLsCommand() *cobra.Command {
 	var (
-		ref         string
-		all, asJSON bool
+		ref string
+		all bool
 	)
 	cmd := &cobra.Command{
 		Use:     "ls",
@@ -32,7 +31,7 @@ func (a *app) runLsCommand() *cobra.Command {
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all && ref != "" {
-				return misused(cmd, "--all and --session cannot be combined")
+				return misused("--all and --session cannot be combined")
 			}
 			s, err := a.store()
 			if err != nil {
@@ -47,12 +46,12 @@ func (a *app) runLsCommand() *cobra.Command {
 			case !all:
 				opt.CWD = s.Env().WorkDir
 			}
-			return a.runLs(cmd.Context(), s, opt, asJSON)
+			return a.runLs(cmd.Context(), s, opt)
 		},
 	}
 	cmd.Flags().StringVar(&ref, "session", "", "list the runs of the session `ID`")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "list the runs of all directories")
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }
 
@@ -60,9 +59,9 @@ func (a *app) runLsCommand() *cobra.Command {
 // in no known format.
 func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) (session.ID, error) {
 	if isPath(ref) {
-		sess, err := s.Open(ctx, ref, store.OpenOptions{})
+		sess, err := a.openIn(ctx, s, ref, "")
 		if err != nil {
-			return "", openError(ref, err)
+			return "", err
 		}
 		defer sess.Close()
 		return sess.ID(), nil
@@ -94,7 +93,7 @@ func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) 
 }
 
 // runLs prints a list of runs. Logs that are not runs are reported on stderr.
-func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions, asJSON bool) error {
+func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions) error {
 	opt.Problem = func(err error) { a.notice(err.Error()) }
 	rows, err := s.Runs(ctx, opt)
 	if err != nil {
@@ -106,16 +105,9 @@ func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions
 		}
 		return r.Err != nil
 	})
-	width, _ := terminalWidth(a.stdout)
-	err = a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
-		if asJSON {
-			list := wire.Array{W: out}
-			for _, r := range good {
-				if err := list.Add(wire.NewRun(r)); err != nil {
-					return err
-				}
-			}
-			return list.End()
+	err = a.print(func(out *output) error {
+		if a.json {
+			return wire.WriteList(out, len(good), func(i int) (wire.Run, error) { return wire.NewRun(good[i]), nil })
 		}
 		a.runTable(out, good)
 		return nil
@@ -151,7 +143,7 @@ func (a *app) runTable(out *output, rows []runs.Row) {
 			when = out.when(r.Started)
 		}
 		id := r.Header.SessionID
-		t.add(when, dash(wire.Tilde(screen.OneLine(r.CWD(), 0), a.home())), dash(screen.OneLine(r.Prompt, titleColumns)),
+		t.add(when, folder(r.CWD(), a.home()), dash(screen.OneLine(r.Prompt, titleColumns)),
 			cmp.Or(screen.OneLine(r.Outcome, 20), "(open)"), wire.Size(r.Log.Size), dash(screen.OneLine(id[:min(len(id), 8)], 0)), screen.OneLine(r.Short, 40))
 	}
 	t.write(out)

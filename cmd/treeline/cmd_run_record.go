@@ -11,7 +11,6 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/rawjson"
-	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
@@ -22,7 +21,7 @@ import (
 
 // recordFlags say what is recorded.
 type recordFlags struct {
-	stdin, json                 bool
+	stdin                       bool
 	session, run, dialect, sync string
 }
 
@@ -44,14 +43,14 @@ func (a *app) runRecordCommand() *cobra.Command {
 			switch {
 			case !f.stdin:
 				// The flag keeps a command that was typed without a pipe from waiting for input.
-				return misused(cmd, "--stdin is missing: records come from standard input")
+				return misused("--stdin is missing: records come from standard input")
 			case f.run != "" && (f.session != "" || f.dialect != ""):
-				return misused(cmd, "--run continues a run; --session and --dialect are for a new one")
+				return misused("--run continues a run; --session and --dialect are for a new one")
 			}
 			if err := oneOf("sync", f.sync, levels); err != nil {
-				return usageError{err, cmd}
+				return err
 			}
-			return a.record(cmd, f)
+			return a.record(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.stdin, "stdin", false, "read records from standard input")
@@ -59,17 +58,13 @@ func (a *app) runRecordCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.run, "run", "", "continue the run `ID`, or the one in a file")
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "keep the log where the agent `NAME` keeps its own (codelia, codelia-doc)")
 	addSync(cmd, &f.sync)
-	addJSON(cmd, &f.json)
-	_ = cmd.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return a.completeRun(cmd, nil, word)
-	})
+	a.addJSON(cmd)
 	return cmd
 }
 
 // record reads records until the input ends. The end of the input does not end the run: a broken pipe looks the same as
 // a crash of the agent, so that only run.end does.
-func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
-	ctx := cmd.Context()
+func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	s, err := a.writeStore()
 	if err != nil {
 		return err
@@ -77,7 +72,7 @@ func (a *app) record(cmd *cobra.Command, f recordFlags) (err error) {
 	rec := recording{a: a, s: s, f: f, write: runs.WriteOptions{
 		Durability: store.Durability(f.sync), Mended: func(e backend.Mended) { a.tell(store.Mended("", e), "") },
 	}}
-	if err := rec.prepare(ctx, cmd); err != nil {
+	if err := rec.prepare(ctx); err != nil {
 		return err
 	}
 	defer func() {
@@ -114,20 +109,20 @@ type recording struct {
 }
 
 // prepare looks up what the flags name, and opens a run to continue, before the first line is read.
-func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
+func (c *recording) prepare(ctx context.Context) error {
 	if c.f.run != "" {
 		path, err := c.a.locateRun(ctx, c.s, c.f.run)
 		if err != nil {
 			return err
 		}
 		if c.r, err = c.s.ContinueRun(ctx, path, c.write); err != nil {
-			return runError(path, err)
+			return openError(path, err)
 		}
 		return c.begun()
 	}
 	c.opt.Write = c.write
 	var err error
-	if c.opt.Dialect, err = namedDialect(c.s, cmd, c.f.dialect); err != nil {
+	if c.opt.Dialect, err = namedDialect(c.s, c.f.dialect); err != nil {
 		return err
 	}
 	if c.f.session == "" {
@@ -149,12 +144,8 @@ func (c *recording) prepare(ctx context.Context, cmd *cobra.Command) error {
 
 // begun prints the run, before the first receipt.
 func (c *recording) begun() error {
-	if !c.f.json {
-		_, err := fmt.Fprintln(c.a.stdout, screen.Clean(c.r.Path()))
-		return err
-	}
 	h := c.r.Header()
-	return wire.Write(c.a.stdout, wire.Recording{Run: h.RunID, Session: h.SessionID, Path: c.r.Path()})
+	return c.a.say(wire.Recording{Run: h.RunID, Session: h.SessionID, Path: c.r.Path()}, c.r.Path())
 }
 
 // start begins the run with the header of the input, nil for a new one. A missing id and time are filled in.
@@ -203,21 +194,17 @@ func (c *recording) line(ctx context.Context, line []byte) error {
 
 func (c *recording) acknowledge(w runlog.Written) error {
 	j := wire.NewReceipt(c.n, w)
-	if c.f.json {
-		return wire.Write(c.a.stdout, j)
-	}
-	text := fmt.Sprintf("%d %s", j.Line, screen.Clean(j.Type))
+	text := fmt.Sprintf("%d %s", j.Line, j.Type)
 	if j.Seq != nil {
 		text += fmt.Sprintf(" %d", *j.Seq)
 	}
-	_, err := fmt.Fprintln(c.a.stdout, text)
-	return err
+	return c.a.say(j, text)
 }
 
 // refuse reports a refused record, with --json in place of the receipt.
 func (c *recording) refuse(err error) error {
 	c.refused++
-	if c.f.json {
+	if c.a.json {
 		return wire.Write(c.a.stdout, wire.Receipt{Line: c.n, Error: err.Error()})
 	}
 	c.a.notice(fmt.Sprintf("line %d: %v", c.n, err))

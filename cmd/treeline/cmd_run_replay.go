@@ -16,8 +16,8 @@ import (
 // runReplayCommand prints the requests of a run, or answers an agent as the model did. Neither calls a model.
 func (a *app) runReplayCommand() *cobra.Command {
 	var (
-		llm, serve, asJSON bool
-		addr               string
+		llm, serve bool
+		addr       string
 	)
 	cmd := &cobra.Command{
 		Use:   "replay <run> --llm | --serve",
@@ -33,14 +33,14 @@ func (a *app) runReplayCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case llm == serve:
-				return misused(cmd, "exactly one of --llm and --serve is needed")
+				return misused("exactly one of --llm and --serve is needed")
 			case llm && cmd.Flags().Changed("addr"):
-				return misused(cmd, "--addr needs --serve")
+				return misused("--addr needs --serve")
 			}
 			if serve {
 				var err error
 				if addr, err = replay.Loopback(addr); err != nil {
-					return usageError{fmt.Errorf("--addr: %w", err), cmd}
+					return misused("--addr: %w", err)
 				}
 			}
 			r, err := a.openRun(cmd.Context(), given[0])
@@ -49,25 +49,23 @@ func (a *app) runReplayCommand() *cobra.Command {
 			}
 			defer r.Close()
 			if serve {
-				return a.serveRun(cmd.Context(), r.Log, addr, asJSON)
+				return a.serveRun(cmd.Context(), r.Log, addr)
 			}
-			return a.page(cmd.Context(), func(ctx context.Context, out *output) error {
-				return replayLLM(ctx, out, r.Log, asJSON)
-			})
+			return a.page(cmd.Context(), func(out *output) error { return a.replayLLM(cmd.Context(), out, r.Log) })
 		},
 		ValidArgsFunction: a.completeRun,
 	}
 	cmd.Flags().BoolVar(&llm, "llm", false, "print requests and responses")
 	cmd.Flags().BoolVar(&serve, "serve", false, "answer an agent with the recorded responses")
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "with --serve: the `HOST:PORT` to listen on, on this machine only; port 0 is any free one")
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }
 
 // replayLLM prints each request with its response.
-func replayLLM(ctx context.Context, out *output, l *runlog.Log, asJSON bool) error {
+func (a *app) replayLLM(ctx context.Context, out *output, l *runlog.Log) error {
 	list := l.Exchanges()
-	if len(list) == 0 && !asJSON {
+	if len(list) == 0 && !a.json {
 		return replay.ErrEmpty
 	}
 	t := runTranscript(out, true)
@@ -78,7 +76,7 @@ func replayLLM(ctx context.Context, out *output, l *runlog.Log, asJSON bool) err
 		j, err := wire.NewExchange(x)
 		switch {
 		case err != nil:
-		case asJSON:
+		case a.json:
 			err = wire.Write(out, j)
 		default:
 			err = t.Exchange(x, j)
@@ -92,15 +90,10 @@ func replayLLM(ctx context.Context, out *output, l *runlog.Log, asJSON bool) err
 
 // serveRun plays the model until the run is used up or ctx ends. The first line on stdout is the URL, so that a script
 // can start an agent with it.
-func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string, asJSON bool) error {
+func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string) error {
 	var printing error // the first error of stdout; the replay goes on without a reader
 	tell := func(line string, v any) {
-		var err error
-		if asJSON {
-			err = wire.Write(a.stdout, v)
-		} else {
-			_, err = fmt.Fprintln(a.stdout, screen.OneLine(line, 0))
-		}
+		err := a.say(v, screen.OneLine(line, 0))
 		if printing == nil && !closedPipe(err) {
 			printing = err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ import (
 
 // runShowCommand plays what the user saw. Requests, responses and raw outputs are for 'run replay' and 'run audit'.
 func (a *app) runShowCommand() *cobra.Command {
-	var all, asJSON bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "show <run>",
 		Short: "Play what the user saw",
@@ -27,9 +26,9 @@ func (a *app) runShowCommand() *cobra.Command {
 				return err
 			}
 			defer r.Close()
-			return a.page(cmd.Context(), func(ctx context.Context, out *output) error {
-				if !asJSON {
-					return runTranscript(out, all).Play(ctx, r.Log)
+			return a.page(cmd.Context(), func(out *output) error {
+				if !a.json {
+					return runTranscript(out, all).Play(cmd.Context(), r.Log)
 				}
 				for _, rec := range wire.Played(r.Log) {
 					raw, err := rec.Raw()
@@ -46,7 +45,7 @@ func (a *app) runShowCommand() *cobra.Command {
 		ValidArgsFunction: a.completeRun,
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold nothing")
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,14 +16,13 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// searchFlags are the flags of search.
 type searchFlags struct {
 	in []string
 	spanFlags
 	source, cwd   string
 	label         string
 	regexp, exact bool
-	rank, json    bool
+	rank          bool
 	limit         int
 }
 
@@ -50,13 +48,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
-		// All arguments together are the query.
-		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return misused(cmd, "QUERY is missing")
-			}
-			return nil
-		},
+		Args: args("QUERY…"), // all arguments together
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.search(cmd, strings.Join(args, " "), &f)
 		},
@@ -72,10 +64,10 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.BoolVar(&f.exact, "case", false, "distinguish upper and lower case")
 	flags.BoolVar(&f.rank, "rank", false, "best match first (BM25) instead of newest first")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "print at most `N` hits; 0 for all")
-	addJSON(cmd, &f.json)
+	a.addJSON(cmd)
 	// The parser takes a query like -retry for flags.
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; put -- before a query that begins with a minus", flagError(err)), cmd}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return misused("%w; put -- before a query that begins with a minus", flagError(err))
 	})
 	return cmd
 }
@@ -121,13 +113,13 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	opt, err := f.options(time.Now())
 	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
-		err = errors.New("--label is empty; use '*' for any label")
+		err = misused("--label is empty; use '*' for any label")
 	}
 	if err == nil {
 		err = noneEmpty(cmd)
 	}
 	if err != nil {
-		return usageError{err, cmd}
+		return err
 	}
 	if f.cwd != "" {
 		if opt.CWD, err = a.listDir(f.cwd); err != nil {
@@ -147,21 +139,21 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	var none *find.QueryError
 	switch {
 	case errors.As(err, &none), errors.Is(err, place.ErrUnknownSource):
-		return usageError{err, cmd}
+		return usageError{err}
 	case err != nil:
 		return err
 	}
 	if res.Substring {
 		a.notice("no whole-word matches; showing substring matches")
 	}
-	err = a.page(cmd.Context(), func(ctx context.Context, out *output) error {
-		if f.json {
+	err = a.page(cmd.Context(), func(out *output) error {
+		if a.json {
 			return wire.Write(out, wire.NewSearchResult(res, f.regexp))
 		}
 		printHits(out, res.Hits, a.home())
 		return nil
 	})
-	if res.More && !f.json {
+	if res.More && !a.json {
 		a.notice("there are more hits; --limit shows them")
 	}
 	if res.Nothing {
@@ -182,21 +174,20 @@ func printHits(out *output, hits []find.Hit, home string) {
 		if h.Run != nil {
 			who = "run · " + who
 		}
-		label, branch := "", ""
+		when, label, branch := "", "", ""
+		if at, ok := h.Time.Time(); ok {
+			when = out.when(at)
+		}
 		if h.Label != "" {
 			label = "[" + screen.OneLine(h.Label, 40) + "]"
 		}
 		if !h.OnPath {
 			branch = "abandoned branch"
 		}
-		writeWords(out, "", []word{
-			{text: wire.HitRef(h, true), mark: st.yellow},
-			{text: who, mark: st.cyan, drop: 5},
-			{text: hitWhen(out, h), mark: same, drop: 4},
-			{text: label, mark: same, least: leastProject, drop: 2},
-			{text: branch, mark: st.red, drop: 3},
-			{text: hitPlace(h, home), mark: st.dim, least: leastTitle, drop: 1},
-		})
+		table{
+			{mark: st.yellow}, {mark: st.cyan, drop: 5}, {mark: same, drop: 4}, {mark: same, least: leastProject, drop: 2},
+			{mark: st.red, drop: 3}, {mark: st.dim, least: leastTitle, drop: 1},
+		}.line(out, "", wire.HitRef(h, true), who, when, label, branch, hitPlace(h, home))
 		for _, line := range marked(st, h.Snippet, h.Marks, out.width-len(snippetIndent)) {
 			fmt.Fprintln(out, snippetIndent+line)
 		}
@@ -216,13 +207,6 @@ func hitWho(h *find.Hit) string {
 		return h.Role.String()
 	}
 	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
-}
-
-func hitWhen(out *output, h *find.Hit) string {
-	if at, ok := h.Time.Time(); ok {
-		return out.when(at)
-	}
-	return ""
 }
 
 // hitPlace is the directory and title of a session, or the directory of a run.

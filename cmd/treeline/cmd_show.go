@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -24,34 +22,29 @@ func (a *app) showCommand() *cobra.Command {
 		Example: "  treeline show @last\n  treeline show 01a1dcc8 --all\n  treeline show 01a1dcc8#5a60be28\n  treeline show session.jsonl --json | jq -r 'select(.role==\"user\").parts[].text'",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd, args[0], &f, func(s *store.Session, at session.EntryID) error {
-				return a.show(cmd.Context(), s, at, all, f.json)
+			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
+				path, err := s.Tree().Path(at)
+				if err != nil {
+					return err
+				}
+				r := wire.NewReader(cmd.Context(), s)
+				err = a.page(cmd.Context(), func(out *output) error {
+					page := out.page()
+					if a.json {
+						return r.WritePath(&page, path)
+					}
+					page.Heading(s, a.home())
+					t := &wire.Transcript{Page: page, All: all, Label: s.Tree().Label, Dir: s.Header().CWD}
+					t.Section()
+					return t.Path(r, path)
+				})
+				a.problems(append(s.Tree().Problems(), r.Problems...)) // last: a pager would cover them
+				return err
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold and hide nothing")
 	return cmd
-}
-
-// show prints problems after the transcript: before it, a pager would cover them.
-func (a *app) show(ctx context.Context, s *store.Session, leaf session.EntryID, all, asJSON bool) error {
-	path, err := s.Tree().Path(leaf)
-	if err != nil {
-		return err
-	}
-	r := wire.NewReader(ctx, s)
-	err = a.page(ctx, func(_ context.Context, out *output) error {
-		page := out.page()
-		if asJSON {
-			return r.WritePath(&page, path)
-		}
-		page.Heading(s, a.home())
-		t := &wire.Transcript{Page: page, All: all, Label: s.Tree().Label, Dir: s.Header().CWD}
-		t.Section()
-		return t.Path(r, path)
-	})
-	a.problems(append(s.Tree().Problems(), r.Problems...))
-	return err
 }

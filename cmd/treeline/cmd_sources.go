@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,7 @@ import (
 // sourcesCommand shows why a session is or is not found. Places that cannot be read are reported on stderr; the exit
 // code stays 0.
 func (a *app) sourcesCommand() *cobra.Command {
-	var all, asJSON bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "sources",
 		Short: "Show where sessions are looked for",
@@ -38,32 +37,25 @@ func (a *app) sourcesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.sources(cmd.Context(), list, all, asJSON)
+			return a.sources(list, all)
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also show places that do not exist")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all places")
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON, with all places")
 	return cmd
 }
 
 // sources prints the places. The JSON has those that the table hides, too.
-func (a *app) sources(ctx context.Context, list []place.SourceInfo, all, asJSON bool) error {
-	width, _ := terminalWidth(a.stdout)
+func (a *app) sources(list []place.SourceInfo, all bool) error {
 	hidden := 0
-	err := a.print(ctx, a.stdout, width, func(_ context.Context, out *output) error {
-		if asJSON {
-			array := wire.Array{W: out}
-			for _, s := range list {
-				if err := array.Add(wire.NewSource(s)); err != nil {
-					return err
-				}
-			}
-			return array.End()
+	err := a.print(func(out *output) error {
+		if a.json {
+			return wire.WriteList(out, len(list), func(i int) (wire.Source, error) { return wire.NewSource(list[i]), nil })
 		}
 		hidden = a.sourcesTable(out, list, all)
 		return nil
 	})
-	if hidden == len(list) && !asJSON {
+	if hidden == len(list) && !a.json {
 		a.notice("no agent has sessions here; --all shows where they would be, and " + treeline.ConfigPath(a.home(), a.getenv) + " can add other places")
 	}
 	for _, s := range list {

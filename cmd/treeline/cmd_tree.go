@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
-
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// treeFlags are the flags of tree.
 type treeFlags struct {
 	leafFlags
 	near int
@@ -29,58 +25,50 @@ func (a *app) treeCommand() *cobra.Command {
 			"  treeline tree session.jsonl --json | jq -r '.[] | select(.leaf).id'",
 		Args: args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, leaf, err := oneLeaf(cmd, args[0], "leaf", f.leaf)
+			_, leaf, err := oneLeaf(args[0], "leaf", f.leaf)
 			if err == nil {
-				err = f.check(cmd, leaf)
+				err = f.check(cmd, leaf, a.json)
 			}
 			if err != nil {
 				return err
 			}
-			return a.viewing(cmd, args[0], &f.leafFlags, func(s *store.Session, at session.EntryID) error {
+			return a.viewing(cmd.Context(), args[0], &f.leafFlags, func(s *store.Session, at session.EntryID) error {
 				t := wire.NewTree(s.Tree(), s.Dialect().Codec(), s.Header().CWD)
 				if leaf != "" {
 					if err := t.From(at); err != nil {
 						return err
 					}
 				}
-				return a.tree(cmd.Context(), s, t, f)
+				err := a.page(cmd.Context(), func(out *output) error {
+					page := out.page()
+					if a.json {
+						return t.WriteJSON(cmd.Context(), &page)
+					}
+					page.Heading(s, a.home())
+					return t.Draw(cmd.Context(), &page, f.near)
+				})
+				a.problems(s.Tree().Problems())
+				return err
 			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().IntVarP(&f.near, "near", "n", -1, "draw at most `N` entries before and after the one that is named")
 	cmd.Flags().Lookup("near").DefValue = "0" // not shown in the help
 	return cmd
 }
 
 // check refuses flags that contradict each other.
-func (f *treeFlags) check(cmd *cobra.Command, leaf string) error {
-	wrong := ""
+func (f *treeFlags) check(cmd *cobra.Command, leaf string, asJSON bool) error {
 	switch {
 	case !cmd.Flags().Changed("near"):
-		return nil
 	case f.near < 0:
-		wrong = "--near must not be negative"
+		return misused("--near must not be negative")
 	case leaf == "" || leaf == "none":
-		wrong = "--near needs an entry: session#entry, or --leaf"
-	case f.json:
-		wrong = "--near is for the drawing; --json prints all entries"
-	default:
-		return nil
+		return misused("--near needs an entry: session#entry, or --leaf")
+	case asJSON:
+		return misused("--near is for the drawing; --json prints all entries")
 	}
-	return usageError{errors.New(wrong), cmd}
-}
-
-func (a *app) tree(ctx context.Context, s *store.Session, t *wire.Tree, f treeFlags) error {
-	err := a.page(ctx, func(ctx context.Context, out *output) error {
-		page := out.page()
-		if f.json {
-			return t.WriteJSON(ctx, &page)
-		}
-		page.Heading(s, a.home())
-		return t.Draw(ctx, &page, f.near)
-	})
-	a.problems(s.Tree().Problems())
-	return err
+	return nil
 }

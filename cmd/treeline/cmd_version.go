@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/wire"
@@ -14,7 +15,6 @@ var version = "0.1.0-dev"
 
 // versionCommand touches no file.
 func (a *app) versionCommand() *cobra.Command {
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Show the version",
@@ -30,17 +30,9 @@ func (a *app) versionCommand() *cobra.Command {
 					}
 				}
 			}
-			if asJSON {
-				return wire.Write(a.stdout, v)
-			}
-			revision := v.Revision
-			if revision != "" {
-				revision = " " + revision
-			}
-			_, err := fmt.Fprintf(a.stdout, "treeline %s%s %s %s/%s\n", v.Version, revision, v.Go, v.OS, v.Arch)
-			return err
+			return a.say(v, fmt.Sprintf("treeline %s %s %s/%s", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.OS, v.Arch))
 		},
 	}
-	addJSON(cmd, &asJSON)
+	a.addJSON(cmd)
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,10 +12,9 @@ import (
 
 // watchFlags say what is watched. from and last say how much of what is already there is shown first.
 type watchFlags struct {
-	sessionFlags
 	scopeFlags
-	from string
-	last int
+	dialect, from string
+	last          int
 }
 
 // watchCommand follows what agents write. It only reads. Ctrl-C ends it with exit code 0.
@@ -32,29 +30,23 @@ func (a *app) watchCommand() *cobra.Command {
 			"A run log is followed, with everything that happens in it, if it is named as the session; --all leaves them out." + sessionHelp,
 		Example: "  treeline watch\n  treeline watch @last -n 10\n" +
 			"  treeline watch --all --json | jq -r 'select(.event==\"entry\" and .entry.role==\"user\").entry.parts[].text'",
-		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) > 1 {
-				return usageError{fmt.Errorf("unexpected argument %q", given[1]), cmd}
-			}
-			return nil
-		},
+		Args: args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := noneEmpty(cmd)
 			if err == nil {
 				err = w.check(args)
 			}
 			if err != nil {
-				return usageError{err, cmd}
+				return err
 			}
 			s, err := w.store(a)
 			if err != nil {
 				return err
 			}
-			o, err := openOptions(s, cmd, w.sessionFlags)
-			if err != nil {
+			opt := watch.Options{Last: w.last}
+			if opt.Dialect, err = namedDialect(s, w.dialect); err != nil {
 				return err
 			}
-			opt := watch.Options{Dialect: o.Dialect, Last: w.last}
 			if w.from == "start" {
 				opt.Last = watch.AllEntries
 			}
@@ -66,11 +58,11 @@ func (a *app) watchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.watch(cmd.Context(), s, opt, w.json)
+			return a.watch(cmd.Context(), s, opt)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	w.sessionFlags.add(cmd)
+	a.addDialect(cmd, &w.dialect)
 	w.scopeFlags.add(cmd, "watch")
 	cmd.Flags().StringVar(&w.from, "from", "now", "begin `WHERE`: now, with what is written from now on, or at the start of the sessions")
 	cmd.Flags().IntVarP(&w.last, "lines", "n", 0, "show the last `N` entries first")
@@ -81,24 +73,23 @@ func (a *app) watchCommand() *cobra.Command {
 func (w *watchFlags) check(args []string) error {
 	switch {
 	case len(args) > 0 && (w.all || w.cwd != ""):
-		return errors.New("a session cannot be combined with --all or --cwd")
+		return misused("a session cannot be combined with --all or --cwd")
 	case w.from != "start" && w.from != "now":
 		return invalid("from", w.from, "start or now")
 	case w.last < 0:
-		return errors.New("-n must not be negative")
+		return misused("-n must not be negative")
 	case w.last > 0 && w.from == "start":
-		return errors.New("-n and --from start cannot be combined")
+		return misused("-n and --from start cannot be combined")
 	}
 	return w.scopeFlags.check()
 }
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.
-func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options, asJSON bool) error {
-	width, onTerminal := terminalWidth(a.stdout)
-	return a.print(ctx, a.stdout, width, func(ctx context.Context, out *output) error {
+func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options) error {
+	return a.print(func(out *output) error {
 		tell := wire.NewLive(out.page(), a.home()).Tell
 		switch {
-		case asJSON:
+		case a.json:
 			tell = func(ctx context.Context, c watch.Change) error {
 				j, err := wire.NewChange(ctx, c)
 				if err != nil {
@@ -106,11 +97,11 @@ func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options, a
 				}
 				return wire.Write(out, j)
 			}
-		case onTerminal:
+		case out.width > 0:
 			fmt.Fprintln(a.stderr, out.style.dim("watching; Ctrl-C ends it"))
 		}
 		for c, err := range s.Watch(ctx, opt) {
-			if err == nil && c.Kind == watch.KindProblem && !asJSON {
+			if err == nil && c.Kind == watch.KindProblem && !a.json {
 				a.notice(c.Err.Error())
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // app is what the commands share: the streams, the environment and the progress line. Apart from the working directory
@@ -29,6 +31,7 @@ type app struct {
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
 
+	json  bool           // --json
 	close []func() error // called at the end of the command
 }
 
@@ -39,31 +42,39 @@ func newApp() *app {
 	}
 }
 
-// usageError is a mistake in the command line: exit code 2. If the command is known, its help is named as well.
-type usageError struct {
-	error
-	command *cobra.Command
-}
+// usageError is a mistake in the command line: exit code 2.
+type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 // misused is a usageError with a text.
-func misused(cmd *cobra.Command, what string) error { return usageError{errors.New(what), cmd} }
+func misused(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
 
 // quietError ends a command with exit code 1 and prints nothing: the output has said it all.
 type quietError struct{ error }
 
-// args wants exactly these arguments. The names are those of Use.
+// args wants these arguments. One in brackets may be missing, and more may follow one that ends in ….
 func args(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		switch {
-		case len(given) < len(names):
-			return usageError{fmt.Errorf("%s is missing", names[len(given)]), cmd}
-		case len(given) > len(names):
-			return usageError{fmt.Errorf("unexpected argument %q", given[len(names)]), cmd}
+	return func(_ *cobra.Command, given []string) error {
+		for i, name := range names {
+			name, many := strings.CutSuffix(name, "…")
+			if i >= len(given) && name[0] != '[' {
+				return misused("%s is missing", name)
+			}
+			if many {
+				return nil
+			}
+		}
+		if len(given) > len(names) {
+			return misused("unexpected argument %q", given[len(names)])
 		}
 		return nil
 	}
+}
+
+// changed gives those of some flags that are set.
+func changed(cmd *cobra.Command, names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !cmd.Flags().Changed(name) })
 }
 
 // hint adds to an error of the library the command that helps. The library knows no commands.
@@ -89,6 +100,15 @@ func hint(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, more)
+}
+
+// say prints one result: as JSON with --json, otherwise as a line.
+func (a *app) say(v any, line string) error {
+	if a.json {
+		return wire.Write(a.stdout, v)
+	}
+	_, err := fmt.Fprintln(a.stdout, screen.Clean(line))
+	return err
 }
 
 // notice prints something that does not fail the command.

@@ -19,23 +19,25 @@ import (
 // completion offers words to the shell. It never fails: without an answer it offers nothing.
 type completion = func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective)
 
-// complete registers completions for the flags of all commands. Flags of the same name take the same values. A command's
-// own completion takes precedence.
+// complete registers completions for the flags of all commands. Flags of the same name take the same values.
 func (a *app) complete(root *cobra.Command) {
+	words := func(list ...string) completion {
+		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+	}
 	byFlag := map[string]completion{
 		"cwd": completeFolder, "root": completeFolder,
 		"since": completeWhen, "until": completeWhen,
 		"source": a.completeSource, "model": a.completeModel, "leaf": a.completeEntry,
 		"in": completeSome(partWords), "has": completeSome(hasWords),
-		"sort":  cobra.FixedCompletions(orderWords(), cobra.ShellCompDirectiveNoFileComp),
-		"from":  cobra.FixedCompletions([]string{"now\twith what is written from now on", "start\tat the start of the sessions"}, cobra.ShellCompDirectiveNoFileComp),
-		"label": cobra.FixedCompletions([]string{"*\tany label"}, cobra.ShellCompDirectiveNoFileComp),
+		"sort": words(orderWords()...), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
+		"dialect": words(dialectNames()...), "to": words(targetNames()...), "shell-init": words(shellNames...), "run": a.completeRun,
+		"from": words("now\twith what is written from now on", "start\tat the start of the sessions"), "label": words("*\tany label"),
 		"title": cobra.NoFileCompletions, "limit": cobra.NoFileCompletions, "lines": cobra.NoFileCompletions, "near": cobra.NoFileCompletions,
 	}
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if offer, ok := byFlag[f.Name]; ok && f.Value.Type() != "bool" {
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails if the command has its own
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails only for an unknown flag
 			}
 		})
 		if cmd.ValidArgsFunction == nil && !strings.ContainsAny(cmd.Use, " ") {
@@ -72,15 +74,11 @@ func completeSome(words []string) completion {
 
 // completeSource offers the dialects of the sessions here, and the folders of the settings.
 func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	s, err := a.store()
-	if err != nil {
-		return dialectNames(), cobra.ShellCompDirectiveNoFileComp
-	}
-	infos, err := s.LookAtSources(cmd.Context())
-	if err != nil {
-		return dialectNames(), cobra.ShellCompDirectiveNoFileComp
-	}
 	var names, folders []string
+	var infos []place.SourceInfo
+	if s, err := a.store(); err == nil {
+		infos, _ = s.LookAtSources(cmd.Context())
+	}
 	for _, info := range infos {
 		for _, d := range info.Dialects {
 			if !slices.Contains(names, d.Name()) {
@@ -161,7 +159,7 @@ func (a *app) completeEntry(cmd *cobra.Command, given []string, word string) ([]
 
 // entriesOf gives the newest entries of a session whose ids have a prefix.
 func (a *app) entriesOf(cmd *cobra.Command, ref, begin string) []string {
-	s, err := a.open(cmd.Context(), cmd, ref, sessionFlags{})
+	s, err := a.open(cmd.Context(), ref, "")
 	if err != nil {
 		return nil
 	}
@@ -180,10 +178,6 @@ func (a *app) entriesOf(cmd *cobra.Command, ref, begin string) []string {
 		list = append(list, screen.OneLine(string(e.ID), 0)+"\t"+screen.OneLine(about, 70))
 	}
 	return list
-}
-
-func completeDialect(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return dialectNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // targetNames lists the dialects that sessions can be converted to.

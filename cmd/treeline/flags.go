@@ -18,7 +18,7 @@ import (
 
 // invalid is the error for a flag with a value that it does not take.
 func invalid(flag, value, use string) error {
-	return fmt.Errorf("invalid --%s %q: use %s", flag, value, use)
+	return misused("invalid --%s %q: use %s", flag, value, use)
 }
 
 // oneOf refuses a value that is not one of the words of a flag.
@@ -40,7 +40,7 @@ func noneEmpty(cmd *cobra.Command) error {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		// pflag spells an empty list []
 		if value := f.Value.String(); err == nil && (value == "" || value == "[]") {
-			err = fmt.Errorf("--%s is empty", f.Name)
+			err = misused("--%s is empty", f.Name)
 		}
 	})
 	return err
@@ -59,28 +59,19 @@ func flagError(err error) error {
 	return invalid(wrong.GetFlag().Name, wrong.GetValue(), use)
 }
 
-func addJSON(cmd *cobra.Command, on *bool) { cmd.Flags().BoolVar(on, "json", false, "print JSON") }
+func (a *app) addJSON(cmd *cobra.Command) { cmd.Flags().BoolVar(&a.json, "json", false, "print JSON") }
 
-// sessionFlags are the flags of commands that read a session.
-type sessionFlags struct {
-	dialect string
-	json    bool
-}
-
-func (f *sessionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "read the session as `NAME` does: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
-	addJSON(cmd, &f.json)
-	_ = cmd.RegisterFlagCompletionFunc("dialect", completeDialect) // fails only for an unknown flag
+// addDialect adds the flags of commands that read a session.
+func (a *app) addDialect(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "dialect", "", "read the session as `NAME` does: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
+	a.addJSON(cmd)
 }
 
 // leafFlags are the flags of commands that look at a session from an entry.
-type leafFlags struct {
-	sessionFlags
-	leaf string
-}
+type leafFlags struct{ dialect, leaf string }
 
-func (f *leafFlags) add(cmd *cobra.Command) {
-	f.sessionFlags.add(cmd)
+func (f *leafFlags) add(a *app, cmd *cobra.Command) {
+	a.addDialect(cmd, &f.dialect)
 	cmd.Flags().StringVar(&f.leaf, "leaf", "", "the entry to look from: an `ID`, the beginning of one, or none for before the first entry")
 }
 
@@ -98,7 +89,7 @@ func (f *scopeFlags) add(cmd *cobra.Command, verb string) {
 
 func (f *scopeFlags) check() error {
 	if f.all && f.cwd != "" {
-		return errors.New("--all and --cwd cannot be combined")
+		return misused("--all and --cwd cannot be combined")
 	}
 	return nil
 }
@@ -160,7 +151,7 @@ func (f *spanFlags) parse(now time.Time) (since, until time.Time, err error) {
 		}
 	}
 	if f.since != "" && f.until != "" && !since.Before(until) {
-		return since, until, fmt.Errorf("--until %s is not after --since %s", f.until, f.since)
+		return since, until, misused("--until %s is not after --since %s", f.until, f.since)
 	}
 	return since, until, nil
 }

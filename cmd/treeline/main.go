@@ -43,7 +43,7 @@ func run(ctx context.Context, a *app, args []string) int {
 	keepOrder()
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	for _, f := range a.close {
 		err = errors.Join(err, f())
 	}
@@ -60,9 +60,10 @@ func run(ctx context.Context, a *app, args []string) int {
 	}
 	var usage usageError
 	if errors.As(err, &usage) {
-		if usage.command != nil {
-			fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", usage.command.CommandPath())
+		if cmd.Name() == "help" {
+			cmd = root
 		}
+		fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitProblem
@@ -81,7 +82,7 @@ func (a *app) root() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q%s", args[0], suggestion(cmd, args[0])), cmd}
+				return misused("unknown command %q%s", args[0], suggestion(cmd, args[0]))
 			}
 			return cmd.Help()
 		},
@@ -90,7 +91,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{flagError(err), cmd} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	root.AddGroup(
 		&cobra.Group{ID: "read", Title: "Reading sessions:"},
 		&cobra.Group{ID: "write", Title: "Writing sessions:"},
@@ -99,38 +100,16 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "more", Title: "More:"},
 	)
 	add(root, "read",
-		a.lsCommand(),
-		a.sourcesCommand(),
-		a.showCommand(),
-		a.treeCommand(),
-		a.contextCommand(),
-		a.searchCommand(),
-		a.watchCommand(),
-		a.checkCommand(),
-		a.historyCommand(),
+		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
+		a.searchCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
 	)
 	add(root, "write",
-		a.newCommand(),
-		a.appendCommand(),
-		a.branchCommand(),
-		a.labelCommand(),
-		a.renameCommand(),
-		a.forkCommand(),
-		a.moveCommand(),
-		a.convertCommand(),
+		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
+		a.forkCommand(), a.moveCommand(), a.convertCommand(),
 	)
-	add(root, "care",
-		a.rmCommand(),
-		a.repairCommand(),
-		a.gcCommand(),
-	)
+	add(root, "care", a.rmCommand(), a.repairCommand(), a.gcCommand())
 	add(root, "runs", a.runCommand())
-	add(root, "more",
-		a.rpcCommand(),
-		a.demoCommand(),
-		a.versionCommand(),
-		a.helpCommand(root),
-	)
+	add(root, "more", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("more")
 	a.complete(root) // last, since it visits all commands
 	return root
@@ -154,7 +133,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, words []string) error {
 			about, rest, err := root.Find(words)
 			if err != nil || len(rest) > 0 || about == root && len(words) > 0 {
-				return usageError{fmt.Errorf("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0])), root}
+				return misused("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0]))
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()

@@ -151,7 +151,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
-// TestHint: errors of the library get the command that helps, once.
+// TestHint: errors of the library get the command that helps.
 func TestHint(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -159,19 +159,18 @@ func TestHint(t *testing.T) {
 	}{
 		{fmt.Errorf("%q: %w", "x", place.ErrNoSession), "'treeline ls --all' lists them"},
 		{fmt.Errorf("@last: %w for /w", place.ErrNoSession), "'treeline ls --all' lists those of other directories"},
-		{usageError{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource), nil}, "'treeline sources' lists them"},
+		{usageError{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource)}, "'treeline sources' lists them"},
 		{fmt.Errorf("%q: %w", "x", runs.ErrNoRun), "'treeline run ls --all' lists them"},
-		{fmt.Errorf("writing is %w", store.ErrUnsupported), "'treeline convert' makes"},
+		{&store.ReadOnlyError{Dialect: "d"}, "'treeline convert' makes a session of it"},
+		{fmt.Errorf("x: %w", &store.ReadOnlyError{Dialect: "d", Run: true}), "'treeline run record' records one"},
 	} {
-		once := hint(c.err)
-		if !strings.Contains(once.Error(), c.want) || !errors.Is(once, errors.Unwrap(c.err)) {
-			t.Errorf("%v", once)
-		}
-		if twice := hint(once); twice.Error() != once.Error() {
-			t.Errorf("%v", twice)
+		if err := hint(c.err); !strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want) || !errors.Is(err, c.err) {
+			t.Errorf("%v", err)
 		}
 	}
-	if err := errors.New("other"); hint(err) != err || hint(nil) != nil {
-		t.Error("an error that needs no hint has one")
+	for _, err := range []error{nil, errors.New("other"), store.ErrUnsupported} {
+		if hint(err) != err {
+			t.Errorf("%v has a hint: %v", err, hint(err))
+		}
 	}
 }

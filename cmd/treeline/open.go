@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/place"
+	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -93,26 +93,31 @@ func entryArgs(given []string) []string {
 }
 
 // oneLeaf takes the entry from the name or from a flag, and refuses both.
-func oneLeaf(cmd *cobra.Command, ref, flag, value string) (name, leaf string, err error) {
+func oneLeaf(ref, flag, value string) (name, leaf string, err error) {
 	name, entry := splitEntry(ref)
 	switch {
 	case entry == "" && len(ref) > 1 && strings.HasSuffix(ref, "#") && !isPath(ref):
-		return "", "", usageError{fmt.Errorf("%s: the entry after # is missing", ref), cmd}
+		return "", "", misused("%s: the entry after # is missing", ref)
 	case entry == "":
 		return name, value, nil
 	case value != "":
-		return "", "", usageError{fmt.Errorf("%s and --%s both name an entry", ref, flag), cmd}
+		return "", "", misused("%s and --%s both name an entry", ref, flag)
 	}
 	return name, entry, nil
 }
 
 // open opens a session for reading. The caller prints its problems after its output.
-func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessionFlags) (*store.Session, error) {
+func (a *app) open(ctx context.Context, ref, dialectName string) (*store.Session, error) {
 	s, err := a.store()
 	if err != nil {
 		return nil, err
 	}
-	opt, err := openOptions(s, cmd, f)
+	return a.openIn(ctx, s, ref, dialectName)
+}
+
+// openIn opens a session of a store for reading, as --dialect reads it.
+func (a *app) openIn(ctx context.Context, s *treeline.Store, ref, dialectName string) (*store.Session, error) {
+	d, err := namedDialect(s, dialectName)
 	if err != nil {
 		return nil, err
 	}
@@ -120,17 +125,25 @@ func (a *app) open(ctx context.Context, cmd *cobra.Command, ref string, f sessio
 	if err != nil {
 		return nil, err
 	}
-	sess, err := s.Open(ctx, path, opt)
+	sess, err := s.Open(ctx, path, store.OpenOptions{Dialect: d})
 	return sess, openError(path, err)
 }
 
+// target gives the store for writing, and the file of a session.
+func (a *app) target(ctx context.Context, ref string) (s *treeline.Store, path string, err error) {
+	if s, err = a.writeStore(); err == nil {
+		path, err = a.locate(ctx, s, ref)
+	}
+	return s, path, err
+}
+
 // viewing opens a session, calls use with the entry to look from, and closes it.
-func (a *app) viewing(cmd *cobra.Command, ref string, f *leafFlags, use func(s *store.Session, at session.EntryID) error) error {
-	ref, leaf, err := oneLeaf(cmd, ref, "leaf", f.leaf)
+func (a *app) viewing(ctx context.Context, ref string, f *leafFlags, use func(s *store.Session, at session.EntryID) error) error {
+	ref, leaf, err := oneLeaf(ref, "leaf", f.leaf)
 	if err != nil {
 		return err
 	}
-	s, err := a.open(cmd.Context(), cmd, ref, f.sessionFlags)
+	s, err := a.open(ctx, ref, f.dialect)
 	if err != nil {
 		return err
 	}
@@ -155,32 +168,29 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 	return row.Path, ambiguous(err)
 }
 
-// openError words why a session could not be opened.
+// openError words why a session or a run could not be opened.
 func openError(path string, err error) error {
 	var p *session.Problem
+	var ofRun *runlog.Problem
 	switch {
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: no such file", path)
 	case errors.As(err, &p):
 		return p // it names the file
+	case errors.As(err, &ofRun):
+		return fmt.Errorf("%s: %w; the file was not changed", path, ofRun)
 	}
 	return err
 }
 
-// openOptions looks --dialect up. An unknown dialect is a usage error.
-func openOptions(s *treeline.Store, cmd *cobra.Command, f sessionFlags) (store.OpenOptions, error) {
-	d, err := namedDialect(s, cmd, f.dialect)
-	return store.OpenOptions{Dialect: d}, err
-}
-
-// namedDialect looks a dialect up by its name; nil for "".
-func namedDialect(s *treeline.Store, cmd *cobra.Command, name string) (dialect.Dialect, error) {
+// namedDialect looks a dialect up by its name; nil for "". An unknown one is a usage error.
+func namedDialect(s *treeline.Store, name string) (dialect.Dialect, error) {
 	if name == "" {
 		return nil, nil
 	}
 	d, err := s.Dialect(name)
 	if err != nil {
-		return nil, usageError{err, cmd}
+		return nil, usageError{err}
 	}
 	return d, nil
 }

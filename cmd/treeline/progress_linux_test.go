@@ -20,15 +20,15 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// manySessions is the number of files. Their progress is much more than the buffer of a terminal (4 KB), so that a command
-// blocks until the test reads it.
-const manySessions = 300
+// manySessions is the number of files. A pseudo-terminal buffers about 12 KB, and the shortest line of progress has 28 bytes:
+// the progress of so many files is more, so that a command blocks until the test reads it.
+const manySessions = 500
 
 // sessionsHome is a home with sessions that are not indexed yet.
 func sessionsHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 3, Sessions: manySessions, Bytes: 1_500_000}); err != nil {
+	if err := gen.Tree(filepath.Join(home, ".omp", "agent"), gen.TreeOptions{Seed: 3, Sessions: manySessions, Bytes: 1_000_000}); err != nil {
 		t.Fatal(err)
 	}
 	return home
@@ -117,7 +117,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{"ls", []string{"ls", "--all", "--limit", "3"}, "^WHEN +PROJECT"},
 		{"search", []string{"search", "the", "--limit", "3"}, "^treeline: there are more"},
-		{"import", []string{"history", "import"}, "^[0-9,]+ prompts in 300 sessions"},
+		{"import", []string{"history", "import"}, "^[0-9,]+ prompts in 500 sessions"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/clipperhouse/displaywidth"
@@ -104,32 +106,26 @@ func (t table) write(out *output) {
 
 // cell prints one cell and the gap or newline after it.
 func (t table) cell(out *output, i int, c cell, mark func(string) string) {
-	last := i == len(t)-1
-	fill := t[i].width - c.width
+	fill := strings.Repeat(" ", t[i].width-c.width)
 	if t[i].right {
-		spaces(out, fill)
+		out.WriteString(fill)
 	}
 	out.WriteString(mark(c.text))
-	if !t[i].right && !last {
-		spaces(out, fill)
-	}
-	if last {
+	if i == len(t)-1 {
 		out.WriteByte('\n')
-	} else {
-		out.WriteString(gap)
+		return
 	}
-}
-
-// spaces writes from a constant, so that a long table allocates no strings.
-func spaces(out *output, n int) {
-	const some = "                                                                "
-	for ; n > 0; n -= len(some) {
-		out.WriteString(some[:min(n, len(some))])
+	if !t[i].right {
+		out.WriteString(fill)
 	}
+	out.WriteString(gap)
 }
 
 // dash stands for an empty cell.
 func dash(s string) string { return cmp.Or(s, "-") }
+
+// folder is a path in a cell.
+func folder(path, home string) string { return dash(wire.Tilde(screen.OneLine(path, 0), home)) }
 
 // when is a time as people say it on a terminal. In a pipe it is absolute and sorts.
 func (o *output) when(t time.Time) string {
@@ -137,4 +133,93 @@ func (o *output) when(t time.Time) string {
 		return wire.Ago(t.Local(), time.Now())
 	}
 	return t.Local().Format("2006-01-02 15:04")
+}
+
+// On a narrow terminal the least important boxes of a line are left out first, then texts are cut. An id is never cut:
+// if nothing else is left, the line is too long.
+
+// box is something on a line.
+type box struct {
+	width int // what it would take and, after squeeze, what it gets: 0 if it is left out
+	least int // what it can be cut to, 0 if it cannot be cut
+	drop  int // when it is left out: 1 goes first, 0 stays
+}
+
+const (
+	gap = "  "
+	// leastProject and leastTitle are the least widths that are worth a column, fewest is what can still be read.
+	leastProject = 12
+	leastTitle   = 16
+	fewest       = 8
+)
+
+// squeeze makes boxes fit into so many columns. Those that can be cut share what the others leave. The last of them
+// gets the most, since titles say more than projects.
+func squeeze(list []box, columns int) {
+	for need(list, false) > columns {
+		drop := -1
+		for i, b := range list {
+			if b.width > 0 && b.drop > 0 && (drop < 0 || b.drop < list[drop].drop) {
+				drop = i
+			}
+		}
+		if drop < 0 {
+			break
+		}
+		list[drop].width = 0
+	}
+	over := need(list, true) - columns
+	if over <= 0 {
+		return
+	}
+	room, after, last := -over, 0, 0 // after: the least that later boxes need
+	for i, b := range list {
+		if b.width > 0 && b.least > 0 {
+			room, after, last = room+b.width, after+min(b.width, b.least), i
+		}
+	}
+	for i := range list {
+		b := &list[i]
+		if b.width == 0 || b.least == 0 {
+			continue
+		}
+		after -= min(b.width, b.least)
+		if i == last {
+			b.width = min(b.width, max(room, fewest))
+		} else {
+			b.width = min(b.width, max(min(room/3, room-after), b.least))
+		}
+		room -= b.width
+	}
+}
+
+// need is the width of boxes with their gaps, whole or cut as far as possible.
+func need(list []box, whole bool) (n int) {
+	for _, b := range list {
+		switch {
+		case b.width == 0:
+			continue
+		case b.least > 0 && !whole:
+			n += min(b.width, b.least)
+		default:
+			n += b.width
+		}
+		n += len(gap)
+	}
+	return max(0, n-len(gap))
+}
+
+// line writes one row without names and alignment, as wide as the terminal. Empty texts are left out.
+func (t table) line(out *output, indent string, texts ...string) {
+	t.add(texts...)
+	if out.width > 0 {
+		t = t.fit(out.width - len(indent))
+	}
+	var words []string
+	for _, c := range t {
+		if text := c.cells[0].text; text != "" {
+			words = append(words, c.mark(text))
+		}
+	}
+	fmt.Fprintln(out, indent+strings.Join(words, gap))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -75,23 +76,19 @@ func same(s string) string { return s }
 
 // page runs write with stdout, on a terminal through the user's pager. A closed pipe is not an error: it is what
 // 'treeline show | head' does.
-func (a *app) page(ctx context.Context, write func(ctx context.Context, out *output) error) error {
-	width, isTerminal := terminalWidth(a.stdout)
-	if !isTerminal {
-		return a.print(ctx, a.stdout, 0, write)
-	}
+func (a *app) page(ctx context.Context, write func(out *output) error) error {
 	cmd := a.pager()
 	if cmd == nil {
-		return a.print(ctx, a.stdout, width, write)
+		return a.print(write)
 	}
 	pipe, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil { // without a pager, the text itself
-		return a.print(ctx, a.stdout, width, write)
+		return a.print(write)
 	}
-	err = a.print(ctx, pipe, width, write)
+	err = a.printTo(pipe, write)
 	_ = pipe.Close()
 	_ = cmd.Wait() // leaving a pager early is not an error
 	if ctx.Err() != nil {
@@ -100,10 +97,14 @@ func (a *app) page(ctx context.Context, write func(ctx context.Context, out *out
 	return err
 }
 
-// print runs write with a buffer around w and flushes it. A closed pipe is not an error.
-func (a *app) print(ctx context.Context, w io.Writer, width int, write func(context.Context, *output) error) error {
+// print runs write with stdout.
+func (a *app) print(write func(out *output) error) error { return a.printTo(a.stdout, write) }
+
+// printTo runs write with a buffer around w, which is stdout or leads there, and flushes it.
+func (a *app) printTo(w io.Writer, write func(out *output) error) error {
+	width, _ := terminalWidth(a.stdout)
 	out := &output{Writer: bufio.NewWriterSize(w, 64<<10), style: a.style(), width: width}
-	err := write(ctx, out)
+	err := write(out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
@@ -113,8 +114,11 @@ func (a *app) print(ctx context.Context, w io.Writer, width int, write func(cont
 	return err
 }
 
-// pager gives the pager, nil for none.
+// pager gives the pager, nil for none. There is none without a terminal.
 func (a *app) pager() *exec.Cmd {
+	if _, isTerminal := terminalWidth(a.stdout); !isTerminal {
+		return nil
+	}
 	var cmd *exec.Cmd
 	name, set := os.LookupEnv("PAGER")
 	switch name = strings.TrimSpace(name); {
@@ -148,4 +152,35 @@ func closedPipe(err error) bool {
 		return true
 	}
 	return runtime.GOOS == "windows" && (errors.Is(err, errorBrokenPipe) || errors.Is(err, errorNoData))
+}
+
+// indented gives an output that writes three columns further in. The caller flushes it before it writes to the outer
+// one again.
+func (o *output) indented() *output {
+	width := o.width
+	if width > 0 {
+		width = max(width-3, 20)
+	}
+	return &output{Writer: bufio.NewWriter(&indenter{w: o, lineStart: true}), style: o.style, width: width}
+}
+
+// indenter puts spaces before each line that is not blank.
+type indenter struct {
+	w         io.Writer
+	lineStart bool
+}
+
+func (i *indenter) Write(p []byte) (int, error) {
+	var b bytes.Buffer
+	for _, c := range p {
+		if i.lineStart && c != '\n' {
+			b.WriteString("   ")
+		}
+		i.lineStart = c == '\n'
+		b.WriteByte(c)
+	}
+	if _, err := i.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

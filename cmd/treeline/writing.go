@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -21,36 +20,30 @@ type durableFlags struct{ sync, onConflict string }
 func (f *durableFlags) add(cmd *cobra.Command) {
 	addSync(cmd, &f.sync)
 	cmd.Flags().StringVar(&f.onConflict, "on-conflict", "branch", "when another program writes at the same time: `POLICY` branch (continue beside it), follow (continue\nafter it) or refuse (write nothing)")
-	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func addSync(cmd *cobra.Command, sync *string) {
 	cmd.Flags().StringVar(sync, "sync", "flush", "what is written survives: `LEVEL` none (the end of the process), flush (a crash of the machine after\nthe command), always (a crash of the machine at any time)")
-	_ = cmd.RegisterFlagCompletionFunc("sync", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // options checks the flags.
-func (f *durableFlags) options(cmd *cobra.Command) (store.WriteOptions, error) {
+func (f *durableFlags) options() (store.WriteOptions, error) {
 	err := oneOf("sync", f.sync, levels)
 	if err == nil {
 		err = oneOf("on-conflict", f.onConflict, policies)
 	}
-	if err != nil {
-		return store.WriteOptions{}, usageError{err, cmd}
-	}
-	return store.WriteOptions{Durability: store.Durability(f.sync), Policy: store.Policy(f.onConflict)}, nil
+	return store.WriteOptions{Durability: store.Durability(f.sync), Policy: store.Policy(f.onConflict)}, err
 }
 
 // writeFlags are the flags of commands that write to a session.
 type writeFlags struct {
 	durableFlags
-	json     bool
 	replace  bool
 	rewrites bool // the command changes more than the end of the log
 }
 
-func (f *writeFlags) add(cmd *cobra.Command) {
-	addJSON(cmd, &f.json)
+func (f *writeFlags) add(a *app, cmd *cobra.Command) {
+	a.addJSON(cmd)
 	f.durableFlags.add(cmd)
 }
 
@@ -65,8 +58,8 @@ var outcomes = map[store.Policy]string{
 }
 
 // options checks the flags. What else happens to the session is printed on stderr.
-func (f *writeFlags) options(a *app, cmd *cobra.Command) (store.WriteOptions, error) {
-	opt, err := f.durableFlags.options(cmd)
+func (f *writeFlags) options(a *app) (store.WriteOptions, error) {
+	opt, err := f.durableFlags.options()
 	outcome := outcomes[opt.Policy]
 	if f.rewrites {
 		outcome = "they are kept"
@@ -87,17 +80,12 @@ func (a *app) tell(e store.Event, outcome string) {
 }
 
 // changing opens a session for writing, calls change, and closes it. What was written before an error stays written.
-func (a *app) changing(cmd *cobra.Command, ref string, f writeFlags, change func(ctx context.Context, s *store.Session) error) error {
-	ctx := cmd.Context()
-	opt, err := f.options(a, cmd)
+func (a *app) changing(ctx context.Context, ref string, f *writeFlags, change func(s *store.Session) error) error {
+	opt, err := f.options(a)
 	if err != nil {
 		return err
 	}
-	st, err := a.writeStore()
-	if err != nil {
-		return err
-	}
-	path, err := a.locate(ctx, st, ref)
+	st, path, err := a.target(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -105,7 +93,7 @@ func (a *app) changing(cmd *cobra.Command, ref string, f writeFlags, change func
 	if err != nil {
 		return openError(path, err)
 	}
-	err = change(ctx, s)
+	err = change(s)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr // with --sync flush, Close syncs
 	}
@@ -113,23 +101,21 @@ func (a *app) changing(cmd *cobra.Command, ref string, f writeFlags, change func
 }
 
 // printSession prints where a session is now.
-func (a *app) printSession(s *store.Session, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprintln(a.stdout, screen.Clean(s.Path()))
-		return err
+func (a *app) printSession(s *store.Session) error {
+	if !a.json {
+		return a.say(nil, s.Path())
 	}
 	j, err := wire.NewSession(s)
 	if err != nil {
 		return err
 	}
-	return wire.Write(a.stdout, j)
+	return a.say(j, "")
 }
 
 // acknowledge prints the id of an entry once it is as durable as --sync asks.
-func (a *app) acknowledge(s *store.Session, done store.Appended, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprintln(a.stdout, screen.Clean(string(done.ID)))
-		return err
+func (a *app) acknowledge(s *store.Session, done store.Appended) error {
+	if !a.json {
+		return a.say(nil, string(done.ID))
 	}
-	return wire.Write(a.stdout, wire.NewAppended(s, done))
+	return a.say(wire.NewAppended(s, done), "")
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -194,7 +195,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 		case *run.ToolOutput:
 			return MessageParts(toolMessage(b)), nil
 		case *run.RunError:
-			return textPart(errorText(b)), nil
+			return dialect.TextParts(errorText(b)), nil
 		}
 	case run.TypeLLMResponse:
 		var parts []session.Part

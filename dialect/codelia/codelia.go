@@ -22,6 +22,7 @@ import (
 
 // Dialect is one value of the family.
 type Dialect struct {
+	dialect.NoBlobs
 	name   string
 	layout layout
 }

@@ -145,11 +145,7 @@ func content(parts []session.Part) []byte {
 var mediaTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 func picture(i session.Image) []byte {
-	url := i.Data
-	if i.MIME != "" {
-		url = "data:" + i.MIME + ";base64," + i.Data
-	}
-	o := rawjson.Set([]byte(`{}`), "url", rawjson.Quote(url))
+	o := rawjson.Set([]byte(`{}`), "url", rawjson.Quote(dialect.ImageURL(i)))
 	if slices.Contains(mediaTypes, i.MIME) {
 		o = rawjson.Set(o, "media_type", rawjson.Quote(i.MIME))
 	}
@@ -165,11 +161,7 @@ func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
 		return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
 	}
-	meta := rawjson.Get(record, "meta")
-	if !rawjson.IsObject(meta) {
-		meta = []byte("{}")
-	}
-	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(meta, origin)))
+	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(metaOf(record), origin)))
 }
 
 // Origin removes it again. Of a state only what is the same in every save is left, so that a state that was continued is

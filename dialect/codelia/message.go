@@ -1,8 +1,7 @@
 package codelia
 
 import (
-	"strings"
-
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -16,28 +15,14 @@ import (
 func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
 func roleOf(name []byte) session.Role {
-	switch string(name) {
-	case "user":
-		return session.RoleUser
-	case "assistant", "reasoning": // thinking is a message of its own
+	if string(name) == "reasoning" { // thinking is a message of its own
 		return session.RoleAssistant
-	case "tool":
-		return session.RoleTool
-	case "system":
-		return session.RoleSystem
-	case "":
-		return session.RoleNone
 	}
-	return session.RoleOther
+	return dialect.RoleOf(name, "tool")
 }
 
 // LLM gives the message as it is, which is what was sent.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
-
-// ResolveBlobs does nothing: pictures are in the log.
-func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) {
-	return m, nil
-}
 
 // Edit replaces the content of a message; without content the member is removed.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
@@ -131,17 +116,10 @@ func arguments(value []byte) session.Raw {
 	return value
 }
 
-func textPart(s string) []session.Part {
-	if s == "" {
-		return nil
-	}
-	return []session.Part{session.Text{Text: s}}
-}
-
 // contentParts gives the parts of a content. The program does not write one that is neither a text nor a list. It is kept and shown as it is.
 func contentParts(content []byte) []session.Part {
 	if s, ok := rawjson.Unquote(content); ok {
-		return textPart(s)
+		return dialect.TextParts(s)
 	}
 	if rawjson.IsNull(content) {
 		return nil
@@ -166,14 +144,8 @@ func contentParts(content []byte) []session.Part {
 // image takes a picture out of a data URL.
 func image(part []byte) session.Part {
 	url := rawjson.Str(rawjson.Get(part, "image_url"), "url")
-	head, data, ok := strings.Cut(url, ",")
-	if mime, isData := strings.CutPrefix(head, "data:"); ok && isData {
-		if mime, ok = strings.CutSuffix(mime, ";base64"); ok {
-			return session.Image{MIME: mime, Data: data}
-		}
-	}
 	if url == "" {
 		return session.OpaquePart{Type: "image_url", JSON: part}
 	}
-	return session.Image{Data: url}
+	return dialect.ImageOf(url, "")
 }

@@ -20,6 +20,8 @@ import (
 // of one document, together. Messages have neither ids nor times; each is below the one before. The two values differ
 // in where states are stored.
 type StateDialect struct {
+	dialect.FileIDs
+	dialect.NoBlobs
 	name   string
 	layout stateLayout
 }

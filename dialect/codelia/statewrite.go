@@ -22,38 +22,34 @@ func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
 
-// stateTime spells a time like the program.
-func stateTime(t time.Time) []byte {
-	return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z"))
-}
-
 // Header gives the state of a new session.
 func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	h := []byte(`{"schema_version":1}`)
 	h = rawjson.Set(h, "session_id", rawjson.Quote(string(n.ID)))
-	h = rawjson.Set(h, "updated_at", stateTime(n.Time))
+	h = rawjson.Set(h, "updated_at", dialect.ISO(n.Time))
 	if n.CWD != "" {
 		h = setRoot(h, n.CWD)
 	}
 	return setParent(h, n.Parent), nil
 }
 
+// metaOf gives the meta of a header, empty where it has none.
+func metaOf(h []byte) []byte {
+	if meta := rawjson.Get(h, "meta"); rawjson.IsObject(meta) {
+		return meta
+	}
+	return []byte("{}")
+}
+
 // setRoot sets the working directory in the two places where the program looks for it, and keeps the rest of the meta.
 func setRoot(h []byte, cwd string) []byte {
-	meta := rawjson.Get(h, "meta")
-	if !rawjson.IsObject(meta) {
-		meta = []byte("{}")
-	}
 	h = rawjson.Set(h, "workspace_root", rawjson.Quote(cwd))
-	return rawjson.Set(h, "meta", rawjson.Set(meta, "codelia_workspace_root", rawjson.Quote(cwd)))
+	return rawjson.Set(h, "meta", rawjson.Set(metaOf(h), "codelia_workspace_root", rawjson.Quote(cwd)))
 }
 
 // setParent sets the parent in our own member, because codelia has none.
 func setParent(h []byte, parent string) []byte {
-	meta := rawjson.Get(h, "meta")
-	if !rawjson.IsObject(meta) {
-		meta = []byte("{}")
-	}
+	meta := metaOf(h)
 	own := rawjson.Get(meta, ownMember)
 	switch {
 	case parent == "" && own == nil:
@@ -74,7 +70,7 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 		raw = rawjson.Set(raw, "session_id", rawjson.Quote(string(*edit.ID)))
 	}
 	if edit.Time != nil {
-		raw = rawjson.Set(raw, "updated_at", stateTime(*edit.Time))
+		raw = rawjson.Set(raw, "updated_at", dialect.ISO(*edit.Time))
 	}
 	if edit.CWD != nil {
 		raw = setRoot(raw, *edit.CWD)
@@ -105,23 +101,10 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return rawjson.EscapeBreaks(m), nil
 }
 
-// Persist does nothing: pictures stay in the message.
-func (d *StateDialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
-	return record, nil
-}
-
 // NewID makes a UUID of version 4.
 func (d *StateDialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
 	id, err := Codelia.NewRunID(random)
 	return session.ID(id), err
-}
-
-// CheckID accepts any file name: the program checks nothing.
-func (d *StateDialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
-// NewEntryID makes a temporary id: messages are written without one.
-func (d *StateDialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	return dialect.ShortEntryID(random)
 }
 
 // Say makes a message from plain text.
@@ -131,7 +114,5 @@ func (d *StateDialect) Say(role session.Role, text string, _ time.Time, _ sessio
 	default:
 		return nil, fmt.Errorf("a message of a %s is not plain text", role)
 	}
-	m := append([]byte(`{"role":`), rawjson.Quote(role.String())...)
-	m = append(append(m, `,"content":`...), rawjson.Quote(text)...)
-	return append(m, '}'), nil
+	return message(role.String(), rawjson.Quote(text)), nil
 }

@@ -213,3 +213,39 @@ func (f *fixture) peek(t *testing.T) {
 		t.Errorf("%d messages instead of %d", s.Messages, messages)
 	}
 }
+
+// Corpus gives a folder of real sessions and of what their programs make of them, below the folder that TREELINE_CORPUS
+// names. It is in no repository: without it the test is skipped. .ci/run allows no other skips and recognises these tests
+// by the word Corpus in their names.
+func Corpus(t *testing.T, agent string) string {
+	t.Helper()
+	// .ci/run depends on the name
+	if !strings.Contains(t.Name(), "Corpus") {
+		t.Fatal("a test that needs real sessions has Corpus in its name")
+	}
+	corpus := os.Getenv("TREELINE_CORPUS")
+	if corpus == "" {
+		t.Skip("TREELINE_CORPUS names no folder of real sessions")
+	}
+	dir := filepath.Join(corpus, agent)
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// BenchmarkDecode measures how long a log in memory takes to become a tree of that many entries.
+func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
+	b.SetBytes(int64(len(log)))
+	for b.Loop() {
+		builder := session.NewBuilder("", nil)
+		builder.Expect(int64(len(log)))
+		if err := dialect.DecodeLog(d.NewDecoder(builder), log); err != nil {
+			b.Fatal(err)
+		}
+		// a decoder that drops entries must not look fast
+		if n := builder.Finish().Len(); n != entries {
+			b.Fatalf("%d entries, not %d", n, entries)
+		}
+	}
+}

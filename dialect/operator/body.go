@@ -89,7 +89,7 @@ func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
 	}
-	number := func(key string) int64 { return integer(rawjson.Get(value, key)) }
+	number := func(key string) int64 { return dialect.Integer(rawjson.Get(value, key)) }
 	u := &session.Usage{
 		Input: number("input_tokens"), Output: number("output_tokens"),
 		CacheRead: number("cache_read_tokens"), CacheWrite: number("cache_write_tokens"),
@@ -107,15 +107,6 @@ func usage(value []byte) *session.Usage {
 func float(object []byte, key string) float64 {
 	f, _ := strconv.ParseFloat(string(rawjson.Get(object, key)), 64)
 	return f
-}
-
-// integer reads a count. Larger numbers are useless as counts and would overflow a sum.
-func integer(value []byte) int64 {
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || f != f || f > 1<<60 || f < -(1<<60) {
-		return 0
-	}
-	return int64(f)
 }
 
 // modelChange reads provider and model, which are separate members, in contexts as well.

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -37,10 +36,8 @@ func compose(m dialect.NewMessage, role string, contents, more []byte) []byte {
 
 // messageID makes a UUID in the form of version 4 from a seed: converting a session twice gives the same bytes.
 func messageID(seed string) string {
-	b := sha256.Sum256([]byte(seed))
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
+	sum := sha256.Sum256([]byte(seed))
+	return dialect.UUIDv4([16]byte(sum[:]))
 }
 
 // answer gives the members that only an answer has, each with a comma before it.

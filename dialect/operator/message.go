@@ -102,11 +102,6 @@ func asUser(m, contents []byte) []byte {
 	return w.End()
 }
 
-// ResolveBlobs does nothing: pictures are in the log.
-func (d *Dialect) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) {
-	return m, nil
-}
-
 // Edit replaces the blocks of a message. A text becomes a block, because contents are always a list.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
@@ -123,7 +118,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {
 		return nil
 	}
-	return ids(m, "tool_call")
+	return dialect.BlockIDs(m, "contents", "tool_call")
 }
 
 // ToolResults gives the ids of all calls that the message answers: one message has the results of a whole turn.
@@ -131,17 +126,7 @@ func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") == "assistant" {
 		return nil
 	}
-	return ids(m, "tool_result")
-}
-
-func ids(m []byte, kind string) []string {
-	var list []string
-	for block := range rawjson.Elements(rawjson.Get(m, "contents")) {
-		if rawjson.Str(block, "type") == kind {
-			list = append(list, rawjson.Str(block, "id"))
-		}
-	}
-	return list
+	return dialect.BlockIDs(m, "contents", "tool_result")
 }
 
 // Failed reports whether the message is a turn that ended in an error or was aborted.
@@ -153,26 +138,9 @@ func (d *Dialect) Failed(m []byte) bool {
 	return stop == "error" || stop == "abort"
 }
 
-// Strip removes tool calls from an assistant's message, and results from others. Signatures of thinking were made for the
-// message with the calls and are rejected without them, so they are removed, too. Thinking alone is not worth sending.
+// Strip removes tool calls from an assistant's message, and results from others.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	useful := false
-	contents := rawjson.MapElements(rawjson.Get(m, "contents"), func(block []byte) []byte {
-		switch rawjson.Str(block, "type") {
-		case "tool_call", "tool_result":
-			if drop(rawjson.Str(block, "id")) {
-				return nil
-			}
-		case "thinking":
-			return rawjson.Delete(block, "signature")
-		}
-		useful = true
-		return block
-	})
-	if !useful {
-		return nil, nil
-	}
-	return rawjson.Set(m, "contents", contents), nil
+	return dialect.Strip(m, "contents", "signature", drop, "tool_call", "tool_result"), nil
 }
 
 // Parts gives what is inside an entry in neutral form.
@@ -183,7 +151,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	case session.KindCustomMessage:
 		return contentParts(blocks(rawjson.Get(raw, "content"))), nil
 	case session.KindCompaction, session.KindBranchSummary:
-		return textPart(rawjson.Str(raw, "summary")), nil
+		return dialect.TextParts(rawjson.Str(raw, "summary")), nil
 	case session.KindOpaque, session.KindCustom:
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
@@ -194,20 +162,13 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	switch rawjson.Str(m, "role") {
 	case "branch_summary", "compaction_summary":
-		return textPart(rawjson.Str(m, "summary"))
+		return dialect.TextParts(rawjson.Str(m, "summary"))
 	}
 	parts := contentParts(rawjson.Get(m, "contents"))
 	if why := rawjson.Get(m, "error"); rawjson.IsString(why) && rawjson.Truthy(why) {
 		parts = append(parts, session.OpaquePart{Type: "error", JSON: session.Raw(why)})
 	}
 	return parts
-}
-
-func textPart(s string) []session.Part {
-	if s == "" {
-		return nil
-	}
-	return []session.Part{session.Text{Text: s}}
 }
 
 // contentParts gives the parts of a list of blocks. Blocks of an unknown type are kept, so that they can be shown.
@@ -225,7 +186,7 @@ func contentParts(contents []byte) []session.Part {
 		case "tool_result":
 			parts = append(parts, session.ToolResult{
 				CallID: rawjson.Str(block, "id"), Name: rawjson.Str(block, "tool_name"),
-				Parts: textPart(rawjson.Str(block, "content")), IsError: rawjson.Truthy(rawjson.Get(block, "is_error"))})
+				Parts: dialect.TextParts(rawjson.Str(block, "content")), IsError: rawjson.Truthy(rawjson.Get(block, "is_error"))})
 		case "image":
 			parts = append(parts, images(block)...)
 		default:

@@ -41,6 +41,8 @@ const (
 
 // Dialect is one value of the family.
 type Dialect struct {
+	dialect.FileIDs
+	dialect.NoBlobs
 	name   string
 	header string // type of the header that is written
 	// branch and custom are the types of a branch summary and of an extension's state.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,9 +46,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	w.Str("id", string(n.ID))
 	w.Add("timestamp", seconds(n.Time))
 	w.Str("cwd", n.CWD)
-	if n.Parent != "" {
-		w.Str("parent_session", n.Parent)
-	}
+	w.Optional("parent_session", n.Parent)
 	return rawjson.EscapeBreaks(w.End()), nil
 }
 
@@ -81,12 +78,10 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	if edit.CWD != nil {
 		raw = rawjson.Set(raw, "cwd", rawjson.EscapeBreaks(rawjson.Quote(*edit.CWD)))
 	}
-	if edit.Parent != nil {
-		if *edit.Parent == "" {
-			raw = rawjson.Delete(raw, "parent_session")
-		} else {
-			raw = rawjson.Set(raw, "parent_session", rawjson.EscapeBreaks(rawjson.Quote(*edit.Parent)))
-		}
+	if edit.Parent != nil && *edit.Parent != "" {
+		raw = rawjson.Set(raw, "parent_session", rawjson.EscapeBreaks(rawjson.Quote(*edit.Parent)))
+	} else if edit.Parent != nil {
+		raw = rawjson.Delete(raw, "parent_session")
 	}
 	return raw, nil, nil
 }
@@ -99,9 +94,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	}
 	w := dialect.Object(`{"id":` + string(rawjson.Quote(string(n.ID))))
 	w.Add("timestamp", seconds(n.Time))
-	if n.Parent != "" {
-		w.Str("parent_id", string(n.Parent))
-	}
+	w.Optional("parent_id", string(n.Parent))
 	w.Str("type", kind)
 	if m, ok := n.Body.(session.Message); ok && d.strict && rawjson.IsObject(m.JSON) {
 		m.JSON = complete(m.JSON, n)
@@ -144,14 +137,9 @@ func (d *Dialect) typeOf(b session.Body) (typ string, ok bool) {
 func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	var errs []error
 	raw := func(key string, value session.Raw) {
-		if rawjson.IsNull(value) {
-			return
+		if !rawjson.IsNull(value) {
+			errs = append(errs, w.Raw(key, value))
 		}
-		if !rawjson.Valid(value) {
-			errs = append(errs, fmt.Errorf("%s is not JSON", key))
-			return
-		}
-		w.Add(key, rawjson.Compact(value))
 	}
 	switch b := body.(type) {
 	case session.Message:
@@ -196,24 +184,14 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		w.Add("display", strconv.AppendBool(nil, b.Display))
 		raw("details", b.Details)
 	case session.Label:
-		if b.Label != "" {
-			w.Str("label", b.Label)
-		}
+		w.Optional("label", b.Label)
 		w.Str("target_id", string(b.Target))
 	case session.SessionInfo:
 		w.Str("name", b.Name)
 	case session.Leaf:
-		if b.Target != "" {
-			w.Str("target_id", string(b.Target))
-		}
+		w.Optional("target_id", string(b.Target))
 	case session.Opaque:
-		for key, value := range rawjson.Fields(b.JSON) {
-			switch key {
-			case "type", "id", "parent_id", "timestamp":
-			default:
-				w.Add(key, rawjson.Compact(value))
-			}
-		}
+		w.Others(b.JSON, "type", "id", "parent_id", "timestamp")
 	}
 	return errors.Join(errs...)
 }
@@ -240,22 +218,4 @@ func (d *Dialect) checkMessage(m []byte) error {
 		return fmt.Errorf("message role %q: Operator knows user, assistant, tool, system, custom, branch_summary and compaction_summary", role)
 	}
 	return nil
-}
-
-// Persist does nothing: the program writes everything as it is.
-func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
-	return record, nil
-}
-
-// CheckID says why an id is not valid.
-func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
-// NewID makes a UUID of version 7.
-func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
-	return dialect.UUIDv7(t, random)
-}
-
-// NewEntryID makes eight hex digits.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	return dialect.ShortEntryID(random)
 }

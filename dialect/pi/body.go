@@ -191,11 +191,7 @@ func integer(value []byte) int64 {
 	if whole {
 		return n // the usual case
 	}
-	f := amount(value)
-	if f != f || f > 1<<62 || f < -(1<<62) {
-		return 0
-	}
-	return int64(f)
+	return dialect.Integer(value)
 }
 
 // thinkingLevelChange: to omp null means "off".

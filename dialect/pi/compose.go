@@ -35,14 +35,14 @@ func (d *Dialect) answer(m dialect.NewMessage, parts []session.Part) []byte {
 	w := object(`"role":"assistant"`)
 	w.Add("content", d.Content(parts))
 	w.Add("api", []byte(`"treeline"`))
-	w.Add("provider", rawjson.Quote(m.Provider))
-	w.Add("model", rawjson.Quote(m.Model))
+	w.Str("provider", m.Provider)
+	w.Str("model", m.Model)
 	u := m.Usage
 	if u == nil {
 		u = &session.Usage{}
 	}
 	w.Add("usage", dialect.UsageJSON(u, usageNames, money))
-	w.Add("stopReason", rawjson.Quote(dialect.StopWord(m, stops)))
+	w.Str("stopReason", dialect.StopWord(m, stops))
 	w.Optional("errorMessage", m.Error)
 	return stamped(w, m.Time)
 }
@@ -74,17 +74,15 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 		switch p := p.(type) {
 		case session.Text:
 			w = object(`"type":"text"`)
-			w.Add("text", rawjson.Quote(p.Text))
+			w.Str("text", p.Text)
 		case session.Thinking:
 			w = object(`"type":"thinking"`)
-			w.Add("thinking", rawjson.Quote(p.Text))
-			if p.Signature != "" {
-				w.Add("thinkingSignature", rawjson.Quote(p.Signature))
-			}
+			w.Str("thinking", p.Text)
+			w.Optional("thinkingSignature", p.Signature)
 		case session.ToolCall:
 			w = object(`"type":"toolCall"`)
-			w.Add("id", rawjson.Quote(p.ID))
-			w.Add("name", rawjson.Quote(p.Name))
+			w.Str("id", p.ID)
+			w.Str("name", p.Name)
 			// The programs expect an object; arguments of an answer that was cut off may not be JSON.
 			arguments := p.Arguments
 			if !rawjson.Valid(arguments) {
@@ -93,8 +91,8 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 			w.Add("arguments", rawjson.Compact(arguments))
 		case session.Image:
 			w = object(`"type":"image"`)
-			w.Add("data", rawjson.Quote(p.Data))
-			w.Add("mimeType", rawjson.Quote(p.MIME))
+			w.Str("data", p.Data)
+			w.Str("mimeType", p.MIME)
 		default:
 			continue
 		}

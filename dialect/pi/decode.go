@@ -90,10 +90,10 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 // Decode takes the next record: usually one entry.
 func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
-// Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where AppendRecord put it.
+// Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where Record put it.
 // Parsing the record again would double the cost of an append. A record in any other form is decoded as usual.
 func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
-	role, _, ok := messageOf(n.Body)
+	m, ok := n.Body.(session.Message)
 	if !ok || !dec.Begun || dec.v < version {
 		return false
 	}
@@ -106,7 +106,7 @@ func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	}
 	env := &dec.env
 	*env = session.Envelope{
-		ID: r.Data[len(start):idEnd], Kind: session.KindMessage, Role: role, Type: r.Data[len(`{"type":"`):len(`{"type":"message`)],
+		ID: r.Data[len(start):idEnd], Kind: session.KindMessage, Role: m.Role, Type: r.Data[len(`{"type":"`):len(`{"type":"message`)],
 		Span: session.Span{Offset: r.Offset, Length: int64(len(r.Data))}, Line: r.Line, Record: r.Data,
 	}
 	if n.Parent != "" {

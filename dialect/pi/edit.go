@@ -1,6 +1,9 @@
 package pi
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -45,4 +48,57 @@ func (d *Dialect) Adopt(record, given []byte) []byte {
 // IsSlot recognises the title slot of omp 18.
 func (d *Dialect) IsSlot(record []byte) bool {
 	return rawjson.IsObject(record) && rawjson.Str(record, "type") == "title"
+}
+
+var _ dialect.Speaker = (*Dialect)(nil)
+
+// Say makes a message from plain text with all members that the programs expect: they add up the usage of each answer
+// without checking that it has one.
+func (d *Dialect) Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error) {
+	if role != session.RoleUser && role != session.RoleAssistant {
+		return nil, fmt.Errorf("%s has no plain text of the role %q", d.name, role)
+	}
+	m := dialect.NewMessage{Role: role, Parts: []session.Part{session.Text{Text: text}}, Time: at,
+		Provider: model.Provider, Model: model.Model}
+	// An answer must name a model; without one it gets a name that no real model has.
+	if m.Provider == "" || m.Model == "" {
+		m.Provider, m.Model = "treeline", "none"
+	}
+	list, err := d.Compose(m)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// Encode gives the record of an entry that was read: its own bytes, unless its log is of an old version. Then the members
+// that the migration changes are changed and all others stay. Reading an old log changes nothing on disk; it is rewritten
+// when the session is opened for writing.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
+	raw, err := e.Raw()
+	if err != nil || !e.Migrated {
+		return raw, err
+	}
+	// version 1: derived ids, and parents by position
+	if e.NativeID != e.ID {
+		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
+		parent := []byte("null")
+		if e.Parent != "" {
+			parent = rawjson.Quote(string(e.Parent))
+		}
+		raw = rawjson.Set(raw, "parentId", parent)
+	}
+	if kept, ok := e.FirstKept(); ok {
+		raw = rawjson.Delete(raw, "firstKeptEntryIndex")
+		if kept != "" {
+			raw = rawjson.Set(raw, "firstKeptEntryId", rawjson.Quote(string(kept)))
+		}
+	}
+	if m := rawjson.Get(raw, "message"); m != nil {
+		// hookMessage and custom differ in length, so this sees every change
+		if now := d.migrated(e, m); len(now) != len(m) {
+			raw = rawjson.Set(raw, "message", now)
+		}
+	}
+	return raw, nil
 }

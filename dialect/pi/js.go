@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -73,13 +74,4 @@ func jsNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// jsSpace reports whether JavaScript trims the character and matches it with \s.
-func jsSpace(r rune) bool {
-	switch r {
-	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
-		return true
-	}
-	return r >= 0x2000 && r <= 0x200a
-}
-
-func jsTrim(s string) string { return strings.TrimFunc(s, jsSpace) }
+func jsTrim(s string) string { return strings.TrimFunc(s, dialect.JSSpace) }

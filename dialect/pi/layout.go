@@ -23,7 +23,7 @@ type layout struct {
 // does not look into both.
 func (l *layout) Roots(env dialect.Env) []dialect.Root {
 	if dir := env.Getenv(l.env); dir != "" {
-		return []dialect.Root{l.RootAt(resolvePath(env, expandHome(env, dir)))}
+		return []dialect.Root{l.RootAt(env.Abs(dir, true))}
 	}
 	return []dialect.Root{l.RootAt(filepath.Join(env.Home, l.base, "agent"))}
 }
@@ -52,14 +52,6 @@ func (l *layout) File(t time.Time, id session.ID) string {
 // Owns accepts every text log below the folder of sessions: logs of subagents are in folders of their own.
 func (l *layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
 
-// resolvePath makes a path absolute and clean, like path.resolve.
-func resolvePath(env dialect.Env, cwd string) string {
-	if !filepath.IsAbs(cwd) {
-		cwd = filepath.Join(env.WorkDir, cwd)
-	}
-	return filepath.Clean(cwd)
-}
-
 var dashes = strings.NewReplacer("/", "-", `\`, "-", ":", "-")
 
 // absolute encodes a whole path: one leading separator is removed, the others become dashes.
@@ -70,24 +62,16 @@ func absolute(p string) string {
 	return "--" + dashes.Replace(p) + "--"
 }
 
-// expandHome replaces a leading "~" by the home directory.
-func expandHome(env dialect.Env, p string) string {
-	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest == "" || rest[0] == '/') {
-		return filepath.Join(env.Home, rest)
-	}
-	return p
-}
-
 // dirPi is pi's rule: it expands "~".
 func dirPi(env dialect.Env, cwd string) string {
-	return absolute(resolvePath(env, expandHome(env, cwd)))
+	return absolute(env.Abs(cwd, true))
 }
 
 // dirOmp is omp's rule: it resolves links and gives short names below the home and the temporary folder. Home comes first,
 // because the temporary folder may be in it.
 func dirOmp(env dialect.Env, cwd string) string {
 	real := func(p string) string {
-		p = resolvePath(env, p)
+		p = env.Abs(p, false)
 		if r, err := env.Realpath(p); err == nil {
 			return r
 		}
@@ -107,7 +91,7 @@ func dirOmp(env dialect.Env, cwd string) string {
 }
 
 // dirDoc is the rule of the format's document.
-func dirDoc(env dialect.Env, cwd string) string { return absolute(resolvePath(env, cwd)) }
+func dirDoc(env dialect.Env, cwd string) string { return absolute(env.Abs(cwd, false)) }
 
 // inside gives the path of p relative to dir if p is in it. A folder named "..x" is inside.
 func inside(dir, p string) (string, bool) {

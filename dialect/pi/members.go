@@ -51,13 +51,7 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		return editMembers(w, b)
 	// The members of an Opaque body are copied, except those of the envelope.
 	case session.Opaque:
-		for key, value := range rawjson.Fields(b.JSON) {
-			switch key {
-			case "type", "id", "parentId", "timestamp":
-			default:
-				w.Add(key, rawjson.Compact(value))
-			}
-		}
+		w.Others(b.JSON, "type", "id", "parentId", "timestamp")
 	}
 	return nil
 }
@@ -115,35 +109,28 @@ func editMembers(w *dialect.Object, b session.ContextEdit) error {
 // modelMembers spells a model like the program: omp in one member with a role, pi in two.
 func (d *Dialect) modelMembers(w *dialect.Object, m session.ModelChange) {
 	if d.omp && (m.Model != "" || !m.Split) {
-		w.Add("model", rawjson.Quote(m.Model))
-		if m.Role != "" {
-			w.Add("role", rawjson.Quote(m.Role))
-		}
+		w.Str("model", m.Model)
+		w.Optional("role", m.Role)
 		return
 	}
-	w.Add("provider", rawjson.Quote(m.Provider))
-	w.Add("modelId", rawjson.Quote(m.ModelID))
+	w.Str("provider", m.Provider)
+	w.Str("modelId", m.ModelID)
 }
 
 // extension notes, in the program's own word, that an extension made the summary.
 func (d *Dialect) extension(w *dialect.Object, from bool) {
-	if !from {
-		return
-	}
-	if d.omp {
+	switch {
+	case from && d.omp:
 		w.Add("fromExtension", []byte("true"))
-	} else {
+	case from:
 		w.Add("fromHook", []byte("true"))
 	}
 }
 
 func list(items []string) []byte {
-	out := []byte{'['}
-	for i, s := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = rawjson.AppendString(out, s)
+	var quoted [][]byte
+	for _, s := range items {
+		quoted = append(quoted, rawjson.Quote(s))
 	}
-	return append(out, ']')
+	return dialect.Array(quoted)
 }

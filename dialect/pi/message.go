@@ -144,7 +144,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant", "toolResult":
 		if rawjson.IsString(content) {
-			content = append(append([]byte(`[{"type":"text","text":`), content...), "}]"...)
+			content = block(content)
 		}
 	case "user", "custom":
 	default:
@@ -174,13 +174,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {
 		return nil
 	}
-	var ids []string
-	for block := range rawjson.Elements(rawjson.Get(m, "content")) {
-		if rawjson.Str(block, "type") == "toolCall" {
-			ids = append(ids, rawjson.Str(block, "id"))
-		}
-	}
-	return ids
+	return dialect.BlockIDs(m, "content", "toolCall")
 }
 
 // ToolResults gives the id of the call that the message answers.
@@ -203,24 +197,7 @@ func (d *Dialect) Failed(m []byte) bool {
 	return stop == "error" || stop == "aborted"
 }
 
-// Strip removes tool calls from an assistant's message, and the signatures of its thinking: they were made for the message
-// with the calls and are rejected without them.
+// Strip removes tool calls from an assistant's message.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	useful := false
-	content := rawjson.MapElements(rawjson.Get(m, "content"), func(block []byte) []byte {
-		switch rawjson.Str(block, "type") {
-		case "toolCall":
-			if drop(rawjson.Str(block, "id")) {
-				return nil
-			}
-		case "thinking":
-			return rawjson.Delete(block, "thinkingSignature")
-		}
-		useful = true
-		return block
-	})
-	if !useful {
-		return nil, nil
-	}
-	return rawjson.Set(m, "content", content), nil
+	return dialect.Strip(m, "content", "thinkingSignature", drop, "toolCall"), nil
 }

@@ -3,6 +3,8 @@ package pi
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/dialect"
 )
 
 // tidy formats a text as omp formats every prompt that it renders, summaries included, because the model sees the result: it
@@ -13,8 +15,8 @@ func tidy(text string) string {
 	out := make([]string, 0, len(lines))
 	code := false
 	for i, line := range lines {
-		line = strings.TrimRightFunc(line, jsSpace)
-		inner := strings.TrimLeftFunc(line, jsSpace)
+		line = strings.TrimRightFunc(line, dialect.JSSpace)
+		inner := strings.TrimLeftFunc(line, dialect.JSSpace)
 		indent := line[:len(line)-len(inner)]
 		if strings.HasPrefix(inner, "```") {
 			code = !code
@@ -65,7 +67,7 @@ func isTag(line, opening string) bool {
 		return true
 	}
 	space, _ := utf8.DecodeRuneInString(name)
-	return opening == "<" && jsSpace(space) && !strings.Contains(name, ">")
+	return opening == "<" && dialect.JSSpace(space) && !strings.Contains(name, ">")
 }
 
 // isListItem reports whether the line begins like "- ", "* " or "12. ". The line is trimmed, so a bare dash is not an item.
@@ -80,7 +82,7 @@ func isListItem(line string) bool {
 		return false
 	}
 	space, _ := utf8.DecodeRuneInString(rest[1:])
-	return jsSpace(space)
+	return dialect.JSSpace(space)
 }
 
 // isTableRow reports whether the line begins and ends with a bar, like the program's pattern: in JavaScript U+2028 and U+2029
@@ -93,7 +95,7 @@ func isTableRow(line string) bool {
 // isSeparator reports whether the line consists of bars, dashes and colons, like the one below the head of a table.
 func isSeparator(line string) bool {
 	return len(line) > 2 && strings.IndexFunc(line, func(r rune) bool {
-		return r != '|' && r != '-' && r != ':' && !jsSpace(r)
+		return r != '|' && r != '-' && r != ':' && !dialect.JSSpace(r)
 	}) < 0
 }
 

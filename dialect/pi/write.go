@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -13,10 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var (
-	_ dialect.Writer         = (*Dialect)(nil)
-	_ dialect.RecordAppender = (*Dialect)(nil)
-)
+var _ dialect.Writer = (*Dialect)(nil)
 
 // leafType is the type of the custom entry that makes a branch survive a restart. Its parent is the entry to continue from:
 // the programs of the family resume at the last entry of the file.
@@ -40,15 +37,13 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}
 	w := object(`"type":"session"`)
 	w.Add("version", strconv.AppendInt(nil, version, 10))
-	w.Add("id", rawjson.Quote(string(n.ID)))
+	w.Str("id", string(n.ID))
 	w.Add("timestamp", iso(n.Time))
-	w.Add("cwd", rawjson.Quote(n.CWD))
-	if n.Title != "" && d.omp {
-		w.Add("title", rawjson.Quote(n.Title))
+	w.Str("cwd", n.CWD)
+	if d.omp {
+		w.Optional("title", n.Title)
 	}
-	if n.Parent != "" {
-		w.Add("parentSession", rawjson.Quote(n.Parent))
-	}
+	w.Optional("parentSession", n.Parent)
 	return w.End(), nil
 }
 
@@ -67,27 +62,15 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 	if edit.Time != nil {
 		raw = rawjson.Set(raw, "timestamp", iso(*edit.Time))
 	}
-	if edit.CWD != nil {
-		raw = rawjson.Set(raw, "cwd", rawjson.Quote(*edit.CWD))
-	}
-	if edit.Parent != nil {
-		if *edit.Parent == "" {
-			raw = rawjson.Delete(raw, "parentSession")
-		} else {
-			raw = rawjson.Set(raw, "parentSession", rawjson.Quote(*edit.Parent))
-		}
-	}
+	raw = dialect.SetText(raw, "cwd", edit.CWD, true)
+	raw = dialect.SetText(raw, "parentSession", edit.Parent, false)
 	title := h.Title
 	if edit.Title != nil {
 		title = *edit.Title
 	}
 	// A copy has no slot, so the title goes into the header.
 	if edit.Title != nil || slot != nil && edit.DropSlot {
-		if title == "" {
-			raw = rawjson.Delete(raw, "title")
-		} else {
-			raw = rawjson.Set(raw, "title", rawjson.Quote(title))
-		}
+		raw = dialect.SetText(raw, "title", &title, false)
 	}
 	switch {
 	case edit.DropSlot:
@@ -108,11 +91,7 @@ func fitSlot(slot []byte, title string) []byte {
 		s := rawjson.Set(slot, "title", rawjson.Quote(string(runes)))
 		s = rawjson.Set(s, "pad", []byte(`""`))
 		if pad := slotSize - len(s); pad >= 0 {
-			spaces := make([]byte, pad)
-			for i := range spaces {
-				spaces[i] = ' '
-			}
-			return rawjson.Set(s, "pad", rawjson.Quote(string(spaces)))
+			return rawjson.Set(s, "pad", rawjson.Quote(strings.Repeat(" ", pad)))
 		}
 		if len(runes) == 0 {
 			return s
@@ -120,23 +99,17 @@ func fitSlot(slot []byte, title string) []byte {
 	}
 }
 
-// Record gives the record of a new entry, members in the order in which the programs write them.
-func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) { return d.AppendRecord(nil, n) }
-
-// AppendRecord implements dialect.RecordAppender. Messages, which nearly all entries are, do not go through members.
-func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
-	_, message, isMessage := messageOf(n.Body)
+// Record gives the record of a new entry, members in the order in which the programs write them. Messages, which nearly all
+// entries are, do not go through members.
+func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := typeOf(n.Body)
-	if !ok && !isMessage {
+	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
+	message, isMessage := n.Body.(session.Message)
 	const envelope = 160 // bytes with ids of the usual length: one allocation
-	w := dialect.Object(slices.Grow(dst, envelope+len(message)))
-	if isMessage {
-		w = append(w, `{"type":"message"`...)
-	} else {
-		w = rawjson.AppendString(append(w, `{"type":`...), kind)
-	}
+	w := make(dialect.Object, 0, envelope+len(message.JSON))
+	w = rawjson.AppendString(append(w, `{"type":`...), kind)
 	w = rawjson.AppendString(append(w, `,"id":`...), string(n.ID))
 	if n.Parent != "" {
 		w = rawjson.AppendString(append(w, `,"parentId":`...), string(n.Parent))
@@ -146,32 +119,20 @@ func (d *Dialect) AppendRecord(dst []byte, n dialect.NewEntry) ([]byte, error) {
 	w = appendISO(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
 		// A message comes from outside: it is validated before it can damage a log.
-		ok, tight := valid(message)
-		if !ok || !rawjson.IsObject(message) {
+		ok, tight := valid(message.JSON)
+		if !ok || !rawjson.IsObject(message.JSON) {
 			return nil, errNotObject
 		}
 		if !tight {
-			message = rawjson.Compact(message)
+			message.JSON = rawjson.Compact(message.JSON)
 		}
-		w = append(append(w, `,"message":`...), message...)
+		w = append(append(w, `,"message":`...), message.JSON...)
 		return w.End(), nil
 	}
 	if err := d.members(&w, n.Body); err != nil {
 		return nil, err
 	}
 	return w.End(), nil
-}
-
-// messageOf gives the role and JSON of a message; ok is false for any other body. It accepts a pointer, too: see
-// dialect.RecordAppender.
-func messageOf(b session.Body) (by session.Role, message []byte, ok bool) {
-	switch m := b.(type) {
-	case session.Message:
-		return m.Role, m.JSON, true
-	case *session.Message:
-		return m.Role, m.JSON, true
-	}
-	return 0, nil, false
 }
 
 // typeOf gives the type of a body; ok is false where the family has none.
@@ -198,9 +159,6 @@ func valid(b []byte) (ok, tight bool) {
 
 var errNotObject = errors.New("the message must be a JSON object")
 
-// CheckID says why an id is not valid.
-func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
 // NewID makes a UUID of version 7 or, for the document, a snowflake: 64 bits of time and random bits in 16 digits.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	if d != OmpDoc {
@@ -214,9 +172,4 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	const epoch = 1420070400000
 	n := uint64(t.UnixMilli()-epoch)<<22 | (uint64(b[0])<<16|uint64(b[1])<<8|uint64(b[2]))&0x3fffff
 	return session.ID(fmt.Sprintf("%016x", n)), nil
-}
-
-// NewEntryID makes eight hex digits.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	return dialect.ShortEntryID(random)
 }

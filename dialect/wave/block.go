@@ -2,9 +2,8 @@ package wave
 
 import (
 	"bytes"
-	"strconv"
-	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -126,14 +125,14 @@ func decodeBlock(b []byte) Block {
 		return CompactBlock{Content: str("content")}
 	case "reasoning":
 		return ReasoningBlock{Content: str("content"), Stage: str("stage"),
-			StartTime: integer(rawjson.Get(b, "startTime")), EndTime: integer(rawjson.Get(b, "endTime"))}
+			StartTime: dialect.Integer(rawjson.Get(b, "startTime")), EndTime: dialect.Integer(rawjson.Get(b, "endTime"))}
 	case "file_history":
 		var list []Snapshot
 		for s := range rawjson.Elements(rawjson.Get(b, "snapshots")) {
 			list = append(list, Snapshot{
 				MessageID: rawjson.Str(s, "messageId"), FilePath: rawjson.Str(s, "filePath"),
 				SnapshotPath: rawjson.Str(s, "snapshotPath"), Operation: rawjson.Str(s, "operation"),
-				Timestamp: integer(rawjson.Get(s, "timestamp")),
+				Timestamp: dialect.Integer(rawjson.Get(s, "timestamp")),
 			})
 		}
 		return FileHistoryBlock{Snapshots: list}
@@ -147,44 +146,26 @@ func decodeBlock(b []byte) Block {
 
 // toolBlock reads the block in one pass: a tool result may have megabytes, and each lookup by name would scan it again.
 func toolBlock(b []byte) ToolBlock {
-	t := ToolBlock{}
-	for key, value := range rawjson.Fields(b) {
-		s, isString := rawjson.Unquote(value)
-		switch key {
-		case "id":
-			t.ID = s
-		case "name":
-			t.Name = s
-		case "parameters":
-			t.Parameters = s
-		case "parametersChunk":
-			t.ParametersChunk = s
-		case "compactParams":
-			t.CompactParams = s
-		case "backgroundTaskId":
-			t.BackgroundTaskID = s
-		case "stage":
-			t.Stage = s
-		case "result":
-			t.Result, t.HasResult = s, isString
-		case "shortResult":
-			t.ShortResult = s
-		case "error":
-			t.Error = s
-		case "success":
-			if ok := string(value) == "true"; ok || string(value) == "false" {
-				t.Success = &ok
-			}
-		case "startLineNumber":
-			t.StartLineNumber = integer(value)
-		case "images":
-			t.Images = value
-		case "timestamp":
-			t.Timestamp = value
-		}
+	var v [14][]byte
+	rawjson.Pick(b, toolKeys, v[:])
+	var texts [10]string
+	for i := range texts {
+		texts[i], _ = rawjson.Unquote(v[i])
+	}
+	t := ToolBlock{
+		ID: texts[0], Name: texts[1], Parameters: texts[2], ParametersChunk: texts[3], CompactParams: texts[4],
+		BackgroundTaskID: texts[5], Stage: texts[6], ShortResult: texts[7], Error: texts[8], Result: texts[9],
+		HasResult: rawjson.IsString(v[9]), StartLineNumber: dialect.Integer(v[10]), Images: v[11], Timestamp: v[12],
+	}
+	if ok := string(v[13]) == "true"; ok || string(v[13]) == "false" {
+		t.Success = &ok
 	}
 	return t
 }
+
+// toolKeys are the members of a tool block, the texts first.
+var toolKeys = []string{"id", "name", "parameters", "parametersChunk", "compactParams", "backgroundTaskId", "stage", "shortResult",
+	"error", "result", "startLineNumber", "images", "timestamp", "success"}
 
 // answered reports whether the tool has answered: the block has ended, or has a result or an error. A block that was
 // interrupted may never reach "end".
@@ -194,15 +175,6 @@ func (t ToolBlock) answered() bool {
 
 // failed reports whether the call failed. A block without success and error succeeded.
 func (t ToolBlock) failed() bool { return t.Error != "" || t.Success != nil && !*t.Success }
-
-// integer reads a number, which may be a float; 0 for anything else and for numbers above 2^62.
-func integer(value []byte) int64 {
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || f != f || f > 1<<62 || f < -(1<<62) {
-		return 0
-	}
-	return int64(f)
-}
 
 // messageParts gives what is inside a message in neutral form.
 func messageParts(m []byte) []session.Part {
@@ -233,26 +205,19 @@ func blockParts(block Block, raw []byte) []session.Part {
 	case ImageBlock:
 		var parts []session.Part
 		for _, u := range b.URLs {
-			parts = append(parts, imagePart(u, ""))
+			parts = append(parts, dialect.ImageOf(u, ""))
 		}
 		return parts
 	// A command that the user ran is shown as a call of bash, as in other families. It has no id.
 	case BangBlock:
 		return []session.Part{
 			session.ToolCall{Name: "bash", Arguments: append(append([]byte(`{"command":`), rawjson.Quote(b.Command)...), '}')},
-			session.ToolResult{Name: "bash", Parts: textPart(b.Output), IsError: rawjson.Truthy(b.ExitCode)},
+			session.ToolResult{Name: "bash", Parts: dialect.TextParts(b.Output), IsError: rawjson.Truthy(b.ExitCode)},
 		}
 	case OpaqueBlock:
 		return []session.Part{session.OpaquePart{Type: b.Type, JSON: raw}}
 	}
 	return []session.Part{session.OpaquePart{Type: rawjson.Str(raw, "type"), JSON: raw}}
-}
-
-func textPart(s string) []session.Part {
-	if s == "" {
-		return nil
-	}
-	return []session.Part{session.Text{Text: s}}
 }
 
 // arguments gives the arguments of a call: JSON, or a string where they are not JSON because the model was cut off.
@@ -265,22 +230,12 @@ func arguments(parameters string) session.Raw {
 
 // result gives the result of a call as a part. The error often repeats the result.
 func (t ToolBlock) result() []session.Part {
-	parts := textPart(t.Result)
+	parts := dialect.TextParts(t.Result)
 	if t.Error != "" && t.Error != t.Result {
 		parts = append(parts, session.Text{Text: t.Error})
 	}
 	for i := range rawjson.Elements(t.Images) {
-		parts = append(parts, imagePart(rawjson.Str(i, "data"), rawjson.Str(i, "mediaType")))
+		parts = append(parts, dialect.ImageOf(rawjson.Str(i, "data"), rawjson.Str(i, "mediaType")))
 	}
 	return parts
-}
-
-// imagePart takes a data URL apart. A path or another URL stays as it is; nothing is fetched.
-func imagePart(url, mime string) session.Image {
-	if rest, ok := strings.CutPrefix(url, "data:"); ok {
-		if head, data, ok := strings.Cut(rest, ","); ok && strings.HasSuffix(head, ";base64") {
-			return session.Image{MIME: strings.TrimSuffix(head, ";base64"), Data: data}
-		}
-	}
-	return session.Image{MIME: mime, Data: url}
 }

@@ -3,12 +3,13 @@ package wave
 import (
 	"errors"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // codec looks inside messages. All values share it: a message of the old JSON documents is the same object.
-type codec struct{}
+type codec struct{ dialect.NoBlobs }
 
 // Rules are the default.
 func (codec) Rules() session.Rules { return session.Rules{} }
@@ -80,7 +81,7 @@ func usage(value []byte) *session.Usage {
 	number := func(keys ...string) int64 {
 		for _, key := range keys {
 			if v := rawjson.Get(value, key); v != nil {
-				return integer(v)
+				return dialect.Integer(v)
 			}
 		}
 		return 0
@@ -117,9 +118,6 @@ func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 
 // LLM gives the message as it is: the program's own form depends on the provider.
 func (codec) LLM(m []byte) ([]byte, error) { return m, nil }
-
-// ResolveBlobs does nothing: Wave has no blobs.
-func (codec) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) { return m, nil }
 
 // Edit fails: Wave has no context edits.
 func (codec) Edit(m, _ []byte) ([]byte, error) {

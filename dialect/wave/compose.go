@@ -17,12 +17,12 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", m.Role)
 	}
 	var o dialect.Object
-	o.Add("role", rawjson.Quote(m.Role.String()))
+	o.Str("role", m.Role.String())
 	blocks := d.blocks(m)
 	if m.Error != "" {
 		var b dialect.Object
-		b.Add("type", []byte(`"error"`))
-		b.Add("content", rawjson.Quote(m.Error))
+		b.Str("type", "error")
+		b.Str("content", m.Error)
 		blocks = append(blocks, b.End())
 	}
 	o.Add("blocks", dialect.Array(blocks))
@@ -47,16 +47,16 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 		var b dialect.Object
 		switch p := p.(type) {
 		case session.Text:
-			b.Add("type", []byte(`"text"`))
-			b.Add("content", rawjson.Quote(p.Text))
-			b.Add("stage", []byte(`"end"`))
+			b.Str("type", "text")
+			b.Str("content", p.Text)
+			b.Str("stage", "end")
 		case session.Thinking:
-			b.Add("type", []byte(`"reasoning"`))
-			b.Add("content", rawjson.Quote(p.Text))
-			b.Add("stage", []byte(`"end"`))
+			b.Str("type", "reasoning")
+			b.Str("content", p.Text)
+			b.Str("stage", "end")
 		case session.Image:
-			b.Add("type", []byte(`"image"`))
-			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(imageURL(p))}))
+			b.Str("type", "image")
+			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(dialect.ImageURL(p))}))
 		case session.ToolCall:
 			var result *session.ToolResult
 			// of several results of one call the last counts
@@ -77,29 +77,29 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 // call is the block of a tool call, members in the program's order. Without a result it is still running.
 func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
 	var b dialect.Object
-	b.Add("type", []byte(`"tool"`))
+	b.Str("type", "tool")
 	arguments := string(c.Arguments)
 	if s, ok := rawjson.Unquote(c.Arguments); ok {
 		arguments = s // it was not JSON when it was written
 	}
-	b.Add("parameters", rawjson.Quote(arguments))
+	b.Str("parameters", arguments)
 	if r != nil {
-		b.Add("result", rawjson.Quote(dialect.TextOf(r.Parts)))
+		b.Str("result", dialect.TextOf(r.Parts))
 	}
-	b.Add("id", rawjson.Quote(c.ID))
-	b.Add("name", rawjson.Quote(c.Name))
+	b.Str("id", c.ID)
+	b.Str("name", c.Name)
 	if r == nil {
-		b.Add("stage", []byte(`"running"`))
+		b.Str("stage", "running")
 		return b
 	}
 	b.Add("success", strconv.AppendBool(nil, !r.IsError))
-	b.Add("stage", []byte(`"end"`))
+	b.Str("stage", "end")
 	var images [][]byte
 	for _, p := range r.Parts {
 		if i, ok := p.(session.Image); ok {
 			var o dialect.Object
-			o.Add("data", rawjson.Quote(i.Data))
-			o.Add("mediaType", rawjson.Quote(i.MIME))
+			o.Str("data", i.Data)
+			o.Str("mediaType", i.MIME)
 			images = append(images, o.End())
 		}
 	}
@@ -109,14 +109,6 @@ func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
 	return b
 }
 
-// imageURL is the URL of a picture, or a data URL of its bytes.
-func imageURL(i session.Image) string {
-	if i.MIME == "" {
-		return i.Data
-	}
-	return "data:" + i.MIME + ";base64," + i.Data
-}
-
 // usageJSON writes a usage. The cache is named only if it was used.
 func usageJSON(u *session.Usage, model string) []byte {
 	var o dialect.Object
@@ -124,9 +116,7 @@ func usageJSON(u *session.Usage, model string) []byte {
 	count("prompt_tokens", u.Input)
 	count("completion_tokens", u.Output)
 	count("total_tokens", u.Total)
-	if model != "" {
-		o.Add("model", rawjson.Quote(model))
-	}
+	o.Optional("model", model)
 	if u.CacheRead != 0 {
 		count("cache_read_input_tokens", u.CacheRead)
 	}

@@ -15,6 +15,16 @@ import (
 
 // The entities of the format's document, with all fields and rules. Validate says which rules are broken.
 
+// broken are the rules that an entity breaks.
+type broken []error
+
+// rule notes a rule that does not hold.
+func (b *broken) rule(holds bool, format string, args ...any) {
+	if !holds {
+		*b = append(*b, fmt.Errorf(format, args...))
+	}
+}
+
 // Permissions say what may be done with a folder.
 type Permissions string
 
@@ -55,13 +65,10 @@ func Directory(env dialect.Env) SessionDirectory {
 // Validate says why no session can be created here, with all reasons. A missing folder is not one: it is created with the
 // first session.
 func (d SessionDirectory) Validate() error {
-	var errs []error
-	if !filepath.IsAbs(d.BasePath) {
-		errs = append(errs, fmt.Errorf("base path %q is not absolute", d.BasePath))
-	}
-	if d.Exists && d.Permissions != PermissionReadWrite && d.Permissions != PermissionWrite {
-		errs = append(errs, fmt.Errorf("%s is not writable (%s)", d.BasePath, d.Permissions))
-	}
+	var errs broken
+	errs.rule(filepath.IsAbs(d.BasePath), "base path %q is not absolute", d.BasePath)
+	errs.rule(!d.Exists || d.Permissions == PermissionReadWrite || d.Permissions == PermissionWrite,
+		"%s is not writable (%s)", d.BasePath, d.Permissions)
 	return errors.Join(errs...)
 }
 
@@ -109,22 +116,16 @@ func isLink(env dialect.Env, p string) bool {
 
 // Validate checks the document's rules. A name of another length than the plain one was cut and needs the hash.
 func (p ProjectDirectory) Validate() error {
-	var errs []error
-	if !filepath.IsAbs(p.OriginalPath) || filepath.Clean(p.OriginalPath) != p.OriginalPath {
-		errs = append(errs, fmt.Errorf("original path %q is not absolute and resolved", p.OriginalPath))
-	}
-	if i := strings.IndexFunc(p.EncodedName, func(r rune) bool { return !safe(r) }); i >= 0 || p.EncodedName == "" {
-		errs = append(errs, fmt.Errorf("encoded name %q: only letters, digits, hyphens and underscores", p.EncodedName))
-	}
-	if len(p.EncodedName) > maxName {
-		errs = append(errs, fmt.Errorf("encoded name of %d characters, more than %d", len(p.EncodedName), maxName))
-	}
-	if len(documentName(p.OriginalPath)) != len(p.EncodedName) && p.PathHash == "" {
-		errs = append(errs, fmt.Errorf("encoded name %q needs a path hash", p.EncodedName))
-	}
-	if filepath.Base(p.EncodedPath) != p.EncodedName {
-		errs = append(errs, fmt.Errorf("encoded path %q does not end in the encoded name", p.EncodedPath))
-	}
+	var errs broken
+	errs.rule(filepath.IsAbs(p.OriginalPath) && filepath.Clean(p.OriginalPath) == p.OriginalPath,
+		"original path %q is not absolute and resolved", p.OriginalPath)
+	errs.rule(p.EncodedName != "" && !strings.ContainsFunc(p.EncodedName, func(r rune) bool { return !safe(r) }),
+		"encoded name %q: only letters, digits, hyphens and underscores", p.EncodedName)
+	errs.rule(len(p.EncodedName) <= maxName, "encoded name of %d characters, more than %d", len(p.EncodedName), maxName)
+	errs.rule(len(documentName(p.OriginalPath)) == len(p.EncodedName) || p.PathHash != "",
+		"encoded name %q needs a path hash", p.EncodedName)
+	errs.rule(filepath.Base(p.EncodedPath) == p.EncodedName,
+		"encoded path %q does not end in the encoded name", p.EncodedPath)
 	return errors.Join(errs...)
 }
 
@@ -142,17 +143,11 @@ type SessionFile struct {
 
 // Validate checks the document's rules. It does not check that the file exists: a list may be made from names alone.
 func (f SessionFile) Validate() error {
-	var errs []error
-	errs = append(errs, checkV6(f.SessionID))
-	if path.Ext(filepath.ToSlash(f.FilePath)) != ".jsonl" {
-		errs = append(errs, fmt.Errorf("file %q does not end in .jsonl", f.FilePath))
-	}
-	if string(fileID(filepath.ToSlash(f.FilePath))) != f.SessionID {
-		errs = append(errs, fmt.Errorf("session %q is in the file %q", f.SessionID, filepath.Base(f.FilePath)))
-	}
-	if f.MessageCount < 0 {
-		errs = append(errs, fmt.Errorf("%d messages", f.MessageCount))
-	}
+	errs := broken{checkV6(f.SessionID)}
+	name := filepath.ToSlash(f.FilePath)
+	errs.rule(path.Ext(name) == ".jsonl", "file %q does not end in .jsonl", f.FilePath)
+	errs.rule(string(fileID(name)) == f.SessionID, "session %q is in the file %q", f.SessionID, filepath.Base(f.FilePath))
+	errs.rule(f.MessageCount >= 0, "%d messages", f.MessageCount)
 	return errors.Join(errs...)
 }
 
@@ -190,9 +185,9 @@ func ParseMessage(line []byte) (SessionMessage, error) {
 
 // Validate checks the document's rules.
 func (m SessionMessage) Validate() error {
-	var errs []error
+	var errs broken
 	for _, wrong := range violations([]byte(m.Role), m.Blocks, rawjson.Quote(m.Timestamp)) {
-		errs = append(errs, errors.New(wrong))
+		errs.rule(false, "%s", wrong)
 	}
 	return errors.Join(errs...)
 }
@@ -266,16 +261,80 @@ func (f SessionFile) Metadata() SessionMetadata {
 
 // Validate checks the document's rules. Times are compared in milliseconds, as messages spell them.
 func (m SessionMetadata) Validate() error {
-	errs := []error{checkV6(m.ID)}
-	if m.StartedAt.UnixMilli() > m.LastActiveAt.UnixMilli() {
-		errs = append(errs, fmt.Errorf("it began at %s and was last active before that, at %s",
-			m.StartedAt.UTC().Format(time.RFC3339Nano), m.LastActiveAt.UTC().Format(time.RFC3339Nano)))
-	}
-	if m.MessageCount < 0 {
-		errs = append(errs, fmt.Errorf("%d messages", m.MessageCount))
-	}
-	if m.FileSize < 0 {
-		errs = append(errs, fmt.Errorf("%d bytes", m.FileSize))
-	}
+	errs := broken{checkV6(m.ID)}
+	errs.rule(m.StartedAt.UnixMilli() <= m.LastActiveAt.UnixMilli(), "it began at %s and was last active before that, at %s",
+		m.StartedAt.UTC().Format(time.RFC3339Nano), m.LastActiveAt.UTC().Format(time.RFC3339Nano))
+	errs.rule(m.MessageCount >= 0, "%d messages", m.MessageCount)
+	errs.rule(m.FileSize >= 0, "%d bytes", m.FileSize)
 	return errors.Join(errs...)
+}
+
+var _ dialect.Ruler = (*Dialect)(nil)
+
+// File describes a session's log as the document does. CreatedAt is zero where the id has no time.
+func File(t *session.Tree, log dialect.LogInfo) SessionFile {
+	h := t.Header()
+	f := SessionFile{
+		SessionID: string(h.ID), FilePath: log.Name, Workdir: h.CWD, FileSize: log.Size, LastModified: log.Changed,
+	}
+	if u, err := ParseUUID(f.SessionID); err == nil {
+		f.CreatedAt, _ = u.Time()
+	}
+	for e := range t.Entries() {
+		if e.Kind == session.KindMessage || e.Kind == session.KindCompaction {
+			f.MessageCount++
+		}
+	}
+	return f
+}
+
+// lastActive is the time of the last message with a valid time, or else that of the file.
+func lastActive(t *session.Tree, changed time.Time) time.Time {
+	for i := t.Len() - 1; i >= 0; i-- {
+		if at, err := t.At(i).Time(); err == nil {
+			if at, ok := at.Time(); ok {
+				return at
+			}
+		}
+	}
+	return changed
+}
+
+// Check checks the document's rules for a session as a whole; those for messages are checked while they are decoded. The
+// program accepts other ids: for it they only need to be file names that it finds.
+func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem {
+	var problems []session.Problem
+	report := func(err error) {
+		if err == nil {
+			return
+		}
+		for _, e := range split(err) {
+			problems = append(problems, session.Problem{Kind: session.ProblemField, Message: e.Error(),
+				Advice: "the file is read as it is"})
+		}
+	}
+	f := File(t, log)
+	m := f.Metadata()
+	m.LastActiveAt = lastActive(t, log.Changed)
+	if d.layout.document {
+		report(f.Validate())
+		if checkV6(m.ID) == nil { // reported already
+			report(m.Validate())
+		}
+		return problems
+	}
+	if err := d.CheckID(session.ID(f.SessionID)); err != nil {
+		report(err)
+	} else if checkV6(m.ID) == nil {
+		report(m.Validate())
+	}
+	return problems
+}
+
+// split gives the errors that were joined.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }

@@ -22,13 +22,7 @@ const (
 
 // resolve gives the working directory as Wave sees it: absolute, with links resolved if it exists.
 func resolve(env dialect.Env, cwd string) string {
-	if rest, ok := strings.CutPrefix(cwd, "~"); ok && (rest == "" || rest[0] == '/') {
-		cwd = filepath.Join(env.Home, rest)
-	}
-	if !filepath.IsAbs(cwd) {
-		cwd = filepath.Join(env.WorkDir, cwd)
-	}
-	cwd = filepath.Clean(cwd)
+	cwd = env.Abs(cwd, true)
 	if real, err := env.Realpath(cwd); err == nil {
 		return real
 	}
@@ -64,7 +58,7 @@ func programName(resolved string) string {
 	space := false
 	for _, r := range p {
 		switch {
-		case jsSpace(r):
+		case dialect.JSSpace(r):
 			if !space {
 				name.WriteByte('_')
 			}
@@ -75,7 +69,7 @@ func programName(resolved string) string {
 		default:
 			name.WriteRune(r)
 		}
-		space = jsSpace(r)
+		space = dialect.JSSpace(r)
 	}
 	plain := name.String()
 	if units := utf16.Encode([]rune(plain)); len(units) > maxName {
@@ -126,15 +120,6 @@ func hashed(plain, resolved string) string {
 
 func safe(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
-}
-
-// jsSpace reports whether \s matches in JavaScript. Unlike unicode.IsSpace it includes U+FEFF and excludes U+0085.
-func jsSpace(r rune) bool {
-	switch r {
-	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
-		return true
-	}
-	return r >= 0x2000 && r <= 0x200a
 }
 
 // encodes reports whether the sessions of a directory are in the folder of that name: the plain name or, after a collision,

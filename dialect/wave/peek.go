@@ -28,21 +28,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 
 // count reads a whole log as a decoder does. The last time counts.
 func (d *Dialect) count(log []byte) dialect.Summary {
-	s := dialect.Summary{Messages: -1}
-	b := session.NewBuilder("", bytesSource(log))
-	if dialect.DecodeLog(d.NewDecoder(b), log) != nil || b.Header().Raw == nil {
-		return s
-	}
-	h := b.Header()
-	s.OK, s.CWD, s.Created, s.Parent, s.Version, s.Messages = true, h.CWD, h.Timestamp, h.Parent, h.Version, 0
-	for e := range b.Finish().Entries() {
-		record := log[e.Span.Offset:e.Span.End()]
-		switch e.Kind {
-		case session.KindMessage:
-			s.Messages++
-		case session.KindCompaction:
-		default:
-			continue
+	return dialect.ReadWhole(d, log, func(s *dialect.Summary, e session.Entry, record []byte) {
+		if e.Kind != session.KindMessage && e.Kind != session.KindCompaction {
+			return
 		}
 		if s.Prompt == "" {
 			s.Prompt = prompt(record)
@@ -50,14 +38,8 @@ func (d *Dialect) count(log []byte) dialect.Summary {
 		if at := rawjson.Get(record, "timestamp"); rawjson.IsString(at) {
 			s.Active = session.Time{Text: string(at)}
 		}
-	}
-	return s
+	})
 }
-
-// bytesSource is a log in memory.
-type bytesSource []byte
-
-func (b bytesSource) Bytes(s session.Span) ([]byte, error) { return b[s.Offset:s.End()], nil }
 
 type peek struct {
 	s      dialect.Summary

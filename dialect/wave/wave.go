@@ -33,6 +33,7 @@ import (
 
 // Dialect is one value of the family.
 type Dialect struct {
+	dialect.NoBlobs
 	name   string
 	layout layout
 	// metadata: a log begins with a metadata line. Otherwise the first message has its content.

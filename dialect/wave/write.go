@@ -24,9 +24,6 @@ func (d *Dialect) Habits() dialect.Habits {
 		ResultsInCalls: true, KeepsByRepeating: true}
 }
 
-// iso spells a time like the program.
-func iso(t time.Time) []byte { return rawjson.Quote(t.UTC().Format("2006-01-02T15:04:05.000Z")) }
-
 // Header gives the metadata line; nil where the first message replaces it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if !d.metadata {
@@ -34,8 +31,8 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
-	o.Add("workdir", rawjson.Quote(n.CWD))
-	o.Add("createdAt", iso(n.Time))
+	o.Str("workdir", n.CWD)
+	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
 	}
@@ -45,12 +42,8 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 // own gives the member for what the format has no place for, without empty values.
 func own(workdir, parent string) []byte {
 	var o dialect.Object
-	if workdir != "" {
-		o.Add("workdir", rawjson.Quote(workdir))
-	}
-	if parent != "" {
-		o.Add("parent", rawjson.Quote(parent))
-	}
+	o.Optional("workdir", workdir)
+	o.Optional("parent", parent)
 	return o.End()
 }
 
@@ -70,17 +63,14 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 			}
 			metadata = []byte("{}")
 		}
-		changed := editOwn(rawjson.Get(metadata, ours), edit.CWD, edit.Parent)
-		if changed != nil {
+		if changed := editOwn(rawjson.Get(metadata, ours), edit.CWD, edit.Parent); changed != nil {
 			raw = rawjson.Set(raw, "metadata", rawjson.Set(metadata, ours, changed))
 		}
 		return raw, nil, nil
 	}
-	if edit.CWD != nil {
-		raw = rawjson.Set(raw, "workdir", rawjson.Quote(*edit.CWD))
-	}
+	raw = dialect.SetText(raw, "workdir", edit.CWD, true)
 	if edit.Time != nil {
-		raw = rawjson.Set(raw, "createdAt", iso(*edit.Time))
+		raw = rawjson.Set(raw, "createdAt", dialect.ISO(*edit.Time))
 	}
 	if edit.Parent != nil {
 		switch changed := editOwn(rawjson.Get(raw, ours), nil, edit.Parent); {
@@ -101,19 +91,8 @@ func editOwn(value []byte, workdir, parent *string) []byte {
 	if !rawjson.IsObject(value) {
 		value = []byte("{}")
 	}
-	for _, m := range []struct {
-		key  string
-		text *string
-	}{{"workdir", workdir}, {"parent", parent}} {
-		switch {
-		case m.text == nil:
-		case *m.text == "":
-			value = rawjson.Delete(value, m.key)
-		default:
-			value = rawjson.Set(value, m.key, rawjson.Quote(*m.text))
-		}
-	}
-	return value
+	value = dialect.SetText(value, "workdir", workdir, false)
+	return dialect.SetText(value, "parent", parent, false)
 }
 
 // Record gives the line of a new message, members in the order of the program or the document. Unknown members follow.
@@ -127,20 +106,14 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if b.FirstKept != "" {
 			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again after it")
 		}
-		var block dialect.Object
-		block.Add("type", []byte(`"compact"`))
-		block.Add("content", rawjson.Quote(b.Summary))
-		var o dialect.Object
-		o.Add("role", []byte(`"assistant"`))
-		o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
-		m = o.End()
+		m = oneBlock(session.RoleAssistant, "compact", b.Summary)
 	default:
 		return nil, fmt.Errorf("a session of %s holds only messages and compactions: %T is %w", d.name, n.Body, dialect.ErrUnsupported)
 	}
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
-	at := iso(n.Time)
+	at := dialect.ISO(n.Time)
 	// The program does not find a session with one bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
@@ -156,11 +129,9 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	var o dialect.Object
 	if d.ids { // the program writes the time first
 		o.Add("timestamp", at)
-		o.Add("id", rawjson.Quote(string(n.ID)))
+		o.Str("id", string(n.ID))
 	}
-	for _, key := range []string{"role", "blocks"} {
-		o.Add(key, rawjson.Get(m, key))
-	}
+	o.Copy(m, "role", "blocks")
 	if !d.ids {
 		o.Add("timestamp", at)
 	}
@@ -175,22 +146,11 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		}
 		metadata = rawjson.Set(metadata, ours, own(n.Header.CWD, n.Header.Parent))
 	}
-	for key, value := range rawjson.Fields(m) {
-		switch key {
-		case "timestamp", "id", "role", "blocks", "metadata":
-		default:
-			o.Add(key, value)
-		}
-	}
+	o.Others(m, "timestamp", "id", "role", "blocks", "metadata")
 	if metadata != nil {
 		o.Add("metadata", metadata)
 	}
 	return rawjson.EscapeBreaks(o.End()), nil
-}
-
-// Persist does nothing: Wave keeps images in the message.
-func (d *Dialect) Persist(record []byte, _ dialect.PersistOptions) ([]byte, error) {
-	return record, nil
 }
 
 // NewID makes a UUID of version 6. The program makes random ones and accepts these as well.
@@ -214,12 +174,10 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	if _, err := io.ReadFull(random, u[:]); err != nil {
 		return "", err
 	}
-	u[6] = u[6]&0x0f | 0x40
-	u[8] = u[8]&0x3f | 0x80
 	if !d.ids {
 		return session.EntryID(hex.EncodeToString(u[:4])), nil // not written: the log gives the entry its id
 	}
-	return session.EntryID("msg-" + u.String()), nil
+	return session.EntryID("msg-" + dialect.UUIDv4(u)), nil
 }
 
 // Rechain changes nothing: the order of records is all there is.
@@ -231,21 +189,17 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 		return nil, false, errors.New("the arguments are not JSON")
 	}
 	changed := false
-	out := []byte{'['}
-	for b := range rawjson.Elements(rawjson.Get(record, "blocks")) {
+	blocks := rawjson.MapElements(rawjson.Get(record, "blocks"), func(b []byte) []byte {
 		if rawjson.IsObject(b) && rawjson.Str(b, "type") == "tool" && rawjson.Str(b, "id") == callID {
 			b = rawjson.Set(b, "parameters", rawjson.Quote(string(rawjson.Compact(arguments))))
 			changed = true
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, b...)
-	}
+		return b
+	})
 	if !changed {
 		return record, false, nil
 	}
-	return rawjson.Set(record, "blocks", append(out, ']')), true, nil
+	return rawjson.Set(record, "blocks", blocks), true, nil
 }
 
 // Say makes a message from plain text.
@@ -253,12 +207,17 @@ func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.Mod
 	if role != session.RoleUser && role != session.RoleAssistant {
 		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
 	}
+	return oneBlock(role, "text", said), nil
+}
+
+// oneBlock is a message that consists of one text.
+func oneBlock(role session.Role, typ, content string) []byte {
 	var block, o dialect.Object
-	block.Add("type", []byte(`"text"`))
-	block.Add("content", rawjson.Quote(said))
-	o.Add("role", rawjson.Quote(role.String()))
-	o.Add("blocks", append(append([]byte("["), block.End()...), ']'))
-	return o.End(), nil
+	block.Str("type", typ)
+	block.Str("content", content)
+	o.Str("role", role.String())
+	o.Add("blocks", dialect.Array([][]byte{block.End()}))
+	return o.End()
 }
 
 // Adopt keeps the members that a compaction does not have. A record without an id is the whole message.

@@ -1,12 +1,16 @@
 package query
 
 import (
+	"bytes"
 	"encoding/binary"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // Package regexp takes tens of nanoseconds per byte, which is most of the time of a search without literals. An automaton
@@ -40,7 +44,7 @@ func newAutomatons(re *regexp.Regexp, tree *syntax.Regexp) (*automatons, error) 
 // match says whether the expression matches in a text.
 func (a *automatons) match(text string) bool {
 	m := a.idle.Get().(*automaton)
-	found, ok := m.run(text)
+	found, _, ok := m.run(unsafe.Slice(unsafe.StringData(text), len(text)), false)
 	a.idle.Put(m)
 	if ok && (a.exact || !found) {
 		return found
@@ -109,43 +113,60 @@ func (m *automaton) forget() {
 	m.always = m.finish() == stateFound
 }
 
-// run goes through a text. ok is false if the automaton gave up.
-func (m *automaton) run(text string) (found, ok bool) {
-	if m.hopeless {
-		return false, false
-	}
-	if m.always {
-		return true, true
+// run goes through a text, or through a record without decoding it. escaped says that a text of the record contains a
+// backslash. ok is false if the automaton gave up.
+func (m *automaton) run(b []byte, record bool) (found, escaped, ok bool) {
+	if m.hopeless || m.always {
+		return m.always, false, m.always
 	}
 	s, from := stateStart, 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(text[i:])
-			next, known := m.wide[wideStep{s, r}]
-			if i += n; !known {
-				if next, ok = m.move(s, r, i-from); !ok {
-					return false, false
-				}
-				from = i
-			}
-			s = next
-		} else {
-			next := m.next[s][c]
-			if i++; next == stateUnknown {
-				if next, ok = m.move(s, rune(c), i-from); !ok {
-					return false, false
-				}
-				from = i
-			}
-			s = next
+	for i := 0; i < len(b); {
+		r, n := rune(b[i]), 1
+		switch {
+		case r == '\\' && record:
+			r, n = rawRune(b[i:])
+			escaped = escaped || r == '\\'
+		case r >= utf8.RuneSelf:
+			r, n = utf8.DecodeRune(b[i:])
 		}
-		if s == stateFound {
-			return true, true
+		next := stateUnknown
+		if r < utf8.RuneSelf {
+			next = m.next[s][r]
+		} else {
+			next = m.wide[wideStep{s, r}]
+		}
+		switch i += n; next {
+		case stateStart:
+			if s == stateStart {
+				i = m.skip(b, i)
+			}
+		case stateUnknown:
+			if next, ok = m.move(s, r, i-from); !ok {
+				return false, false, false
+			}
+			from = i
+		}
+		if s = next; s == stateFound {
+			return true, false, true
 		}
 	}
-	m.seen += len(text) - from
-	return false, true
+	m.seen += len(b) - from
+	return false, escaped, true
+}
+
+// skip returns the first position at or after i where a match may begin.
+func (m *automaton) skip(b []byte, i int) int {
+	plain := &m.plain
+	for ; len(b)-i >= 8; i += 8 {
+		p := b[i : i+8]
+		if !(plain[p[0]] && plain[p[1]] && plain[p[2]] && plain[p[3]] && plain[p[4]] && plain[p[5]] && plain[p[6]] && plain[p[7]]) {
+			break
+		}
+	}
+	for i < len(b) && plain[b[i]] {
+		i++
+	}
+	return i
 }
 
 // move returns the state after a character; bytes is the length of the text since the last call. ok is false if there are
@@ -246,4 +267,82 @@ func (m *automaton) addState(set []uint32) int32 {
 	m.sets = append(m.sets, set)
 	m.next = append(m.next, [utf8.RuneSelf]int32{})
 	return int32(len(m.sets) - 1)
+}
+
+// The automaton goes through an undecoded record as through its texts, and interprets escapes. It may match outside of the
+// texts, but misses nothing in them.
+
+// twiceMost is the longest record that is decoded for a second pass.
+const twiceMost = 1 << 20
+
+// mayRecord says whether the expression may match in a text of a record. The automaton ignores assertions, so the bytes
+// around a text do not matter.
+func (a *automatons) mayRecord(record []byte) bool {
+	m := a.idle.Get().(*automaton)
+	defer a.idle.Put(m)
+	found, escaped, ok := m.run(record, true)
+	if found || !ok || !escaped || !mayHoldJSON(record) {
+		return found || !ok
+	}
+	// A text of the record may be JSON whose strings are searched as well, as the arguments of tools are: then a backslash
+	// in the text begins an escape of the inner JSON.
+	if len(record) > twiceMost {
+		return true
+	}
+	m.text = m.text[:0]
+	for rest := record; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 {
+			i = len(rest)
+		}
+		m.text, rest = append(m.text, rest[:i]...), rest[i:]
+		if len(rest) > 0 {
+			r, n := rawRune(rest)
+			m.text, rest = utf8.AppendRune(m.text, r), rest[n:]
+		}
+	}
+	found, _, ok = m.run(m.text, true)
+	return found || !ok
+}
+
+// mayHoldJSON says whether a string of a record may be a JSON text with strings: it begins with a bracket or a quote. It
+// only saves time.
+func mayHoldJSON(b []byte) bool {
+	for i := 0; i < len(b); {
+		quote := bytes.IndexByte(b[i:], '"')
+		if quote < 0 {
+			return false
+		}
+		i += quote + 1
+		escaped := false
+		for k := i - 2; k >= 0 && b[k] == '\\'; k-- {
+			escaped = !escaped
+		}
+		if escaped {
+			continue // inside a string
+		}
+		k := i
+		for k < len(b) && (b[k] == ' ' || b[k] == '\\' && k+1 < len(b) && isSpaceLetter(b[k+1])) {
+			if b[k] == '\\' {
+				k++
+			}
+			k++
+		}
+		if k < len(b) && (b[k] == '{' || b[k] == '[') || k+1 < len(b) && b[k] == '\\' && (b[k+1] == '"' || b[k+1] == 'u') {
+			return true
+		}
+	}
+	return false
+}
+
+// rawRune returns the next character of a record, and how many bytes spell it. A backslash that begins no escape stands for
+// itself.
+func rawRune(b []byte) (r rune, n int) {
+	if b[0] != '\\' {
+		return utf8.DecodeRune(b)
+	}
+	if r, n = rawjson.Escape(b); n == 0 {
+		return '\\', 1
+	}
+	return r, n
 }

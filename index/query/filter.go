@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/index/word"
@@ -66,14 +67,7 @@ func (f *filter) may(s Signature) bool {
 		}
 	}
 	for _, any := range f.anys {
-		found := false
-		for i := range any {
-			if any[i].may(s) {
-				found = true
-				break
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(any, func(f filter) bool { return f.may(s) }) {
 			return false
 		}
 	}

@@ -23,9 +23,7 @@ func newLiteral(text string, left, right, exact bool) *literal {
 	for _, f := range strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))) {
 		piece := []rune(f)
 		if !exact {
-			for i, r := range piece {
-				piece[i] = word.Fold(r)
-			}
+			piece = foldAll(piece)
 		}
 		l.pieces = append(l.pieces, piece)
 	}

@@ -1,3 +1,27 @@
+// Package query is the query language: what a query means, and whether a text, a record or a signature matches it. It reads
+// no files.
+//
+// # What a query finds
+//
+// A query is a list of terms. It finds an entry if every term occurs in one of the entry's texts (of the fields that were
+// asked for) and no excluded term does. Letters are compared by Unicode's simple case folding unless case matters.
+//
+//   - word: its characters, beginning and ending at a boundary (see package word). A word may contain anything but white
+//     space, so parse_header, foo-bar.go/x and 你好 are words.
+//   - word*: beginning at a boundary. *part*: anywhere. *end: ending at a boundary.
+//   - "a phrase": its characters, beginning and ending at a boundary; white space in it matches any white space.
+//     "a phr"* and *"part of a phrase"* work as they do for words.
+//   - -word, -"phrase" and so on: excluded.
+//
+// A quote that begins a term must be closed, and a query has at most 100 different terms. If nothing is found, the query
+// can be tried again with its plain words as substrings: see Query.Substrings.
+//
+// A regular expression (RE2) finds an entry if it matches in one of its texts.
+//
+// # How it is found
+//
+// From coarse to fine. Query.May excludes chunks of logs by their signatures. Query.Scan looks at the undecoded bytes of the
+// chunks that remain. Query.Match decides on the decoded texts. The first two never exclude an entry that matches.
 package query
 
 import (
@@ -94,11 +118,9 @@ func Parse(text string, opt Options) (*Query, error) {
 // nextTerm cuts a term off a query that does not begin with a space. The term is nil if it is empty.
 func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) {
 	body := s
-	if len(body) > 1 && body[0] == '-' {
-		// A minus or a star alone is a word: people search for operators.
-		if r, _ := utf8.DecodeRuneInString(body[1:]); !unicode.IsSpace(r) {
-			not, body = true, body[1:]
-		}
+	// A minus or a star alone is a word: people search for operators.
+	if len(body) > 1 && body[0] == '-' && !startsWithSpace(body[1:]) {
+		not, body = true, body[1:]
 	}
 	left := true
 	if len(body) > 1 && body[0] == '*' && !startsWithSpace(body[1:]) {
@@ -199,4 +221,35 @@ func (t *term) in(text string) bool {
 	}
 	start, _ := t.lit.find(text, 0)
 	return start >= 0
+}
+
+// Field is the kind of a text of an entry, and a set of them.
+type Field uint8
+
+const (
+	// FieldUser is text of the user.
+	FieldUser Field = 1 << iota
+	// FieldAssistant is text of the model.
+	FieldAssistant
+	// FieldTool is arguments and results of tools.
+	FieldTool
+	// FieldThinking is thinking of the model.
+	FieldThinking
+	// FieldOther is everything else: titles, labels, summaries, messages of the system and of extensions.
+	FieldOther
+
+	// FieldAll is all fields.
+	FieldAll = FieldUser | FieldAssistant | FieldTool | FieldThinking | FieldOther
+)
+
+var fieldNames = [...]string{"user", "assistant", "tool", "thinking", "other"}
+
+// String returns the name of one field.
+func (f Field) String() string {
+	for i, name := range fieldNames {
+		if f == 1<<i {
+			return name
+		}
+	}
+	return "all"
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"regexp/syntax"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/index/word"
@@ -318,14 +319,7 @@ func (t *rawTerm) in(record []byte) bool {
 		}
 	}
 	for _, any := range t.anys {
-		found := false
-		for i := range any {
-			if any[i].in(record) {
-				found = true
-				break
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(any, func(t rawTerm) bool { return t.in(record) }) {
 			return false
 		}
 	}
@@ -343,12 +337,8 @@ func (q *rawQuery) escape(b []byte, from int) int {
 			return len(b)
 		}
 		from = at + 2
-		// Cut off: the string is not closed, so this is not a record.
-		if len(b)-from < 4 {
-			return len(b)
-		}
-		r, ok := hex4(b[from : from+4])
-		if !ok {
+		r, n := rawjson.Escape(b[at:])
+		if n == 0 {
 			continue
 		}
 		if r >= utf8.RuneSelf && (q.wide || r == 0x212A || r == 0x017F) {
@@ -358,18 +348,4 @@ func (q *rawQuery) escape(b []byte, from int) int {
 			return at
 		}
 	}
-}
-
-func hex4(b []byte) (r rune, ok bool) {
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
 }

@@ -2,8 +2,9 @@ package query
 
 import (
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // rawPhrase is a phrase in a record: pieces with white space, as JSON spells it, between them. The record is searched for
@@ -90,7 +91,7 @@ func spaceAfter(b []byte, at int) (end int, sure bool) {
 			case letter == len(b):
 				return at, false
 			case b[letter] == 'u':
-				return at, isSolid(b[letter+1:])
+				return at, isSolid(b[letter-1:])
 			case !isSpaceLetter(b[letter]):
 				return at, true
 			}
@@ -116,7 +117,7 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 			}
 			at -= n
 		case at >= escape && b[at-escape] == '\\' && b[at-escape+1] == 'u':
-			return at, isSolid(b[at-escape+2:])
+			return at, isSolid(b[at-escape:])
 		case isSpaceLetter(c) && at >= 2 && b[at-2] == '\\':
 			at -= 2
 			for at > 0 && b[at-1] == '\\' {
@@ -129,14 +130,11 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 	return at, true
 }
 
-// isSolid says whether the four digits of an escape certainly stand for something other than white space. A backslash or a
-// letter may be part of another escape, in JSON inside a string.
-func isSolid(digits []byte) bool {
-	if len(digits) < 4 {
-		return false
-	}
-	r, ok := hex4(digits[:4])
-	return ok && (r < ' ' || r >= utf8.RuneSelf) && !utf16.IsSurrogate(r) && !unicode.IsSpace(r)
+// isSolid says whether the escape with digits at the beginning of b certainly stands for something other than white space. A
+// backslash or a letter may be part of another escape, in JSON inside a string.
+func isSolid(b []byte) bool {
+	r, n := rawjson.Escape(b)
+	return n == len(`\u0000`) && (r < ' ' || r >= utf8.RuneSelf) && r != utf8.RuneError && !unicode.IsSpace(r)
 }
 
 // isSpaceLetter says whether a backslash and this letter are white space.

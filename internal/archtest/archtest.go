@@ -1,7 +1,7 @@
 // Package archtest is the architecture as a test: which package may import which, what packages and types may be called,
 // how long a file may be, and a few house rules.
 //
-// The rules are tables: imports.go says which package may import which, and why; names.go and source.go have the rest. A
+// The rules are tables: table.go says which package may import which, and why; names.go and source.go have the rest. A
 // violation fails `go test ./internal/archtest` with its place and the reason for the rule. To change the architecture,
 // change the table and its reason.
 //
@@ -17,6 +17,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -129,10 +130,8 @@ func (m *Module) parse(fsys fs.FS, name string) error {
 
 // at returns the package of a folder.
 func (m *Module) at(dir string) *Package {
-	for _, p := range m.Packages {
-		if p.Dir == dir {
-			return p
-		}
+	if i := slices.IndexFunc(m.Packages, func(p *Package) bool { return p.Dir == dir }); i >= 0 {
+		return m.Packages[i]
 	}
 	p := &Package{Dir: dir}
 	m.Packages = append(m.Packages, p)
@@ -146,10 +145,7 @@ func neverBuilt(f *ast.File) bool {
 			return false
 		}
 		for _, c := range group.List {
-			expr, err := constraint.Parse(c.Text)
-			if err != nil {
-				continue
-			}
+			expr, _ := constraint.Parse(c.Text) // nil for other comments
 			if tag, ok := expr.(*constraint.TagExpr); ok && tag.Tag == "ignore" {
 				return true
 			}
@@ -163,24 +159,50 @@ func (p *Package) Production() []*File {
 	return slices.DeleteFunc(slices.Clone(p.Files), func(f *File) bool { return f.Test })
 }
 
+// types yields the type declarations of a file.
+func (f *File) types() iter.Seq[*ast.TypeSpec] {
+	return func(yield func(*ast.TypeSpec) bool) {
+		for _, decl := range f.Syntax.Decls {
+			gen, ok := decl.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range gen.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok && !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // where returns the place of a node as file:line.
 func (m *Module) where(n ast.Node) string {
 	pos := m.fset.Position(n.Pos())
 	return fmt.Sprintf("%s:%d", pos.Filename, pos.Line)
 }
 
+// checker applies the rules and collects what it finds.
+type checker struct {
+	*Module
+	known map[string]declared // interfaces, by "dir.Name"
+	found []Violation
+	notes []string
+}
+
+func (c *checker) report(where, what, why string) {
+	c.found = append(c.found, Violation{where, what, why})
+}
+
 // Check applies the rules for packages and returns all violations. Notes are not violations: a file that is getting long.
 func Check(m *Module) (violations []Violation, notes []string) {
-	known := m.interfaces()
+	c := &checker{Module: m, known: m.interfaces()}
 	for _, p := range m.Packages {
-		violations = append(violations, checkImports(m, p)...)
-		violations = append(violations, checkNames(m, p)...)
-		violations = append(violations, checkComment(p)...)
-		violations = append(violations, checkHabits(m, p, known)...)
-		violations = append(violations, checkSize(p)...)
-		long, note := checkLength(p)
-		violations = append(violations, long...)
-		notes = append(notes, note...)
+		c.checkImports(p)
+		c.checkNames(p)
+		c.checkComment(p)
+		c.checkHabits(p)
+		c.checkLength(p)
 	}
-	return violations, notes
+	return c.found, c.notes
 }

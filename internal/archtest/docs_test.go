@@ -71,7 +71,7 @@ func TestArchitectureIsComplete(t *testing.T) {
 			named = append(named, code(cells[0])...)
 		}
 	}
-	m, err := Load(os.DirFS("../.."))
+	m, err := thisModule()
 	if err != nil {
 		t.Fatal(err)
 	}

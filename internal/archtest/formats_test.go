@@ -20,6 +20,9 @@ func TestFormatsAreProved(t *testing.T) {
 	fixtures := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)`)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}

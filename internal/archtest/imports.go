@@ -48,47 +48,53 @@ var impureCalls = map[string][]string{
 const whyImpureCall = "clock, time zone and file system are injected, so that the same bytes always mean the same"
 
 // checkImports compares the imports of a package with its row.
-func checkImports(m *Module, p *Package) []Violation {
+func (c *checker) checkImports(p *Package) {
 	files := p.Production()
 	if len(files) == 0 {
-		return nil
+		return
 	}
 	r, pattern, ok := rowOf(p.Dir)
 	if !ok {
-		return []Violation{{
-			Where: p.Dir,
-			What:  "package without a row in the import table of internal/archtest",
-			Why:   "imports are decided before code is written; add a row with its reason",
-		}}
+		c.report(p.Dir, "package without a row in the import table of internal/archtest",
+			"imports are decided before code is written; add a row with its reason")
+		return
 	}
-	var found []Violation
 	for _, f := range files {
 		for _, spec := range f.Syntax.Imports {
-			target, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				continue // the parser checked it
-			}
-			if what, why := r.judge(m.Path, p.Dir, pattern, target); what != "" {
-				found = append(found, Violation{m.where(spec), what, why})
+			if what, why := r.judge(c.Path, p.Dir, pattern, importPath(spec)); what != "" {
+				c.report(c.where(spec), what, why)
 			}
 		}
 		if r.pure {
-			found = append(found, checkCalls(m, f)...)
+			c.checkCalls(f)
 		}
 	}
-	return found
+}
+
+func importPath(spec *ast.ImportSpec) string {
+	target, _ := strconv.Unquote(spec.Path.Value) // the parser checked it
+	return target
+}
+
+// importName is what a file calls an imported package.
+func importName(spec *ast.ImportSpec) string {
+	if spec.Name != nil {
+		return spec.Name.Name
+	}
+	return path.Base(importPath(spec))
 }
 
 // StaleRows finds patterns of the import table that match no package.
-func StaleRows(m *Module) []Violation {
-	var found []Violation
+func StaleRows(m *Module) (found []Violation) {
+	used := map[string]bool{}
+	for _, p := range m.Packages {
+		_, pattern, _ := rowOf(p.Dir)
+		used[pattern] = true
+	}
 	for _, r := range importTable {
-		for _, pattern := range r.packages {
-			if !slices.ContainsFunc(m.Packages, func(p *Package) bool {
-				_, first, _ := rowOf(p.Dir)
-				return first == pattern
-			}) {
-				found = append(found, Violation{"internal/archtest/imports.go", "no package matches " + pattern,
+		for _, pattern := range r.packages.list() {
+			if !used[pattern] {
+				found = append(found, Violation{"internal/archtest/table.go", "no package matches " + pattern,
 					"the table is the architecture as it is; a row for nothing hides mistakes"})
 			}
 		}
@@ -99,7 +105,7 @@ func StaleRows(m *Module) []Violation {
 // rowOf returns the row of a package and the pattern that matched.
 func rowOf(dir string) (row, string, bool) {
 	for _, r := range importTable {
-		for _, pattern := range r.packages {
+		for _, pattern := range r.packages.list() {
 			if matches(pattern, dir) {
 				return r, pattern, true
 			}
@@ -134,11 +140,10 @@ func (r row) judge(module, from, pattern, target string) (what, why string) {
 		return r.judgeOurs(from, pattern, dir, isTest)
 	}
 	if strings.Contains(firstElement(target), ".") {
-		if isTest || slices.ContainsFunc(r.modules, func(l string) bool { return l == "*" || below(target, l) }) {
+		if isTest || slices.ContainsFunc(r.modules.list(), func(l string) bool { return l == "*" || below(target, l) }) {
 			return "", ""
 		}
-		return fmt.Sprintf("imports %s; %s may import no other module than %s",
-			target, strings.Join(r.packages, ", "), list(r.modules)), r.why
+		return fmt.Sprintf("imports %s; %s may import no other module than %s", target, r.packages, r.modules), r.why
 	}
 	if r.pure {
 		for std, instead := range impure {
@@ -155,9 +160,8 @@ func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why str
 	if own := family(pattern, from); own != "" && below(target, own) {
 		return "", ""
 	}
-	if !slices.ContainsFunc(r.may, func(p string) bool { return matches(p, target) }) {
-		return fmt.Sprintf("imports %s; %s may import of ours: %s",
-			target, strings.Join(r.packages, ", "), list(r.may)), r.why
+	if !slices.ContainsFunc(r.may.list(), func(p string) bool { return matches(p, target) }) {
+		return fmt.Sprintf("imports %s; %s may import of ours: %s", target, r.packages, r.may), r.why
 	}
 	if !isTest && isTestOnly(target) {
 		return "imports " + target, whyTestOnly
@@ -181,36 +185,22 @@ func family(pattern, dir string) string {
 }
 
 // checkCalls finds impure calls in a file.
-func checkCalls(m *Module, f *File) []Violation {
-	names := map[string]string{} // paths of packages by their name in this file
+func (c *checker) checkCalls(f *File) {
+	paths := map[string]string{} // of imported packages, by their name in this file
 	for _, spec := range f.Syntax.Imports {
-		target, _ := strconv.Unquote(spec.Path.Value)
-		if _, ok := impureCalls[target]; !ok {
-			continue
-		}
-		name := path.Base(target)
-		if spec.Name != nil {
-			name = spec.Name.Name
-		}
-		names[name] = target
+		paths[importName(spec)] = importPath(spec)
 	}
-	var found []Violation
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
 		}
-		x, ok := sel.X.(*ast.Ident)
-		if !ok || x.Obj != nil { // a variable shadows the package
-			return true
-		}
-		target, ok := names[x.Name]
-		if ok && slices.Contains(impureCalls[target], sel.Sel.Name) {
-			found = append(found, Violation{m.where(sel), "uses " + path.Base(target) + "." + sel.Sel.Name, whyImpureCall})
+		// With an Obj it is a variable that shadows the package.
+		if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(impureCalls[paths[x.Name]], sel.Sel.Name) {
+			c.report(c.where(sel), "uses "+path.Base(paths[x.Name])+"."+sel.Sel.Name, whyImpureCall)
 		}
 		return true
 	})
-	return found
 }
 
 // below reports whether an import path is a folder or in it.
@@ -221,11 +211,4 @@ func below(target, folder string) bool {
 func firstElement(p string) string {
 	first, _, _ := strings.Cut(p, "/")
 	return first
-}
-
-func list(names []string) string {
-	if len(names) == 0 {
-		return "nothing"
-	}
-	return strings.Join(names, ", ")
 }

@@ -2,8 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"path"
-	"strconv"
 	"strings"
 )
 
@@ -24,19 +22,9 @@ func (m *Module) interfaces() map[string]declared {
 	found := map[string]declared{}
 	for _, p := range m.Packages {
 		for _, f := range p.Production() {
-			for _, decl := range f.Syntax.Decls {
-				gen, ok := decl.(*ast.GenDecl)
-				if !ok {
-					continue
-				}
-				for _, spec := range gen.Specs {
-					t, ok := spec.(*ast.TypeSpec)
-					if !ok {
-						continue
-					}
-					if i, ok := t.Type.(*ast.InterfaceType); ok {
-						found[p.Dir+"."+t.Name.Name] = declared{scope{p.Dir, f.Syntax}, i}
-					}
+			for t := range f.types() {
+				if i, ok := t.Type.(*ast.InterfaceType); ok {
+					found[p.Dir+"."+t.Name.Name] = declared{scope{p.Dir, f.Syntax}, i}
 				}
 			}
 		}
@@ -46,7 +34,7 @@ func (m *Module) interfaces() map[string]declared {
 
 // addMethods adds the names of the methods of an interface to a set, including those of embedded interfaces of this module.
 // An embedded interface of another module counts as one method.
-func (m *Module) addMethods(set map[string]bool, known map[string]declared, i declared) {
+func (c *checker) addMethods(set map[string]bool, i declared) {
 	for _, field := range i.syntax.Methods.List {
 		for _, name := range field.Names {
 			set[name.Name] = true
@@ -54,23 +42,23 @@ func (m *Module) addMethods(set map[string]bool, known map[string]declared, i de
 		if len(field.Names) > 0 {
 			continue
 		}
-		name := m.embedded(i.scope, field.Type)
+		name := c.embedded(i.scope, field.Type)
 		if name == "" || set[name] {
 			continue // a type constraint, or embedded before
 		}
 		set[name] = true
-		if next, ok := known[name]; ok {
-			m.addMethods(set, known, next)
+		if next, ok := c.known[name]; ok {
+			c.addMethods(set, next)
 		}
 	}
 }
 
 // countMethods returns the number of methods of an interface.
-func (m *Module) countMethods(known map[string]declared, i declared) (n int) {
+func (c *checker) countMethods(i declared) (n int) {
 	set := map[string]bool{}
-	m.addMethods(set, known, i)
+	c.addMethods(set, i)
 	for name := range set {
-		if _, ours := known[name]; !ours {
+		if _, ours := c.known[name]; !ours {
 			n++
 		}
 	}
@@ -93,10 +81,10 @@ func (m *Module) embedded(in scope, e ast.Expr) string {
 			return ""
 		}
 		for _, spec := range in.file.Imports {
-			target, _ := strconv.Unquote(spec.Path.Value)
-			if spec.Name != nil && spec.Name.Name != x.Name || spec.Name == nil && path.Base(target) != x.Name {
+			if importName(spec) != x.Name {
 				continue
 			}
+			target := importPath(spec)
 			dir := strings.TrimPrefix(target, m.Path+"/")
 			if target == m.Path {
 				dir = "."

@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"go/ast"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,46 +21,32 @@ const (
 )
 
 // checkNames finds forbidden names of packages and exported types. In test files only the package name counts.
-func checkNames(m *Module, p *Package) []Violation {
-	var found []Violation
+func (c *checker) checkNames(p *Package) {
 	for element := range strings.SplitSeq(p.Dir, "/") {
 		if slices.Contains(packageNames, element) {
-			found = append(found, Violation{p.Dir, "package folder is called " + element, whyPackageName})
+			c.report(p.Dir, "package folder is called "+element, whyPackageName)
 		}
 	}
 	for _, f := range p.Files {
 		name := strings.TrimSuffix(f.Syntax.Name.Name, "_test")
 		if slices.Contains(packageNames, name) {
-			found = append(found, Violation{m.where(f.Syntax.Name), "package is called " + name, whyPackageName})
+			c.report(c.where(f.Syntax.Name), "package is called "+name, whyPackageName)
 		}
 		if !f.Test {
-			found = append(found, checkTypes(m, f)...)
+			c.checkTypes(f)
 		}
 	}
-	return found
 }
 
 // checkTypes finds forbidden words in the names of exported types.
-func checkTypes(m *Module, f *File) []Violation {
-	var found []Violation
-	for _, decl := range f.Syntax.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range gen.Specs {
-			t, ok := spec.(*ast.TypeSpec)
-			if !ok || !t.Name.IsExported() {
-				continue
-			}
-			for _, word := range words(t.Name.Name) {
-				if slices.Contains(typeWords, word) {
-					found = append(found, Violation{m.where(t), "type " + t.Name.Name + " has the word " + word, whyTypeWord})
-				}
+func (c *checker) checkTypes(f *File) {
+	for t := range f.types() {
+		for _, word := range words(t.Name.Name) {
+			if t.Name.IsExported() && slices.Contains(typeWords, word) {
+				c.report(c.where(t), "type "+t.Name.Name+" has the word "+word, whyTypeWord)
 			}
 		}
 	}
-	return found
 }
 
 // words splits a name at its capitals: SessionManager is Session, Manager; IDError is ID, Error.

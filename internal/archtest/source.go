@@ -30,37 +30,32 @@ const (
 	whyComment = "a package comment says what the package is for, what it promises and what it does not do"
 )
 
-// checkLength finds files that are too long, and notes long ones. Generated files may have any length.
-func checkLength(p *Package) (found []Violation, notes []string) {
-	for _, f := range p.Production() {
-		switch {
-		case ast.IsGenerated(f.Syntax):
-		case f.Lines > wall:
-			found = append(found, Violation{f.Name, fmt.Sprintf("%d lines", f.Lines), whyWall})
-		case f.Lines > longFile:
-			notes = append(notes, fmt.Sprintf("%s: %d lines; %d is long and %d is the wall", f.Name, f.Lines, longFile, wall))
-		}
-	}
-	return found, notes
-}
-
-// checkSize finds packages that are too large. Generated files count too: a reader meets them.
-func checkSize(p *Package) []Violation {
+// checkLength finds files and packages that are too long, and notes long files. A generated file may have any length, but
+// counts for its package: a reader meets it.
+func (c *checker) checkLength(p *Package) {
 	lines := 0
 	for _, f := range p.Production() {
 		lines += f.Lines
 	}
-	if lines <= packageWall || largePackages[p.Dir] != "" {
-		return nil
+	if lines > packageWall && largePackages[p.Dir] == "" {
+		c.report(p.Dir, fmt.Sprintf("a package of %d lines", lines), whyPackage)
 	}
-	return []Violation{{p.Dir, fmt.Sprintf("a package of %d lines", lines), whyPackage}}
+	for _, f := range p.Production() {
+		switch {
+		case ast.IsGenerated(f.Syntax):
+		case f.Lines > wall:
+			c.report(f.Name, fmt.Sprintf("%d lines", f.Lines), whyWall)
+		case f.Lines > longFile:
+			c.notes = append(c.notes, fmt.Sprintf("%s: %d lines; %d is long and %d is the wall", f.Name, f.Lines, longFile, wall))
+		}
+	}
 }
 
 // checkComment finds a package without a package comment in the form that go doc expects.
-func checkComment(p *Package) []Violation {
+func (c *checker) checkComment(p *Package) {
 	files := p.Production()
 	if len(files) == 0 {
-		return nil
+		return
 	}
 	name := files[0].Syntax.Name.Name
 	want := "Package " + name + " "
@@ -69,35 +64,33 @@ func checkComment(p *Package) []Violation {
 	}
 	for _, f := range files {
 		if text := f.Syntax.Doc.Text(); text != "" && strings.HasPrefix(text, want) {
-			return nil
+			return
 		}
 	}
-	return []Violation{{p.Dir, fmt.Sprintf("no package comment (beginning with %q)", strings.TrimSpace("Package "+name)), whyComment}}
+	c.report(p.Dir, fmt.Sprintf("no package comment (beginning with %q)", "Package "+name), whyComment)
 }
 
 // checkHabits finds init functions, map[string]any and large interfaces, also inside functions and signatures.
-func checkHabits(m *Module, p *Package, known map[string]declared) []Violation {
-	var found []Violation
+func (c *checker) checkHabits(p *Package) {
 	for _, f := range p.Production() {
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				if n.Recv == nil && n.Name.Name == "init" {
-					found = append(found, Violation{m.where(n), "func init", whyInit})
+					c.report(c.where(n), "func init", whyInit)
 				}
 			case *ast.InterfaceType:
-				if count := m.countMethods(known, declared{scope{p.Dir, f.Syntax}, n}); count > fullInterface {
-					found = append(found, Violation{m.where(n), fmt.Sprintf("an interface of %d methods", count), whyMethods})
+				if count := c.countMethods(declared{scope{p.Dir, f.Syntax}, n}); count > fullInterface {
+					c.report(c.where(n), fmt.Sprintf("an interface of %d methods", count), whyMethods)
 				}
 			case *ast.MapType:
 				if p.Dir != freeMaps && isName(n.Key, "string") && isAny(n.Value) {
-					found = append(found, Violation{m.where(n), "map[string]any", whyMap})
+					c.report(c.where(n), "map[string]any", whyMap)
 				}
 			}
 			return true
 		})
 	}
-	return found
 }
 
 func isName(e ast.Expr, name string) bool {

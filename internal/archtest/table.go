@@ -1,5 +1,7 @@
 package archtest
 
+import "strings"
+
 // A row of the import table says what the production files of some packages may import from this module and from others.
 // All may import the standard library, except pure packages.
 //
@@ -7,252 +9,129 @@ package archtest
 // package, or "*" for everything. Packages that match one pattern with a star are siblings and must not import each other,
 // but a package may import what is below it ("backend/postgres" may import "backend/postgres/schema").
 type row struct {
-	packages []string
-	may      []string // packages of this module
-	modules  []string // other modules, by prefix; "*" for any
-	pure     bool     // no files, network, clock or randomness: see impure
+	packages names
+	may      names // packages of this module
+	modules  names // other modules, by prefix; "*" for any
+	pure     bool  // no files, network, clock or randomness: see impure
 	why      string
+}
+
+// names are patterns, separated by spaces.
+type names string
+
+func (n names) list() []string { return strings.Fields(string(n)) }
+
+// String is for messages.
+func (n names) String() string {
+	if n == "" {
+		return "nothing"
+	}
+	return strings.Join(n.list(), ", ")
 }
 
 // importTable is the architecture. The first row that matches a package is its rule. Every package needs a row, and every
 // row a package.
 var importTable = []row{
 	// The lowest layer.
-	{
-		packages: []string{"internal/rawjson", "internal/jsonl", "internal/durable"},
-		modules:  []string{"golang.org/x/sys"},
-		why: "bytes, lines and files are the lowest layer: they use the standard library alone " +
-			"(and x/sys for the processor and the kernel)",
-	},
-	{
-		packages: []string{"internal/durable/*"},
-		may:      []string{"internal/durable"},
-		why:      "a file system that fails on purpose replaces the real one and does not know what is stored in it",
-	},
-
-	{
-		packages: []string{"internal/litefile"},
-		may:      []string{"internal/durable"},
-		modules:  []string{"modernc.org/sqlite"},
-		why:      "a database is opened safely in the same way whatever its tables are",
-	},
-	{
-		packages: []string{"internal/screen"},
-		modules:  []string{"github.com/clipperhouse/displaywidth"},
-		pure:     true,
-		why:      "text is shown on a terminal in the same way by every face",
-	},
-
+	{packages: "internal/rawjson internal/jsonl internal/durable", modules: "golang.org/x/sys",
+		why: "bytes, lines and files are the lowest layer: they use the standard library alone (and x/sys for the " +
+			"processor and the kernel)"},
+	{packages: "internal/durable/*", may: "internal/durable",
+		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
+	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
+		why: "a database is opened safely in the same way whatever its tables are"},
+	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
+		why: "text is shown on a terminal in the same way by every face"},
 	// The model.
-	{
-		packages: []string{"session", "run"},
-		may:      []string{"internal/rawjson"},
-		pure:     true,
-		why:      "the model does not depend on any format, place or program; it does no I/O and has no dependencies",
-	},
-
+	{packages: "session run", may: "internal/rawjson", pure: true,
+		why: "the model does not depend on any format, place or program; it does no I/O and has no dependencies"},
 	// What a record means.
-	{
-		packages: []string{"dialect"},
-		may:      []string{"session", "run", "internal/rawjson"},
-		pure:     true,
-		why:      "the contract of dialects knows the model and no dialect; otherwise each new format would change it",
-	},
-	{
-		packages: []string{"dialect/all"},
-		may:      []string{"dialect", "dialect/*"},
-		pure:     true,
-		why:      "the ordered list of dialects is a list and nothing else",
-	},
-	{
-		packages: []string{"dialect/dialecttest"},
-		may:      []string{"session", "run", "dialect", "dialect/all", "internal/*"},
-		modules:  []string{"*"},
-		why:      "the suite tests any dialect through its interface; with a backend or the store it would test two things at once",
-	},
-	{
-		packages: []string{"dialect/*"},
-		may:      []string{"session", "run", "dialect", "internal/rawjson"},
-		modules:  []string{"github.com/go-json-experiment/json", "github.com/google/uuid", "github.com/gofrs/uuid"},
-		pure:     true,
-		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × N); " +
-			"home, temp folder, realpath, time zone, clock and ids are injected",
-	},
-
+	{packages: "dialect", may: "session run internal/rawjson", pure: true,
+		why: "the contract of dialects knows the model and no dialect; otherwise each new format would change it"},
+	{packages: "dialect/all", may: "dialect dialect/*", pure: true,
+		why: "the ordered list of dialects is a list and nothing else"},
+	{packages: "dialect/dialecttest", may: "session run dialect dialect/all internal/*", modules: "*",
+		why: "the suite tests any dialect through its interface; with a backend or the store it would test two things at once"},
+	{packages: "dialect/*", may: "session run dialect internal/rawjson",
+		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
+		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +
+			"N); home, temp folder, realpath, time zone, clock and ids are injected"},
 	// Where records live.
-	{
-		packages: []string{"backend"},
-		why:      "a new backend is written from this contract alone; records are opaque bytes",
-	},
-	{
-		packages: []string{"backend/backendtest"},
-		may:      []string{"backend", "backend/memory", "internal/*"},
-		modules:  []string{"*"},
-		why:      "the suite tests any backend through its interface, with the memory backend as the oracle of random histories",
-	},
-	{
-		packages: []string{"backend/all"},
-		may:      []string{"backend", "backend/*"},
-		why:      "the ordered list of drivers is a list and nothing else",
-	},
-	{
-		packages: []string{"backend/rows", "backend/rows/*"},
-		may:      []string{"backend", "backend/rows", "internal/durable", "internal/litefile", "internal/rawjson"},
-		modules:  []string{"modernc.org/sqlite"},
-		why:      "a schema knows one agent's tables and files; what its records mean is for a dialect to say",
-	},
-	{
-		packages: []string{"backend/*"},
-		may:      []string{"backend", "internal/jsonl", "internal/durable", "internal/rawjson"},
-		modules:  []string{"*"},
-		why: "a backend stores opaque records and does not know what they mean, so every dialect works on it; it may use a " +
-			"module that only it needs (fsnotify for files)",
-	},
-	{
-		packages: []string{"blob"},
-		may:      []string{"internal/durable"},
-		why:      "a blob is bytes under their hash; it does not know what refers to it",
-	},
-
+	{packages: "backend",
+		why: "a new backend is written from this contract alone; records are opaque bytes"},
+	{packages: "backend/backendtest", may: "backend backend/memory internal/*", modules: "*",
+		why: "the suite tests any backend through its interface, with the memory backend as the oracle of random histories"},
+	{packages: "backend/all", may: "backend backend/*",
+		why: "the ordered list of drivers is a list and nothing else"},
+	{packages: "backend/rows backend/rows/*", may: "backend backend/rows internal/durable internal/litefile internal/rawjson",
+		modules: "modernc.org/sqlite",
+		why:     "a schema knows one agent's tables and files; what its records mean is for a dialect to say"},
+	{packages: "backend/*", may: "backend internal/jsonl internal/durable internal/rawjson", modules: "*",
+		why: "a backend stores opaque records and does not know what they mean, so every dialect works on it; it may use " +
+			"a module that only it needs (fsnotify for files)"},
+	{packages: "blob", may: "internal/durable",
+		why: "a blob is bytes under their hash; it does not know what refers to it"},
 	// Derived data on disk.
-	{
-		packages: []string{"index/word"},
-		pure:     true,
-		why:      "what a word is, and the key that stands for it, is said once, for signatures and for queries",
-	},
-	{
-		packages: []string{"index/query"},
-		may:      []string{"index/word", "internal/rawjson"},
-		pure:     true,
-		why:      "what a query means does not depend on how an index finds candidates; it knows neither files nor catalogues",
-	},
-	{
-		packages: []string{"index/indextest", "index/query/querytest"},
-		may:      []string{"session", "run", "index", "index/*", "internal/*"},
-		modules:  []string{"*"},
-		why:      "a suite tests any implementation through its interface",
-	},
-	{
-		packages: []string{"index"},
-		may:      []string{"session", "run", "index/word", "internal/rawjson", "internal/durable"},
-		why:      "an index is derived from the model and can be rebuilt; it knows neither formats nor places",
-	},
-
+	{packages: "index/word", pure: true,
+		why: "what a word is, and the key that stands for it, is said once, for signatures and for queries"},
+	{packages: "index/query", may: "index/word internal/rawjson", pure: true,
+		why: "what a query means does not depend on how an index finds candidates; it knows neither files nor catalogues"},
+	{packages: "index/indextest index/query/querytest", may: "session run index index/* internal/*", modules: "*",
+		why: "a suite tests any implementation through its interface"},
+	{packages: "index", may: "session run index/word internal/rawjson internal/durable",
+		why: "an index is derived from the model and can be rebuilt; it knows neither formats nor places"},
 	// One log, and where logs are.
-	{
-		packages: []string{"logtree"},
-		may:      []string{"session", "run", "dialect", "backend", "blob", "internal/rawjson"},
-		why:      "reading one log needs a backend and a dialect and nothing else; everything above reads through it",
-	},
-	{
-		packages: []string{"place"},
-		may:      []string{"session", "dialect", "backend", "blob", "index", "logtree"},
-		why:      "where sessions are is asked by everything that works on them, so it knows no session that is open, no run and no search",
-	},
-
+	{packages: "logtree", may: "session run dialect backend blob internal/rawjson",
+		why: "reading one log needs a backend and a dialect and nothing else; everything above reads through it"},
+	{packages: "place", may: "session dialect backend blob index logtree",
+		why: "where sessions are is asked by everything that works on them, so it knows no session that is open, no run " +
+			"and no search"},
 	// One session.
-	{
-		packages: []string{"store/storetest"},
-		may: []string{
-			"session", "dialect", "backend", "backend/memory", "blob", "index", "logtree", "place", "store", "find", "watch", "internal/*",
-		},
-		modules: []string{"*"},
-		why:     "the suite tests what a store promises on any backend",
-	},
-	{
-		packages: []string{"store"},
-		may:      []string{"session", "dialect", "backend", "backend/memory", "blob", "logtree", "place", "internal/rawjson"},
-		why: "opening and writing one session knows no capability that is built on it; dialects and backends are injected " +
-			"(except the memory backend, for sessions that are never stored)",
-	},
-
+	{packages: "store/storetest",
+		may: "session dialect backend backend/memory blob index logtree place store find watch internal/*", modules: "*",
+		why: "the suite tests what a store promises on any backend"},
+	{packages: "store", may: "session dialect backend backend/memory blob logtree place internal/rawjson",
+		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
+			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.
-	{
-		packages: []string{"find"},
-		may:      []string{"session", "run", "dialect", "backend", "blob", "index", "index/query", "logtree", "place", "internal/rawjson"},
-		why:      "the catalogue and search work on trees of logs, not on sessions that are open",
-	},
-	{
-		packages: []string{"watch"},
-		may:      []string{"session", "dialect", "backend", "blob", "logtree", "place"},
-		why:      "following what other programs write only reads",
-	},
-	{
-		packages: []string{"convert"},
-		may:      []string{"session", "dialect", "backend", "blob", "logtree", "place", "store", "internal/rawjson"},
-		why:      "a conversion makes records; how a session is written is the store's business",
-	},
-	{
-		packages: []string{"runs"},
-		may:      []string{"session", "run", "dialect", "backend", "logtree", "place", "internal/rawjson"},
-		why:      "run logs lie beside sessions and are written by one writer; they need no store",
-	},
-	{
-		packages: []string{"repair"},
-		may:      []string{"session", "dialect", "backend", "blob", "logtree", "place", "internal/rawjson"},
-		why:      "a repair replaces a log that no session has open",
-	},
-	{
-		packages: []string{"trash"},
-		may:      []string{"session", "dialect", "backend", "blob", "logtree", "place"},
-		why:      "removing and collecting work on whole logs and blobs, whatever they say",
-	},
-	{
-		packages: []string{"history"},
-		may:      []string{"session", "place", "store", "internal/rawjson", "internal/durable", "internal/litefile"},
-		modules:  []string{"modernc.org/sqlite"},
-		why:      "the prompt history is an agent's database; a program that only embeds sessions does not link SQLite for it",
-	},
-
+	{packages: "find", may: "session run dialect backend blob index index/query logtree place internal/rawjson",
+		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
+	{packages: "watch", may: "session dialect backend blob logtree place",
+		why: "following what other programs write only reads"},
+	{packages: "convert", may: "session dialect backend blob logtree place store internal/rawjson",
+		why: "a conversion makes records; how a session is written is the store's business"},
+	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson",
+		why: "run logs lie beside sessions and are written by one writer; they need no store"},
+	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson",
+		why: "a repair replaces a log that no session has open"},
+	{packages: "trash", may: "session dialect backend blob logtree place",
+		why: "removing and collecting work on whole logs and blobs, whatever they say"},
+	{packages: "history", may: "session place store internal/rawjson internal/durable internal/litefile",
+		modules: "modernc.org/sqlite",
+		why:     "the prompt history is an agent's database; a program that only embeds sessions does not link SQLite for it"},
 	// What faces show, and the front door.
-	{
-		packages: []string{"wire"},
-		may: []string{
-			"session", "run", "dialect", "backend", "blob", "index", "index/query", "logtree", "place", "store",
-			"find", "watch", "convert", "runs", "repair", "trash", "history", "internal/rawjson", "internal/screen",
-		},
-		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server",
-	},
-	{
-		packages: []string{"."},
-		may: []string{
-			"session", "run", "dialect", "dialect/all", "backend", "backend/file", "backend/memory", "blob", "index", "index/query",
-			"logtree", "place", "store", "find", "watch", "convert", "runs", "repair", "trash",
-		},
-		modules: []string{"github.com/pelletier/go-toml/v2"},
-		why:     "an embedder gets sessions and their capabilities, without a database or a command line",
-	},
-
+	{packages: "wire",
+		may: "session run dialect backend blob index index/query logtree place store find watch convert runs repair " +
+			"trash history internal/rawjson internal/screen",
+		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
+	{packages: ".",
+		may: "session run dialect dialect/all backend backend/file backend/memory blob index index/query logtree " +
+			"place store find watch convert runs repair trash",
+		modules: "github.com/pelletier/go-toml/v2",
+		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	// The faces.
-	{
-		packages: []string{"server/replay"},
-		may:      []string{"run", "internal/rawjson"},
-		why:      "a recorded run is replayed from its log alone",
-	},
-	{
-		packages: []string{"rpc"},
-		may:      []string{".", "session", "run", "index", "place", "store", "find", "watch", "convert", "runs", "repair", "trash", "wire"},
-		why:      "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same",
-	},
-	{
-		packages: []string{"cmd/*"},
-		may: []string{
-			".", "session", "run", "dialect", "backend", "backend/all", "index", "index/query", "logtree", "place", "store", "find", "watch",
-			"convert", "runs", "repair", "trash", "history", "wire", "rpc", "server/*", "internal/rawjson", "internal/screen",
-		},
-		modules: []string{"*"},
-		why:     "the program is a face too; it alone links every backend, through their list",
-	},
-
+	{packages: "server/replay", may: "run internal/rawjson",
+		why: "a recorded run is replayed from its log alone"},
+	{packages: "rpc", may: ". session run index place store find watch convert runs repair trash wire",
+		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
+	{packages: "cmd/*",
+		may: ". session run dialect backend backend/all index index/query logtree place store find watch convert runs " +
+			"repair trash history wire rpc server/* internal/rawjson internal/screen",
+		modules: "*",
+		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.
-	{
-		packages: []string{"internal/archtest"},
-		why:      "the test depends on nothing that it checks",
-	},
-	{
-		packages: []string{"internal/gen", "internal/bench", "internal/interop", "internal/world"},
-		may:      []string{"*"},
-		modules:  []string{"*"},
-		why:      "generators and measurements may import everything; the program imports none of them",
-	},
+	{packages: "internal/archtest",
+		why: "the test depends on nothing that it checks"},
+	{packages: "internal/gen internal/bench internal/interop internal/world", may: "*", modules: "*",
+		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,35 +15,23 @@ import (
 
 // session returns the session of most rows: 100 MB, about 58,000 entries, one compaction in 400. It is made once and kept in
 // memory, for the rows that need no file.
-func (b *bench) session() (path string, log []byte, err error) {
+func (b *bench) session() (path string, log []byte) {
 	path = filepath.Join(b.dir, "session.jsonl")
-	if b.log != nil {
-		return path, b.log, nil
+	if b.log == nil {
+		b.log = gen.Session(gen.Options{Seed: 1, Bytes: int64(b.size(100_000_000)), Branches: 20})
+		check(os.WriteFile(path, b.log, 0o600))
 	}
-	size := int64(100_000_000)
-	if b.quick {
-		size /= 10
-	}
-	b.log = gen.Session(gen.Options{Seed: 1, Bytes: size, Branches: 20})
-	return path, b.log, os.WriteFile(path, b.log, 0o600)
+	return path, b.log
 }
 
 // write writes a generated session to a file, with the memory of one record.
-func (b *bench) write(name string, o gen.Options) (path string, err error) {
-	path = filepath.Join(b.dir, name)
-	f, err := os.Create(path)
-	if err != nil {
-		return "", err
-	}
-	err = gen.Write(f, o)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return path, err
+func write(path string, o gen.Options) {
+	f := must(os.Create(path))
+	check(errors.Join(gen.Write(f, o), f.Close()))
 }
 
 // chain returns a session of short messages without branches, for rows that depend on the number of entries only.
-func (b *bench) chain(entries int) (path string, err error) {
+func (b *bench) chain(entries int) (path string) {
 	var log bytes.Buffer
 	log.WriteString(`{"type":"session","version":3,"id":"chain","timestamp":"2026-01-05T08:00:00.000Z","cwd":"/"}` + "\n")
 	parent := "null"
@@ -57,14 +46,15 @@ func (b *bench) chain(entries int) (path string, err error) {
 		parent = id
 	}
 	path = filepath.Join(b.dir, fmt.Sprintf("chain-%d.jsonl", entries))
-	return path, os.WriteFile(path, log.Bytes(), 0o600)
+	check(os.WriteFile(path, log.Bytes(), 0o600))
+	return path
 }
 
 // newStore returns a read-only store over some folders, without an index and with an empty environment.
-func (b *bench) newStore(roots ...string) (*treeline.Store, error) {
-	return treeline.New(treeline.Options{
+func (b *bench) newStore(roots ...string) *treeline.Store {
+	return must(treeline.New(treeline.Options{
 		Home: b.dir, WorkDir: b.dir, Getenv: func(string) string { return "" }, Roots: roots, NoConfig: true, ReadOnly: true,
-	})
+	}))
 }
 
 // envelope is the least that a program must decode of an entry to place it in the tree.
@@ -78,15 +68,11 @@ type envelope struct {
 
 // encodingJSON measures the baseline once: the standard library decodes the lines of the session, which are in memory, piece
 // by piece.
-func (b *bench) encodingJSON() (time.Duration, error) {
+func (b *bench) encodingJSON() time.Duration {
 	if b.jsonTime > 0 {
-		return b.jsonTime, nil
+		return b.jsonTime
 	}
-	_, rest, err := b.session()
-	if err != nil {
-		return 0, err
-	}
-	total := time.Duration(0)
+	_, rest := b.session()
 	// cut at the ends of lines
 	for piece := len(rest)/10 + 1; len(rest) > 0; {
 		part := rest
@@ -94,22 +80,20 @@ func (b *bench) encodingJSON() (time.Duration, error) {
 			part = part[:piece+bytes.IndexByte(part[piece:], '\n')+1]
 		}
 		rest = rest[len(part):]
-		d, err := b.best(func() error {
+		b.jsonTime += b.best(func() {
 			for line := range bytes.Lines(part) {
 				var e envelope
-				if err := json.Unmarshal(line, &e); err != nil {
-					return err
-				}
+				check(json.Unmarshal(line, &e))
 			}
-			return nil
 		})
-		if err != nil {
-			return 0, err
-		}
-		total += d
 	}
-	b.jsonTime = total
-	return total, nil
+	return b.jsonTime
+}
+
+// scale returns the speed of this machine relative to the one for which limits in seconds are set.
+func (b *bench) scale() float64 {
+	_, log := b.session()
+	return speed(len(log), b.encodingJSON()) / slowJSON
 }
 
 // slowJSON is the speed of encoding/json on the machine where other programs were measured, in GB per CPU second. Figures of

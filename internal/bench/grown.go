@@ -34,85 +34,43 @@ var conversions = map[string]func(session []byte) []byte{"operator": gen.Operato
 
 // grown appends one line to a large log of each family, and compares the update with reading the log from the start. The
 // start of the program and an unchanged catalogue are subtracted.
-func grown(b *bench) error {
-	program, err := b.build()
-	if err != nil {
-		return err
-	}
-	size := int64(20_000_000)
-	if b.quick {
-		size /= 10
-	}
+func grown(b *bench) {
+	size := int64(b.size(20_000_000))
 	for _, w := range writings {
-		home := filepath.Join(b.dir, "home")
-		path := filepath.Join(home, filepath.FromSlash(w.path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := apart(w.data, path, 1, size); err != nil {
-			return err
-		}
+		p := b.program(filepath.Join(b.dir, "home"))
+		path := filepath.Join(p.home, filepath.FromSlash(w.path))
+		apart(w.data, path, 1, size)
 		// Before the first reading, so that a search finds it with and without an index.
-		if err := goOn(path, w.line, 0); err != nil {
-			return err
-		}
-		start, err := b.costs(program, home, b.rounds, nil, "version")
-		if err != nil {
-			return err
-		}
-		anew, err := b.costs(program, home, b.rounds, func() error { return os.RemoveAll(filepath.Join(home, ".cache")) }, w.update...)
-		if err != nil {
-			return err
-		}
-		same, err := b.costs(program, home, 3*b.rounds, nil, w.update...)
-		if err != nil {
-			return err
-		}
+		goOn(path, w.line, 0)
+		start := p.costs(b.rounds, nil, "version")
+		anew := p.costs(b.rounds, p.forget, w.update...)
+		same := p.costs(3*b.rounds, nil, w.update...)
 		n := 0
-		more, err := b.costs(program, home, 3*b.rounds, func() error { n++; return goOn(path, w.line, n) }, w.update...)
-		if err != nil {
-			return err
-		}
+		more := p.costs(3*b.rounds, func() { n++; goOn(path, w.line, n) }, w.update...)
 		// The difference of two runs may be negative on a busy machine.
 		cost, whole := max(more.cpu-same.cpu, time.Millisecond/10), anew.cpu-start.cpu
 		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed", baseline: "read anew " + ms(whole),
-			ratio: float64(cost) / float64(whole), target: 0.1, most: true})
-		if err := os.RemoveAll(home); err != nil {
-			return err
-		}
+			ratio: times(cost, whole), target: 0.1, most: true})
+		check(os.RemoveAll(p.home))
 	}
-	return nil
 }
 
 // goOn appends a record to a log, which is opened and closed for each line, as most agents do.
-func goOn(path, line string, n int) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
+func goOn(path, line string, n int) {
+	f := must(os.OpenFile(path, os.O_APPEND|os.O_RDWR, 0))
 	defer f.Close()
-	last, err := lastID(f)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, line+"%[3]s", n, last, "\n")
-	return err
+	must(fmt.Fprintf(f, line+"%[3]s", n, lastID(f), "\n"))
 }
 
 // lastID returns the id of the last entry of a log, "" if it has none. The last record of a generated log is in the last
 // megabyte.
-func lastID(f *os.File) (string, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
+func lastID(f *os.File) string {
+	info := must(f.Stat())
 	tail := make([]byte, min(1<<20, info.Size()))
-	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
-		return "", err
-	}
+	must(f.ReadAt(tail, info.Size()-int64(len(tail))))
 	tail = bytes.TrimSuffix(tail, []byte("\n"))
 	line := tail[bytes.LastIndexByte(tail, '\n')+1:]
 	_, after, _ := bytes.Cut(line, []byte(`"id":"`))
 	id, _, _ := bytes.Cut(after, []byte(`"`))
-	return string(id), nil
+	return string(id)
 }

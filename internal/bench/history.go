@@ -12,47 +12,27 @@ import (
 
 // prompts searches a history of many prompts for rare and common words, beside reading every row. The limits are in
 // milliseconds, since a key press waits for the answer; they are scaled to the machine on which they were set.
-func prompts(b *bench) error {
-	count := 100_000
-	if b.quick {
-		count /= 10
-	}
-	ctx := context.Background()
-	h, err := history.Open(ctx, history.Options{State: b.dir})
-	if err != nil {
-		return err
-	}
+func prompts(b *bench) {
+	count, ctx := b.size(100_000), context.Background()
+	h := must(history.Open(ctx, history.Options{State: b.dir}))
 	defer h.Close()
 	list, uses := typed(count)
-	if _, err := h.Import(ctx, list); err != nil {
-		return err
-	}
-	scale, err := b.scale()
-	if err != nil {
-		return err
-	}
+	must(h.Import(ctx, list))
+	scale := b.scale()
 	// The number of hits is checked: a search that finds less is faster.
-	search := func(q history.Query, least int) (time.Duration, error) {
-		return b.best(func() error {
-			got, err := h.Search(ctx, q)
-			if err == nil && len(got) < least {
-				err = fmt.Errorf("%q: %d prompts instead of %d", q.Text, len(got), least)
+	search := func(q history.Query, least int) time.Duration {
+		return b.best(func() {
+			if got := must(h.Search(ctx, q)); len(got) < least {
+				check(fmt.Errorf("%q: %d prompts instead of %d", q.Text, len(got), least))
 			}
-			return err
 		})
 	}
 	// Nothing was typed in this directory, and the filter selects nothing: every row is read.
-	all, err := search(history.Query{CWD: "/nowhere", Also: func(history.Prompt) bool { return false }, Limit: 1}, 0)
-	if err != nil {
-		return err
-	}
+	all := search(history.Query{CWD: "/nowhere", Also: func(history.Prompt) bool { return false }, Limit: 1}, 0)
 	for _, part := range []int{1000, 100, 5} { // the word is in one of so many prompts
 		word, n := frequent(uses, count/part)
 		for _, limit := range []int{50, history.MaxLimit} {
-			d, err := search(history.Query{Text: word, Limit: limit}, min(n, limit))
-			if err != nil {
-				return err
-			}
+			d := search(history.Query{Text: word, Limit: limit}, min(n, limit))
 			r := row{what: fmt.Sprintf("a word in %d of %d prompts, newest %d", n, count, limit), figure: ms(d),
 				baseline: fmt.Sprintf("every row read %s; as on a machine with 86 MB/s", ms(all)),
 				ratio:    float64(d) / 1e6 * scale, unit: "ms", target: 10, most: true}
@@ -62,20 +42,6 @@ func prompts(b *bench) error {
 			b.add(r)
 		}
 	}
-	return nil
-}
-
-// scale returns the speed of this machine relative to the one for which limits in seconds are set.
-func (b *bench) scale() (float64, error) {
-	_, log, err := b.session()
-	if err != nil {
-		return 0, err
-	}
-	std, err := b.encodingJSON()
-	if err != nil {
-		return 0, err
-	}
-	return speed(len(log), std) / slowJSON, nil
 }
 
 // typed makes prompts from words with the frequencies of a language (the exponent of English is about 1.1), and counts the

@@ -29,7 +29,35 @@ import (
 // group is a function that adds rows. -run selects groups by name.
 type group struct {
 	name string
-	run  func(*bench) error
+	run  func(*bench)
+}
+
+// A group is a script in which every step can fail: check and must end it, and attempt returns the error.
+type failure struct{ error }
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+func (g group) attempt(b *bench) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("%s: %w", g.name, r.error)
+		default:
+			panic(r)
+		}
+	}()
+	g.run(b)
+	return nil
 }
 
 // groups in the order of the table. Those that start the program come first: the memory of a child includes that of its
@@ -64,6 +92,14 @@ type bench struct {
 	jsonTime time.Duration
 }
 
+// size is n, or a tenth of it with -quick.
+func (b *bench) size(n int) int {
+	if b.quick {
+		return n / 10
+	}
+	return n
+}
+
 func main() {
 	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
 	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes")
@@ -78,9 +114,9 @@ func main() {
 	err := error(nil)
 	switch {
 	case *walk != "":
-		err = walkAll(*walk)
+		_, err = diskSize(*walk)
 	case *data:
-		err = makeData(flag.Args())
+		err = group{"make", func(*bench) { makeData(flag.Args()) }}.attempt(nil)
 	case *rev != "":
 		err = against(ctx, *rev, *rounds, []string{fmt.Sprint("-quick=", *quick), fmt.Sprint("-large=", *large), "-run=" + *only})
 	default:
@@ -117,8 +153,8 @@ func run(ctx context.Context, quick, large bool, only string) error {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s…\n", g.name)
-		if err := g.run(b); err != nil {
-			return fmt.Errorf("%s: %w", g.name, err)
+		if err := g.attempt(b); err != nil {
+			return err
 		}
 		// A group does not pay for the garbage of the one before.
 		runtime.GC()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -14,9 +15,9 @@ type row struct {
 	what     string
 	figure   string
 	baseline string
-	ratio    float64 // 0: none
+	ratio    float64 // 0: not shown
 	unit     string  // of ratio and target; "" means times
-	target   float64 // 0: none
+	target   float64 // 0: not shown
 	most     bool    // the target is a maximum, not a minimum
 }
 
@@ -37,28 +38,21 @@ func (r row) verdict() string {
 
 // cells prints numbers with three digits; more would be noise.
 func (r row) cells() []string {
-	unit := r.unit
-	if unit == "" {
-		unit = "×"
-	}
-	number := func(x float64) string {
-		if x == 0 {
+	unit := cmp.Or(r.unit, "×")
+	number := func(sign string, x float64) string {
+		switch x {
+		case 0:
 			return ""
+		case float64(int(x)):
+			return fmt.Sprintf("%s%.0f %s", sign, x, unit)
 		}
-		if x == float64(int(x)) {
-			return fmt.Sprintf("%.0f %s", x, unit)
-		}
-		return fmt.Sprintf("%.3g %s", x, unit)
+		return fmt.Sprintf("%s%.3g %s", sign, x, unit)
 	}
-	target := number(r.target)
-	switch {
-	case target == "":
-	case r.most:
-		target = "≤ " + target
-	default:
-		target = "≥ " + target
+	sign := "≥ "
+	if r.most {
+		sign = "≤ "
 	}
-	return []string{r.what, r.figure, r.baseline, number(r.ratio), target, r.verdict()}
+	return []string{r.what, r.figure, r.baseline, number("", r.ratio), number(sign, r.target), r.verdict()}
 }
 
 func (t *table) print(w io.Writer) {
@@ -88,48 +82,33 @@ func printColumns(w io.Writer, lines [][]string) {
 
 // best runs f several times and returns the least CPU time, since every disturbance makes a run slower. Short functions run
 // more often.
-func (b *bench) best(f func() error) (time.Duration, error) {
-	least := time.Duration(1<<63 - 1)
-	enough := time.Duration(b.rounds) * 100 * time.Millisecond
-	for n, began := 0, time.Now(); n < b.rounds || n < 10*b.rounds && time.Since(began) < enough; n++ {
-		runtime.GC() // a run does not pay for the garbage of the one before
-		start := clock()
-		if err := f(); err != nil {
-			return 0, err
-		}
-		least = min(least, clock()-start)
-	}
-	return max(least, 1), nil
+func (b *bench) best(f func()) time.Duration {
+	return b.bestPieces(100*time.Millisecond, runtime.GC, 1, func(int) { f() })
 }
 
 // bestPieces is best for something long, which on a busy machine is never undisturbed: it runs piece by piece, and the best
-// of each piece counts. prepare runs before each round and is not measured.
-func (b *bench) bestPieces(prepare func() error, pieces int, piece func(k int) error) (time.Duration, error) {
+// of each piece counts. prepare runs before each round and is not measured: a run does not pay for the garbage of the one
+// before.
+func (b *bench) bestPieces(enough time.Duration, prepare func(), pieces int, piece func(k int)) (total time.Duration) {
 	least := make([]time.Duration, pieces)
-	enough := time.Duration(b.rounds) * 200 * time.Millisecond
+	enough *= time.Duration(b.rounds)
 	for n, began := 0, time.Now(); n < b.rounds || n < 10*b.rounds && time.Since(began) < enough; n++ {
-		if err := prepare(); err != nil {
-			return 0, err
-		}
-		runtime.GC()
+		prepare()
 		for k := range pieces {
 			start := clock()
-			if err := piece(k); err != nil {
-				return 0, err
-			}
+			piece(k)
 			if d := clock() - start; n == 0 || d < least[k] {
 				least[k] = d
 			}
 		}
 	}
-	total := time.Duration(0)
 	for _, d := range least {
 		total += d
 	}
-	return max(total, 1), nil
+	return max(total, 1)
 }
 
-// ms spells a time.
+// ms formats a time.
 func ms(d time.Duration) string {
 	switch x := float64(d) / 1e6; {
 	case x < 10:
@@ -140,6 +119,9 @@ func ms(d time.Duration) string {
 		return fmt.Sprintf("%.0f ms", x)
 	}
 }
+
+// times is the ratio of two durations.
+func times(d, base time.Duration) float64 { return float64(d) / float64(base) }
 
 // speed returns GB per second.
 func speed(bytes int, d time.Duration) float64 { return float64(bytes) / float64(d) }

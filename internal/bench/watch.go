@@ -6,53 +6,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// watching measures the cost and the time until an entry is reported that is appended to one of many watched sessions;
-// beside opening the file, reading the line and decoding it. The watcher learns of the write from the kernel only.
-func watching(b *bench) error {
+// watching measures the cost of an entry that is appended to one of many watched sessions, and the time until it is reported.
+// The baseline opens the file, reads the line and decodes it. The watcher learns of the write from the kernel only.
+func watching(b *bench) {
 	sessions, lines := 1000, 300
 	if b.quick {
 		sessions, lines = 100, 50
 	}
 	root := filepath.Join(b.dir, "watched")
-	if err := gen.Tree(root, gen.TreeOptions{Seed: 1, Sessions: sessions}); err != nil {
-		return err
-	}
-	var logs []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".jsonl") {
-			logs = append(logs, path)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
+	check(gen.Tree(root, gen.TreeOptions{Seed: 1, Sessions: sessions}))
+	logs := must(filepath.Glob(filepath.Join(root, "sessions", "*", "*.jsonl")))
 	// The others are watched as well, and must not cost anything.
 	a := appender{logs: logs[:min(20, len(logs))]}
-	known, err := b.best(func() error { return a.each(lines, a.read) })
-	if err != nil {
-		return err
-	}
+	known := b.best(func() { a.each(lines, a.read) })
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	st, err := b.newStore(root)
-	if err != nil {
-		return err
-	}
-	told := make(chan string)
+	st := b.newStore(root)
+	reports := make(chan string)
 	go func() {
-		defer close(told)
+		defer close(reports)
 		for c, err := range st.Watch(ctx, treeline.WatchOptions{}) {
 			if err != nil || c.Kind == treeline.ChangeProblem {
 				return
@@ -61,35 +42,30 @@ func watching(b *bench) error {
 				continue
 			}
 			select {
-			case told <- string(c.Entry.ID):
+			case reports <- string(c.Entry.ID):
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	<-told // it has started
+	<-reports // it has started
 	// Every entry is awaited before the next is written, so that times do not overlap.
 	var waits []time.Duration
-	cpu, err := b.best(func() error {
-		return a.each(lines, func(_, id string, _ int64) error {
+	cpu := b.best(func() {
+		a.each(lines, func(_, id string, _ int64) {
 			wrote := time.Now()
-			if got, ok := <-told; !ok || got != id {
-				return fmt.Errorf("%q was told, not %q", got, id)
+			if got, ok := <-reports; !ok || got != id {
+				check(fmt.Errorf("%q was reported, not %q", got, id))
 			}
 			waits = append(waits, time.Since(wrote))
-			return nil
 		})
 	})
-	if err != nil {
-		return err
-	}
 	// The median and the 99th percentile: an average would hide the slow poll that finds what was not reported.
 	slices.Sort(waits)
 	b.add(row{what: fmt.Sprintf("%d sessions watched: an entry is appended and told, CPU", sessions), figure: us(cpu, lines),
-		baseline: "the file is known and only its line read " + us(known, lines), ratio: float64(cpu) / float64(known), target: 5, most: true})
+		baseline: "the file is known and only its line read " + us(known, lines), ratio: times(cpu, known), target: 5, most: true})
 	b.add(row{what: fmt.Sprintf("%d sessions watched: until it is told", sessions), figure: ms(waits[len(waits)/2]),
 		baseline: fmt.Sprintf("the median; one in a hundred takes %s", ms(waits[len(waits)*99/100]))})
-	return nil
 }
 
 // us is the time per item.
@@ -102,46 +78,26 @@ type appender struct {
 }
 
 // each appends entries and calls then with the log, id and offset of each. The file is opened for each entry, as agents do.
-func (a *appender) each(n int, then func(log, id string, at int64) error) error {
+func (a *appender) each(n int, then func(log, id string, at int64)) {
 	for range n {
 		a.made++
 		log, id := a.logs[a.made%len(a.logs)], fmt.Sprintf("appended-%d", a.made)
-		f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			return err
-		}
-		at, err := f.Seek(0, io.SeekEnd)
-		if err == nil {
-			_, err = fmt.Fprintf(f, `{"type":"message","id":%q,"parentId":null,"timestamp":"2026-07-01T10:00:00.000Z",`+
-				`"message":{"role":"user","content":[{"type":"text","text":"one more question, of the usual length"}]}}`+"\n", id)
-		}
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		if err == nil {
-			err = then(log, id, at)
-		}
-		if err != nil {
-			return err
-		}
+		f := must(os.OpenFile(log, os.O_WRONLY|os.O_APPEND, 0))
+		at := must(f.Seek(0, io.SeekEnd))
+		must(fmt.Fprintf(f, `{"type":"message","id":%q,"parentId":null,"timestamp":"2026-07-01T10:00:00.000Z",`+
+			`"message":{"role":"user","content":[{"type":"text","text":"one more question, of the usual length"}]}}`+"\n", id))
+		check(f.Close())
+		then(log, id, at)
 	}
-	return nil
 }
 
 // read reads an appended entry.
-func (a *appender) read(log, id string, at int64) error {
-	f, err := os.Open(log)
-	if err != nil {
-		return err
-	}
+func (a *appender) read(log, id string, at int64) {
+	f := must(os.Open(log))
 	defer f.Close()
-	line, err := bufio.NewReader(io.NewSectionReader(f, at, 1<<20)).ReadBytes('\n')
-	if err != nil {
-		return err
-	}
+	line := must(bufio.NewReader(io.NewSectionReader(f, at, 1<<20)).ReadBytes('\n'))
 	var e envelope
-	if err = json.Unmarshal(line, &e); err == nil && e.ID != id {
-		err = fmt.Errorf("%q was read, not %q", e.ID, id)
+	if check(json.Unmarshal(line, &e)); e.ID != id {
+		check(fmt.Errorf("%q was read, not %q", e.ID, id))
 	}
-	return err
 }

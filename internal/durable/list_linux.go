@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // ListDir implements Lister with getdents64(2) and fstatat(2) on the open folder: the kernel does not walk the whole path
@@ -91,7 +93,8 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 func statIn(fd int, name *byte) Info {
 	var st syscall.Stat_t
 	for {
-		_, _, errno := syscall.Syscall6(sysFstatat, uintptr(fd), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&st)), 0, 0, 0)
+		_, _, errno := syscall.Syscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(name)),
+			uintptr(unsafe.Pointer(&st)), 0, 0, 0)
 		switch errno {
 		case 0:
 			return info(&st)

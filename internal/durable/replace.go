@@ -124,17 +124,11 @@ func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
 // the name of a folder above a durable one.
 func MkdirAll(fsys FS, dir string, perm fs.FileMode) error {
 	info, err := fsys.Stat(dir)
-	if err == nil {
-		if !info.Mode.IsDir() {
-			return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
-		}
-		return nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err == nil && !info.Mode.IsDir() {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
 	}
 	above := filepath.Dir(dir)
-	if above == dir {
+	if !errors.Is(err, fs.ErrNotExist) || above == dir {
 		return err
 	}
 	if err := MkdirAll(fsys, above, perm); err != nil {

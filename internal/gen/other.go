@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
-// The same conversation as other agents write it: Operator, Wave and Runs take a session that Session made, and say what it
-// says in the words of another format. Texts pass through as they are spelled; what the other format has no place for is
-// left out. Sizes are much the same, so that measurements of formats can be held against each other.
+// Operator, Wave, State and Run rewrite a session of Session in the format of another agent. Texts keep their spelling; what the
+// other format has no place for is left out. Sizes are about the same, so that measurements of formats can be compared.
 
-// Values that pass through unchanged are RawMessage, so their spelling survives.
-// entry is a record of ours, with the members that other formats have a place for.
+// entry is a record of a session, with the members that other formats have a place for. RawMessage keeps the spelling.
 type entry struct {
 	Type, ID, Timestamp         string
 	ParentID                    *string
@@ -39,8 +38,7 @@ type block struct {
 	ThinkingSignature                                   json.RawMessage
 }
 
-// entries reads a session of ours. It panics where it is none: whoever calls gave something else.
-// Reading our own output with encoding/json is slow and safe; measurements do it before their clock starts.
+// entries reads a session of Session. It panics on anything else.
 func entries(log []byte) []entry {
 	var list []entry
 	for line := range bytes.Lines(log) {
@@ -53,7 +51,7 @@ func entries(log []byte) []entry {
 	return list
 }
 
-// seconds is a time as Operator has it.
+// seconds is a time in the format of Operator.
 func seconds(iso string) string {
 	t, err := time.Parse(time.RFC3339Nano, iso)
 	if err != nil {
@@ -62,19 +60,10 @@ func seconds(iso string) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
 }
 
-func joined(items []string) string {
-	var b bytes.Buffer
-	for i, s := range items {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(s)
-	}
-	return b.String()
-}
+func joined(items []string) string { return strings.Join(items, ",") }
 
-// Operator gives the session as Operator writes it.
-// Every entry gets a line, also kinds that Operator has not: parents must exist.
+// Operator returns the session in the format of Operator. Kinds of entries that Operator lacks get a line as well, so that
+// every parent exists.
 func Operator(log []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(log))
@@ -85,9 +74,6 @@ func Operator(log []byte) []byte {
 			continue
 		}
 		body := operatorBody(&e, at, i)
-		if body == "" {
-			body = `"custom","custom_type":"note"` // it keeps the chain whole
-		}
 		parent := ""
 		if e.ParentID != nil {
 			parent = fmt.Sprintf(`,"parent_id":%q`, *e.ParentID)
@@ -97,7 +83,7 @@ func Operator(log []byte) []byte {
 	return out.Bytes()
 }
 
-// "" is what Operator has no kind for.
+// operatorBody returns a note for kinds that Operator lacks.
 func operatorBody(e *entry, at string, n int) string {
 	switch e.Type {
 	case "message":
@@ -113,10 +99,10 @@ func operatorBody(e *entry, at string, n int) string {
 	case "model_change":
 		return fmt.Sprintf(`"model_change","model_id":%q,"provider_id":"p"`, e.Model)
 	}
-	return ""
+	return `"custom","custom_type":"note"`
 }
 
-// Operator has one block for each text that a tool gave.
+// operatorMessage has one block for each text of a tool result.
 func operatorMessage(m *message, at string, n int) string {
 	var contents []string
 	role, rest := m.Role, ""
@@ -130,7 +116,7 @@ func operatorMessage(m *message, at string, n int) string {
 		case b.Type == "text":
 			contents = append(contents, fmt.Sprintf(`{"type":"text","content":%s}`, b.Text))
 		case b.Type == "thinking":
-			contents = append(contents, fmt.Sprintf(`{"type":"thinking","content":%s,"signature":%s}`, b.Thinking, orNull(b.ThinkingSignature)))
+			contents = append(contents, fmt.Sprintf(`{"type":"thinking","content":%s,"signature":%s}`, b.Thinking, orEmpty(b.ThinkingSignature)))
 		case b.Type == "toolCall":
 			contents = append(contents, fmt.Sprintf(`{"type":"tool_call","id":%s,"name":%s,"args":%s,"metadata":{}}`, b.ID, b.Name, b.Arguments))
 		}
@@ -144,16 +130,16 @@ func operatorMessage(m *message, at string, n int) string {
 	return fmt.Sprintf(`{"contents":[%s],"id":"5f0c2a34-0000-4000-8000-%012x","timestamp":%s,"role":%q%s}`, joined(contents), n, at, role, rest)
 }
 
-// A missing text becomes an empty one, since these formats want a string.
-func orNull(value json.RawMessage) json.RawMessage {
+// orEmpty replaces a missing text by an empty one, since these formats require a string.
+func orEmpty(value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return json.RawMessage(`""`)
 	}
 	return value
 }
 
-// Wave gives the session as Wave writes it: what tools answered stands beside the calls, and there is one line of messages.
-// Branches are lost: Wave has one line of messages, and they stand in the order of the log.
+// Wave returns the session in the format of Wave, where tool results are members of the calls. Wave has no branches: the
+// messages are in the order of the log.
 func Wave(log []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(log))
@@ -162,14 +148,15 @@ func Wave(log []byte) []byte {
 	answers := map[string]string{}
 	for _, e := range list {
 		if m := e.Message; m != nil && m.Role == "toolResult" && len(m.Content) > 0 {
-			answers[m.ToolCallID] = string(orNull(m.Content[0].Text))
+			answers[m.ToolCallID] = string(orEmpty(m.Content[0].Text))
 		}
 	}
 	for i, e := range list {
-		blocks, role, rest := waveBlocks(&e, answers)
+		blocks, role := waveBlocks(&e, answers)
 		if blocks == nil {
 			continue
 		}
+		rest := ""
 		if u := e.Message; u != nil && u.Usage != nil {
 			rest = fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"model":%q}`, u.Usage.Input, u.Usage.Output, u.Usage.TotalTokens, u.Model)
 		}
@@ -178,13 +165,13 @@ func Wave(log []byte) []byte {
 	return out.Bytes()
 }
 
-// Nil is an entry that Wave has no message for.
-func waveBlocks(e *entry, answers map[string]string) (blocks []string, role, rest string) {
+// waveBlocks returns nil for an entry that Wave has no message for.
+func waveBlocks(e *entry, answers map[string]string) (blocks []string, role string) {
 	if e.Type == "compaction" {
-		return []string{fmt.Sprintf(`{"type":"compact","content":%s}`, e.Summary)}, "assistant", ""
+		return []string{fmt.Sprintf(`{"type":"compact","content":%s}`, e.Summary)}, "assistant"
 	}
 	if e.Message == nil || e.Message.Role == "toolResult" {
-		return nil, "", ""
+		return nil, ""
 	}
 	for _, b := range e.Message.Content {
 		switch b.Type {
@@ -194,11 +181,11 @@ func waveBlocks(e *entry, answers map[string]string) (blocks []string, role, res
 			blocks = append(blocks, fmt.Sprintf(`{"type":"reasoning","content":%s,"stage":"end"}`, b.Thinking))
 		case "toolCall":
 			var id string
-			_ = json.Unmarshal(b.ID, &id) // a string that was read as one
+			_ = json.Unmarshal(b.ID, &id) // it is a string
 			parameters, _ := json.Marshal(string(b.Arguments))
 			blocks = append(blocks, fmt.Sprintf(`{"type":"tool","parameters":%s,"result":%s,"id":%s,"name":%s,"success":true,"stage":"end"}`,
-				parameters, orNull(json.RawMessage(answers[id])), b.ID, b.Name))
+				parameters, orEmpty(json.RawMessage(answers[id])), b.ID, b.Name))
 		}
 	}
-	return blocks, e.Message.Role, ""
+	return blocks, e.Message.Role
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A conversation in the words of another agent is one of that agent's, with all that was said and nothing wrong with it.
+// TestOther: a conversation in the format of another agent is decoded by its dialect, without problems.
 func TestOther(t *testing.T) {
 	log := gen.Session(gen.Options{Seed: 3, Bytes: 200_000, Branches: 2, CompactEvery: 20, Images: 1, ImageBytes: 1000})
 	for _, test := range []struct {

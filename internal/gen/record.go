@@ -1,12 +1,11 @@
 package gen
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 )
 
-// models, as provider, id and API.
-// They are real names, so that what sums by model has something to sum.
+// models are provider, id and API of real models, so that sums by model have several groups.
 var models = [...][3]string{
 	{"anthropic", "claude-sonnet-4-5", "anthropic-messages"},
 	{"openai", "gpt-5.1-codex", "openai-responses"},
@@ -14,81 +13,58 @@ var models = [...][3]string{
 	{"google", "gemini-3-pro", "google-generative-ai"},
 }
 
-// A toolCall waits for its result.
-// The id is what results name it by; the file is what edits and reads are about.
+// A toolCall waits for its result, which names its id. The file is the one that it edits or reads.
 type toolCall struct {
 	id, tool, file string
 }
 
-// Members stand in the order in which the agents write them.
+// header writes the members in the order of the agents.
 func (s *session) header() {
-	s.add(`{"type":"session","version":3,"id":"`)
-	s.add(escaped(s.o.ID))
-	s.add(`","timestamp":"`)
-	s.timestamp()
-	s.add(`","cwd":"`)
-	s.add(s.cwd)
+	s.fill(`{"type":"session","version":3,"id":"%v","timestamp":"%v","cwd":"%v`, escaped(s.o.ID), s.timestamp(), s.cwd)
 	if !s.o.Pi {
-		s.add(`","title":"`)
-		s.add(escaped(s.o.Title))
+		s.fill(`","title":"%v`, escaped(s.o.Title))
 	}
 	s.add("\"}\n")
 }
 
-func (s *session) timestamp() {
-	s.buf = time.UnixMilli(s.now).UTC().AppendFormat(s.buf, "2006-01-02T15:04:05.000Z")
+func (s *session) timestamp() string {
+	return time.UnixMilli(s.now).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// id writes the id of an entry: eight hexadecimal digits that look random and never repeat, since each step can be
-// undone (an odd factor, a shift to the right).
-func (s *session) id(entry int) {
+// id returns the id of an entry: eight hexadecimal digits that look random and never repeat, since each step is invertible
+// (an odd factor, a shift to the right).
+func (s *session) id(entry int) string {
 	x := uint32(entry) ^ uint32(s.o.Seed*0x9e3779b97f4a7c15>>32)
 	x *= 0x9e3779b1
 	x ^= x >> 15
 	x *= 0x85ebca77
 	x ^= x >> 13
-	for shift := 28; shift >= 0; shift -= 4 {
-		s.buf = append(s.buf, hexDigits[x>>shift&15])
-	}
+	return fmt.Sprintf("%08x", x)
 }
 
-// begin opens a record of the next entry; some time has passed.
-// pause is the most that can have passed, in milliseconds; at least 20 do.
+// begin opens the record of the next entry, 20 to pause+20 milliseconds after the last.
 func (s *session) begin(kind string, pause int) {
 	s.now += int64(20 + s.pick(pause))
 	s.entries++
-	s.add(`{"type":"`)
-	s.add(kind)
-	s.add(`","id":"`)
-	s.id(s.entries)
-	if s.parent == 0 {
-		s.add(`","parentId":null`)
-	} else {
-		s.add(`","parentId":"`)
-		s.id(s.parent)
-		s.add(`"`)
+	parent := "null"
+	if s.parent != 0 {
+		parent = `"` + s.id(s.parent) + `"`
 	}
-	s.add(`,"timestamp":"`)
-	s.timestamp()
-	s.add(`"`)
+	s.fill(`{"type":"%v","id":"%v","parentId":%v,"timestamp":"%v"`, kind, s.id(s.entries), parent, s.timestamp())
 	s.parent = s.entries
 }
 
 func (s *session) end() { s.add("}\n") }
 
-// message opens a record of a message and its content.
+// message opens a record of a message.
 func (s *session) message(role string, pause int) {
 	s.begin("message", pause)
-	s.add(`,"message":{"role":"`)
-	s.add(role)
-	s.add(`"`)
+	s.fill(`,"message":{"role":"%v"`, role)
 }
 
 // endMessage closes a message with its own time, which is a little earlier.
 func (s *session) endMessage() {
-	s.add(`,"timestamp":`)
-	s.buf = strconv.AppendInt(s.buf, s.now-7, 10)
-	s.add("}")
+	s.fill(`,"timestamp":%v}`, int(s.now-7))
 	s.end()
 }
 
@@ -97,18 +73,17 @@ func (s *session) prompt() {
 	s.turns = append(s.turns, turn{s.entries + 1, s.parent})
 	s.message("user", 90_000)
 	s.add(`,"content":[{"type":"text","text":"`)
-	s.prose(s.limit(s.size(80, 170, 2500)))
+	s.prose(s.length(80, 170, 2500))
 	s.add(`"}]`)
 	s.endMessage()
 }
 
-// toolStep is an assistant message that calls tools, and their results.
-// An aborted turn now and then: real sessions have them, and contexts may drop them.
+// toolStep is an assistant message that calls tools, and their results. Some are aborted, as in real sessions.
 func (s *session) toolStep(image bool) {
 	at := len(s.buf)
 	s.message("assistant", 12_000)
 	s.add(`,"content":[`)
-	if !image && s.chance(30) { // stopped before a word was said
+	if !image && s.chance(30) { // aborted before the first word
 		s.add(`]`)
 		s.usage(0)
 		s.add(`,"stopReason":"aborted","errorMessage":"Request was aborted."`)
@@ -120,7 +95,7 @@ func (s *session) toolStep(image bool) {
 	}
 	if s.chance(480) {
 		s.add(`{"type":"text","text":"`)
-		s.prose(s.limit(s.size(85, 208, 12_000)))
+		s.prose(s.length(85, 208, 12_000))
 		s.add(`"},`)
 	}
 	calls := 1
@@ -143,27 +118,23 @@ func (s *session) toolStep(image bool) {
 	}
 }
 
-// thinking has a signature that is a little longer than the text.
+// thinking has a signature that is a little longer than the text, a multiple of four digits.
 func (s *session) thinking() {
-	n := s.limit(s.size(390, 180, 8000))
+	n := s.length(390, 180, 8000)
 	s.add(`{"type":"thinking","thinking":"`)
 	s.prose(n)
 	s.add(`","thinkingSignature":"`)
-	// a multiple of four, as base64 is
 	s.base64(s.limit(200 + n&^3))
 	s.add(`"},`)
 }
 
-// call writes one tool call, in the proportions of real ones: half of them commands, a third edits.
-// The id is drawn before anything is written, since the record says it twice: in the call and in the result.
+// call writes one tool call, in the proportions of real ones: half are commands, a third are edits.
 func (s *session) call(image bool) {
-	at := len(s.buf)
-	s.add("toolu_01")
+	id := []byte("toolu_01")
 	for range 22 {
-		s.buf = append(s.buf, base64Digits[s.pick(62)])
+		id = append(id, base64Digits[s.pick(62)])
 	}
-	c := toolCall{id: string(s.buf[at:]), file: s.file()}
-	s.buf = s.buf[:at]
+	c := toolCall{id: string(id), file: s.file()}
 	switch p := s.bits(10); {
 	case image:
 		c.tool, c.file = "read", "docs/"+s.word()+".png"
@@ -177,128 +148,88 @@ func (s *session) call(image bool) {
 		c.tool = "write"
 	}
 	s.called = append(s.called, c)
-	s.add(`{"type":"toolCall","id":"`)
-	s.add(c.id)
-	s.add(`","name":"`)
-	s.add(c.tool)
-	s.add(`","arguments":{`)
+	s.fill(`{"type":"toolCall","id":"%v","name":"%v","arguments":{`, c.id, c.tool)
 	if c.tool == "bash" {
 		s.command()
 	} else {
-		s.add(`"path":"`)
-		s.add(c.file)
-		s.add(`"`)
+		s.fill(`"path":"%v"`, c.file)
 	}
 	switch c.tool {
 	case "edit":
 		s.add(`,"oldText":"`)
-		n := s.limit(s.size(270, 190, 12_000))
+		n := s.length(270, 190, 12_000)
 		s.code(n)
 		s.add(`","newText":"`)
 		s.code(s.limit(n + n/4))
 		s.add(`"`)
 	case "write":
 		s.add(`,"content":"`)
-		s.code(s.limit(s.size(3000, 170, 40_000)))
+		s.code(s.length(3000, 170, 40_000))
 		s.add(`"`)
 	case "read":
 		if s.bits(1) == 0 && !image {
-			s.add(`,"offset":`)
-			s.digits(900)
-			s.add(`,"limit":`)
+			s.fill(`,"offset":%900d,"limit":`)
 			s.number(10 + s.pick(190))
 		}
 	}
 	s.add("}}")
 }
 
-// command writes the arguments of a shell command.
-// Paths, quotes and heredocs are what makes commands hard to search and to escape.
+// command writes the arguments of a shell command. Paths, quotes and heredocs make commands hard to search and to escape.
 func (s *session) command() {
-	s.add(`"command":"cd `)
-	s.add(s.cwd)
+	s.fill(`"command":"cd %v && `, s.cwd)
 	switch s.bits(2) {
 	case 0:
-		s.add(` && grep -rn \"`)
-		s.add(s.name())
-		s.add(`\" `)
-		s.add(s.file())
-		s.add(" | head -")
-		s.digits(90)
+		s.fill(`grep -rn \"%n\" %f | head -%90d`)
 	case 1:
-		s.add(" && make test 2>&1 | tail -")
-		s.digits(90)
+		s.fill("make test 2>&1 | tail -%90d")
 	case 2:
-		s.add(" && sed -n '")
-		s.digits(400)
-		s.add(",900p' ")
-		s.add(s.file())
+		s.fill("sed -n '%400d,900p' %f")
 	default:
-		s.add(` && cat > `)
-		s.add(s.file())
-		s.add(` <<'EOF'\n`)
-		s.code(s.limit(s.size(120, 224, 8000)))
+		s.fill(`cat > %f <<'EOF'\n`)
+		s.code(s.length(120, 224, 8000))
 		s.add(`EOF`)
 	}
 	s.add(`"`)
 	if s.chance(250) {
-		s.add(`,"timeout":`)
-		s.number(30 + s.pick(270))
+		s.fill(`,"timeout":%v`, 30+s.pick(270))
 	}
 }
 
-// result answers one tool call.
-// Some fail: what reads sessions must know results that are errors.
+// result answers one tool call. Some results are errors.
 func (s *session) result(c toolCall, image bool) {
 	at := len(s.buf)
 	failed := !image && s.chance(40)
 	s.message("toolResult", 4000)
-	s.add(`,"toolCallId":"`)
-	s.add(c.id)
-	s.add(`","toolName":"`)
-	s.add(c.tool)
-	s.add(`","content":[{"type":"text","text":"`)
+	s.fill(`,"toolCallId":"%v","toolName":"%v","content":[{"type":"text","text":"`, c.id, c.tool)
 	switch {
 	case image:
 		s.add("Read image file [image/png]")
 	case failed:
-		s.add("Error: ")
-		s.words(8)
-		s.add(`: `)
-		s.add(c.file)
-		s.add(`\n\nCommand exited with code 1`)
+		s.fill(`Error: %8w: %v\n\nCommand exited with code 1`, c.file)
 	case c.tool == "bash":
-		s.output(s.limit(s.size(260, 222, 30_000)))
+		s.output(s.length(260, 222, 30_000))
 	case c.tool == "read":
-		s.code(s.limit(s.size(2400, 188, 50_000)))
+		s.code(s.length(2400, 188, 50_000))
 	case c.tool == "edit":
-		s.add("Successfully replaced text in ")
-		s.add(c.file)
-		s.add(".")
+		s.fill("Successfully replaced text in %v.", c.file)
 	default:
-		s.add("Successfully wrote ")
-		s.digits(90_000)
-		s.add(" bytes to ")
-		s.add(c.file)
+		s.fill("Successfully wrote %90000d bytes to %v", c.file)
 	}
 	s.add(`"}`)
 	if image {
 		s.add(`,{"type":"image","data":"iVBORw0KGgo`)
-		// At least one digit, and with the head a multiple of four.
+		// At least one digit, and a multiple of four with the eleven above.
 		s.base64(max(1, s.limit(s.o.ImageBytes)&^3-11))
 		s.add(`","mimeType":"image/png"}`)
 	}
 	s.add("]")
 	if c.tool == "edit" && !failed {
 		s.add(`,"details":{"diff":"`)
-		s.diff(s.limit(s.size(620, 192, 40_000)))
+		s.diff(s.length(620, 192, 40_000))
 		s.add(`"}`)
 	}
-	if failed {
-		s.add(`,"isError":true`)
-	} else {
-		s.add(`,"isError":false`)
-	}
+	s.fill(`,"isError":%v`, failed)
 	s.endMessage()
 	s.tokens += (len(s.buf) - at) / 4
 }
@@ -312,15 +243,14 @@ func (s *session) answer() {
 		s.thinking()
 	}
 	s.add(`{"type":"text","text":"`)
-	s.prose(s.limit(s.size(300, 170, 12_000)))
+	s.prose(s.length(300, 170, 12_000))
 	s.add(`"}]`)
 	s.usage(len(s.buf) - at)
 	s.add(`,"stopReason":"stop"`)
 	s.endMessage()
 }
 
-// lastAnswer is an answer of the length that is missing, or nothing where not even that has room.
-// It is how a session gets exactly as many bytes as were asked for: the text is as long as what is missing.
+// lastAnswer is an answer that fills the session to the requested number of bytes. It writes nothing if there is no room.
 func (s *session) lastAnswer() {
 	before, at := s.state, len(s.buf)
 	s.message("assistant", 15_000)
@@ -341,46 +271,18 @@ func (s *session) lastAnswer() {
 	s.add(tail)
 }
 
-// usage tells what a message of n bytes cost.
-// The context grows with each message and is read from the cache by the next, as providers count it. Prices are
-// those of a usual model.
+// usage writes the cost of a message of n bytes. The context grows with each message, and the next message reads it from the
+// cache. Prices are in units of 1/10,000,000 dollar.
 func (s *session) usage(n int) {
 	m := models[s.model]
-	s.add(`,"api":"`)
-	s.add(m[2])
-	s.add(`","provider":"`)
-	s.add(m[0])
-	s.add(`","model":"`)
-	s.add(m[1])
 	in, out, cached, stored := 3+s.bits(3), n/4, s.tokens, n/3
 	if n == 0 {
 		in, cached, stored = 0, 0, 0
 	}
 	s.tokens += stored
-	s.add(`","usage":{"input":`)
-	s.number(in)
-	s.add(`,"output":`)
-	s.number(out)
-	s.add(`,"cacheRead":`)
-	s.number(cached)
-	s.add(`,"cacheWrite":`)
-	s.number(stored)
-	s.add(`,"totalTokens":`)
-	s.number(in + out + cached + stored)
-	s.add(`,"cost":{"input":`)
-	s.dollars(in * 30)
-	s.add(`,"output":`)
-	s.dollars(out * 150)
-	s.add(`,"cacheRead":`)
-	s.dollars(cached * 3)
-	s.add(`,"cacheWrite":`)
-	s.dollars(stored * 38)
-	s.add(`,"total":`)
-	s.dollars(in*30 + out*150 + cached*3 + stored*38)
-	s.add(`}}`)
-}
-
-// dollars writes a price given in units of 1/10,000,000.
-func (s *session) dollars(n int) {
-	s.buf = strconv.AppendFloat(s.buf, float64(n)/1e7, 'f', -1, 64)
+	s.fill(`,"api":"%v","provider":"%v","model":"%v","usage":{"input":%v,"output":%v,"cacheRead":%v,"cacheWrite":%v,"totalTokens":%v`,
+		m[2], m[0], m[1], in, out, cached, stored, in+out+cached+stored)
+	dollars := func(n int) float64 { return float64(n) / 1e7 }
+	s.fill(`,"cost":{"input":%v,"output":%v,"cacheRead":%v,"cacheWrite":%v,"total":%v}}`, dollars(in*30), dollars(out*150),
+		dollars(cached*3), dollars(stored*38), dollars(in*30+out*150+cached*3+stored*38))
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// chatMessages gives a message of ours as those of the chat-completions interface.
-// Thinking is a message of its own there, and each result one.
+// chatMessages returns a message as messages of the chat-completions interface, where thinking and tool results are messages of
+// their own.
 func chatMessages(m *message) []string {
 	var said, list, calls []string
 	for _, b := range m.Content {
@@ -21,8 +21,7 @@ func chatMessages(m *message) []string {
 			calls = append(calls, fmt.Sprintf(`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, b.ID, b.Name, arguments))
 		}
 	}
-	// Of several texts the first: measurements need no more.
-	content := `""`
+	content := `""` // or the first text, which is enough for measurements
 	if len(said) > 0 {
 		content = said[0]
 	}
@@ -35,8 +34,8 @@ func chatMessages(m *message) []string {
 	return append(list, fmt.Sprintf(`{"role":%q,"content":%s}`, m.Role, content))
 }
 
-// State gives the conversation as codelia keeps it: a message a line, behind what it knows of the session.
-// Branches are written one after the other; a state has no tree.
+// State returns the conversation as a state of codelia: a line for the session, then a line for each message. It has no tree:
+// messages of all branches are in the order of the log.
 func State(log []byte) []byte {
 	var out bytes.Buffer
 	list := entries(log)
@@ -51,13 +50,10 @@ func State(log []byte) []byte {
 	return out.Bytes()
 }
 
-// sentMessages is how many of the messages before it a request holds: a whole conversation in each would be all that there is
-// to read.
+// sentMessages is the number of earlier messages in a request. Whole conversations would be almost all of the log.
 const sentMessages = 6
 
-// Run gives the conversation as the log of one run: what was sent to the model, what came back, what tools put out, and the
-// events that told of it.
-// Events tell of calls and results only, which are most of those that programs write.
+// Run returns the conversation as the log of one run: requests, responses, tool outputs, and events of calls and results.
 func Run(log []byte) []byte {
 	var out bytes.Buffer
 	list := entries(log)
@@ -95,8 +91,8 @@ func Run(log []byte) []byte {
 				}
 			}
 		case "toolResult":
-			record("tool.output", fmt.Sprintf(`"tool":%q,"tool_call_id":%q,"result_raw":%s`, m.ToolName, m.ToolCallID, orNull(m.Content[0].Text)))
-			tell(fmt.Sprintf(`{"type":"tool_result","tool":%q,"tool_call_id":%q,"result":%s}`, m.ToolName, m.ToolCallID, orNull(m.Content[0].Text)))
+			record("tool.output", fmt.Sprintf(`"tool":%q,"tool_call_id":%q,"result_raw":%s`, m.ToolName, m.ToolCallID, orEmpty(m.Content[0].Text)))
+			tell(fmt.Sprintf(`{"type":"tool_result","tool":%q,"tool_call_id":%q,"result":%s}`, m.ToolName, m.ToolCallID, orEmpty(m.Content[0].Text)))
 		}
 		history = append(history, said...)
 	}

@@ -1,32 +1,32 @@
 package gen
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
-	"strconv"
 	"time"
 )
 
 const (
 	closingSize = 700     // bytes that a last answer needs at least
-	flushSize   = 1 << 18 // bytes to hand over at once
+	flushSize   = 1 << 18 // bytes of one write
 )
 
-// A session is being written: where the conversation is, and what is not yet handed over.
-// The struct embedded as state is copied before each step and put back when the step went too far: the bytes in
-// buf are cut off again.
+// A session is being written. state is copied before each step and restored if the step went too far; its bytes are then cut
+// from buf.
 type session struct {
 	*text
 	o      Options
-	turns  []turn // on the path to where the conversation is
+	turns  []turn // on the path to the leaf
 	kept   int    // turns before this one were compacted away
 	fresh  int    // entries up to the last compaction
 	steps  int    // tool steps until the answer
-	state         // what is undone when a step does not fit
-	sent   int64  // bytes handed over
+	state         // restored if a step does not fit
+	sent   int64  // bytes written to the writer
 	model  int
-	cwd    string     // as it stands in a JSON string
-	called []toolCall // of the assistant message being answered
+	cwd    string     // escaped for JSON
+	called []toolCall // by the last assistant message
 
 	branches, images int // done
 }
@@ -37,7 +37,7 @@ type turn struct {
 	parent int // number of the entry before
 }
 
-// state is what each record advances. Entries are numbered from 1; 0 is none, the parent of a root.
+// state changes with each record. Entries are numbered from 1; 0 is the parent of a root.
 type state struct {
 	entries int
 	parent  int
@@ -45,8 +45,7 @@ type state struct {
 	tokens  int   // in the model's context
 }
 
-// Whatever the options leave open is drawn from the seed, in this order: another order would be another session
-// for all tests.
+// newSession draws what the options leave open from the seed. The order of the draws is fixed: it decides every later byte.
 func newSession(o Options, v *vocabulary) *session {
 	switch {
 	case o.Bytes > 0:
@@ -54,12 +53,8 @@ func newSession(o Options, v *vocabulary) *session {
 	case o.Entries <= 0:
 		o.Entries = 1000
 	}
-	if o.CompactEvery == 0 {
-		o.CompactEvery = 400
-	}
-	if o.ImageBytes == 0 {
-		o.ImageBytes = 64_000
-	}
+	o.CompactEvery = cmp.Or(o.CompactEvery, 400)
+	o.ImageBytes = cmp.Or(o.ImageBytes, 64_000)
 	s := &session{text: newText(o.Seed, v), o: o}
 	s.buf = make([]byte, 0, flushSize+1<<16)
 	if o.Start.IsZero() {
@@ -81,32 +76,28 @@ func newSession(o Options, v *vocabulary) *session {
 	return s
 }
 
-// escaped gives a text as it stands in a JSON string.
+// escaped returns a text escaped for a JSON string.
 func escaped(text string) string {
 	quoted, _ := json.Marshal(text) // a string has no error
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// uuid makes a UUID of version 7 of the session's start.
-// The digits behind the time are drawn from the seed.
+// uuid makes a UUID of version 7 from the start of the session and the seed.
 func (s *session) uuid() string {
-	at := len(s.buf)
-	ms := strconv.FormatInt(s.now, 16)
-	for range 12 - len(ms) {
-		s.add("0")
+	h := fmt.Appendf(nil, "%012x7", s.now)
+	hex := func(n int) {
+		for range n {
+			h = append(h, "0123456789abcdef"[s.bits(4)])
+		}
 	}
-	s.add(ms)
-	s.add("7")
-	s.hex(3)
-	s.buf = append(s.buf, "89ab"[s.bits(2)])
-	s.hex(15)
-	h := string(s.buf[at:])
-	s.buf = s.buf[:at]
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	hex(3)
+	h = append(h, "89ab"[s.bits(2)])
+	hex(15)
+	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
-// write writes the session, and gives the time of its last entry.
-// A step that goes beyond the end is undone, and a last answer fills what is left.
+// write writes the session and returns the time of its last entry. A step beyond the end is undone, and a last answer fills
+// the rest.
 func (s *session) write(w io.Writer) (time.Time, error) {
 	s.header()
 	for {
@@ -136,13 +127,12 @@ func (s *session) flush(w io.Writer) error {
 // written counts the bytes so far.
 func (s *session) written() int64 { return s.sent + int64(len(s.buf)) }
 
-// over says whether the last step went beyond what was asked for, a last answer included.
+// over reports whether the last step leaves no room for a last answer.
 func (s *session) over() bool {
 	return s.o.Entries > 0 && s.entries >= s.o.Entries || s.o.Bytes > 0 && s.written() > s.o.Bytes-closingSize
 }
 
-// limit is how long a text may be, so that a session of few bytes is not one large record.
-// Half of what is left, so that there is always room for another record.
+// limit bounds the length of a text to half of the bytes left, so that a small session is not one large record.
 func (s *session) limit(n int) int {
 	if s.o.Bytes <= 0 {
 		return n
@@ -150,8 +140,10 @@ func (s *session) limit(n int) int {
 	return int(min(int64(n), max(80, (s.o.Bytes-s.written()-closingSize)/2)))
 }
 
-// due says whether it is time for one more of count things that are to be spread over the session.
-// Things are spread evenly, since many at one end would make only one end slow.
+// length is a random size within the limit.
+func (s *session) length(median, spread, most int) int { return s.limit(s.size(median, spread, most)) }
+
+// due reports whether it is time for one more of count things, which are spread evenly over the session.
 func (s *session) due(done, count int) bool {
 	if done >= count {
 		return false
@@ -161,8 +153,8 @@ func (s *session) due(done, count int) bool {
 		s.o.Bytes > 0 && s.written()*int64(count+1) >= share*s.o.Bytes
 }
 
-// next adds one step: a prompt, a message with its tool results, a compaction, …
-// The order of the cases is their rank: branches and images must come, prompts and answers fill the rest.
+// next adds one step: a prompt, a message with its tool results, a compaction, … Branches and images come first: their number
+// is fixed.
 func (s *session) next() {
 	switch {
 	case s.due(s.branches, s.o.Branches) && len(s.turns) > 0:
@@ -186,8 +178,7 @@ func (s *session) next() {
 	}
 }
 
-// closing ends the session with an answer: exactly where it was asked to end.
-// An answer ends it: a session that ends with a prompt is one that crashed.
+// closing ends the session at the requested size, with an answer: only a crash ends it with a prompt.
 func (s *session) closing() {
 	if s.o.Bytes > 0 {
 		s.lastAnswer()
@@ -202,8 +193,8 @@ func (s *session) closing() {
 	}
 }
 
-// branch goes back to an earlier prompt and asks something else, now and then with a summary of what was left.
-// Turns behind the new leaf are not on the path any more, so labels and compactions must not name them.
+// branch goes back to an earlier prompt and replaces it, now and then with a summary of the abandoned branch. It forgets the
+// turns that are no longer on the path, so that labels and compactions do not name them.
 func (s *session) branch() {
 	back := 1 + s.pick(min(4, len(s.turns)))
 	at := s.turns[len(s.turns)-back]

@@ -1,25 +1,26 @@
 package gen
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 )
 
-// A text writes words, code and the output of commands, escaped as inside a JSON string. Each method appends about n
-// bytes: it ends with the first line or word at which n is reached.
-// Everything is written as it stands in a JSON string, so nothing needs to be escaped afterwards.
+// A text writes words, code and the output of commands, escaped as inside a JSON string. Methods with a length n write until
+// the first line or word that reaches n bytes.
 type text struct {
 	buf   []byte
 	src   *rand.PCG
 	vocab *vocabulary
 	focus []string // the names this session is about
-	pool  uint64   // random bits not used yet
-	left  int      // how many of them
+	pool  uint64   // random bits that are left
+	left  int      // their number
 }
 
-// The stream is of its own, so that a vocabulary can change without changing every session.
+// newText has a random stream of its own, so that a change of a vocabulary does not change every session.
 func newText(seed uint64, v *vocabulary) *text {
 	src := rand.NewPCG(seed, 0x73657373696f6e)
 	t := &text{src: src, vocab: v, focus: make([]string, 48)}
@@ -29,7 +30,7 @@ func newText(seed uint64, v *vocabulary) *text {
 	return t
 }
 
-// bits gives n random bits; a draw of the generator is shared by several calls.
+// bits returns n random bits. Several calls share one draw of the generator.
 func (t *text) bits(n int) int {
 	if t.left < n {
 		t.pool, t.left = t.src.Uint64(), 64
@@ -40,16 +41,14 @@ func (t *text) bits(n int) int {
 	return b
 }
 
-// pick gives a number below n, for n up to some thousands; that it is not perfectly even does not matter here.
-// Products instead of a modulus: fast, and bits are taken from the top.
+// pick returns a number below n, nearly uniform for n up to some thousands.
 func (t *text) pick(n int) int { return t.bits(20) * n >> 20 }
 
 // chance is true in p of 1,024 cases.
 func (t *text) chance(p int) bool { return t.bits(10) < p }
 
-// size draws a length as lengths of texts are distributed (log-normal): as often above the median as below, two thirds
-// within spread hundredths of a doubling or halving, up to a limit. It works on integers, since functions of floating
-// point numbers may differ in the last bit from one processor to the next.
+// size draws a length with the distribution of text lengths (log-normal): two thirds are within spread hundredths of a
+// doubling or halving of the median. It uses integers, since floating point may differ in the last bit between processors.
 func (t *text) size(median, spread, limit int) int {
 	sum := 0 // of eight bytes: a bell curve around 1,020, two thirds of it within 209
 	for r := t.src.Uint64(); r != 0; r >>= 8 {
@@ -78,11 +77,56 @@ func (t *text) number(n int)      { t.buf = strconv.AppendInt(t.buf, int64(n), 1
 func (t *text) word() string      { return t.vocab.words[t.vocab.wordRanks[t.bits(pickBits)]] }
 func (t *text) file() string      { return t.vocab.files[t.pick(len(t.vocab.files))] }
 func (t *text) newline()          { t.add(`\n`) }
-func (t *text) digits(k int)      { t.number(t.pick(k)) }
-func (t *text) padded(n int)      { t.buf = append(t.buf, byte('0'+n/10%10), byte('0'+n%10)) }
 func (t *text) room(end int) bool { return len(t.buf) < end }
 
-// name gives an identifier: half of them those of this session, the others by frequency in the project.
+// fill writes a template: %n is a name, %f a file, %w a word, %3w three words, %90d a number below 90, %60t the same in two
+// digits, and %v the next argument: a string, int, bool or float64.
+func (t *text) fill(template string, args ...any) {
+	for {
+		before, rest, more := strings.Cut(template, "%")
+		t.add(before)
+		if !more {
+			return
+		}
+		k := 0
+		for rest[0] <= '9' {
+			k = 10*k + int(rest[0]-'0')
+			rest = rest[1:]
+		}
+		switch rest[0] {
+		case 'n':
+			t.add(t.name())
+		case 'f':
+			t.add(t.file())
+		case 'w':
+			t.words(max(k, 1))
+		case 'd':
+			t.number(t.pick(k))
+		case 't':
+			n := t.pick(k)
+			t.buf = append(t.buf, byte('0'+n/10), byte('0'+n%10))
+		case 'v':
+			t.value(args[0])
+			args = args[1:]
+		}
+		template = rest[1:]
+	}
+}
+
+func (t *text) value(v any) {
+	switch v := v.(type) {
+	case string:
+		t.add(v)
+	case int:
+		t.number(v)
+	case bool:
+		t.buf = strconv.AppendBool(t.buf, v)
+	case float64:
+		t.buf = strconv.AppendFloat(t.buf, v, 'f', -1, 64)
+	}
+}
+
+// name returns an identifier: half of the time one of this session, otherwise one of the project by frequency.
 func (t *text) name() string {
 	if t.bits(1) == 0 {
 		return t.focus[t.pick(len(t.focus))]
@@ -90,8 +134,7 @@ func (t *text) name() string {
 	return t.vocab.names[t.vocab.nameRanks[t.bits(pickBits)]]
 }
 
-// plain writes words and blanks alone, exactly n bytes.
-// Cutting the last word is fine: nobody reads it.
+// plain writes words and spaces, exactly n bytes: the last word may be cut.
 func (t *text) plain(n int) {
 	end := len(t.buf) + n
 	for t.room(end) {
@@ -105,7 +148,7 @@ func (t *text) plain(n int) {
 	t.buf = t.buf[:end]
 }
 
-// words writes k words without punctuation, as in a title or a message of an error.
+// words writes k words without punctuation.
 func (t *text) words(k int) {
 	for i := range k {
 		if i > 0 {
@@ -115,8 +158,7 @@ func (t *text) words(k int) {
 	}
 }
 
-// prose writes sentences, with names, paths, lists and paragraphs as assistants like them.
-// The proportions (names in backticks, lists, paragraphs) are those of assistants' messages.
+// prose writes sentences with names, paths, lists and paragraphs, in the proportions of assistant messages.
 func (t *text) prose(n int) {
 	end := len(t.buf) + n
 	for t.room(end) {
@@ -130,18 +172,13 @@ func (t *text) prose(n int) {
 			case c == 1:
 				t.add(" —")
 			case c < 8:
-				t.add(" `")
-				t.add(t.name())
-				t.add("`")
+				t.fill(" `%n`")
 				continue
 			case c == 8:
-				t.add(" ")
-				t.add(t.file())
+				t.fill(" %f")
 				continue
 			case c == 9:
-				t.add(` \"`)
-				t.words(2)
-				t.add(`\"`)
+				t.fill(` \"%2w\"`)
 				continue
 			}
 			t.add(" ")
@@ -172,8 +209,7 @@ func (t *text) code(n int) {
 	}
 }
 
-// codeLine writes one line at a depth of indentation, and gives the depth of the next.
-// Lines are templates; blocks are opened and closed so that the indentation looks like that of code.
+// codeLine writes one line at a depth of indentation, and returns the depth of the next. See language for the lines.
 func (t *text) codeLine(depth int) int {
 	lines := t.vocab.lang.lines
 	line := lines[t.pick(len(lines))]
@@ -196,7 +232,7 @@ func (t *text) codeLine(depth int) int {
 		case 'N':
 			t.add(t.name())
 		case 'D':
-			t.digits(4096)
+			t.number(t.pick(4096))
 		case 'S':
 			t.words(3 + t.bits(2))
 		default:
@@ -209,130 +245,62 @@ func (t *text) codeLine(depth int) int {
 	return depth
 }
 
-// output writes what a command prints: one of several kinds.
-// One kind for a whole output, as a command prints one kind of thing.
+// outputs are the lines that commands print, each kind as a template or a function. Terminals' escape sequences, tabs and JSON
+// within JSON are there because they are escaped.
+var outputs = [...]func(*text){
+	(*text).logLine,
+	func(t *text) {
+		t.fill("%f:%900d:")
+		t.codeLine(t.bits(1))
+	},
+	func(t *text) { t.fill(`-rw-r--r--\t%90000d\t./%f`) },
+	(*text).testLine,
+	func(t *text) { t.fill(`  {\"id\": %100000d, \"%n\": \"%2w\", \"path\": \"%f\"},`) },
+	func(t *text) { // a compiler error
+		t.fill(`%f:%900d:%80d: undefined: %n\n`)
+		t.codeLine(2)
+		t.add(`\n\t\t^~~~`)
+	},
+}
+
+// output writes what a command prints: lines of one kind.
 func (t *text) output(n int) {
-	kinds := [...]func(*text){(*text).logLine, (*text).grepLine, (*text).pathLine, (*text).testLine, (*text).jsonLine, (*text).compilerLine}
-	kind := kinds[t.pick(len(kinds))]
+	line := outputs[t.pick(len(outputs))]
 	end := len(t.buf) + n
 	for t.room(end) {
-		kind(t)
+		line(t)
 		t.newline()
 	}
 }
 
-// clock writes a time of day; none is after another on purpose.
-func (t *text) clock() {
-	t.padded(t.pick(24))
-	t.add(":")
-	t.padded(t.pick(60))
-	t.add(":")
-	t.padded(t.pick(60))
-}
-
-// logLine has names and values as structured logs have them, some in quotes.
+// logLine has names and values like a structured log. Times are random.
 func (t *text) logLine() {
 	levels := [...]string{"INFO ", "INFO ", "DEBUG", "WARN ", "ERROR"}
-	t.add("2026-02-")
-	t.padded(1 + t.pick(28))
-	t.add("T")
-	t.clock()
-	t.add("Z ")
-	t.add(levels[t.pick(len(levels))])
-	t.add(" ")
+	t.fill("2026-02-%vT%24t:%60t:%60tZ ", fmt.Sprintf("%02d", 1+t.pick(28)))
+	t.fill("%v ", levels[t.pick(len(levels))])
 	t.words(3 + t.bits(2))
 	for range 1 + t.bits(1) {
-		t.add(" ")
-		t.add(t.name())
+		t.fill(" %n")
 		if t.bits(1) == 0 {
-			t.add(`=\"`)
-			t.add(t.name())
-			t.add(`\"`)
+			t.fill(`=\"%n\"`)
 		} else {
-			t.add("=")
-			t.digits(100000)
+			t.fill("=%100000d")
 		}
 	}
 }
 
-// grepLine is a match in a file, with its line number.
-func (t *text) grepLine() {
-	t.add(t.file())
-	t.add(":")
-	t.digits(900)
-	t.add(":")
-	t.codeLine(t.bits(1))
-}
-
-// pathLine has tabs, which are escapes in JSON.
-func (t *text) pathLine() {
-	t.add(`-rw-r--r--\t`)
-	t.digits(90000)
-	t.add(`\t./`)
-	t.add(t.file())
-}
-
-// testLine has escapes of terminals, which real outputs of tests are full of.
+// testLine is a line of a test runner.
 func (t *text) testLine() {
 	switch t.bits(3) {
 	case 0:
-		t.add(`ok  \t`)
-		t.add(t.file())
-		t.add(`\t0.`)
-		t.digits(1000)
-		t.add("s")
+		t.fill(`ok  \t%f\t0.%1000ds`)
 	case 1:
-		t.add(`\u001b[31m✗\u001b[0m `)
-		t.words(5)
-		t.newline()
-		t.add(`\texpected \"`)
-		t.words(2)
-		t.add(`\", got \"`)
-		t.words(2)
-		t.add(`\"`)
+		t.fill(`\u001b[31m✗\u001b[0m %5w\n\texpected \"%2w\", got \"%2w\"`)
 	case 2, 3:
-		t.add(`\u001b[32m✓\u001b[0m `)
-		t.words(4)
-		t.add(" (")
-		t.digits(300)
-		t.add("ms)")
+		t.fill(`\u001b[32m✓\u001b[0m %4w (%300dms)`)
 	default:
-		t.add("    --- PASS: Test")
-		t.add(title(t.name()))
-		t.add("/")
-		t.add(t.word())
-		t.add(" (0.")
-		t.padded(t.pick(100))
-		t.add("s)")
+		t.fill("    --- PASS: Test%v/%w (0.%100ts)", title(t.name()))
 	}
-}
-
-// jsonLine is JSON within JSON: every quote of it is escaped.
-func (t *text) jsonLine() {
-	t.add(`  {\"id\": `)
-	t.digits(100000)
-	t.add(`, \"`)
-	t.add(t.name())
-	t.add(`\": \"`)
-	t.words(2)
-	t.add(`\", \"path\": \"`)
-	t.add(t.file())
-	t.add(`\"},`)
-}
-
-// compilerLine takes three lines, as compilers do.
-func (t *text) compilerLine() {
-	t.add(t.file())
-	t.add(":")
-	t.digits(900)
-	t.add(":")
-	t.digits(80)
-	t.add(`: undefined: `)
-	t.add(t.name())
-	t.newline()
-	t.codeLine(2)
-	t.newline()
-	t.add(`\t\t^~~~`)
 }
 
 // diff writes changed lines among unchanged ones, numbered.
@@ -340,9 +308,7 @@ func (t *text) diff(n int) {
 	signs := [...]string{" ", " ", " ", "-", "+", "+"}
 	end, line, depth := len(t.buf)+n, 1+t.pick(800), 1
 	for t.room(end) {
-		t.add(signs[t.pick(len(signs))])
-		t.number(line)
-		t.add(" ")
+		t.fill("%v%v ", signs[t.pick(len(signs))], line)
 		depth = t.codeLine(depth)
 		t.newline()
 		line++
@@ -355,14 +321,5 @@ const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 func (t *text) base64(n int) {
 	for range n {
 		t.buf = append(t.buf, base64Digits[t.bits(6)])
-	}
-}
-
-const hexDigits = "0123456789abcdef"
-
-// hex writes n hexadecimal digits.
-func (t *text) hex(n int) {
-	for range n {
-		t.buf = append(t.buf, hexDigits[t.bits(4)])
 	}
 }

@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -9,39 +11,31 @@ import (
 	"time"
 )
 
-// TreeOptions say how large a folder of sessions is.
+// TreeOptions describe a folder of sessions.
 type TreeOptions struct {
 	Seed     uint64
 	Sessions int   // 0 is 1,000
 	Bytes    int64 // of all sessions together; 0 is 142,000 for each
 	Folders  int   // projects; 0 is one for 25 sessions
-	Pi       bool  // as pi spells it, not omp
+	Pi       bool  // the format of pi, not omp
 }
 
-// Below it a session of Bytes cannot be met exactly; see Options.
+// smallestSession is the least Bytes of Options that can be met exactly.
 const smallestSession = 2000 // bytes: a header, a prompt and an answer
 
-// Tree writes the sessions of many projects as an agent keeps them below its root (~/.omp/agent, ~/.pi/agent):
-// dir/sessions/--<cwd>--/<time>_<id>.jsonl. Some sessions are a hundred times as large as most, some projects have many
-// sessions, the times of the files are those of their last entries, in half a year before July 2026.
-// The same options give the same tree on every machine, times included.
+// Tree writes the sessions of many projects in the layout of an agent's root (~/.omp/agent, ~/.pi/agent):
+// dir/sessions/--<cwd>--/<time>_<id>.jsonl. Some sessions are a hundred times as large as most, and some projects have many
+// sessions. The time of a file is that of its last entry, in the half year before July 2026.
 func Tree(dir string, o TreeOptions) error {
-	if o.Sessions <= 0 {
-		o.Sessions = 1000
-	}
-	if o.Bytes <= 0 {
-		o.Bytes = int64(o.Sessions) * 142_000
-	}
-	if o.Folders <= 0 {
-		o.Folders = (o.Sessions + 24) / 25
-	}
+	o.Sessions = cmp.Or(o.Sessions, 1000)
+	o.Bytes = cmp.Or(o.Bytes, int64(o.Sessions)*142_000)
+	o.Folders = cmp.Or(o.Folders, (o.Sessions+24)/25)
 	spare := o.Bytes - int64(o.Sessions)*smallestSession
 	if spare < 0 {
 		return fmt.Errorf("%d sessions need at least %d bytes, not %d", o.Sessions, o.Sessions*smallestSession, o.Bytes)
 	}
 	t := newText(o.Seed, newVocabulary(o.Seed))
-	// Sizes are shares of what is left when each session has the least that it needs, so the sum is what was asked
-	// for.
+	// Each session gets the smallest size and a share of the rest, so that the sum is o.Bytes.
 	weights, total := make([]int64, o.Sessions), int64(0)
 	for i := range weights {
 		weights[i] = int64(t.size(1000, 200, 400_000))
@@ -51,7 +45,7 @@ func Tree(dir string, o TreeOptions) error {
 	last := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 	seeds := rand.NewPCG(o.Seed, 0x74726565)
 	for i, weight := range weights {
-		// The product of two even numbers prefers the first folders.
+		// The product of two uniform numbers prefers the first folders.
 		folder := t.pick(1024) * t.pick(1024) * o.Folders >> 20
 		project := o.Seed<<16 + uint64(folder)
 		if folders[folder] == nil {
@@ -69,8 +63,7 @@ func Tree(dir string, o TreeOptions) error {
 	return nil
 }
 
-// writeFile writes one session under the name that the agents would give it.
-// The time of the file is that of its last entry, because lists go by it.
+// writeFile writes one session under the name that the agents give it, with the time of its last entry.
 func writeFile(dir string, o Options, v *vocabulary) error {
 	s := newSession(o, v)
 	folder := filepath.Join(dir, "--"+strings.ReplaceAll(strings.TrimPrefix(s.o.Cwd, "/"), "/", "-")+"--")
@@ -84,10 +77,7 @@ func writeFile(dir string, o Options, v *vocabulary) error {
 		return err
 	}
 	end, err := s.write(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Chtimes(name, end, end)

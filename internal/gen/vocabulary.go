@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// With these numbers a rare name occurs in a few sessions of one project, which is what searches are for.
+// With these numbers a rare name occurs in a few sessions of one project.
 const (
 	nameCount = 2000 // names of a project
 	fileCount = 240  // files of a project
-	pickBits  = 15   // the tables of ranks have 1<<pickBits places
+	pickBits  = 15   // the tables of ranks have 1<<pickBits elements
 )
 
-// A vocabulary is what the texts of one project are made of.
+// A vocabulary has the words of one project.
 type vocabulary struct {
 	project string
 	words   []string // common to all projects
@@ -25,15 +25,15 @@ type vocabulary struct {
 	wordRanks, nameRanks []uint16
 }
 
-// A language is how source code of a project looks.
+// A language is the look of a project's source code.
 type language struct {
 	ext    string
-	indent string // as it is escaped in JSON
+	indent string // escaped for JSON
 	lines  []string
 }
 
-// In the lines, N is a name, S a few words in quotes, D a number; { and } at the end of a line open and close a block.
-// They are written as JSON escapes them.
+// In the lines, N is a name, S a few words and D a number; { and } at the end of a line open and close a block. The lines are
+// escaped for JSON.
 var languages = []language{
 	{".go", `\t`, []string{
 		`if err := N(N, N); err != nil {`, `return fmt.Errorf(\"S: %w\", err)`, `}`, `N := N.N(N)`, `N.N = append(N.N, N{N: N, N: D})`,
@@ -53,9 +53,8 @@ var languages = []language{
 	}},
 }
 
-// newVocabulary makes the words of a project.
-// Names are put together as programmers do it: verb and noun, camel case or underscores, and words of the
-// project's own.
+// newVocabulary makes the words of a project. Names consist of a verb and a noun, in camel case or with an underscore, and of
+// words that no other project has.
 func newVocabulary(project uint64) *vocabulary {
 	r := rand.New(rand.NewPCG(project, 0x766f636162)) // apart from the seeds of sessions
 	v := &vocabulary{
@@ -68,7 +67,7 @@ func newVocabulary(project uint64) *vocabulary {
 	one := func(list []string) string { return list[r.IntN(len(list))] }
 	made := func() string { return one(syllables) + one(syllables) + one(syllables) }
 	v.project = made() + "-" + one(nouns)
-	own := make([]string, 40) // what the project is about
+	own := make([]string, 40) // terms of the project
 	for i := range own {
 		own[i] = made()
 	}
@@ -100,15 +99,14 @@ func newVocabulary(project uint64) *vocabulary {
 	}
 	v.files = make([]string, fileCount)
 	for i := range v.files {
-		dir := one(nouns)
+		dir, ext := one(nouns), v.lang.ext
 		if r.IntN(2) == 0 {
 			dir += "/" + one(own)
 		}
-		suffix := ""
 		if r.IntN(4) == 0 {
-			suffix = "_test"
+			ext = "_test" + ext
 		}
-		v.files[i] = dir + "/" + one(nouns) + "_" + one(nouns) + suffix + v.lang.ext
+		v.files[i] = dir + "/" + one(nouns) + "_" + one(nouns) + ext
 	}
 	return v
 }
@@ -120,24 +118,20 @@ var (
 	nameRanks = sync.OnceValue(func() []uint16 { return zipf(nameCount, 0.8) })
 )
 
-// zipf gives a table in which the rank i of n occurs about in proportion to 1/(i+1)^s, each at least once. A place of
-// it drawn at random is a rank drawn by Zipf's law.
+// zipf returns a table in which rank i of n occurs about in proportion to 1/(i+1)^s, and at least once. A random element of it
+// is a rank that follows Zipf's law.
 func zipf(n int, s float64) []uint16 {
 	sum := 0.0
 	for i := range n {
 		sum += math.Pow(float64(i+1), -s)
 	}
-	const places = 1 << pickBits
-	table := make([]uint16, places)
-	at := 0
-	for i := n - 1; i >= 0; i-- { // from the rare end, so that the most frequent takes what is left
-		share := max(1, int(places*math.Pow(float64(i+1), -s)/sum))
-		for range share {
-			if at < places {
-				table[at] = uint16(i)
-				at++
-			}
+	const size = 1 << pickBits
+	table := make([]uint16, 0, size)
+	for i := n - 1; i > 0; i-- { // from the rare end: the most frequent rank gets the rest
+		share := max(1, int(size*math.Pow(float64(i+1), -s)/sum))
+		for range min(share, size-len(table)) {
+			table = append(table, uint16(i))
 		}
 	}
-	return table
+	return table[:size]
 }

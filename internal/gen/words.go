@@ -1,7 +1,6 @@
 package gen
 
-// english are common words of conversations about software, the most frequent first.
-// Their order is their rank: see zipf.
+// english are common words of conversations about software, the most frequent first; see zipf.
 const english = `the to is a of and in it that for this be with on not I as are from we you if can when but or so an
 at by now have will should there file which only one all no then was let test more use also into has its error need
 code same new them they what line does first after name other where value still before like check call type read
@@ -24,7 +23,7 @@ lease replica partition checkpoint compact flush drain backoff timeout deadline 
 webhook payload schema fixture golden regression flaky benchmark allocation latency throughput percentile histogram
 sampling`
 
-// verbs and nouns make up names: parseHeader, lease_table, RetryQueue.
+// verbs and nouns form names: parseHeader, lease_table, RetryQueue.
 const verbs = `get set read write parse load save find make build open close check merge split apply render update
 remove insert append encode decode resolve collect filter sort scan flush sync start stop watch retry handle compare
 compute validate format convert copy move lock notify schedule dispatch register`
@@ -38,7 +37,7 @@ ledger invoice order cart price currency tax address country parser lexer symbol
 step stage result error warning notice report summary draft comment thread channel socket frame packet route handler
 hook signal bridge adapter mapper renderer formatter encoder decoder`
 
-// syllables make up words that exist nowhere else: the rare names of a project.
+// syllables form words that exist nowhere else: the rare names of a project.
 const syllables = `ba be bi bo bra bri ca ce co cra da de di do dra fa fe fi fo fla ga ge go gra ha he hi ho ja jo
 ka ke ki ko kra la le li lo ma me mi mo na ne ni no pa pe pi po pra qua ra re ri ro sa se si so sta ta te ti to tra
 va ve vi vo wa we wi xa xe ya yo za ze zo lin mar ten dor vin nel sol ker bas fen gil nor tis`

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -13,8 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/rpc"
 )
 
-// client talks to this library as programs do that are written in another language.
-// It goes through package rpc and two pipes, so that what is compared is what such a program gets.
+// client uses this library as a program in another language does: through package rpc and two pipes.
 type client struct {
 	in   *io.PipeWriter
 	out  *bufio.Reader
@@ -22,7 +20,7 @@ type client struct {
 	next int
 }
 
-// NoBreadcrumbs: which session a terminal used last would otherwise decide what recent means.
+// newClient ignores breadcrumbs: the last session of the terminal would decide what recent means.
 func newClient(ctx context.Context, home string) (*client, error) {
 	st, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
 	if err != nil {
@@ -44,7 +42,7 @@ func (c *client) close() {
 	<-c.done
 }
 
-// params are those of all methods that are called here.
+// params has the parameters of all methods that are called here.
 type params struct {
 	Dialect    string `json:"dialect,omitempty"`
 	CWD        string `json:"cwd,omitempty"`
@@ -54,7 +52,7 @@ type params struct {
 	Session    string `json:"session,omitempty"`
 }
 
-// Requests are made one at a time, so the next line is the answer to this one.
+// call makes one request at a time, so the next line is its answer.
 func (c *client) call(method string, p params, result any) error {
 	c.next++
 	request := struct {
@@ -83,23 +81,18 @@ func (c *client) call(method string, p params, result any) error {
 	return json.Unmarshal(answer.Result, result)
 }
 
-// list asks the method that stands for a command.
+// methods has the method for each command of the agents.
+var methods = map[string]string{"list": "list", "listAll": "listAll", "recent": "getRecentSessions", "mostRecent": "findMostRecent"}
+
 func (c *client) list(dialect string, ask command, answer any) error {
-	switch ask.Op {
-	case "list":
-		return c.call("list", params{Dialect: dialect, CWD: ask.CWD, SessionDir: ask.Dir}, answer)
-	case "listAll":
-		return c.call("listAll", params{Dialect: dialect, SessionDir: ask.Dir}, answer)
-	case "recent":
-		return c.call("getRecentSessions", params{Dialect: dialect, SessionDir: ask.Dir, Limit: ask.Limit}, answer)
-	case "mostRecent":
-		return c.call("findMostRecent", params{Dialect: dialect, Dir: ask.Dir}, answer)
+	p := params{Dialect: dialect, CWD: ask.CWD, SessionDir: ask.Dir, Limit: ask.Limit}
+	if ask.Op == "mostRecent" {
+		p = params{Dialect: dialect, Dir: ask.Dir}
 	}
-	return fmt.Errorf("no method for %s", ask.Op)
+	return c.call(methods[ask.Op], p, answer)
 }
 
-// continues gives the file that a client would go on with, nil for a new one.
-// continueRecent may only promise a file: a session that is new has none yet.
+// continues returns the file of the session that continueRecent opens, nil for a new session, which has no file yet.
 func (c *client) continues(dialect, cwd, dir string) (*string, error) {
 	var s struct {
 		Session string
@@ -108,14 +101,11 @@ func (c *client) continues(dialect, cwd, dir string) (*string, error) {
 	if err := c.call("continueRecent", params{Dialect: dialect, CWD: cwd, SessionDir: dir}, &s); err != nil {
 		return nil, err
 	}
-	// Looked at before the session is closed, which may write it.
-	_, err := os.Stat(s.File)
+	// Before the session is closed, which may create the file.
+	_, missing := os.Stat(s.File)
 	var closed any
-	if err := c.call("close", params{Session: s.Session}, &closed); err != nil {
+	if err := c.call("close", params{Session: s.Session}, &closed); err != nil || missing != nil {
 		return nil, err
-	}
-	if err != nil {
-		return nil, nil
 	}
 	return &s.File, nil
 }

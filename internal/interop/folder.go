@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// folders makes random folders of sessions: whole ones, forks, old ones, and what lies about beside them.
-// The seed makes each folder, so that a difference can be looked at again: main prints it.
+// folders makes random folders of sessions: whole ones, forks, old versions, damaged ones and other files. The seed determines
+// each folder; errors name it.
 type folders struct {
 	rnd   *rand.Rand
 	made  int
-	pi    bool     // the agent is pi, which follows symbolic links as we do, and knows a header of any length
-	last  []string // the records of the session before, for forks
+	pi    bool     // the agent is pi, which like us follows symbolic links and reads headers of any length
+	last  []string // the records of the last session, for forks
 	times []time.Time
 }
 
@@ -36,8 +36,8 @@ func (f *folders) in(n int) bool { return f.rnd.IntN(n) == 0 } // one time in n
 
 func pick[T any](f *folders, list ...T) T { return list[f.rnd.IntN(len(list))] }
 
-// fill puts sessions of working directories into a folder. No directory is none at all.
-// Times and names are drawn from few, because ties are where lists differ.
+// fill puts sessions of working directories into a folder. There are few different times, because lists differ in the order of
+// equal ones.
 func (f *folders) fill(dir string, cwds ...string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -57,46 +57,27 @@ func (f *folders) fill(dir string, cwds ...string) error {
 	return f.litter(dir, cwds...)
 }
 
-// litter puts beside the sessions what is none, or should not count twice.
-// What agents themselves leave about is there, and what people do: copies, backups, folders with odd names.
+// litter adds files that are not sessions, or should not count twice: copies, backups, folders with odd names.
 func (f *folders) litter(dir string, cwds ...string) error {
-	write := func(name, text string) error {
+	for _, name := range []string{
+		"notes.txt", "session.json", "session.jsonl.bak", "2026-02-16T10-00-00-000Z_sub/0-task.jsonl", "folder.jsonl/inside.txt",
+		"folder.jsonl/inner.jsonl", ".hidden.jsonl", "target.log",
+	} {
+		if !f.in(8) {
+			continue
+		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		return os.WriteFile(path, []byte(text), 0o600)
-	}
-	var err error
-	for _, l := range []struct {
-		name string
-		make func(name string) error
-	}{
-		{"notes.txt", func(n string) error { return write(n, f.log(cwds[0])) }},
-		{"session.json", func(n string) error { return write(n, f.log(cwds[0])) }},
-		{"session.jsonl.bak", func(n string) error { return write(n, f.log(cwds[0])) }},
-		{"2026-02-16T10-00-00-000Z_sub/0-task.jsonl", func(n string) error { return write(n, f.log(cwds[0])) }},
-		{"folder.jsonl/inside.txt", func(n string) error { return write(n, "x") }},
-		{"folder.jsonl/inner.jsonl", func(n string) error { return write(n, f.log(cwds[0])) }},
-		{".hidden.jsonl", func(n string) error { return write(n, f.log(cwds[0])) }},
-		{"link.jsonl", func(n string) error {
-			if err := write("target.log", f.log(cwds[0])); err != nil || !f.pi {
+		if err := os.WriteFile(path, []byte(f.log(cwds[0])), 0o600); err != nil {
+			return err
+		}
+		if name == "target.log" && f.pi {
+			if err := os.Symlink(name, filepath.Join(dir, "link.jsonl")); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
-			return symlink("target.log", filepath.Join(dir, n))
-		}},
-	} {
-		if f.in(8) && err == nil {
-			err = l.make(l.name)
 		}
-	}
-	return err
-}
-
-// symlink makes a link where there is nothing yet.
-func symlink(to, path string) error {
-	if err := os.Symlink(to, path); !errors.Is(err, fs.ErrExist) {
-		return err
 	}
 	return nil
 }
@@ -105,8 +86,7 @@ func (f *folders) iso() string {
 	return pick(f, f.times...).Add(time.Duration(f.rnd.IntN(1000)) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// log is the text of one session.
-// A third of the cases are damaged or strange.
+// log is the text of one session. A third are damaged or odd.
 func (f *folders) log(cwd string) string {
 	f.made++
 	switch f.rnd.IntN(24) {
@@ -117,21 +97,20 @@ func (f *folders) log(cwd string) string {
 	case 2: // no header
 		return f.message("user") + "\n" + f.message("assistant") + "\n"
 	case 3:
-		return "this is no session\n" + f.header(cwd, 3) + "\n"
+		return "not a session\n" + f.header(cwd, 3) + "\n"
 	case 4:
 		return f.header(cwd, 3) + "\n"
 	case 5:
-		return f.header(cwd, 3) // a header that has no end
+		return f.header(cwd, 3) // an unterminated line
 	case 6:
 		return `{"type":"session","version":3,"id":"","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/x"}` + "\n"
 	case 7:
 		h := f.header(cwd, 3)
 		return h[:f.rnd.IntN(len(h))]
 	}
-	// 99: a version that does not exist yet
-	version := pick(f, 1, 2, 3, 3, 3, 3, 99)
+	version := pick(f, 1, 2, 3, 3, 3, 3, 99) // 99 does not exist yet
 	records := []string{f.header(cwd, version)}
-	if len(f.last) > 0 && f.in(6) { // a fork: what was said is the same
+	if len(f.last) > 0 && f.in(6) { // a fork has the same records
 		records = append(records, f.last...)
 	} else {
 		for range f.rnd.IntN(12) {
@@ -139,19 +118,19 @@ func (f *folders) log(cwd string) string {
 		}
 	}
 	f.last = records[1:]
-	// the ways in which a log can end: whole, without its newline, torn, with blanks, with NULs
+	// whole, unterminated, torn, with blank lines, with NULs
 	end := pick(f, "\n", "\n", "\n", "\n", "", "\n{\"type\":\"mess", "\n\n \n", "\n\x00\x00\x00")
 	return strings.Join(records, pick(f, "\n", "\n", "\n", "\r\n", "\n\n")) + end
 }
 
-// Every member may be missing or odd, one at a time.
+// header may lack a member or have an odd one.
 func (f *folders) header(cwd string, version int) string {
 	members := []string{`"type":"session"`}
 	if version > 1 {
 		members = append(members, fmt.Sprintf(`"version":%d`, version))
 	}
 	members = append(members, fmt.Sprintf(`"id":"%016x"`, f.rnd.Uint64()))
-	members = append(members, `"timestamp":`+pick(f, spell(f.iso()), spell(f.iso()), spell(f.iso()), spell(f.iso()), `"2026-02-16T10:00:00Z"`, `"no time"`, "null"))
+	members = append(members, `"timestamp":`+pick(f, spell(f.iso()), spell(f.iso()), spell(f.iso()), spell(f.iso()), `"2026-02-16T10:00:00Z"`, `"not a time"`, "null"))
 	if !f.in(12) {
 		members = append(members, `"cwd":`+spell(cwd))
 	}
@@ -170,20 +149,20 @@ func (f *folders) header(cwd string, version int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// title is what somebody calls a session, or what a model said that it is called.
+// title is the name of a session. The programs cut names at 39 or 40 UTF-16 units, so some lengths are around these, with
+// surrogate pairs across the cut.
 func (f *folders) title() string {
-	// lengths around 39 and 40 units, where the programs cut names, and pairs across the cut
 	return pick(f, "Fix the parser", "", "  ", "\n", "two\nlines", "\r\nsecond", "tab\tand\x1b[31mescape\x7f", "漢字の題名", strings.Repeat("0123456789", 4),
 		strings.Repeat("0123456789", 4)+"!", strings.Repeat("é", 45), strings.Repeat("x", 38)+"😀😀", strings.Repeat("x", 37)+"😀😀😀", "\u00a0padded\ufeff")
 }
 
-// prompt is what somebody types.
+// prompt is the text of a user message.
 func (f *folders) prompt() string {
 	return pick(f, "Hello", "fix the tests, please", "/compact now", "!ls -la", "", " ", "lines\nand\nlines", "\n\nlate", "with \"quotes\"", "漢字 😀", "\u2028x",
 		strings.Repeat("a very long prompt ", 30+f.rnd.IntN(400)), "\x00\x01", f.title())
 }
 
-// Timestamps of messages may be missing, texts or fractions: the programs compare them as JavaScript does.
+// message may have a timestamp that is missing, a text or a fraction: the programs compare them as JavaScript does.
 func (f *folders) message(role string) string {
 	text := func() string { return `{"type":"text","text":` + spell(f.prompt()) + `}` }
 	content := spell(f.prompt())
@@ -207,8 +186,7 @@ func (f *folders) message(role string) string {
 
 func (f *folders) millis() string { return fmt.Sprint(pick(f, f.times...).UnixMilli()) }
 
-// record is something that a session consists of.
-// Kinds that count in a list, those that do not, and one that is broken.
+// record is a record of a kind that counts in a list, of one that does not, or a torn one.
 func (f *folders) record() string {
 	head := func(kind string) string {
 		return fmt.Sprintf(`{"type":%q,"id":"%08x","parentId":null,"timestamp":%s`, kind, f.rnd.Uint32(), spell(f.iso()))
@@ -234,14 +212,14 @@ func (f *folders) record() string {
 	case 10:
 		return head("branch_summary") + `,"fromId":"x","summary":"there"}`
 	case 11:
-		return head("custom") + `,"customType":"x","data":{"message":{"role":"user","content":"not said"}}}`
+		return head("custom") + `,"customType":"x","data":{"message":{"role":"user","content":"not a message"}}}`
 	case 12, 13, 14, 15:
 		return f.message("assistant")
 	}
 	return f.message("user")
 }
 
-// spell gives JSON; what cannot be encoded shows in the output of a failure.
+// spell returns JSON, or the error as text: it is mostly used in messages.
 func spell(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

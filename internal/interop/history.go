@@ -17,74 +17,65 @@ import (
 	"github.com/treeline-dev/treeline/history"
 )
 
-// compareHistory makes the comparison "history".
-// Both orders are tried: who makes the database decides its pragmas and its schema, and the other must be content
-// with them.
+// compareHistory makes the comparison "history", in both orders: the program that creates the database decides its pragmas and
+// its schema.
 func compareHistory(ctx context.Context, opt options) error {
-	for _, theirsFirst := range []bool{false, true} {
-		dir := filepath.Join(opt.work, "history", fmt.Sprint(theirsFirst))
-		db := filepath.Join(dir, ".omp", "agent", "history.db")
+	for _, maker := range []string{"this library", "oh-my-pi"} {
+		dir := filepath.Join(opt.work, "history", maker)
 		p, err := omp13.start(opt, dir)
 		if err != nil {
 			return err
 		}
 		h := &historian{peer: p, rnd: rand.New(rand.NewPCG(opt.seed, 2)), home: dir, opt: history.Options{
-			State: treeline.StateDir(dir, func(string) string { return "" }), DB: db,
+			State: treeline.StateDir(dir, func(string) string { return "" }), DB: filepath.Join(dir, ".omp", "agent", "history.db"),
 		}}
-		err = h.run(ctx, opt.queries, theirsFirst)
+		err = h.run(ctx, opt.queries, maker == "oh-my-pi")
 		p.stop()
 		if err != nil {
-			return fmt.Errorf("seed %d, %s made the database: %w", opt.seed, map[bool]string{true: "oh-my-pi", false: "this library"}[theirsFirst], err)
+			return fmt.Errorf("seed %d, %s created the database: %w", opt.seed, maker, err)
 		}
-		fmt.Printf("interop: a history of %d prompts, made by %s: %s and this library add to it, at once too, and find the same (%d questions)\n",
-			h.prompts, map[bool]string{true: "the former", false: "the latter"}[theirsFirst], p.name, h.asked)
+		fmt.Printf("interop: a history of %d prompts, created by %s: %s and this library add to it, concurrently too, and find the same (%d questions)\n",
+			h.prompts, maker, p.name, h.asked)
 	}
 	return nil
 }
 
-// historian has two programs use one history.db.
+// historian lets two programs use one history.db.
 type historian struct {
 	peer    *peer
 	rnd     *rand.Rand
 	home    string
 	opt     history.Options
-	prompts int // that are in the database
+	prompts int // in the database
 	asked   int
 }
 
-// After each change both are asked the same, so a difference is found where it arises.
+// run asks both programs the same after each change, so that a difference is found where it arises.
 func (h *historian) run(ctx context.Context, queries int, theirsFirst bool) error {
-	const many = 1100 // more than an answer has at most
+	const many = 1100 // more than the maximum of an answer
 	first, then := h.ours, h.theirs
 	if theirsFirst {
 		first, then = then, first
 	}
-	if err := first(ctx, h.texts("first", many)); err != nil {
-		return err
-	}
-	if err := h.openTheirs(); err != nil {
-		return err
-	}
-	if err := h.compare(ctx, queries/3); err != nil {
-		return fmt.Errorf("of what the first wrote: %w", err)
-	}
-	if err := then(ctx, h.texts("then", 50)); err != nil {
-		return err
-	}
-	if err := h.compare(ctx, queries/3); err != nil {
-		return fmt.Errorf("when the other had added some: %w", err)
-	}
-	if err := h.atOnce(ctx, 200); err != nil {
-		return fmt.Errorf("at once: %w", err)
-	}
-	if err := h.compare(ctx, queries/3); err != nil {
-		return fmt.Errorf("when both had added some: %w", err)
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"first", func() error { return errors.Join(first(ctx, h.texts("first", many)), h.openTheirs()) }},
+		{"then", func() error { return then(ctx, h.texts("then", 50)) }},
+		{"concurrently", func() error { return h.atOnce(ctx, 200) }},
+	} {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("add, %s: %w", step.what, err)
+		}
+		if err := h.compare(ctx, queries/3); err != nil {
+			return fmt.Errorf("compare, %s: %w", step.what, err)
+		}
 	}
 	return h.complaints()
 }
 
-// ours adds prompts with this library.
-// Opened and closed: what the agent finds must be on disk by then.
+// ours adds prompts with this library. Closing writes them to disk.
 func (h *historian) ours(ctx context.Context, prompts []string) error {
 	db, err := history.Open(ctx, h.opt)
 	if err != nil {
@@ -99,8 +90,7 @@ func (h *historian) ours(ctx context.Context, prompts []string) error {
 	return db.Close()
 }
 
-// theirs adds prompts with the agent.
-// The answer comes when the agent has queued the prompts, so questions that follow wait for its write.
+// theirs adds prompts with the agent, which answers when they are queued. Later commands wait for its write.
 func (h *historian) theirs(_ context.Context, prompts []string) error {
 	if err := h.openTheirs(); err != nil {
 		return err
@@ -110,13 +100,13 @@ func (h *historian) theirs(_ context.Context, prompts []string) error {
 	return h.peer.ask(historyCommand{Op: "add", Prompts: prompts, CWD: h.home}, &none)
 }
 
-// openTheirs has the agent open the database. It opens it once.
+// openTheirs lets the agent open the database, which it does once.
 func (h *historian) openTheirs() error {
 	var none any
 	return h.peer.ask(historyCommand{Op: "history", Path: h.opt.DB}, &none)
 }
 
-// historyCommand is what the agent is asked.
+// historyCommand is a command for the agent.
 type historyCommand struct {
 	Op      string   `json:"op"`
 	Path    string   `json:"path,omitempty"`
@@ -126,46 +116,38 @@ type historyCommand struct {
 	Limit   int      `json:"limit"`
 }
 
-// atOnce has both sides add n prompts each at the same time: the agent, somebody of ours who keeps the database open, and one who
-// opens it for each prompt.
-// The two of ours are the two ways in which it is used: by an agent that keeps it open, and by 'treeline history
-// add'.
+// atOnce lets both sides add n prompts each at the same time: the agent, a goroutine that keeps the database open as an agent
+// does, and one that opens it for each prompt as the command line does.
 func (h *historian) atOnce(ctx context.Context, n int) error {
 	theirs, kept, opened := h.texts("theirs", n), h.texts("kept", n/2), h.texts("opened", n-n/2)
 	if err := h.peer.send(historyCommand{Op: "add", Prompts: theirs, CWD: h.home}); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
-	wrong := make(chan error, 2)
+	var keptErr, openedErr error
 	wg.Go(func() {
 		db, err := history.Open(ctx, h.opt)
-		// errors are kept and not returned, since a goroutine has nobody to return to
+		if err != nil {
+			keptErr = err
+			return
+		}
 		for _, p := range kept {
-			if err == nil {
-				err = errors.Join(db.Add(p, ""), db.Flush(ctx))
-			}
+			keptErr = errors.Join(keptErr, db.Add(p, ""), db.Flush(ctx))
 		}
-		if db != nil {
-			err = errors.Join(err, db.Close())
-		}
-		wrong <- err
+		keptErr = errors.Join(keptErr, db.Close())
 	})
 	wg.Go(func() {
 		for _, p := range opened {
-			if err := history.Add(ctx, h.opt, p, ""); err != nil {
-				wrong <- err
-				return
-			}
+			openedErr = errors.Join(openedErr, history.Add(ctx, h.opt, p, ""))
 		}
-		wrong <- nil
 	})
 	wg.Wait()
 	var none any
-	if err := errors.Join(<-wrong, <-wrong, h.peer.receive(&none)); err != nil {
+	if err := errors.Join(keptErr, openedErr, h.peer.receive(&none)); err != nil {
 		return err
 	}
 	h.prompts += 2 * n
-	// Each prompt begins with a word of its own, by which it can be found among a thousand.
+	// Each prompt is found by its first word, which no other prompt has.
 	for _, p := range slices.Concat(theirs, kept, opened) {
 		found, err := history.Search(ctx, h.opt, history.Query{Text: firstWord(p), Limit: 1000})
 		if err != nil {
@@ -178,8 +160,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 	return nil
 }
 
-// complaints are errors that the agent wrote into its log and told nobody.
-// The agent only logs such errors, so nothing else would show that a prompt was lost.
+// complaints returns an error of the history that the agent only wrote into its log.
 func (h *historian) complaints() error {
 	return filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".log") {
@@ -198,13 +179,13 @@ func (h *historian) complaints() error {
 	})
 }
 
-// Words in which tokenizers, quoting and case folding differ most: composed and decomposed letters, scripts
-// without spaces, operators of FTS5.
+// historyWords are words in which tokenizers, quoting and case folding differ: composed and decomposed letters, scripts without
+// spaces, operators of FTS5.
 var historyWords = []string{"fix", "fixed", "fixes", "the", "parser", "Parser", "PARSER", "test", "tests", "naïve", "naive", "café", "cafe\u0301", "漢字", "漢", "日本語", "かな",
 	"한국어", "a_b", "a-b", "a.b", "foo/bar.go", "C++", "don't", "\"quoted\"", "(x)", "AND", "OR", "NOT", "NEAR", "NEAR(a", "*", "fix*", "^fix", "prompt:", "-fix", "+", "😀",
 	"x😀y", "--flag", "100%", "{json:1}", "'", "\"", "\\", "ß", "straße", "İ", "I", "ǆ", "ﬁ", "１２", "12", "user@host", "#tag", "`code`", ";", "\u200b", "\u00a0", "a\u00a0b"}
 
-// texts are prompts that are all different: each begins with a word of its own.
+// texts returns prompts that begin with different words.
 func (h *historian) texts(about string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -222,8 +203,7 @@ func firstWord(s string) string {
 	return s[:strings.IndexFunc(s+" ", func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })]
 }
 
-// query is something to look for.
-// A quarter are whole queries that look like syntax; the others beginnings of words that are there.
+// query returns a query: a quarter look like syntax, the others are prefixes of words that occur.
 func (h *historian) query() string {
 	if h.rnd.IntN(4) == 0 {
 		return []string{"f", "fi", "t", "th", "first1", "then", "fix the", "漢 の", "NEAR(fix the, 2)", "fix AND test", "fix OR test", "prompt : fix", "\"fix the\"", "fix*", "a b c",
@@ -237,7 +217,7 @@ func (h *historian) query() string {
 	return strings.Join(words, []string{" ", "  ", "\t", "\n", "\u3000", "\ufeff"}[h.rnd.IntN(6)])
 }
 
-// found is a prompt as the agent tells it.
+// found is a prompt in an answer of the agent.
 type found struct {
 	ID        int64
 	Prompt    string
@@ -245,13 +225,12 @@ type found struct {
 	CWD       string
 }
 
-// compare asks both sides the same.
-// Ids and times are compared, too: both read the same rows.
+// compare asks both sides the same. It compares ids and times as well.
 func (h *historian) compare(ctx context.Context, queries int) error {
 	for i := range queries {
 		limit := []int{1, 3, 50, 1000, 2000}[h.rnd.IntN(5)]
 		c := historyCommand{Op: "search", Query: h.query(), Limit: limit}
-		if i == 0 || strings.TrimSpace(c.Query) == "" { // without words we give the newest, the agent has another method for that
+		if i == 0 || strings.TrimSpace(c.Query) == "" { // without words we return the newest; the agent has another method for that
 			c.Op, c.Query = "recentPrompts", ""
 		}
 		var theirs []found
@@ -271,7 +250,6 @@ func (h *historian) compare(ctx context.Context, queries int) error {
 		}
 		h.asked++
 	}
-	// All of them are there.
 	var last []found
 	if err := h.peer.ask(historyCommand{Op: "recentPrompts", Limit: 1}, &last); err != nil {
 		return err

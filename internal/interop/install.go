@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// program is a real agent, as far as sessions and prompts go.
-// The version is part of the name, so several can be installed side by side.
+// program is the part of a real agent that handles sessions and prompts. The name has the version, so that several can be
+// installed side by side.
 type program struct {
 	name     string
 	packages []string // with their versions
-	// unused are packages that the agent needs for something else. An empty package is put in their place: some are large,
-	// and some cannot be had everywhere.
+	// unused are packages for other parts of the agent. An empty package replaces them: some are large, some are not
+	// available everywhere.
 	unused []string
 	script []byte
 	file   string // the script's name
@@ -48,8 +48,8 @@ var (
 	}
 )
 
-// install gets the program's packages, unless they are there, and gives the command that runs it.
-// "complete" is written last: an installation that was interrupted is done again.
+// install installs the program's packages if they are missing, and returns the command that runs it. The file "complete" is
+// written last, so that an interrupted installation is repeated.
 func (p program) install(opt options) (*exec.Cmd, error) {
 	dir := filepath.Join(opt.work, "npm", p.name)
 	if opt.installed != "" {
@@ -64,7 +64,7 @@ func (p program) install(opt options) (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	// The script stands beside node_modules, where the packages are looked for.
+	// The script is beside node_modules, so that imports find the packages.
 	script := filepath.Join(dir, "treeline-"+p.file)
 	if err := os.WriteFile(script, p.script, 0o600); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (p program) install(opt options) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Scripts of packages are not run: nothing that npm brings is executed before it is asked something.
+// fetch does not run the scripts of packages.
 func (p program) fetch(dir string) error {
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -114,7 +114,7 @@ func (p program) fetch(dir string) error {
 	cmd := exec.Command("npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"}, p.packages...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s cannot be had from npm, so nothing was compared: %w\n%s", p.name, err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s cannot be installed from npm, so nothing was compared: %w\n%s", p.name, err, strings.TrimSpace(string(out)))
 	}
 	return os.WriteFile(filepath.Join(dir, "complete"), nil, 0o600)
 }

@@ -31,12 +31,11 @@ func compareLists(ctx context.Context, opt options) error {
 }
 
 // lister compares the lists of one agent.
-// The fields above the blank line are what it is asked to compare, those below what it works with.
 type lister struct {
 	program program
 	dialect string
 	root    string // below the home
-	recents bool   // it has a list of recent sessions, and gives no order to sessions of one time
+	recents bool   // it has a list of recent sessions, and no order among sessions of the same time
 
 	home, work string
 	peer       *peer
@@ -45,9 +44,9 @@ type lister struct {
 	rows       int
 }
 
-// The folders are made anew for each seed; agent, library and program run on through all of them.
+// run makes new folders for each seed. The agent and the library keep running.
 func (l *lister) run(ctx context.Context, opt options) (err error) {
-	// The temp folder has rules of its own in oh-my-pi: the directories that are worked in lie below the home, and beside it.
+	// oh-my-pi has special rules for the temporary folder, so some working directories are below the home and some beside it.
 	base, err := filepath.EvalSymlinks(opt.work)
 	if err != nil {
 		return err
@@ -74,13 +73,13 @@ func (l *lister) run(ctx context.Context, opt options) (err error) {
 			return fmt.Errorf("folder %d of seed %d: %w", i, seed, err)
 		}
 	}
-	fmt.Printf("interop: %d folders, lists with %d rows: %s and this library list, call recent and go on with the same (%d comparisons, %.1f s)\n",
+	fmt.Printf("interop: %d folders, %d rows: %s and this library list, call recent and continue the same (%d comparisons, %.1f s)\n",
 		opt.folders, l.rows, l.peer.name, l.peer.asked, time.Since(began).Seconds())
 	return nil
 }
 
-// trial fills the agent's folder and asks both sides the same.
-// "a-b" and "a/b" have one folder in both programs, a link has two names, and one directory does not exist.
+// trial fills the agent's folder and asks both sides the same. "a-b" and "a/b" share one folder in both programs, a link has two
+// names, and one directory does not exist.
 func (l *lister) trial(ctx context.Context, seed uint64) error {
 	root := filepath.Join(l.home, filepath.FromSlash(l.root))
 	if err := errors.Join(os.RemoveAll(root), os.RemoveAll(l.work)); err != nil {
@@ -98,7 +97,7 @@ func (l *lister) trial(ctx context.Context, seed uint64) error {
 	f := newFolders(seed, !l.recents)
 	dirs := make([]string, len(cwds))
 	for i, cwd := range cwds {
-		// the agent says where its folder is, so its rule is compared as well
+		// The agent names its folder, so its rule is compared as well.
 		if err := l.peer.ask(command{Op: "dir", CWD: cwd}, &dirs[i]); err != nil {
 			return err
 		}
@@ -106,8 +105,8 @@ func (l *lister) trial(ctx context.Context, seed uint64) error {
 			return err
 		}
 	}
-	own := filepath.Join(l.work, "own") // a folder of one's own, for all directories
-	// Of a directory and its other name each agent thinks otherwise than we do: there is none here.
+	own := filepath.Join(l.work, "own") // a session folder for all directories
+	// Without the link: each agent treats the two names of a directory differently from us.
 	if err := f.fill(own, append(slices.Clone(cwds[:4]), "")...); err != nil {
 		return err
 	}
@@ -126,7 +125,7 @@ func (l *lister) trial(ctx context.Context, seed uint64) error {
 	return l.compare(ctx, f, cwds, dirs, own)
 }
 
-// command is what both sides are asked.
+// command is a question for both sides.
 type command struct {
 	Op    string `json:"op"`
 	CWD   string `json:"cwd,omitempty"`
@@ -134,7 +133,7 @@ type command struct {
 	Limit *int   `json:"limit,omitempty"`
 }
 
-// Each command is one method of the agents' session manager.
+// compare asks all commands. Each is one method of the agents' session manager.
 func (l *lister) compare(ctx context.Context, f *folders, cwds, dirs []string, own string) error {
 	var commands []command
 	for i, cwd := range cwds {
@@ -154,7 +153,7 @@ func (l *lister) compare(ctx context.Context, f *folders, cwds, dirs []string, o
 			commands = append(commands, command{Op: "recent", Dir: dir}, command{Op: "recent", Dir: dir, Limit: &limit})
 		}
 	}
-	var wrong []error // all of them: one is often the reason of another
+	var wrong []error
 	for _, c := range commands {
 		if err := l.ask(c); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", spell(c), err))
@@ -163,11 +162,11 @@ func (l *lister) compare(ctx context.Context, f *folders, cwds, dirs []string, o
 	return errors.Join(append(wrong, l.compareLs(ctx), l.goOn(ctx, cwds, dirs, own))...)
 }
 
-// goOn compares with which session each side goes on. Both may write then: each gets the folders as they were.
-// To go on may migrate or create a file, so folders are copied before and put back afterwards.
+// goOn compares the sessions that each side continues. Continuing may migrate or create a file, so the folders are restored
+// after each.
 func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) error {
 	var wrong []error
-	for i, cwd := range cwds[:4] { // the last one is another name of the first
+	for i, cwd := range cwds[:4] { // the last is another name of the first
 		for _, dir := range []string{"", own} {
 			c := command{Op: "continue", CWD: cwd, Dir: dir}
 			var theirs, ours *string
@@ -177,8 +176,8 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 			err := l.keeping(ctx, func() (err error) { ours, err = l.ours.continues(l.dialect, cwd, dir); return err })
 			switch {
 			case err == nil && reflect.DeepEqual(theirs, ours) || l.excused(theirs, ours, cwd, dir):
-			case dir == "" && ours != nil && filepath.Dir(*ours) != dirs[i]: // of that directory, wherever it lies
-			case err != nil && strings.Contains(err.Error(), "newer version"): // which we never write to
+			case dir == "" && ours != nil && filepath.Dir(*ours) != dirs[i]: // a session of that directory in another folder
+			case err != nil && strings.Contains(err.Error(), "newer version"): // we never write to it
 			case err != nil:
 				wrong = append(wrong, fmt.Errorf("%s: %w", spell(c), err))
 			default:
@@ -189,10 +188,9 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 	return errors.Join(wrong...)
 }
 
-// excused says that we mean to go on with another session than the agent: it takes the newest file of the folder, be it that of
-// another directory, of a newer version or, in oh-my-pi, one of several of that age; or one that says nothing of its directory in
-// a folder that is nobody's.
-// Every excuse is a row of FORMATS.md: what is not listed there is a difference.
+// excused reports whether the difference is intended. The agent takes the newest file of the folder, even of another directory, of
+// a newer version or, in oh-my-pi, any of several of the same time; or one without a directory in a session folder for all
+// directories. FORMATS.md has a row for each.
 func (l *lister) excused(theirs, ours *string, cwd, dir string) bool {
 	if theirs == nil {
 		return false
@@ -214,7 +212,7 @@ func (l *lister) excused(theirs, ours *string, cwd, dir string) bool {
 	return header.Version > 3 || !of || l.recents && ours != nil && sameAge(*theirs, *ours)
 }
 
-// head names a file and shows how it begins.
+// head returns the name of a file and its first bytes.
 func head(path *string) string {
 	if path == nil {
 		return "a new one"
@@ -235,8 +233,7 @@ func sameAge(a, b string) bool {
 	return err == nil && x.ModTime().Equal(y.ModTime())
 }
 
-// keeping does something and puts all sessions back as they were.
-// cp -a keeps times and links, which is what the lists are made of.
+// keeping calls do and restores all sessions. cp -a keeps times and links.
 func (l *lister) keeping(ctx context.Context, do func() error) error {
 	dirs := []string{filepath.Join(l.home, filepath.FromSlash(l.root)), l.work}
 	for _, dir := range dirs {
@@ -251,8 +248,7 @@ func (l *lister) keeping(ctx context.Context, do func() error) error {
 	return err
 }
 
-// ask asks both sides and compares.
-// Both answers are read before they are compared, so that one error does not hide the other's.
+// ask asks both sides and compares the answers.
 func (l *lister) ask(c command) error {
 	if c.Op == "mostRecent" {
 		var theirs, ours *string
@@ -273,14 +269,29 @@ func (l *lister) ask(c command) error {
 		inOrder(theirs, c.Op == "recent")
 		inOrder(ours, c.Op == "recent")
 	}
-	if slices.EqualFunc(ours, theirs, row.equal) {
+	if reflect.DeepEqual(ours, theirs) || len(ours)+len(theirs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("\n%s", difference(ours, theirs))
+	return fmt.Errorf("we have\n%s\nit has\n%s", onlyIn(ours, theirs), onlyIn(theirs, ours))
 }
 
-// row is one of a list: what it says, in its order.
-// A slice and not a map: the order of members is compared, too, since some clients show them as they come.
+// onlyIn lists the rows of a list that the other list does not have, or all paths if only the order differs.
+func onlyIn(list, other []row) string {
+	var s strings.Builder
+	for _, r := range list {
+		if !slices.ContainsFunc(other, func(o row) bool { return reflect.DeepEqual(r, o) }) {
+			s.WriteString(spell(r) + "\n")
+		}
+	}
+	if s.Len() == 0 && len(list) == len(other) {
+		for _, r := range list {
+			s.WriteString(r.path() + "\n")
+		}
+	}
+	return s.String()
+}
+
+// row is a row of a list. It is a slice because the order of members is compared as well.
 type row []member
 
 type member struct {
@@ -301,9 +312,7 @@ func (r *row) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (r row) equal(o row) bool { return reflect.DeepEqual(r, o) }
-
-// get gives a member, nil where there is none.
+// get returns a member, nil if it is missing.
 func (r row) get(name string) any {
 	if i := slices.IndexFunc(r, func(m member) bool { return m.Name == name }); i >= 0 {
 		return r[i].Value
@@ -316,12 +325,11 @@ func (r row) path() string {
 	return s
 }
 
-// when is the time that orders the row.
+// when is the time by which the list is sorted.
 func (r row) when() any { return cmp.Or(r.get("mtime"), r.get("modified")) }
 
-// inOrder sorts rows of one time by their path: oh-my-pi has them in the order in which their files happened to be read. Of the
-// last time some may have been cut off: then it does not matter which.
-// when() is what the list is sorted by, so rows of one time are neighbours.
+// inOrder sorts rows of the same time by their path: oh-my-pi has them in the order in which it happened to read the files. In a
+// list that is cut off, the last rows keep only their time, since any of that time may be missing.
 func inOrder(rows []row, cut bool) {
 	for from := 0; from < len(rows); {
 		to := from + 1
@@ -336,38 +344,4 @@ func inOrder(rows []row, cut bool) {
 		}
 		from = to
 	}
-}
-
-// difference tells two answers apart: rows by their paths, and in those that both have, the members that differ.
-// The whole rows are shown only where they differ: a folder may have dozens.
-func difference(ours, theirs []row) string {
-	find := func(list []row, path string) row {
-		if i := slices.IndexFunc(list, func(r row) bool { return r.path() == path }); i >= 0 {
-			return list[i]
-		}
-		return nil
-	}
-	var s strings.Builder
-	for _, r := range theirs {
-		mine := find(ours, r.path())
-		switch {
-		case mine == nil:
-			fmt.Fprintf(&s, "only it has  %s\n", spell(r))
-		case !mine.equal(r):
-			fmt.Fprintf(&s, "we say  %s\nit says %s\n", spell(mine), spell(r))
-		}
-	}
-	for _, r := range ours {
-		if find(theirs, r.path()) == nil {
-			fmt.Fprintf(&s, "only we have %s\n", spell(r))
-		}
-	}
-	if s.Len() > 0 {
-		return s.String()
-	}
-	s.WriteString("another order: ours and its\n")
-	for i := range min(len(ours), len(theirs)) {
-		fmt.Fprintf(&s, "%s %s\n", filepath.Base(ours[i].path()), filepath.Base(theirs[i].path()))
-	}
-	return s.String()
 }

@@ -14,8 +14,7 @@ import (
 	"unicode"
 )
 
-// cli is treeline itself, in a home of its own.
-// It is the binary and not the package: what people run is what is compared.
+// cli is the program treeline, with a home of its own.
 type cli struct {
 	binary, home string
 }
@@ -29,20 +28,20 @@ func newCLI(ctx context.Context, work, home string) (*cli, error) {
 	return &cli{binary, home}, nil
 }
 
-// lsRow is what the program says of a session, as far as the agents say it too.
+// lsRow has the members of a session in ls that the agents show as well.
 type lsRow struct {
 	Path, Dialect, Title, FirstPrompt string
 	Messages                          int
 }
 
-// The cache is below the home, so that later folders find what earlier ones left there, as in life.
+// ls runs with the cache that earlier folders left.
 func (c *cli) ls(ctx context.Context) (rows []lsRow, err error) {
 	cmd := exec.CommandContext(ctx, c.binary, "ls", "--all", "--json")
 	cmd.Env = []string{"HOME=" + c.home, "PATH=" + os.Getenv("PATH")}
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	text, err := cmd.Output()
-	// It complains of what is no session, and then the code is 1: the rows are there.
+	// Exit code 1 means that some files are not sessions. The rows are printed all the same.
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return nil, err
 	}
@@ -52,12 +51,11 @@ func (c *cli) ls(ctx context.Context) (rows []lsRow, err error) {
 	return rows, nil
 }
 
-// most is how many bytes of a prompt or a title `treeline ls` keeps, or one character less.
+// most is the number of bytes that `treeline ls` keeps of a prompt or a title, or one character less.
 const most = 150
 
-// compareLs compares `treeline ls` with the agent's list of all: count, first prompt and title of each session that both
-// have and, where both go by the files' times, their order.
-// Only what both mean the same by is compared; where we show something else on purpose, FORMATS.md says so.
+// compareLs compares `treeline ls` with the agent's list of all sessions: count, first prompt and title of each, and the order if
+// both sort by the times of the files. FORMATS.md has the intended differences.
 func (l *lister) compareLs(ctx context.Context) error {
 	var theirs []row
 	if err := l.peer.ask(command{Op: "listAll"}, &theirs); err != nil {
@@ -73,19 +71,18 @@ func (l *lister) compareLs(ctx context.Context) error {
 	}
 	var wrong []error
 	when := map[string]string{}
-	for _, r := range theirs {
-		when[r.path()], _ = r.get("modified").(string)
+	if l.recents { // pi sorts by the last message, and we by the file
+		for _, r := range theirs {
+			when[r.path()], _ = r.get("modified").(string)
+		}
 	}
 	last := ""
 	for _, r := range rows {
 		at := when[r.Path]
-		if at == "" || !l.recents { // pi goes by what was said, and we by the file
-			continue
-		}
 		if last != "" && at > last {
-			wrong = append(wrong, fmt.Errorf("treeline ls: %s was used at %s and comes behind what was used at %s", r.Path, at, last))
+			wrong = append(wrong, fmt.Errorf("treeline ls: %s was used at %s and comes after one that was used at %s", r.Path, at, last))
 		}
-		last = at
+		last = cmp.Or(at, last)
 	}
 	for _, r := range theirs {
 		mine, ok := ours[r.path()]
@@ -100,9 +97,9 @@ func (l *lister) compareLs(ctx context.Context) error {
 		}
 		count, _ := r.get("messageCount").(float64)
 		if text, err := os.ReadFile(r.path()); err == nil && l.recents && bytes.Contains(text, []byte(`"session_info"`)) {
-			name = "" // of pi's making, which we show rather than a summary, and oh-my-pi never
+			name = "" // a name that pi gave: we prefer it to a summary, and oh-my-pi never shows it
 		}
-		// Without a name, or with one that nobody sees, we have others to show.
+		// A session without a visible name has another title in treeline.
 		if !begins(first, mine.FirstPrompt) || int(count) != mine.Messages || words(name) != "" && !begins(name, mine.Title) {
 			wrong = append(wrong, fmt.Errorf("treeline ls: %s\n%s: %s", spell(mine), l.peer.name, spell(r)))
 		}
@@ -110,8 +107,8 @@ func (l *lister) compareLs(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// begins says that shown is a text, or enough of its beginning. White space is not compared: names are shown on one line, as pi
-// writes them, and blocks without text leave nothing between the others.
+// begins reports whether shown is the text or a long enough prefix of it. White space is not compared: names are shown on one
+// line, and blocks without text leave no space.
 func begins(text, shown string) bool {
 	text, shown = words(text), words(shown)
 	return strings.HasPrefix(text, shown) && len(shown) >= min(len(text), most)

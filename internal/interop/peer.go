@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// peer is a real agent's code in a process of its own: one JSON command per line, one JSON answer per line.
-// The scripts beside this file (peer*.mjs, peer_omp.mts) are the other end.
+// peer is a process with the code of a real agent: one JSON command per line, one JSON answer per line. It runs peer.mjs,
+// peer_pi.mjs or peer_omp.mts.
 type peer struct {
 	name  string
 	cmd   *exec.Cmd
@@ -21,10 +21,8 @@ type peer struct {
 	asked int
 }
 
-// start runs the program with a home of its own, and without what would tell it of our terminal.
-// Variables that name panes would make the agent look for the last session of our terminal, and others lead it to
-// folders of who runs this.
-func (p program) start(opt options, home string, env ...string) (*peer, error) {
+// start runs the program with a home of its own, without variables that name our terminal or our folders.
+func (p program) start(opt options, home string) (*peer, error) {
 	cmd, err := p.install(opt)
 	if err != nil {
 		return nil, err
@@ -38,7 +36,7 @@ func (p program) start(opt options, home string, env ...string) (*peer, error) {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	cmd.Env = append(append(cmd.Env, "HOME="+home, "PI_OFFLINE=1"), env...)
+	cmd.Env = append(cmd.Env, "HOME="+home, "PI_OFFLINE=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -51,17 +49,16 @@ func (p program) start(opt options, home string, env ...string) (*peer, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s cannot be run, so nothing was compared: %w", p.name, err)
 	}
-	// a megabyte: rows of long prompts come on one line
-	return &peer{name: p.name, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}, nil
+	return &peer{name: p.name, cmd: cmd, in: in, out: bufio.NewReader(out)}, nil
 }
 
-// stop closes the agent's input, which is how its script is told to end.
+// stop closes the agent's input, which ends its script.
 func (p *peer) stop() {
 	p.in.Close()
-	_ = p.cmd.Wait() // it has answered everything that was asked
+	_ = p.cmd.Wait() // all its answers have been read
 }
 
-// ask has the agent do something. What it answers is decoded into answer.
+// ask sends a command to the agent and decodes the answer.
 func (p *peer) ask(command, answer any) error {
 	if err := p.send(command); err != nil {
 		return err
@@ -69,20 +66,16 @@ func (p *peer) ask(command, answer any) error {
 	return p.receive(answer)
 }
 
-// send and receive are apart for questions that are to be answered while we do something.
+// send sends a command without waiting for the answer.
 func (p *peer) send(command any) error {
 	p.asked++
-	line, err := json.Marshal(command)
-	if err != nil {
-		return err
-	}
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
+	if err := json.NewEncoder(p.in).Encode(command); err != nil {
 		return fmt.Errorf("%s is gone: %w", p.name, err)
 	}
 	return nil
 }
 
-// An error of the agent is an answer, too: it is given with its name.
+// receive waits for the answer to send. An answer may be an error of the agent.
 func (p *peer) receive(answer any) error {
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {

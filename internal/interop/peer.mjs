@@ -1,6 +1,6 @@
-// The real SessionManager as a partner: one JSON command per line on stdin, one JSON answer per line on stdout.
-//   {"op":"read","path":…}               opens a session and tells what it sees
-//   {"op":"write","path":…,"steps":[…]}  opens it, does the steps, and tells what it sees then
+// The real SessionManager: one JSON command per line on stdin, one JSON answer per line on stdout.
+//   {"op":"read","path":…}               opens a session and returns what it sees
+//   {"op":"write","path":…,"steps":[…]}  opens it, makes the steps, and returns what it sees then
 // An entry is named by its number among all entries, modulo how many there are.
 import { createInterface } from "node:readline";
 import { SessionManager } from "@mariozechner/pi-coding-agent";

@@ -1,10 +1,10 @@
 // How oh-my-pi lists sessions and keeps prompts: one JSON command per line on stdin, one JSON answer per line on stdout.
 //   {"op":"dir","cwd":…}                where it keeps the sessions of a directory
-//   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir being a folder of one's own
+//   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir is another session folder
 //   {"op":"listAll"}                    those of all directories
 //   {"op":"recent","dir":…,"limit":…}   the newest of a folder
 //   {"op":"mostRecent","dir":…}         the newest one
-//   {"op":"continue","cwd":…,"dir":…}   the file that it would go on with, null for a new session
+//   {"op":"continue","cwd":…,"dir":…}   the file that it would continue, null for a new session
 //   {"op":"history","path":…}           opens a history.db; a process has one
 //   {"op":"add","prompts":[…],"cwd":…}  adds prompts, one after the other, and waits until they are written
 //   {"op":"search","query":…,"limit":…} {"op":"recentPrompts","limit":…}

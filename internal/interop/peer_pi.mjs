@@ -1,14 +1,14 @@
 // How pi lists sessions: one JSON command per line on stdin, one JSON answer per line on stdout.
 //   {"op":"dir","cwd":…}                where it keeps the sessions of a directory
-//   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir being a folder of one's own
+//   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir is another session folder
 //   {"op":"listAll","dir":…}            those of all directories, or of a folder
 //   {"op":"mostRecent","dir":…}         the newest of a folder
-//   {"op":"continue","cwd":…,"dir":…}   the file that it would go on with, null for a new session
+//   {"op":"continue","cwd":…,"dir":…}   the file that it would continue, null for a new session
 import { existsSync } from "node:fs";
 import { register } from "node:module";
 import { createInterface } from "node:readline";
 
-// Of its library for models the session manager needs two small files. The whole of it needs packages that are not here.
+// The session manager needs only these small files of its model library, which depends on packages that are not installed.
 const library = `export * from ${JSON.stringify(new URL("node_modules/@earendil-works/pi-ai/dist/utils/transcript.js", import.meta.url))};
 export * from ${JSON.stringify(new URL("node_modules/@earendil-works/pi-ai/dist/utils/uuid.js", import.meta.url))};
 export * from ${JSON.stringify(new URL("node_modules/@earendil-works/pi-ai/dist/utils/text.js", import.meta.url))};`;

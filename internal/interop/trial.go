@@ -17,8 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// view is what somebody sees of a session.
-// Everything is decoded, since numbers and escapes may be spelled differently and mean the same.
+// view is a session as one side sees it. Everything is decoded, since the same number or text has several spellings.
 type view struct {
 	Leaf    *string
 	Entries []any
@@ -31,7 +30,7 @@ type view struct {
 	Labels map[string]string
 }
 
-// step is something that the agent is asked to do.
+// step is a change for the agent to make.
 type step struct {
 	Do      string          `json:"do"`
 	Target  int             `json:"target"`
@@ -66,7 +65,6 @@ func compareTrees(ctx context.Context, opt options) error {
 }
 
 // trial is one random tree, to which both sides append by turns.
-// The store is opened anew by each trial, the agent is one process for all.
 type trial struct {
 	dir     string
 	peer    *peer
@@ -79,8 +77,7 @@ func newTrial(dir string, p *peer, seed uint64) *trial {
 	return &trial{dir: dir, peer: p, rnd: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// run writes a tree with our library, compares, lets the agent go on, compares, and so on.
-// Three turns each: what one side appends, the other must be able to go on from.
+// run lets this library and the agent append by turns, three times each, and compares after each turn.
 func (t *trial) run(ctx context.Context) (err error) {
 	if t.store, err = treeline.New(treeline.Options{Home: t.dir, WorkDir: t.dir, Getenv: func(string) string { return "" }}); err != nil {
 		return err
@@ -91,7 +88,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	path := s.Path()
-	// The agent takes a file without an answer for one that was never written, and would write all of it again.
+	// The agent would write a file without an assistant message again.
 	if err := t.say(ctx, s, "assistant"); err != nil {
 		return err
 	}
@@ -110,7 +107,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		// A move of the leaf that is not to last is forgotten by whoever opens the file.
+		// A move of the leaf that is not written is lost when the file is opened again.
 		leaf := s.Leaf()
 		if err := s.Close(); err != nil {
 			return err
@@ -122,7 +119,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if err := t.compare(ctx, path, theirs); err != nil {
 			return fmt.Errorf("turn %d, what we wrote: %w", turn, err)
 		}
-		// Only where the leaf is the file's: a move that was not written is known to us alone.
+		// Only if the leaf is that of the file: the agent does not know a move that is not written.
 		if theirs.Leaf != nil && *theirs.Leaf == string(leaf) && !reflect.DeepEqual(live, theirs) {
 			return fmt.Errorf("turn %d: what the open session saw is not what the agent sees", turn)
 		}
@@ -136,8 +133,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// ask has the agent open a session, do the steps, and tell what it sees.
-// Steps make it a writer: without any it must not change the file.
+// ask lets the agent open a session, make the steps, and return what it sees. Without steps it must not change the file.
 func (t *trial) ask(path string, steps []step) (v view, err error) {
 	command := struct {
 		Op    string `json:"op"`
@@ -151,8 +147,7 @@ func (t *trial) ask(path string, steps []step) (v view, err error) {
 	return v, err
 }
 
-// look gives what we see of an open session.
-// The file is not looked at: this is what the library has in memory or reads on demand.
+// look returns what this library sees of an open session.
 func (t *trial) look(ctx context.Context, s *treeline.Session) (v view, err error) {
 	leaf := s.Leaf()
 	if leaf != "" {
@@ -200,8 +195,7 @@ func (t *trial) look(ctx context.Context, s *treeline.Session) (v view, err erro
 	return v, nil
 }
 
-// compare opens the file for reading and compares what we see with what the agent sees.
-// A tree that both sides wrote must be free of problems.
+// compare opens the file for reading and compares both views. The tree must have no problems.
 func (t *trial) compare(ctx context.Context, path string, theirs view) error {
 	s, err := t.store.Open(ctx, path, treeline.OpenOptions{Dialect: pi.Pi})
 	if err != nil {
@@ -224,8 +218,7 @@ func (t *trial) compare(ctx context.Context, path string, theirs view) error {
 	return nil
 }
 
-// compareWritten is compare after the agent wrote. Its own leaf may be one that the file does not tell: then the last entry
-// counts, for both.
+// compareWritten is compare after the agent wrote. The agent opens the file again, since its leaf may not be in the file.
 func (t *trial) compareWritten(ctx context.Context, path string, theirs view) error {
 	again, err := t.ask(path, nil)
 	if err != nil {
@@ -237,12 +230,12 @@ func (t *trial) compareWritten(ctx context.Context, path string, theirs view) er
 	return t.compare(ctx, path, again)
 }
 
-// quotes, control characters, line separators, pairs, and what could end a summary
+// texts have quotes, control characters, line separators, surrogate pairs, and the end tag of a summary.
 var texts = []string{"plain", "with \"quotes\" and \\ slashes", "lines\nof\ttext\r\n", "ünïcödé 漢字 😀", "", "\u2028\u2029\u0000\u001f", "</summary>", strings.Repeat("long ", 3000)}
 
 func (t *trial) text() string { return texts[t.rnd.IntN(len(texts))] }
 
-// message is one as the agent makes them.
+// message returns a message in the format of the agent.
 func (t *trial) message(role string) json.RawMessage {
 	text := fmt.Sprintf(`{"type":"text","text":%s}`, spell(t.text()))
 	more := ""
@@ -265,18 +258,18 @@ func (t *trial) message(role string) json.RawMessage {
 	return fmt.Appendf(nil, `{"role":%q,%s,"timestamp":%d}`, role, more, 1_771_236_000_000+t.rnd.IntN(1_000_000))
 }
 
-// Roles that count in a context and one that may be left out of it.
+// role returns a role, of which the last may be left out of a context.
 func (t *trial) role() string {
 	return []string{"user", "assistant", "toolResult", "bashExecution"}[t.rnd.IntN(4)]
 }
 
-// say appends a message of that role with our library.
+// say appends a message with this library.
 func (t *trial) say(ctx context.Context, s *treeline.Session, role string) error {
 	_, err := s.AppendMessage(ctx, t.message(role))
 	return err
 }
 
-// ours does one random thing with our library.
+// ours makes one random change with this library.
 func (t *trial) ours(ctx context.Context, s *treeline.Session) (err error) {
 	target := s.Tree().At(t.rnd.IntN(s.Tree().Len())).ID
 	switch t.rnd.IntN(20) {
@@ -310,7 +303,7 @@ func (t *trial) ours(ctx context.Context, s *treeline.Session) (err error) {
 	return err
 }
 
-// theirs are random things for the agent to do.
+// theirs returns random changes for the agent.
 func (t *trial) theirs() []step {
 	steps := []step{}
 	for range 1 + t.rnd.IntN(12) {

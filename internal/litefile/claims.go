@@ -15,7 +15,7 @@ func idOf(info durable.Info) fileID { return fileID{info.Dev, info.Ino} }
 var inUse = newClaims()
 
 // claims keep writers and copiers of a database apart. Several connections may write, since SQLite coordinates them, but
-// none while a copy is made. A waiting copier goes before new writers, or it would wait for ever.
+// none while a copy is made. A waiting copier goes before new writers, or it would wait forever.
 type claims struct {
 	mu      sync.Mutex
 	changed sync.Cond

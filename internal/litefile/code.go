@@ -2,6 +2,7 @@ package litefile
 
 import (
 	"errors"
+	"slices"
 
 	"modernc.org/sqlite" // the driver "sqlite"
 )
@@ -26,23 +27,16 @@ func resultCode(err error) int {
 	return 0
 }
 
+func hasCode(err error, codes ...int) bool { return slices.Contains(codes, resultCode(err)) }
+
 // IsSQLite reports whether an error is from SQLite. Such errors do not name the file.
 func IsSQLite(err error) bool { return resultCode(err) != 0 }
 
 // IsCorrupt reports whether the file is not a database, or is damaged.
-func IsCorrupt(err error) bool {
-	code := resultCode(err)
-	return code == codeCorrupt || code == codeNotADB
-}
+func IsCorrupt(err error) bool { return hasCode(err, codeCorrupt, codeNotADB) }
 
 // IsUnwritable reports whether the database, or its folder, cannot be written.
-func IsUnwritable(err error) bool {
-	code := resultCode(err)
-	return code == codeReadOnly || code == codeCantOpen
-}
+func IsUnwritable(err error) bool { return hasCode(err, codeReadOnly, codeCantOpen) }
 
 // IsBusy reports whether another connection held the database for too long.
-func IsBusy(err error) bool {
-	code := resultCode(err)
-	return code == codeBusy || code == codeLocked || code == codeProtocol
-}
+func IsBusy(err error) bool { return hasCode(err, codeBusy, codeLocked, codeProtocol) }

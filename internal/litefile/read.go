@@ -24,7 +24,7 @@ func Suffixes() []string { return append(journals[:len(journals):len(journals)],
 // Stamp shows whether a database changed. A missing journal is a zero Info.
 type Stamp struct{ DB, WAL, Journal durable.Info }
 
-// StampOf returns the Stamp of a database; fs.ErrNotExist if there is none.
+// StampOf returns the Stamp of a database; fs.ErrNotExist if there is no database.
 func StampOf(fsys durable.FS, path string) (s Stamp, err error) {
 	if s.DB, err = fsys.Stat(path); err != nil {
 		return s, err

@@ -125,20 +125,9 @@ func AppendString(dst []byte, s string) []byte {
 				continue
 			}
 			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\b':
-				dst = append(dst, '\\', 'b')
-			case '\f':
-				dst = append(dst, '\\', 'f')
-			default:
+			if letter := letters[c]; letter != 0 {
+				dst = append(dst, '\\', letter)
+			} else {
 				dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 			}
 			i++
@@ -157,38 +146,23 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// letters are those after a backslash that JSON.stringify writes for a character.
+var letters = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
+
 // Quote returns s as a JSON string; see AppendString.
 func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
 
-// afterString returns the offset after the string that continues at i. It looks only for quotes, many bytes at a time. A
-// quote is escaped if the number of backslashes before it is odd.
-func afterString(b []byte, i int) int {
-	for {
-		k := bytes.IndexByte(b[i:], '"')
-		if k < 0 {
-			return len(b)
-		}
-		end := i + k
-		slashes := 0
-		for slashes < k && b[end-1-slashes] == '\\' {
-			slashes++
-		}
-		i = end + 1
-		if slashes%2 == 0 {
-			return i
-		}
-	}
-}
-
-// Compact removes the white space between the tokens of a value, which must be JSON; strings and numbers keep their
-// spelling. It returns the value itself if there is none.
+// Compact removes the white space between the tokens of a value; strings and numbers keep their spelling. It returns the
+// value itself if there is none, or if a string in it is not JSON.
 func Compact(value []byte) []byte {
 	var out []byte // nil until the first white space
 	start := 0
 	for i := 0; i < len(value); {
 		switch c := value[i]; {
 		case c == '"':
-			i = afterString(value, i+1)
+			if i = skipString(value, i+1); i < 0 {
+				return value
+			}
 		case isSpace(c):
 			if out == nil {
 				out = make([]byte, 0, len(value))
@@ -204,4 +178,20 @@ func Compact(value []byte) []byte {
 		return value
 	}
 	return append(out, value[start:]...)
+}
+
+// lineBreaks are the line breaks of Unicode beyond ASCII.
+var lineBreaks = []struct{ char, escaped []byte }{
+	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
+}
+
+// EscapeBreaks escapes the line breaks of Unicode in a JSON text, because some programs split lines there, as Python's
+// splitlines does. In JSON they occur only inside strings. A text without them is not copied.
+func EscapeBreaks(b []byte) []byte {
+	for _, br := range lineBreaks {
+		if bytes.Contains(b, br.char) {
+			b = bytes.ReplaceAll(b, br.char, br.escaped)
+		}
+	}
+	return b
 }

@@ -1,3 +1,12 @@
+// Package rawjson looks into JSON texts without decoding them: it finds the members of an object, checks that a value is
+// well formed, and changes one member while every other byte stays the same.
+//
+// A session store needs this more than a decoder. A record that passes through must keep every byte (key order, number
+// spellings, lone surrogates, unknown members), and of most records only a few members are looked at. The scanner allocates
+// nothing and returns slices of its input.
+//
+// JSON is RFC 8259, checked in full, with two liberties that the programs that wrote the files also take: strings may
+// contain invalid UTF-8, and an object may repeat a key (the last one wins).
 package rawjson
 
 import (
@@ -32,9 +41,9 @@ func special(w uint64) uint64 {
 	return ((q-ones)&^q | (s-ones)&^s | (w-blanks)&^w) & highs
 }
 
-// skipString returns the offset after the closing quote of the string whose text begins at i (after the opening quote) and
-// whether it has an escape. A negative offset is the complement of the position of an error.
-func skipString(b []byte, i int) (end int, escaped bool) {
+// skipString returns the offset after the closing quote of the string whose text begins at i (after the opening quote), or the
+// complement of the position of an error.
+func skipString(b []byte, i int) int {
 	for {
 		// Eight bytes at once: session text is mostly long runs without anything special.
 		for i+8 <= len(b) {
@@ -48,16 +57,15 @@ func skipString(b []byte, i int) (end int, escaped bool) {
 			i++
 		}
 		if i >= len(b) {
-			return ^len(b), escaped
+			return ^len(b)
 		}
 	found:
 		switch b[i] {
 		case '"':
-			return i + 1, escaped
+			return i + 1
 		case '\\':
-			escaped = true
 			if i+1 >= len(b) {
-				return ^len(b), escaped
+				return ^len(b)
 			}
 			switch b[i+1] {
 			case 'n', '"', '\\', 't', '/', 'r', 'b', 'f':
@@ -65,18 +73,18 @@ func skipString(b []byte, i int) (end int, escaped bool) {
 			case 'u':
 				for k := i + 2; k < i+6; k++ {
 					if k >= len(b) {
-						return ^len(b), escaped
+						return ^len(b)
 					}
 					if !isHex(b[k]) {
-						return ^k, escaped
+						return ^k
 					}
 				}
 				i += 6
 			default:
-				return ^(i + 1), escaped
+				return ^(i + 1)
 			}
 		default:
-			return ^i, escaped
+			return ^i
 		}
 	}
 }

@@ -86,8 +86,7 @@ func (t *Text) strFar(i int) int {
 		}
 		t.more()
 	}
-	end, _ := skipString(t.b, i)
-	return end
+	return skipString(t.b, i)
 }
 
 // more indexes the next window.

@@ -45,7 +45,7 @@ func Loopback(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Served reports one request. Its JSON is a stable format: difference is null where the request is as recorded.
+// Served reports one request. Its JSON is a stable format: difference is null if the request is as recorded.
 type Served struct {
 	Seq        int64           `json:"seq"`
 	Difference *run.Difference `json:"difference"`
@@ -122,10 +122,8 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
-	} else if inner, ok := strings.CutPrefix(host, "["); ok {
-		if h, ok := strings.CutSuffix(inner, "]"); ok {
-			host = h
-		}
+	} else if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1]
 	}
 	return strings.ToLower(host)
 }
@@ -180,40 +178,41 @@ func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Treeline-Difference", pointer[1:len(pointer)-1])
 	}
 	p.told(Served{Seq: x.Seq, Difference: d})
-	p.answer(w, x, body)
+	if err := p.answer(w, x, body); err != nil {
+		failure(w, http.StatusInternalServerError, "unreadable", err.Error())
+	}
 }
 
-// answer gives the recorded response, whole or streamed, or the recorded failure.
-func (p *Player) answer(w http.ResponseWriter, x run.Exchange, body []byte) {
+// answer gives the recorded response, whole or streamed, or the recorded failure. It fails, before it writes, if the log
+// cannot be read.
+func (p *Player) answer(w http.ResponseWriter, x run.Exchange, body []byte) error {
 	if !x.Answered {
 		status, text, err := run.Failure(p.log, x)
-		if err != nil {
-			failure(w, http.StatusInternalServerError, "unreadable", err.Error())
-			return
+		if err == nil {
+			reply(w, status, text)
 		}
-		reply(w, status, text)
-		return
+		return err
 	}
 	a, err := run.NewAnswer(p.log.Header.RunID, x)
 	if err != nil {
-		failure(w, http.StatusInternalServerError, "unreadable", err.Error())
-		return
+		return err
 	}
 	if string(rawjson.Get(body, "stream")) != "true" {
 		reply(w, http.StatusOK, a.JSON())
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	usage := rawjson.Truthy(rawjson.At(body, "/stream_options/include_usage"))
 	for _, chunk := range append(a.Chunks(usage), []byte("[DONE]")) { // [DONE] ends a stream
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", chunk); err != nil {
-			return
+			return nil // the client has gone
 		}
 		if f, ok := w.(http.Flusher); ok {
 			f.Flush()
 		}
 	}
+	return nil
 }
 
 // models lists the model of the run, which some agents ask for first.

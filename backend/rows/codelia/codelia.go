@@ -130,6 +130,17 @@ func (p place) Touch(header []byte) []byte {
 
 func (p place) now() string { return p.opt.Clock().UTC().Format(timeForm) }
 
+// begin prepares a save: the state has a time, and the folder exists.
+func (p place) begin(s *state, folder string) error {
+	if s.updated == "" {
+		s.updated = p.now()
+	}
+	if err := checkID(s.id); err != nil {
+		return err
+	}
+	return durable.MkdirAll(p.opt.FS, filepath.Join(p.dir, folder), 0o700)
+}
+
 // Parse implements rows.Schema.
 func (p place) Parse(id string, records [][]byte) (rows.Session, error) {
 	if len(records) == 0 {

@@ -111,6 +111,7 @@ func same(a, b state) bool {
 
 // What is saved is loaded, listed and removed, in both forms.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -175,6 +176,7 @@ func TestRoundTrip(t *testing.T) {
 
 // A session goes through its log and back without a change, also one with members that we do not know.
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	want := sample(one)
 	want.other = []byte(`{"future":{"n":1.0}}`)
 	want.meta = rawjson.Compact(want.meta)
@@ -202,6 +204,7 @@ func TestRecords(t *testing.T) {
 
 // The database is the one that the program makes.
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustSave(t, NewDatabase(dir, Options{}), sample(one))
 	db := openDB(t, dir)
@@ -296,6 +299,7 @@ func traces(t *testing.T, dir string) string {
 
 // Reading leaves no trace: while the agent has the database open, after it, and where it may not write at all.
 func TestReadLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db := openDB(t, dir)
 	agentSaves(t, db, dir, one, `{"role":"user","content":"hi"}`+"\n")

@@ -70,6 +70,7 @@ func child(args string) error {
 // Processes save at once, each its own session and several the same one. No save fails, no messages lack a row, no row has
 // the messages of another save, and a concurrent reader sees the same.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	for _, name := range forms {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -120,7 +121,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// noOrphans wants a row for every file of messages, and nothing else to lie about.
+// noOrphans fails the test unless every file of messages has a row, and there are no other files.
 func noOrphans(t *testing.T, dir string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "messages", "*"))
@@ -172,44 +173,52 @@ func (f *exitFS) SyncDir(name string) error                 { f.step(); return f
 // A process is cut off at every step of a first save and of a second one: the agent finds what was acknowledged before, and
 // no messages are left without a row.
 func TestCutOff(t *testing.T) {
+	t.Parallel()
 	for _, name := range forms {
 		for _, before := range []bool{false, true} {
-			for at, ended := 1, false; !ended; at++ {
-				dir := t.TempDir()
-				c := later(dir, name)
-				if before {
-					mustSave(t, c, writer(one, 1, 0))
-				}
-				err := killtest.Command(dir, name, one, 2, 1, at).Run()
-				var exit *exec.ExitError
-				if ended = err == nil; !ended && (!errors.As(err, &exit) || exit.ExitCode() != 7) {
-					t.Fatal(err)
-				}
-				s, err := c.load(t.Context(), one)
-				switch {
-				case isNotExist(err) && !before:
-				case err != nil:
-					t.Errorf("%s cut off at %d: %v", name, at, err)
-				case len(s.messages) == 0 && !before: // found, and empty
-				default:
-					if n := len(s.messages); n != 5 && (!before || n != 4) {
-						t.Errorf("%s cut off at %d: %d messages", name, at, n)
-					}
-				}
-				for _, path := range glob(dir, "messages", durable.TempPrefix+"*") {
-					os.Remove(path) // a crash may leave them; they are no sessions
-				}
-				noOrphans(t, dir)
-				mustSave(t, c, writer(one, 3, 0)) // later saves work
-				if err := whole(mustLoad(t, c, one)); err != nil {
-					t.Errorf("%s after being cut off at %d: %v", name, at, err)
-				}
-			}
+			t.Run(fmt.Sprintf("%s/before=%v", name, before), func(t *testing.T) {
+				t.Parallel()
+				cutOff(t, name, before)
+			})
 		}
 	}
 }
 
-// later looks when all has settled: what a save left is then taken as it is, without waiting for the rest of it.
+func cutOff(t *testing.T, name string, before bool) {
+	for at, ended := 1, false; !ended; at++ {
+		dir := t.TempDir()
+		c := later(dir, name)
+		if before {
+			mustSave(t, c, writer(one, 1, 0))
+		}
+		err := killtest.Command(dir, name, one, 2, 1, at).Run()
+		var exit *exec.ExitError
+		if ended = err == nil; !ended && (!errors.As(err, &exit) || exit.ExitCode() != 7) {
+			t.Fatal(err)
+		}
+		s, err := c.load(t.Context(), one)
+		switch {
+		case isNotExist(err) && !before:
+		case err != nil:
+			t.Errorf("%s cut off at %d: %v", name, at, err)
+		case len(s.messages) == 0 && !before: // found, and empty
+		default:
+			if n := len(s.messages); n != 5 && (!before || n != 4) {
+				t.Errorf("%s cut off at %d: %d messages", name, at, n)
+			}
+		}
+		for _, path := range glob(dir, "messages", durable.TempPrefix+"*") {
+			os.Remove(path) // a crash may leave them; they are not sessions
+		}
+		noOrphans(t, dir)
+		mustSave(t, c, writer(one, 3, 0)) // later saves work
+		if err := whole(mustLoad(t, c, one)); err != nil {
+			t.Errorf("%s after being cut off at %d: %v", name, at, err)
+		}
+	}
+}
+
+// later looks when all has settled: what a save left is then used as it is, without waiting for the rest of it.
 func later(dir, name string) tested {
 	return form(name, dir, Options{Clock: func() time.Time { return noon.AddDate(100, 0, 0) }})
 }
@@ -221,6 +230,7 @@ func glob(elements ...string) []string {
 
 // Every operation fails once: there is an error or the new state, never a third thing.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, name := range forms {
 		for _, fault := range []faultfs.Fault{faultfs.Faults[1], faultfs.Faults[4]} {
 			for n := 1; ; n++ {

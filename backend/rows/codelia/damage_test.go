@@ -13,6 +13,7 @@ import (
 
 // A bad line is an error that names file and line, and what cannot be read is not overwritten.
 func TestBadLines(t *testing.T) {
+	t.Parallel()
 	for content, line := range map[string]int{
 		"{\"role\":\"user\"}\n{\"role\":\n":      2,
 		"null\n":                                 1,
@@ -56,6 +57,7 @@ func TestBadLines(t *testing.T) {
 
 // No id leads out of the folder.
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	for _, name := range forms {
 		c := form(name, dir, Options{Clock: clock})
@@ -81,6 +83,7 @@ func TestIDs(t *testing.T) {
 
 // A document keeps members that we do not know, and is not listed if the database has the session.
 func TestDocumentAndDatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	doc, db := NewDocument(dir, Options{}), NewDatabase(dir, Options{})
 	doc.newer = db
@@ -122,6 +125,7 @@ func TestDocumentAndDatabase(t *testing.T) {
 
 // Messages that the agent left without a row are found, and have one after the next save.
 func TestOrphansAreFound(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "messages", one+".jsonl"), `{"role":"user","content":"lost"}`)
 	c := NewDatabase(dir, Options{})

@@ -151,13 +151,7 @@ func (d *Document) Save(ctx context.Context, session rows.Session) error {
 }
 
 func (d *Document) save(ctx context.Context, s state) error {
-	if err := checkID(s.id); err != nil {
-		return err
-	}
-	if s.updated == "" {
-		s.updated = d.now()
-	}
-	if err := durable.MkdirAll(d.opt.FS, filepath.Join(d.dir, stateName), 0o700); err != nil {
+	if err := d.begin(&s, stateName); err != nil {
 		return err
 	}
 	err := d.locked(ctx, s.id, func(old []byte) error {

@@ -51,13 +51,7 @@ func (d *Database) Save(ctx context.Context, session rows.Session) error {
 
 // save does what the package comment says under Writing.
 func (d *Database) save(ctx context.Context, s state) error {
-	if err := checkID(s.id); err != nil {
-		return err
-	}
-	if s.updated == "" {
-		s.updated = d.now()
-	}
-	if err := durable.MkdirAll(d.opt.FS, filepath.Join(d.dir, messagesName), 0o700); err != nil {
+	if err := d.begin(&s, messagesName); err != nil {
 		return err
 	}
 	// Opened before anything is staged: if the database cannot be opened, no file is left over.

@@ -31,6 +31,7 @@ func machine(t *testing.T, dir string, drivers ...backend.Driver) *treeline.Stor
 
 // Several writers append to one session at once, in both forms: every message is there once.
 func TestAppendTogether(t *testing.T) {
+	t.Parallel()
 	for place, ext := range map[string]string{"messages": ".jsonl", "state": ".json"} {
 		t.Run(place, func(t *testing.T) {
 			dir := t.TempDir()
@@ -77,6 +78,7 @@ func TestAppendTogether(t *testing.T) {
 // The agent's own sessions are listed and read through the store without a Problem, and go from one form to the other
 // through the trash and back.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := machine(t, dir, Driver())
 	sessions := filepath.Join(dir, ".codelia", "sessions")
@@ -112,6 +114,7 @@ func TestStore(t *testing.T) {
 // A search finds what is in the sessions now, in both forms: after an append, after a save of the row alone, and after a
 // save of other messages.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	for place, ext := range map[string]string{"messages": ".jsonl", "state": ".json"} {
 		t.Run(place, func(t *testing.T) {
 			dir := t.TempDir()
@@ -165,6 +168,7 @@ func TestSearch(t *testing.T) {
 
 // The corpus, through the store.
 func TestCorpusStore(t *testing.T) {
+	t.Parallel()
 	corpus := dialecttest.Corpus(t, "codelia")
 	dir := t.TempDir()
 	s := machine(t, dir, Driver())
@@ -202,6 +206,7 @@ func TestCorpusStore(t *testing.T) {
 
 // The agent's own files load completely, and reading them changes nothing.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(dialecttest.Corpus(t, "codelia"), "sessions")
 	before := traces(t, dir)
 	c := NewDatabase(dir, Options{})

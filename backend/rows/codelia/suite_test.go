@@ -12,6 +12,7 @@ import (
 
 // The agent's states are sessions like any other: only the driver knows that they are rows.
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Place {
 		opt := world.Options(t.TempDir(), durable.OS{})
 		opt.Drivers = append([]backend.Driver{codelia.Driver()}, opt.Drivers...)

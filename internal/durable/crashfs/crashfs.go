@@ -131,13 +131,28 @@ func (f *FS) walk(path string) (*node, error) {
 	return at, nil
 }
 
-// parent finds the folder of a name.
-func (f *FS) parent(path string) (*node, string, error) {
-	dir, err := f.walk(filepath.Dir(path))
+// folderAt finds a folder.
+func (f *FS) folderAt(path string) (*node, error) {
+	dir, err := f.walk(path)
 	if err == nil && dir.names == nil {
 		err = syscall.ENOTDIR
 	}
+	return dir, err
+}
+
+// parent finds the folder of a name.
+func (f *FS) parent(path string) (*node, string, error) {
+	dir, err := f.folderAt(filepath.Dir(path))
 	return dir, filepath.Base(path), err
+}
+
+// free finds the folder of a name that must not be in use.
+func (f *FS) free(path string) (*node, string, error) {
+	dir, name, err := f.parent(path)
+	if err == nil && dir.names[name] != nil {
+		err = syscall.EEXIST
+	}
+	return dir, name, err
 }
 
 // do runs one operation and records it, even if it fails. It calls onOp without the lock, since onOp calls Crash.
@@ -167,10 +182,7 @@ func (f *FS) do(op, path string, run func() error) error {
 func (f *FS) Crash(fate Fate) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := &FS{nanos: f.nanos, nodes: f.nodes}
-	copies := map[*node]*node{}
-	next.root = f.root.crash(fate, copies)
-	return next
+	return &FS{nanos: f.nanos, nodes: f.nodes, root: f.root.crash(fate, map[*node]*node{})}
 }
 
 // crash copies what is left of a node. A node with two names is copied once.
@@ -190,7 +202,9 @@ func (n *node) crash(fate Fate, copies map[*node]*node) *node {
 	}
 	c.names = map[string]*node{}
 	// Sorted, so that the same seed gives the same crash.
-	for _, name := range slices.Sorted(maps.Keys(union(n.names, n.lastingNames))) {
+	all := maps.Clone(n.names)
+	maps.Copy(all, n.lastingNames)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		entry := n.lastingNames[name]
 		if now := n.names[name]; now != entry && fate(2) == 1 {
 			entry = now
@@ -202,12 +216,6 @@ func (n *node) crash(fate Fate, copies map[*node]*node) *node {
 	}
 	c.lastingNames = maps.Clone(c.names)
 	return c
-}
-
-func union(a, b map[string]*node) map[string]*node {
-	u := maps.Clone(a)
-	maps.Copy(u, b)
-	return u
 }
 
 // apply makes the change, or the part of it that fate leaves.

@@ -58,12 +58,9 @@ func (f *FS) Stat(path string) (info durable.Info, err error) {
 // ReadDir implements durable.FS.
 func (f *FS) ReadDir(path string) (entries []fs.DirEntry, err error) {
 	err = f.do("readdir", path, func() error {
-		n, err := f.walk(path)
+		n, err := f.folderAt(path)
 		if err != nil {
 			return err
-		}
-		if n.names == nil {
-			return syscall.ENOTDIR
 		}
 		for _, name := range slices.Sorted(maps.Keys(n.names)) {
 			entries = append(entries, entry{name, n.names[name]})
@@ -89,17 +86,13 @@ func (e entry) Info() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
 // Mkdir implements durable.FS.
 func (f *FS) Mkdir(path string, perm fs.FileMode) error {
 	return f.do(fmt.Sprintf("mkdir-%o", perm), path, func() error {
-		dir, name, err := f.parent(path)
-		if err != nil {
-			return err
+		dir, name, err := f.free(path)
+		if err == nil {
+			n := f.folder()
+			n.mode = fs.ModeDir | perm
+			dir.names[name] = n
 		}
-		if dir.names[name] != nil {
-			return syscall.EEXIST
-		}
-		n := f.folder()
-		n.mode = fs.ModeDir | perm
-		dir.names[name] = n
-		return nil
+		return err
 	})
 }
 
@@ -115,12 +108,11 @@ func (f *FS) Rename(from, to string) error {
 		if err != nil {
 			return err
 		}
-		// The replaced file loses a name, not its bytes.
-		if have := target.names[name]; have != nil && have.names != nil {
-			return syscall.EISDIR
-		}
 		if have := target.names[name]; have != nil {
-			have.links--
+			if have.names != nil {
+				return syscall.EISDIR
+			}
+			have.links-- // the replaced file loses a name, not its bytes
 		}
 		delete(source.names, old)
 		target.names[name] = n
@@ -135,16 +127,12 @@ func (f *FS) Link(from, to string) error {
 		if err != nil {
 			return err
 		}
-		dir, name, err := f.parent(to)
-		if err != nil {
-			return err
+		dir, name, err := f.free(to)
+		if err == nil {
+			dir.names[name] = n
+			n.links++
 		}
-		if dir.names[name] != nil {
-			return syscall.EEXIST
-		}
-		dir.names[name] = n
-		n.links++
-		return nil
+		return err
 	})
 }
 
@@ -171,11 +159,10 @@ func (f *FS) Remove(path string) error {
 func (f *FS) SyncDir(path string) error {
 	return f.do("syncdir", path, func() error {
 		n, err := f.walk(path)
-		if err != nil {
-			return err
+		if err == nil {
+			n.lastingNames = maps.Clone(n.names)
 		}
-		n.lastingNames = maps.Clone(n.names)
-		return nil
+		return err
 	})
 }
 
@@ -286,24 +273,21 @@ func (h *file) TryLock() (got bool, err error) {
 
 // Unlock implements durable.File.
 func (h *file) Unlock() error {
-	return h.do("unlock", func() error {
-		h.unlock()
-		return nil
-	})
+	return h.do("unlock", h.unlock)
 }
 
 // unlock does nothing if h does not hold the lock.
-func (h *file) unlock() {
+func (h *file) unlock() error {
 	if h.node.holder == h {
 		h.node.holder = nil
 	}
+	return nil
 }
 
 // Close implements io.Closer.
 func (h *file) Close() error {
 	return h.do("close", func() error {
-		h.unlock()
 		h.closed = true
-		return nil
+		return h.unlock()
 	})
 }

@@ -1,31 +1,28 @@
-package rpc_test
+package main
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
 
-// The examples of the documentation run as they are. Where an interpreter is missing that is said; in CI it is an error.
-func TestExamples(t *testing.T) {
+// TestRPCExamples runs the examples of docs/rpc.md as they are. A missing interpreter skips its example, and is an error in CI.
+func TestRPCExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED, -short: the examples in Python and Node are not run")
 	}
-	program := filepath.Join(t.TempDir(), "treeline")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/treeline").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program, err := exec.LookPath("treeline") // TestMain puts it there
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, tt := range []struct{ interpreter, script, yes, no string }{
 		{"python3", "rpc.py", "True", "False"},
 		{"node", "rpc.mjs", "true", "false"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
+			t.Parallel()
 			interpreter, err := exec.LookPath(tt.interpreter)
 			if err != nil {
 				if os.Getenv("TREELINE_CI") != "" {
@@ -33,7 +30,7 @@ func TestExamples(t *testing.T) {
 				}
 				t.Skipf("SKIPPED: %s is not installed: the example %s was not run", tt.interpreter, tt.script)
 			}
-			cmd := exec.Command(interpreter, filepath.Join("..", "docs", "examples", tt.script), program, t.TempDir())
+			cmd := exec.Command(interpreter, filepath.Join("..", "..", "docs", "examples", tt.script), program, t.TempDir())
 			home := t.TempDir()
 			cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home)
 			var problems strings.Builder
@@ -42,7 +39,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, problems.String())
 			}
-			equal(t, "output", strings.ReplaceAll(string(out), "\r\n", "\n"), "on disk after the question: "+tt.no+"\n"+
+			got, want := strings.ReplaceAll(string(out), "\r\n", "\n"), "on disk after the question: "+tt.no+"\n"+
 				"on disk after the answer: "+tt.yes+`
 answers to the question: 2
 user: Which tests fail?
@@ -51,7 +48,10 @@ model: anthropic/claude
 error -32000: Entry 00000000 not found
 entries in the file: 3
 exit code: 0
-`)
+`
+			if got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
 		})
 	}
 }

@@ -5,10 +5,12 @@
 package blob
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -33,15 +35,21 @@ func Sum(b []byte) Ref { return sha256.Sum256(b) }
 
 // ParseRef parses a reference: the prefix and exactly 64 lower-case hex digits.
 func ParseRef(s string) (Ref, error) {
-	var r Ref
 	digits, ok := strings.CutPrefix(s, Prefix)
-	if !ok || len(digits) != 2*len(r) || strings.ToLower(digits) != digits {
-		return r, fmt.Errorf("%.80q: %w", s, ErrRef)
-	}
-	if _, err := hex.Decode(r[:], []byte(digits)); err != nil {
-		return r, fmt.Errorf("%.80q: %w", s, ErrRef)
+	r, valid := parseHex(digits)
+	if !ok || !valid {
+		return Ref{}, fmt.Errorf("%.80q: %w", s, ErrRef)
 	}
 	return r, nil
+}
+
+// parseHex parses what Hex returns.
+func parseHex(digits string) (r Ref, ok bool) {
+	if len(digits) != 2*len(r) || strings.ToLower(digits) != digits {
+		return r, false
+	}
+	_, err := hex.Decode(r[:], []byte(digits))
+	return r, err == nil
 }
 
 // Hex returns the hash in 64 digits, which is the name of the file.
@@ -49,3 +57,36 @@ func (r Ref) Hex() string { return hex.EncodeToString(r[:]) }
 
 // String returns the reference as it is written in records.
 func (r Ref) String() string { return Prefix + r.Hex() }
+
+// Reader reads blobs.
+type Reader interface {
+	// Open opens a blob; ErrNotExist if there is none.
+	Open(ctx context.Context, r Ref) (io.ReadCloser, error)
+	// Has reports whether there is a blob.
+	Has(ctx context.Context, r Ref) (bool, error)
+}
+
+// Store reads and writes blobs.
+type Store interface {
+	Reader
+	// Put stores bytes and returns their reference. They are then durable, so that a record may refer to them. It does
+	// not write a blob that is already there.
+	Put(ctx context.Context, b []byte) (Ref, error)
+}
+
+// Get reads a whole blob and checks its hash; ErrCorrupt if that is wrong.
+func Get(ctx context.Context, s Reader, r Ref) ([]byte, error) {
+	f, err := s.Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	if Sum(b) != r {
+		return nil, fmt.Errorf("%s: %w", r, ErrCorrupt)
+	}
+	return b, nil
+}

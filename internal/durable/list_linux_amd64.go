@@ -1,5 +1,0 @@
-package durable
-
-import "syscall"
-
-const sysFstatat = syscall.SYS_NEWFSTATAT

@@ -117,14 +117,9 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	rows = keep(rows, func(r *Row) bool {
-		switch {
-		case r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist):
-			return false // removed between the list and the look at it
-		case opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect):
-			return false // a log of a run, wherever it lies
-		}
-		return true
+	rows = slices.DeleteFunc(rows, func(r Row) bool {
+		gone := r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist) // since it was listed
+		return gone || opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect)
 	})
 	m.PlaceRows(rows)
 	return rows, nil

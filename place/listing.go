@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -90,23 +88,13 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 		return nil, err
 	}
 	rows := make([]*listed, len(logs))
-	var wg sync.WaitGroup
-	next := make(chan int)
-	// More workers than processors: part of the work is waiting for files.
-	for range min(2*runtime.GOMAXPROCS(0), len(logs)) {
-		wg.Go(func() {
-			for i := range next {
-				if row := m.listing(ctx, b, logs[i], dir, d); row != nil {
-					rows[i] = &listed{row, logs[i]}
-				}
+	each(ctx, len(logs), 1, func() func(int) {
+		return func(i int) {
+			if row := m.listing(ctx, b, logs[i], dir, d); row != nil {
+				rows[i] = &listed{row, logs[i]}
 			}
-		})
-	}
-	for i := range logs {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+		}
+	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -3,8 +3,6 @@ package place
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -94,11 +92,16 @@ func (m *Machine) split(path string) (root, name string, err error) {
 type backends struct {
 	drivers []backend.Driver
 
-	mu     sync.Mutex
-	open   map[opened]backend.Backend
-	mended map[[2]string]map[int]func(backend.Mended) // by root and name of the log
-	next   int
-	closed bool
+	mu        sync.Mutex
+	open      map[opened]backend.Backend
+	listeners map[*listener]bool
+	closed    bool
+}
+
+// listener is told of what is mended in one log.
+type listener struct {
+	root, name string
+	tell       func(backend.Mended)
 }
 
 // opened tells apart the ways in which a root is open.
@@ -140,33 +143,31 @@ func (s *backends) listen(root, name string, f func(backend.Mended)) (forget fun
 	if f == nil {
 		return func() {}
 	}
+	l := &listener{root, name, f}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := [2]string{root, name}
-	if s.mended == nil {
-		s.mended = map[[2]string]map[int]func(backend.Mended){}
+	if s.listeners == nil {
+		s.listeners = map[*listener]bool{}
 	}
-	if s.mended[key] == nil {
-		s.mended[key] = map[int]func(backend.Mended){}
-	}
-	s.next++
-	id := s.next
-	s.mended[key][id] = f
+	s.listeners[l] = true
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if delete(s.mended[key], id); len(s.mended[key]) == 0 {
-			delete(s.mended, key)
-		}
+		delete(s.listeners, l)
 	}
 }
 
 func (s *backends) tell(root string, e backend.Mended) {
 	s.mu.Lock()
-	list := slices.Collect(maps.Values(s.mended[[2]string{root, e.Log}]))
+	var list []*listener
+	for l := range s.listeners {
+		if l.root == root && l.name == e.Log {
+			list = append(list, l)
+		}
+	}
 	s.mu.Unlock()
-	for _, f := range list {
-		f(e)
+	for _, l := range list {
+		l.tell(e)
 	}
 }
 

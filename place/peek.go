@@ -13,20 +13,28 @@ import (
 
 // PeekAll fills in rows from the ends of their logs, several at a time. After a cancellation the rows are incomplete.
 func (m *Machine) PeekAll(ctx context.Context, b backend.Backend, rows []Row, opt ListOptions) {
-	const batch = 32 // small, so that the workers finish together
-	var wg sync.WaitGroup
 	places := m.places()
+	each(ctx, len(rows), 32, func() func(int) { // small batches, so that the workers finish together
+		peek := Peeker{m: m, places: places}
+		return func(i int) { peek.Peek(ctx, b, &rows[i], opt) }
+	})
+}
+
+// each calls the function that worker gives for all i below n, in batches, on several goroutines with a worker each. More
+// goroutines than processors: part of the work is waiting for files.
+func each(ctx context.Context, n, batch int, worker func() func(i int)) {
+	var wg sync.WaitGroup
 	var taken atomic.Int64
-	for range min(2*runtime.GOMAXPROCS(0), len(rows)/batch+1) {
+	for range min(2*runtime.GOMAXPROCS(0), n/batch+1) {
 		wg.Go(func() {
-			peek := Peeker{m: m, places: places}
+			do := worker()
 			for ctx.Err() == nil {
-				end := int(taken.Add(batch))
-				if end-batch >= len(rows) {
+				end := int(taken.Add(int64(batch)))
+				if end-batch >= n {
 					return
 				}
-				for i := end - batch; i < min(end, len(rows)); i++ {
-					peek.Peek(ctx, b, &rows[i], opt)
+				for i := end - batch; i < min(end, n); i++ {
+					do(i)
 				}
 			}
 		})

@@ -87,19 +87,3 @@ func reorder(rows []Row, compare func(a, b int) int) []Row {
 	}
 	return rows
 }
-
-// keep drops the rows that are not wanted. If all are wanted, none is moved.
-func keep(rows []Row, wanted func(*Row) bool) []Row {
-	n := 0
-	for i := range rows {
-		if !wanted(&rows[i]) {
-			continue
-		}
-		if n < i {
-			rows[n] = rows[i]
-		}
-		n++
-	}
-	clear(rows[n:]) // let go of what they point to
-	return rows[:n]
-}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,11 +17,8 @@ import (
 func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, err := s.settled()
+	w, err := s.canBranch(id)
 	if err != nil {
-		return Appended{}, err
-	}
-	if err := s.canBranch(id); err != nil {
 		return Appended{}, err
 	}
 	if !durable {
@@ -29,7 +27,7 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 		}
 		w.tip = id
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
-		return Appended{ID: id, Durable: false}, nil
+		return Appended{ID: id}, nil
 	}
 	// Some formats have an entry for it. In others the leaf is the last entry of the file: there a custom entry below the
 	// target makes the agent's program resume at it (LeafType is the type of that entry).
@@ -45,16 +43,16 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 	return done, err
 }
 
-// canBranch says why the leaf cannot move to an entry.
-func (s *Session) canBranch(id session.EntryID) error {
-	if !s.w.d.Habits().Branches {
-		return fmt.Errorf("a branch in a session of %s is %w; fork it instead", s.dialect.Name(), ErrUnsupported)
+// canBranch is settled for moving the leaf to an entry.
+func (s *Session) canBranch(id session.EntryID) (*writing, error) {
+	w, err := s.settled()
+	if err == nil && !w.d.Habits().Branches {
+		err = fmt.Errorf("a branch in a session of %s is %w; fork it instead", s.dialect.Name(), ErrUnsupported)
 	}
-	if id == "" {
-		return nil
+	if err == nil && id != "" {
+		_, err = s.tree.Get(id)
 	}
-	_, err := s.tree.Get(id)
-	return err
+	return w, err
 }
 
 // ResetLeaf moves the leaf before the first entry: what is appended next becomes a new root.
@@ -68,21 +66,15 @@ func (s *Session) ResetLeaf(ctx context.Context, durable bool) error {
 func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b session.BranchSummary) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, err := s.settled()
+	w, err := s.canBranch(id)
 	if err != nil {
 		return Appended{}, err
 	}
-	if err := s.canBranch(id); err != nil {
-		return Appended{}, err
-	}
-	// The programs differ: some name the entry that the branch goes on from, others the leaf that was left.
+	// Some agents name the entry that the branch goes on from, others the leaf that was left.
 	if b.From = id; !w.d.Habits().FromTarget {
 		b.From = s.tree.LeafID()
 	}
-	if b.From == "" {
-		// The place before the first entry.
-		b.From = "root"
-	}
+	b.From = cmp.Or(b.From, "root") // the place before the first entry
 	done, err := s.append(ctx, b, nil, &id)
 	if err == nil {
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: done.ID})
@@ -152,7 +144,7 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	return s.append(ctx, body, record, nil)
 }
 
-// bodyOf decodes a record that is in no log.
+// bodyOf decodes the body of a record that is in no log.
 func bodyOf(d dialect.Dialect, record []byte) (session.Body, error) {
 	e, err := decodeOne(d, record)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What can be done with entries that are in no session: lists of the dialect's own JSON, as clients in other languages
-// hold them.
+// Entries that are in no session: lists of the dialect's own JSON, as clients in other languages hold them.
 
 // ParseEntries gives the JSON values of a text, line by line, unchanged. What is not JSON is skipped; values that share a
 // line are all given.
@@ -146,6 +145,33 @@ func treeOf(d dialect.Dialect, header []byte, entries [][]byte, skip int) (t *se
 	return b.Finish(), where
 }
 
+// headed is treeOf for entries without a header: the decoder wants one, so it gets one.
+func headed(d dialect.Dialect, entries ...[]byte) (*session.Tree, error) {
+	w, ok := d.(dialect.Writer)
+	if !ok {
+		return nil, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
+	}
+	header, err := w.Header(dialect.NewSession{ID: "x", CWD: "/"})
+	if err != nil {
+		return nil, err
+	}
+	t, _ := treeOf(d, header, entries, -1)
+	return t, nil
+}
+
+// decodeOne decodes a record as the only entry of a tree.
+func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
+	t, err := headed(d, record)
+	if err != nil {
+		return session.Entry{}, err
+	}
+	// A header, a scalar or two records on a line give no entry, or more than one.
+	if t.Len() != 1 {
+		return session.Entry{}, errors.New("the entry is not one JSON object")
+	}
+	return t.At(0), nil
+}
+
 // ContextOf computes what the model would see at an entry of a list that is in no session; d nil is the default dialect.
 // A leaf that is nil or unknown means the last entry; "" is the place before the first one.
 func (s *Store) ContextOf(d dialect.Dialect, entries [][]byte, leaf *session.EntryID, opt ContextOptions) (*session.Context, error) {
@@ -153,15 +179,12 @@ func (s *Store) ContextOf(d dialect.Dialect, entries [][]byte, leaf *session.Ent
 	if err != nil {
 		return nil, err
 	}
-	// The decoder wants a header before entries; the context does not depend on it.
-	header, err := w.Header(dialect.NewSession{ID: "x", CWD: "/"})
+	t, err := headed(w.Dialect, entries...)
 	if err != nil {
 		return nil, err
 	}
-	t, _ := treeOf(w.Dialect, header, entries, -1)
 	if leaf == nil {
-		last := t.LeafID()
-		leaf = &last
+		leaf = new(t.LeafID())
 	}
 	return session.BuildContext(t, *leaf, session.ContextOptions{
 		DropFailed: opt.DropFailed, StripDangling: opt.StripDangling, LLM: opt.LLM, FallBack: true,

@@ -13,25 +13,6 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// decodeOne decodes a record as the only entry of a tree.
-func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
-	w, ok := d.(dialect.Writer)
-	if !ok {
-		return session.Entry{}, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
-	}
-	// A decoder wants a header first.
-	header, err := w.Header(dialect.NewSession{ID: "x", CWD: "/"})
-	if err != nil {
-		return session.Entry{}, err
-	}
-	// A header, a scalar or two records on a line give no entry, or more than one.
-	t, _ := treeOf(d, header, [][]byte{record}, -1)
-	if t.Len() != 1 {
-		return session.Entry{}, errors.New("the entry is not one JSON object")
-	}
-	return t.At(0), nil
-}
-
 // NewSession leaves the session and begins another in the same place: the Session is then that one. An empty id makes one.
 // Deferred entries of the old session are dropped.
 func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) error {

@@ -67,17 +67,16 @@ func (s *Session) Prompts(ctx context.Context) iter.Seq2[Prompt, error] {
 // are not prompts have no text.
 func somePrompts(t *session.Tree, next int) (list []Prompt, errs []error, after int) {
 	const batch = 1000
-	end := min(next+batch, t.Len())
-	for ; next < end; next++ {
+	for end := min(next+batch, t.Len()); next < end; next++ {
 		if e := t.At(next); e.Kind == session.KindMessage && e.Role == session.RoleUser {
 			p, err := promptOf(e)
 			list, errs = append(list, p), append(errs, err)
 		}
 	}
-	if end == t.Len() {
-		return list, errs, -1
+	if next >= t.Len() {
+		next = -1
 	}
-	return list, errs, end
+	return list, errs, next
 }
 
 // startedByAgent reports whether an agent began the session to give a task to another.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -193,5 +194,72 @@ func TestLockedIsNotForever(t *testing.T) {
 	d.User(s, "now")
 	d.Must(s.Rename(t.Context(), "now"))
 	d.Same(d.Texts(s), []string{"root", "now"})
+	d.MemoryEqualsDisk(s)
+}
+
+// stalled is a backend that waits with an append until its context ends.
+type stalled struct {
+	backend.Backend
+	begun chan struct{} // nil: it does not wait
+}
+
+func (b *stalled) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if begun := b.begun; begun != nil {
+		b.begun = nil
+		close(begun)
+		<-ctx.Done()
+		return backend.Log{}, context.Cause(ctx)
+	}
+	return b.Backend.Append(ctx, at, records...)
+}
+
+// An append that is cancelled while others wait for it is left out: the next one follows the entry before it.
+func TestCancelledIsSkipped(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	slow := &stalled{}
+	d.Store = d.wrapping(func(b backend.Backend) backend.Backend {
+		slow.Backend = b
+		return slow
+	})
+	proposed := make(chan struct{}, 1)
+	clock := func() time.Time {
+		select {
+		case proposed <- struct{}{}:
+		default:
+		}
+		return time.Now()
+	}
+	s, err := d.Create(t.Context(), store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Clock: clock}})
+	d.Must(err)
+	defer s.Close()
+	root := d.User(s, "root")
+	begun := make(chan struct{})
+	slow.begun = begun
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := s.AppendMessage(ctx, world.Message("user", "cancelled")); !errors.Is(err, context.Canceled) {
+			t.Errorf("append: %v", err)
+		}
+	})
+	<-begun
+	for len(proposed) > 0 {
+		<-proposed
+	}
+	group.Go(func() {
+		if _, err := s.AppendMessage(t.Context(), world.Message("user", "next")); err != nil {
+			t.Errorf("append: %v", err)
+		}
+	})
+	<-proposed // the next one has the lock, and keeps it until it is queued
+	s.Leaf()
+	cancel()
+	group.Wait()
+	d.Same(d.Texts(s), []string{"root", "next"})
+	if e, ok := s.Tree().Leaf(); !ok || e.Parent != root {
+		t.Errorf("it follows %s, not %s", e.Parent, root)
+	}
 	d.MemoryEqualsDisk(s)
 }

@@ -23,8 +23,9 @@ func create(s *suite) {
 	}
 	// A second session does not take the name.
 	before := s.bytes(sess.Path())
+	at, _ := sess.Header().Timestamp.Time()
 	second, err := s.b.Create(s.Context(), store.CreateOptions{
-		CWD: s.cwd, Dialect: s.dialect, ID: sess.ID(), Write: store.WriteOptions{Clock: createdAt(sess)},
+		CWD: s.cwd, Dialect: s.dialect, ID: sess.ID(), Write: store.WriteOptions{Clock: func() time.Time { return at }},
 	})
 	if err == nil {
 		_, err = second.AppendText(s.Context(), session.RoleUser, "fig")
@@ -37,12 +38,6 @@ func create(s *suite) {
 	if s.bytes(sess.Path()) != before {
 		s.Error("the log changed")
 	}
-}
-
-// createdAt is a clock that stands still at a session's creation.
-func createdAt(sess *store.Session) func() time.Time {
-	at, _ := sess.Header().Timestamp.Time()
-	return func() time.Time { return at }
 }
 
 // Every append is there when it returns, and the session goes on where it was left.

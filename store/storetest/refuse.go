@@ -147,22 +147,15 @@ func newer(s *suite) {
 	records[0] = version.ReplaceAll(records[0], []byte(`"version":999`))
 	s.must(second(l.Backend.Replace(s.Context(), at, records...)))
 	s.must(release())
-	look := s.reopenedNewer(path)
+	look := s.closing(s.a.Open(s.Context(), path, store.OpenOptions{}))
+	if !look.Header().Newer {
+		s.Errorf("%+v is not newer", look.Header())
+	}
+	s.hears(look, "apricot", "bilberry")
 	ctx, create := s.Context(), store.CreateOptions{CWD: s.cwd}
 	s.fails(look, store.ErrNewer, map[string]func() error{
 		"OpenWrite":  func() error { return second(s.a.OpenWrite(ctx, path, store.CreateOptions{})) },
 		"ForkFrom":   func() error { return second(s.a.ForkFrom(ctx, path, create)) },
 		"BranchFrom": func() error { return second(s.a.BranchFrom(ctx, path, look.Leaf(), create)) },
 	})
-}
-
-// reopenedNewer opens a log of a newer version for reading.
-func (s *suite) reopenedNewer(path string) *store.Session {
-	s.Helper()
-	look := s.closing(s.a.Open(s.Context(), path, store.OpenOptions{}))
-	if !look.Header().Newer {
-		s.Errorf("%+v is not newer", look.Header())
-	}
-	s.hears(look, "apricot", "bilberry")
-	return look
 }

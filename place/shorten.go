@@ -1,6 +1,9 @@
 package place
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // shortID gives the shortest prefix of an id, of eight characters or more, that none of the others has, and whether another
 // one is the same. near are the ids that may begin alike, id itself among them.
@@ -66,12 +69,19 @@ func ShortenSome(rows []*Row, ids []string) (shared map[*Row]bool) {
 	return shared
 }
 
-// ShortIDs gives the short form of each of some ids.
+// ShortIDs gives the short form of each of some ids. Among sorted ids only neighbours can begin alike.
 func ShortIDs(ids []string) []string {
-	sorted := slices.Sorted(slices.Values(ids))
-	short := make([]string, len(ids))
-	for i, id := range ids {
-		short[i], _ = shortID(id, neighbours(sorted, id))
+	order := make([]int, len(ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
+	sorted, short := make([]string, len(ids)), make([]string, len(ids))
+	for k, i := range order {
+		sorted[k] = ids[i]
+	}
+	for k, i := range order {
+		short[i], _ = shortID(ids[i], sorted[max(k-1, 0):min(k+2, len(sorted))])
 	}
 	return short
 }

@@ -33,6 +33,7 @@ func Inside(value []byte) []byte {
 func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	dst = append(dst, inside[:i]...)
 	for i < len(inside) {
+		dst, i = unescapeFast(dst, inside, i)
 		// Eight bytes at once: there are whole lines between escapes. All eight are copied, and those before the first
 		// special one count.
 		for i+8 <= len(inside) {

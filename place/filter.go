@@ -44,13 +44,13 @@ func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = slices.DeleteFunc(rows, func(r Row) bool { return !of(&r) })
+		rows = Drop(rows, func(r *Row) bool { return !of(r) })
 	}
 	if f.CWD != "" {
 		rows = m.InDir(f.CWD, rows)
 	}
 	model, title := wildcard(f.Model, true), wildcard(f.Title, false)
-	return slices.DeleteFunc(rows, func(r Row) bool {
+	return Drop(rows, func(r *Row) bool {
 		when := r.When()
 		switch {
 		case !f.Since.IsZero() && when.Before(f.Since), !f.Until.IsZero() && !when.Before(f.Until):
@@ -65,7 +65,7 @@ func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 		case title != nil && !title.MatchString(r.Heading()):
 			return true
 		}
-		return f.Only != nil && !f.Only(&r)
+		return f.Only != nil && !f.Only(r)
 	}), nil
 }
 

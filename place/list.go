@@ -52,12 +52,12 @@ func (m *Machine) InDir(cwd string, rows []Row) []Row {
 	want := m.canonical(cwd)
 	// Resolving links asks the file system; each spelling is asked about once.
 	known := map[string]bool{cwd: true}
-	return slices.DeleteFunc(rows, func(r Row) bool {
+	return Drop(rows, func(r *Row) bool {
 		if r.Err != nil {
 			return false
 		}
 		if r.CWD == "" {
-			return !m.placed(&r, cwd) // the log does not name it: the folder decides
+			return !m.placed(r, cwd) // the log does not name it: the folder decides
 		}
 		fits, ok := known[r.CWD]
 		if !ok {
@@ -117,7 +117,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	rows = slices.DeleteFunc(rows, func(r Row) bool {
+	rows = Drop(rows, func(r *Row) bool {
 		gone := r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist) // since it was listed
 		return gone || opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect)
 	})

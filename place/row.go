@@ -87,3 +87,20 @@ func reorder(rows []Row, compare func(a, b int) int) []Row {
 	}
 	return rows
 }
+
+// Drop removes the rows that are not wanted, in place. Rows are large: they are passed by pointer, and mostly none is
+// moved.
+func Drop(rows []Row, unwanted func(*Row) bool) []Row {
+	n := 0
+	for i := range rows {
+		if unwanted(&rows[i]) {
+			continue
+		}
+		if n < i {
+			rows[n] = rows[i]
+		}
+		n++
+	}
+	clear(rows[n:]) // what they point to is let go
+	return rows[:n]
+}

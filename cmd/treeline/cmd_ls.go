@@ -117,7 +117,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return err
 	}
 	var bad []string
-	rows = slices.DeleteFunc(rows, func(r place.Row) bool {
+	rows = place.Drop(rows, func(r *place.Row) bool {
 		if r.Err != nil {
 			bad = append(bad, r.Path)
 		}

@@ -322,7 +322,7 @@ func TestToyNeeds(t *testing.T) {
 }
 
 // obstinate asks for the same again and again.
-type obstinate struct{ toyDecoder }
+type obstinate struct{}
 
 func (*obstinate) Needs() []dialect.Need              { return []dialect.Need{{Name: "x"}} }
 func (*obstinate) Supply(dialect.Need, []byte, error) {}

@@ -10,13 +10,13 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// appended is the answer of an append. If other programs wrote meanwhile, "foreign" counts their entries, and "outcome" says
+// appended is the answer of an append. "durable" says whether the entry is in its file. If other programs wrote meanwhile, "foreign" counts their entries, and "outcome" says
 // what the policy did about them.
 func appended(a store.Appended, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := append([]byte(`{"id":`), quote(string(a.ID))...)
+	text := fmt.Appendf(nil, `{"id":%s,"durable":%t`, quote(string(a.ID)), a.Durable)
 	if a.Foreign > 0 {
 		text = fmt.Appendf(text, `,"foreign":%d,"outcome":%q`, a.Foreign, a.Outcome)
 	}

@@ -9,16 +9,17 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// appended is the answer of an append. If other programs wrote meanwhile, Foreign counts their entries, and Outcome says
-// what the policy did about them.
+// appended is the answer of an append. Durable says whether the entry is in its file. If other programs wrote meanwhile,
+// Foreign counts their entries, and Outcome says what the policy did about them.
 type appended struct {
 	ID      session.EntryID `json:"id"`
+	Durable bool            `json:"durable"`
 	Foreign int             `json:"foreign,omitempty"`
 	Outcome store.Policy    `json:"outcome,omitempty"`
 }
 
 func acknowledge(a store.Appended, err error) (appended, error) {
-	done := appended{ID: a.ID, Foreign: a.Foreign}
+	done := appended{ID: a.ID, Durable: a.Durable, Foreign: a.Foreign}
 	if a.Foreign > 0 {
 		done.Outcome = a.Outcome
 	}

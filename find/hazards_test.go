@@ -1,8 +1,10 @@
 package find
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -188,5 +190,39 @@ func TestGrownMeanwhile(t *testing.T) {
 				d.put(d.text+d.append("user"), "more")
 			})
 		}
+	}
+}
+
+// tellsChange: the system has a time of change that no program can set.
+const tellsChange = runtime.GOOS == "linux"
+
+// TestEditedInPlace: an edit in the middle of a log that keeps its size and gets its old time again is seen, where the
+// system tells.
+func TestEditedInPlace(t *testing.T) {
+	t.Parallel()
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := newGrowingDesk(t, f, 15)
+			d.begin()
+			info, err := os.Stat(d.log())
+			d.Must(err)
+			file, err := os.OpenFile(d.log(), os.O_WRONLY, 0)
+			d.Must(err)
+			edited := middle(d.text)
+			_, err = file.WriteAt([]byte(edited), 0)
+			d.Must(errors.Join(err, file.Close(), os.Chtimes(d.log(), info.ModTime(), info.ModTime())))
+			if edited == d.text {
+				t.Fatal("nothing was edited")
+			}
+			if !tellsChange {
+				return
+			}
+			before := d.anew
+			if d.same("edited in place"); d.anew == before {
+				t.Error("the log was not read")
+			}
+		})
 	}
 }

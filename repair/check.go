@@ -8,6 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -15,6 +16,14 @@ import (
 // impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
 func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
 	problems := slices.Clone(l.Tree.Problems())
+	// Without a header in the log there is no such limit.
+	if h := l.Tree.Header(); h.Raw != nil && h.Span.Offset+h.Span.Length > place.HeadMost {
+		problems = append(problems, session.Problem{
+			File: l.Path, Line: h.Line, Offset: h.Span.Offset, Kind: session.ProblemField,
+			Message: "the header does not end within the first 64 MB: lists and searches leave the session out",
+			Advice:  "it can be opened by its path",
+		})
+	}
 	if r, ok := l.Dialect.(dialect.Ruler); ok && l.Path != "" {
 		for _, p := range r.Check(l.Tree, dialect.LogInfo{Name: l.Path, Size: l.At.Size, Changed: l.At.Time}) {
 			p.File = l.Path

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -54,6 +55,18 @@ func Integer(value []byte) int64 {
 		return 0
 	}
 	return int64(f)
+}
+
+// Number reads a JSON number; 0 for any other value. One that is too large is an infinity.
+func Number(value []byte) float64 {
+	if len(value) == 1 && value[0] == '0' {
+		return 0 // the usual case
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return f
 }
 
 // TextParts gives a text as parts: none where it is empty.

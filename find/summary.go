@@ -168,6 +168,9 @@ func (t *tally) answer(e session.Entry, raw []byte) {
 	}
 	n.Total += u.Total
 	t.sum.Cost += u.Cost
+	if p, ok := u.Problem(e); ok {
+		t.builder.Problem(p)
+	}
 }
 
 // prompt keeps the first thing that the user said.

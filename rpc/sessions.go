@@ -90,7 +90,7 @@ func describe(o *openSession, err error) (opened, error) {
 type createParams struct {
 	hereParams
 	newSessionParams
-	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is what the agent does"`
+	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does"`
 }
 
 // create answers with the path even while creation is deferred.

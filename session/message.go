@@ -141,17 +141,6 @@ func (Leaf) kind() Kind                { return KindLeaf }
 func (ContextEdit) kind() Kind         { return KindContextEdit }
 func (Opaque) kind() Kind              { return KindOpaque }
 
-// Usage counts what one answer took, as far as it was recorded.
-type Usage struct {
-	Input, Output, CacheRead, CacheWrite, Total int64
-	// Cost is the sum of Costs, in dollars.
-	Cost  float64
-	Costs Costs
-}
-
-// Costs are the costs of the tokens of one answer.
-type Costs struct{ Input, Output, CacheRead, CacheWrite float64 }
-
 // Part is a piece of an entry in neutral form, for transcripts, search and conversion.
 type Part interface{ part() }
 

@@ -36,7 +36,8 @@ func neighbours(sorted []string, id string) []string {
 	return sorted[max(at-1, 0):min(at+2, len(sorted))]
 }
 
-// Shorten fills in the short ids of all sessions.
+// Shorten fills in the short ids of some sessions: unique among these. Machine.Find understands those of all sessions, and
+// those of all sessions of the project.
 func Shorten(rows []Row) {
 	ids := make([]string, len(rows))
 	for i := range rows {

@@ -190,8 +190,8 @@ func Last(ref string) (before int, ok bool) {
 }
 
 // Find gives the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or
-// the beginning of one. If several sessions match, but only one of the project, it is that one: lists of the project show
-// ids that are unique there.
+// the beginning of one. If several sessions match an id as long as those of lists, but only one of the project does, it is
+// that one: lists of the project show ids that are unique there.
 func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
@@ -216,7 +216,7 @@ func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 	if len(exact) == 0 {
 		exact = begin
 	}
-	if len(exact) > 1 {
+	if len(exact) > 1 && len(ref) >= leastShort {
 		here := m.InDir(m.Project(rows), slices.Clone(exact))
 		if len(here) == 1 && here[0].Err == nil {
 			exact = here

@@ -5,10 +5,13 @@ import (
 	"strings"
 )
 
+// leastShort is the length of the shortest ids in lists.
+const leastShort = 8
+
 // shortID gives the shortest prefix of an id, of eight characters or more, that none of the others has, and whether another
 // one is the same. near are the ids that may begin alike, id itself among them.
 func shortID(id string, near []string) (short string, shared bool) {
-	const least = 8
+	const least = leastShort
 	same, n := 0, least
 	for _, other := range near {
 		if other == id {

@@ -18,8 +18,8 @@ import (
 // statsFlags are the filters of ls, and what to group by.
 type statsFlags struct {
 	filterFlags
-	cwd string
-	by  []string
+	scopeFlags
+	by []string
 }
 
 // statsCommand sums up the catalogue. Like search it looks at all directories: most questions are about the whole machine.
@@ -39,7 +39,9 @@ func (a *app) statsCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.stats(cmd, &f) },
 	}
 	f.filterFlags.add(cmd, "only messages", "only messages")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
+	f.scopeFlags.add(cmd, "sum up")
+	cmd.Flags().Lookup("cwd").Usage = "sum up only the sessions of the directory `DIR`"
+	_ = cmd.Flags().MarkHidden("all") // the default; fails only for an unknown flag
 	cmd.Flags().StringSliceVar(&f.by, "by", nil, "print only the sums by `KEY`, in full: "+strings.Join(keyWords(), ", "))
 	a.addJSON(cmd)
 	return cmd
@@ -78,13 +80,19 @@ func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.cwd != "" {
-		if filter.CWD, err = a.listDir(f.cwd); err != nil {
-			return err
-		}
+	dir, project, err := f.dir(a)
+	if err != nil {
+		return err
+	}
+	if !project { // without --cwd: all
+		filter.CWD = dir
 	}
 	easeCollection()
-	r, err := a.sumUp(cmd.Context(), treeline.StatsOptions{Filter: filter, By: keys})
+	s, err := f.store(a)
+	if err != nil {
+		return err
+	}
+	r, err := a.sumUp(cmd.Context(), s, treeline.StatsOptions{Filter: filter, By: keys})
 	if err != nil {
 		return err
 	}
@@ -101,11 +109,7 @@ func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
 	return err
 }
 
-func (a *app) sumUp(ctx context.Context, opt treeline.StatsOptions) (r treeline.Stats, err error) {
-	s, err := a.store()
-	if err != nil {
-		return r, err
-	}
+func (a *app) sumUp(ctx context.Context, s *treeline.Store, opt treeline.StatsOptions) (r treeline.Stats, err error) {
 	if err := s.CheckSource(opt.Filter.Source); err != nil {
 		return r, usageError{err}
 	}

@@ -102,23 +102,17 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	return next.entitle(ctx, n)
 }
 
-// from begins a session that consists of these records. They are written at once if they end the deferral, or if the
-// agent always does so; otherwise they wait. dir is "" for a session in memory.
+// from writes a session that consists of these records, at once: a copy was asked for. dir is "" for a session in memory.
 func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
-	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	h := memoryHome()
-	if dir == "" {
-		opt.Defer = dialect.DeferNever
-	} else {
+	if dir != "" {
 		var err error
 		if h, err = s.homeAt(place.Join(dir, s.FileName(d.Dialect, n)), opt); err != nil {
 			return nil, err
 		}
 	}
 	next := s.waiting(h, d, logtree.Born(n), records, opt)
-	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
-		return next, nil
-	}
 	if err := next.create(ctx); err != nil {
 		return nil, cmp.Or(err, next.letGo())
 	}
@@ -175,9 +169,6 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	opt.Write.fill()
 	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
 	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
-	if opt.Write.Defer == "" {
-		opt.Write.Defer = dialect.DeferNever // it was asked for
-	}
 	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil

@@ -241,9 +241,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		}
 		return sess.entitle(ctx, n)
 	}
-	if w.Defer == "" && d.Habits().AskedAtOnce {
-		w.Defer = dialect.DeferNever
-	}
+	w.Defer = cmp.Or(w.Defer, dialect.DeferNever) // the file was asked for
 	sess, err := s.begin(ctx, h, d, n, w)
 	if err == nil {
 		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes

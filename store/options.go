@@ -60,7 +60,8 @@ type WriteOptions struct {
 	ReplaceUnreadable bool
 	// Policy is for a second writer; "" is PolicyBranch.
 	Policy Policy
-	// Defer says when the log of a new session is created; "" is the dialect's own habit.
+	// Defer says when the log of a new session is created; "" is what dialect.Habits says. DurabilityAlways, Flush and a
+	// branch that is to last create it earlier.
 	Defer dialect.Defer
 	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
 	// blob.
@@ -128,7 +129,8 @@ func (o *WriteOptions) tell(e Event) {
 // Appended says what became of an append.
 type Appended struct {
 	ID session.EntryID
-	// Durable is false while the creation of the log is deferred.
+	// Durable: the entry is in a log and survives what WriteOptions.Durability says. It is false while the creation of the
+	// log is deferred, in a session that is never stored, and for a move of the leaf that wrote nothing.
 	Durable bool
 	// Foreign is how many entries others wrote first; Outcome what was done about it.
 	Foreign int

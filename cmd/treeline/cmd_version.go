@@ -22,17 +22,23 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  treeline version",
 		Args:    args(),
 		RunE: func(*cobra.Command, []string) error {
-			v := wire.Version{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						v.Revision = s.Value[:min(len(s.Value), 12)]
-					}
-				}
-			}
+			v := buildVersion()
 			return a.say(v, fmt.Sprintf("treeline %s %s %s/%s", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.OS, v.Arch))
 		},
 	}
 	a.addJSON(cmd)
 	return cmd
+}
+
+// buildVersion is what the build says about itself.
+func buildVersion() wire.Version {
+	v := wire.Version{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.Revision = s.Value[:min(len(s.Value), 12)]
+			}
+		}
+	}
+	return v
 }

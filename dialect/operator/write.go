@@ -16,10 +16,10 @@ import (
 
 var _ dialect.Writer = (*Dialect)(nil)
 
-// Habits says how the program behaves. Creation is deferred until the model answers.
+// Habits says how the program behaves, except that a prompt is written before it is answered: see dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
+		Defer: d.wait, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
 		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }

@@ -34,6 +34,7 @@ type Dialect struct {
 	omp bool
 	// bothSpellings: a model change may name provider and model in one member or in two.
 	bothSpellings bool
+	wait          dialect.Defer
 	layout        layout
 }
 
@@ -42,18 +43,21 @@ var (
 	Pi = &Dialect{
 		name:   "pi",
 		rules:  session.Rules{ContextEdits: true, SingleModel: true},
+		wait:   dialect.DeferMessage,
 		layout: layout{base: ".pi", env: "PI_CODING_AGENT_DIR", rule: dirPi},
 	}
 	Omp = &Dialect{
 		name:   "omp",
 		rules:  session.Rules{KeepSystem: true},
 		omp:    true,
+		wait:   dialect.DeferMessage,
 		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, blobs: true, crumbs: true},
 	}
 	OmpDoc = &Dialect{
 		name:  "omp-doc",
 		rules: session.Rules{ExplicitModelWins: true, KeepSystem: true},
 		omp:   true, bothSpellings: true,
+		wait:   dialect.DeferAssistant,
 		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, blobs: true, crumbs: true},
 	}
 )

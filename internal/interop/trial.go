@@ -83,7 +83,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	s, err := t.store.Create(ctx, treeline.CreateOptions{Dialect: pi.Pi, Dir: filepath.Join(t.dir, "sessions"), CWD: t.dir,
-		Write: treeline.WriteOptions{Defer: dialect.DeferNever}})
+		Write: treeline.WriteOptions{Defer: dialect.DeferAssistant}})
 	if err != nil {
 		return err
 	}

@@ -116,9 +116,11 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob
 	}
+	if e.IsMessage() {
+		t.sum.Messages++
+	}
 	switch e.Kind {
 	case session.KindMessage:
-		t.sum.Messages++
 		switch {
 		case e.Role == session.RoleAssistant:
 			t.answer(e, raw)

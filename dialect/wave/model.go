@@ -157,10 +157,13 @@ func checkV6(id string) error {
 	if err != nil {
 		return fmt.Errorf("session id: %w", err)
 	}
-	if _, ok := u.Time(); !ok {
-		return fmt.Errorf("session id %q is a UUID of version %d, not 6", id, u.Version())
+	switch _, ok := u.Time(); {
+	case ok:
+		return nil
+	case u.Version() == 6: // such as the document's own example
+		return fmt.Errorf("session id %q says version 6, but is not a UUID of RFC 9562: the digit after the third hyphen is %c, not 8, 9, a or b", id, id[19])
 	}
-	return nil
+	return fmt.Errorf("session id %q is a UUID of version %d, not 6", id, u.Version())
 }
 
 // SessionMessage is one line with raw members; Validate checks them.
@@ -281,7 +284,7 @@ func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 		f.CreatedAt, _ = u.Time()
 	}
 	for e := range t.Entries() {
-		if e.Kind == session.KindMessage || e.Kind == session.KindCompaction {
+		if e.IsMessage() {
 			f.MessageCount++
 		}
 	}

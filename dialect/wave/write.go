@@ -113,7 +113,11 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
-	at := dialect.ISO(n.Time)
+	// A message may say when it was made, in any spelling of ISO 8601.
+	at := rawjson.Get(m, "timestamp")
+	if at == nil {
+		at = dialect.ISO(n.Time)
+	}
 	// The program does not find a session with one bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])

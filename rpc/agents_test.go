@@ -85,6 +85,10 @@ func TestListOfEmptySessions(t *testing.T) {
 	if err := os.Mkdir(cwd, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	cwd, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		t.Fatal(err)
+	}
 	where := members{"cwd": cwd, "dialect": "wave-doc"}
 	made := c.object("create", where)
 	for _, method := range []string{"list", "listAll"} {

@@ -20,8 +20,8 @@ var (
 
 // Habits: a linear session without branches, labels and names. Headerless: the first message has the working directory.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true,
-		ResultsInCalls: true, KeepsByRepeating: true}
+	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ResolvesCWD: true,
+		ContinuesListed: true, ResultsInCalls: true, KeepsByRepeating: true}
 }
 
 // Header gives the metadata line; nil where the first message replaces it.

@@ -31,7 +31,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
-	o.Str("workdir", n.CWD)
+	o.Optional("workdir", n.CWD) // a converted session may not know it
 	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))

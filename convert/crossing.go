@@ -199,7 +199,12 @@ func (c *crossing) begin() error {
 	// The id is kept if the target allows it, so that a session and its copy can be matched.
 	if n.ID == "" || check(n.ID) != nil {
 		var err error
-		if n.ID, err = c.to.NewID(at, c.random); err != nil {
+		// The time may be in the id. A session does not begin in the future, whatever the clock said when it was written.
+		began := at
+		if now := c.now(); at.After(now) {
+			began = now
+		}
+		if n.ID, err = c.to.NewID(began, c.random); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,9 @@ package dialect
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -152,4 +154,22 @@ type Listing struct {
 type Recent struct {
 	// Name is FullName, cut where it is too long for a narrow list.
 	Name, FullName string
+}
+
+// recentMost is how many characters of a name a narrow list shows.
+const recentMost = 40
+
+// NameRecent names a session by the first line of the first text that has one.
+func NameRecent(texts ...string) Recent {
+	var r Recent
+	for _, text := range texts {
+		if r.FullName, _, _ = strings.Cut(strings.TrimSpace(text), "\n"); r.FullName != "" {
+			break
+		}
+	}
+	r.Name = r.FullName
+	if utf8.RuneCountInString(r.Name) > recentMost {
+		r.Name = string([]rune(r.Name)[:recentMost-1]) + "…"
+	}
+	return r
 }

@@ -113,6 +113,8 @@ type Habits struct {
 	// ListsByCWD: a list of a folder that may hold sessions of several working directories shows only those of the one
 	// asked for; otherwise it shows all sessions in the folder.
 	ListsByCWD bool
+	// ResolvesCWD: a session names its working directory with links resolved.
+	ResolvesCWD bool
 	// ContinuesListed: the session to continue is the first of the list; otherwise it is the log that was written last.
 	ContinuesListed bool
 	// RelabelKeepsTime: a label that is copied to a branched session keeps its time.

@@ -126,10 +126,12 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob
 	}
-	switch e.Kind {
-	case session.KindMessage:
+	if e.IsMessage() {
 		t.sum.Messages++
 		t.spell(raw).Messages++
+	}
+	switch e.Kind {
+	case session.KindMessage:
 		switch {
 		case e.Role == session.RoleAssistant:
 			t.answer(e, raw)

@@ -227,6 +227,12 @@ func (e Entry) Parts() ([]Part, error) {
 	return e.tree.codec.Parts(e, raw)
 }
 
+// IsMessage reports whether the entry counts as a message. In formats of messages alone a compaction is one of them, with a
+// role.
+func (e Entry) IsMessage() bool {
+	return e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone
+}
+
 // FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other
 // entries.
 func (e Entry) FirstKept() (id EntryID, ok bool) {

@@ -110,7 +110,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.Absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.workDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -120,6 +120,15 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	var err error
 	n.ID, err = d.NewID(n.Time, opt.Write.Random)
 	return n, err
+}
+
+// workDir is a working directory as a session names it: absolute, and with links resolved if the agent does so.
+func (s *Store) workDir(d dialect.WritingDialect, cwd string) string {
+	cwd = s.Absolute(cwd)
+	if d.Habits().ResolvesCWD {
+		cwd = s.Resolved(cwd)
+	}
+	return cwd
 }
 
 // dirFor is the folder for a new session: the one asked for, or else the agent's.

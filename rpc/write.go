@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -79,11 +80,12 @@ func appendModelChange(c *call, p modelParams) ([]byte, error) {
 
 // byExtension says that an extension made a summary; each agent has its own word for it.
 type byExtension struct {
-	FromExtension bool `json:"fromExtension"`
-	FromHook      bool `json:"fromHook"`
+	FromExtension *bool `json:"fromExtension"`
+	FromHook      *bool `json:"fromHook"`
 }
 
-func (b byExtension) is() bool { return b.FromExtension || b.FromHook }
+// is gives the word that was given; nil if neither was.
+func (b byExtension) is() *bool { return cmp.Or(b.FromExtension, b.FromHook) }
 
 // compactionParams need tokensBefore because Operator drops a compaction without it. It may be any number and is kept as it
 // is spelled.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -149,6 +150,5 @@ func (c *crossing) headRecords() ([][]byte, error) {
 	if o := c.back; o != nil {
 		return present(o.Slot.bytes(), o.Header.bytes()), nil
 	}
-	header, err := c.to.Header(c.newOf)
-	return present(header), err
+	return dialect.Opening(c.to.WritingDialect, c.newOf)
 }

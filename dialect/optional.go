@@ -101,6 +101,29 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 type Slotted interface {
 	// IsSlot reports whether a record before the header is the slot.
 	IsSlot(record []byte) bool
+	// NewSlot gives the slot of a new session; nil where new sessions of the value have none.
+	NewSlot(n NewSession) []byte
+}
+
+// Opening gives the records that a new session begins with: a title slot and the header, as far as the format has them.
+func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
+	if s, ok := w.Dialect.(Slotted); ok {
+		if slot := s.NewSlot(n); slot != nil {
+			records = append(records, slot)
+		}
+	}
+	header, err := w.Header(n)
+	if header != nil {
+		records = append(records, header)
+	}
+	return records, err
+}
+
+// Elsewhere is a Layout of an agent whose sessions may lie in folders that another version of it named.
+type Elsewhere interface {
+	// OtherDirs gives these folders for a working directory, relative to Root.Sessions. The header decides which sessions in
+	// them belong to the directory.
+	OtherDirs(env Env, cwd string) []string
 }
 
 // Lister is a Dialect that knows how its agent's own program lists sessions, for clients that expect the program's list.

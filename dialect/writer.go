@@ -45,8 +45,10 @@ type HeaderEdit struct {
 	CWD    *string
 	Title  *string
 	Parent *string
-	// DropSlot leaves the title slot out: a copy has its title in the header.
-	DropSlot bool
+	// Copy: the header is that of a new session. It has a title slot only if new sessions of the value have one.
+	Copy bool
+	// Changed is when the title is changed, for formats that note it.
+	Changed time.Time
 }
 
 // NewEntry is an entry to be written.

@@ -24,6 +24,10 @@ type (
 		InjectedTtsrRules []string          `json:"injectedTtsrRules,omitempty"`
 		Mode              string            `json:"mode,omitempty"`
 		ModeData          json.RawMessage   `json:"modeData,omitempty"`
+		ServiceTier       json.RawMessage   `json:"serviceTier,omitempty"`                  // omp
+		Configured        json.RawMessage   `json:"configuredThinkingLevel,omitempty"`      // omp18
+		SelectedTools     []string          `json:"selectedMCPToolNames,omitempty"`         // omp
+		ToolsSelected     *bool             `json:"hasPersistedMCPToolSelection,omitempty"` // omp
 	}
 	// treeNode is an entry with its children.
 	treeNode struct {
@@ -44,6 +48,7 @@ type (
 		Messages   int        `json:"messageCount"`
 		First      string     `json:"firstMessage"`
 		AllMessage string     `json:"allMessagesText,omitempty"`
+		Size       *int64     `json:"fileSize,omitempty"` // Wave
 	}
 	// loadedState is a state as it was saved, and the messages that the agent would begin with.
 	loadedState struct {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -82,11 +83,12 @@ func appendModelChange(c *call, p modelParams) (appended, error) {
 
 // byExtension says that an extension made a summary; each agent has its own word for it.
 type byExtension struct {
-	FromExtension bool `json:"fromExtension" doc:"an extension made the summary; each dialect writes its own word"`
-	FromHook      bool `json:"fromHook" doc:"the same as fromExtension"`
+	FromExtension *bool `json:"fromExtension" doc:"an extension made the summary; each dialect writes its own word"`
+	FromHook      *bool `json:"fromHook" doc:"the same as fromExtension"`
 }
 
-func (b byExtension) is() bool { return b.FromExtension || b.FromHook }
+// is gives the word that was given; nil if neither was.
+func (b byExtension) is() *bool { return cmp.Or(b.FromExtension, b.FromHook) }
 
 // compactionParams need tokensBefore because Operator drops a compaction without it. It may be any number and is kept as it
 // is spelled.

@@ -22,12 +22,16 @@ const (
 	KindSessionInfo
 	KindLeaf
 	KindContextEdit
+	KindServiceTierChange
+	KindToolSelection
+	KindReset
 	kindCount
 )
 
 var kindNames = [kindCount]string{
 	"opaque", "message", "thinking_level_change", "model_change", "compaction", "branch_summary", "custom",
 	"custom_message", "label", "ttsr_injection", "session_init", "mode_change", "session_info", "leaf", "context_edit",
+	"service_tier_change", "mcp_tool_selection", "reset_boundary",
 }
 
 // String gives the name that most agents use for the kind.

@@ -22,12 +22,12 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return session.Compaction{
 			Summary: rawjson.Str(raw, "summary"), FirstKept: session.EntryID(text(rawjson.Get(raw, "first_kept_entry_id"))),
 			TokensBefore: value(raw, "tokens_before"), Details: value(raw, "details"),
-			FromExtension: rawjson.Truthy(rawjson.Get(raw, "from_hook")),
+			FromExtension: fromHook(raw),
 		}, nil
 	case session.KindBranchSummary:
 		return session.BranchSummary{
 			From: session.EntryID(text(rawjson.Get(raw, "from_id"))), Summary: rawjson.Str(raw, "summary"),
-			Details: value(raw, "details"), FromExtension: rawjson.Truthy(rawjson.Get(raw, "from_hook")),
+			Details: value(raw, "details"), FromExtension: fromHook(raw),
 		}, nil
 	case session.KindCustom:
 		return session.Custom{Type: rawjson.Str(raw, "custom_type"), Data: value(raw, "data")}, nil
@@ -114,4 +114,12 @@ func modelChange(raw []byte) session.ModelChange {
 		m.JSON = w.End()
 	}
 	return m
+}
+
+// fromHook reads whether an extension made a summary. The program always writes the member, so false says nothing.
+func fromHook(raw []byte) *bool {
+	if !rawjson.Truthy(rawjson.Get(raw, "from_hook")) {
+		return nil
+	}
+	return new(true)
 }

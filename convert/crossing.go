@@ -55,6 +55,7 @@ type crossing struct {
 	last      map[session.EntryID]session.EntryID // the id of the last one
 	used      map[session.EntryID]bool
 	tools     map[string]string        // names of tools by the ids of calls
+	calls     map[int][]string         // the calls that a result after an entry may answer
 	models    map[int]session.ModelRef // the model in use after an entry
 	said      map[int]string           // the model that the target's records name up to there
 	tip       session.EntryID          // the last record, in linear targets
@@ -73,7 +74,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 		tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
-		models: map[int]session.ModelRef{}, said: map[int]string{},
+		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int][]string{},
 	}
 }
 
@@ -250,16 +251,23 @@ func (c *crossing) learn(e session.Entry) {
 	case session.ModelChange:
 		c.said[e.Index] = b.Provider + "/" + b.ModelID
 	case session.Message:
-		c.noteTools(c.parts(b.JSON))
+		c.noteTools(e, c.parts(b.JSON))
 	}
 }
 
-// noteTools remembers the names of tools: some agents name them only in calls.
-func (c *crossing) noteTools(parts []session.Part) {
+// noteTools remembers the calls of a message and the names of their tools: some agents name them only in calls. Providers
+// want the results right after the message with the calls, so the last message with calls on the path is the one that
+// counts.
+func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
+	var ids []string
 	for _, part := range parts {
-		if call, ok := part.(session.ToolCall); ok {
+		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
 			c.tools[call.ID] = call.Name
+			ids = append(ids, call.ID)
 		}
+	}
+	if ids != nil {
+		c.calls[e.Index] = ids
 	}
 }
 

@@ -52,7 +52,7 @@ type NewMessage struct {
 // Failed reports whether it is an answer that ended in an error or was aborted. Agents keep such answers, even empty ones,
 // and show the error.
 func (m NewMessage) Failed() bool {
-	return m.Role == session.RoleAssistant && (m.Error != "" || m.Stop == StopError || m.Stop == StopAborted)
+	return m.Role == session.RoleAssistant && (m.Error != "" && m.Stop == "" || m.Stop == StopError || m.Stop == StopAborted)
 }
 
 // Command is a command that the user ran without the model.

@@ -189,18 +189,24 @@ func (c *crossing) begin() error {
 	// Operator writes times in microseconds: a finer time would not come back.
 	at = at.Round(time.Microsecond)
 	c.clock, c.latest = at, at
-	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
-	check := c.to.CheckID
+	n := dialect.NewSession{Time: at, CWD: h.CWD, Parent: h.Parent}
 	if c.back != nil { // the session had that id: it only has to be a valid file name
-		n.ID, check = c.back.Session, dialect.CheckFileID
+		if dialect.CheckFileID(c.back.Session) == nil {
+			n.ID = c.back.Session
+		}
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
 			n.Time = began
 		}
 	}
-	// The id is kept if the target allows it, so that a session and its copy can be matched.
-	if n.ID == "" || check(n.ID) != nil {
+	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
+	if n.ID == "" {
+		random := c.random
+		if h.ID != "" {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), h.ID))
+			random = bytes.NewReader(sum[:])
+		}
 		var err error
-		if n.ID, err = c.to.NewID(at, c.random); err != nil {
+		if n.ID, err = c.to.NewID(at, random); err != nil {
 			return err
 		}
 	}

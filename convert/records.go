@@ -112,8 +112,8 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	if raw != nil {
 		o.Header = new(carry(raw, 0))
 	}
-	if v.slot != nil {
-		o.Slot = new(carry(v.slot, 0))
+	if v.outline.slot != nil {
+		o.Slot = new(carry(v.outline.slot, 0))
 	}
 	return o, err
 }

@@ -17,6 +17,7 @@
 //	Composer           Dialect     sessions of other agents can be converted to it         convert
 //	Runs               Dialect     the agent keeps run logs                                runs
 //	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
 //	Lister             Dialect     the agent's own list of sessions is to be imitated      lists for the agent

@@ -23,6 +23,12 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
+// Commander is a Dialect that keeps commands that the user ran without the model.
+type Commander interface {
+	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
+	Command(message []byte) (c Command, ok bool)
+}
+
 // Speaker is a Dialect that can make a message from plain text.
 type Speaker interface {
 	// Say gives the message in the dialect's own JSON. model is the one that answers: it counts for answers only and may

@@ -250,6 +250,42 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 	return b.Create(ctx, name, records...)
 }
 
+// Rewriter is a Backend in which another program can write to a log while it is replaced or removed.
+type Rewriter interface {
+	// ReplaceShared is Replace, and says what other programs wrote meanwhile. If one of them has the log open for writing,
+	// the error is ErrHeld, or with force the log is replaced all the same. Backend.Replace does not force.
+	ReplaceShared(ctx context.Context, at Log, force bool, records ...[]byte) (Log, Late, error)
+	// RemoveShared is Remove in the same way.
+	RemoveShared(ctx context.Context, at Log, force bool) (Late, error)
+}
+
+// Late is what other programs did to a log while it was replaced or removed.
+type Late struct {
+	// Records were written to the old log after the caller last saw it. ReplaceShared adds them to the new log, and the Log
+	// that it returns has them. Those of a removed log are here only.
+	Records [][]byte
+	// Holders are programs that still have the old log open for writing, which happens only with force. What they write
+	// from now on is lost.
+	Holders []string
+}
+
+// Replace replaces a log of any Backend; see Rewriter.
+func Replace(ctx context.Context, b Backend, at Log, force bool, records ...[]byte) (Log, Late, error) {
+	if r, ok := b.(Rewriter); ok {
+		return r.ReplaceShared(ctx, at, force, records...)
+	}
+	now, err := b.Replace(ctx, at, records...)
+	return now, Late{}, err
+}
+
+// Remove removes a log of any Backend; see Rewriter.
+func Remove(ctx context.Context, b Backend, at Log, force bool) (Late, error) {
+	if r, ok := b.(Rewriter); ok {
+		return r.RemoveShared(ctx, at, force)
+	}
+	return Late{}, b.Remove(ctx, at)
+}
+
 // Sweeper is a Backend in which a crash can leave files that are not logs.
 type Sweeper interface {
 	// Sweep finds such files that are older than before, removes them if remove is set, and returns how many they are.

@@ -53,9 +53,22 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
+// swap replaces the log, and tells the observer what other programs did meanwhile.
+func (s *Session) swap(ctx context.Context, records [][]byte) (backend.Log, error) {
+	now, late, err := backend.Replace(ctx, s.at.Backend, s.log, s.w.opt.ForceRewrite, records...)
+	s.tellLate(late)
+	return now, err
+}
+
+func (s *Session) tellLate(late backend.Late) {
+	for _, e := range Late(s.at.Path, late) {
+		s.w.opt.tell(e)
+	}
+}
+
 // put replaces the log once.
 func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryID) error {
-	now, err := s.at.Backend.Replace(ctx, s.log, records...)
+	now, err := s.swap(ctx, records)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,314 @@
+package file_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
+)
+
+// foreignChild appends to a file as an agent does, without a lock, until its standard input ends, and prints the number of
+// each record after it was written. With spell 1 it opens the file for every record; otherwise it keeps it open for that many.
+func foreignChild(path string, spell int) error {
+	var f *os.File
+	stop := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		stop <- err
+	}()
+	for n := 0; ; n++ {
+		select {
+		case err := <-stop:
+			return err
+		case <-time.After(300 * time.Microsecond):
+		}
+		if f == nil {
+			var err error
+			if f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(f, `{"writer":"foreign","n":%d}`+"\n", n); err != nil {
+			return err
+		}
+		if n%spell == spell-1 {
+			if err := f.Close(); err != nil {
+				return err
+			}
+			f = nil
+		}
+		fmt.Println(n)
+	}
+}
+
+// foreign is a child that is running.
+type foreign struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	in   io.Closer
+	done chan []string
+}
+
+// startForeign starts a child and waits for its first record.
+func startForeign(t *testing.T, path string, spell int) *foreign {
+	t.Helper()
+	f := &foreign{t: t, cmd: killtest.Command("foreign", path, spell), done: make(chan []string, 1)}
+	in, err := f.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.in, f.cmd.Stderr = in, os.Stderr
+	if err := f.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	begun := make(chan bool)
+	go func() {
+		var all []string
+		for lines.Scan() {
+			if all = append(all, lines.Text()); len(all) == 1 {
+				close(begun)
+			}
+		}
+		f.done <- all
+	}()
+	<-begun
+	return f
+}
+
+// stop ends the child and returns what it wrote.
+func (f *foreign) stop() []string {
+	f.t.Helper()
+	if err := f.in.Close(); err != nil {
+		f.t.Error(err)
+	}
+	all := <-f.done
+	if err := f.cmd.Wait(); err != nil {
+		f.t.Error(err)
+	}
+	return all
+}
+
+// A log is rewritten again and again beside an agent that appends to it without a lock. Every record of the agent is there
+// once, or the rewrite was refused.
+func TestReplaceBesideAnAgent(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Log("this system does not tell which programs have a file open; see the package comment")
+		return
+	}
+	rounds := killtest.Rounds(12, 6, raceDetector)
+	for _, tc := range []struct {
+		name  string
+		spell int
+		force bool
+	}{
+		{"by path", 1, false},
+		{"by path, forced", 1, true},
+		{"a handle for some records", 20, false},
+		{"a handle for some records, forced", 100, true},
+		{"a handle", 1 << 30, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			b := open(t, root, file.Options{})
+			create(t, b, "log.jsonl", `{"header":true}`)
+			agent := startForeign(t, filepath.Join(root, "log.jsonl"), tc.spell)
+			done, refused, late := 0, 0, 0
+			for done+refused < rounds {
+				at, err := b.Stat(t.Context(), "log.jsonl")
+				if err != nil {
+					t.Fatal(err)
+				}
+				records, err := readAll(t, b, at)
+				if err == nil {
+					var l backend.Late
+					_, l, err = b.ReplaceShared(t.Context(), at, tc.force, records...)
+					late += len(l.Records)
+					if len(l.Holders) > 0 {
+						t.Errorf("still open in %v", l.Holders)
+					}
+				}
+				switch {
+				case err == nil:
+					done++
+				case errors.Is(err, backend.ErrHeld):
+					refused++
+				case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrChanged):
+					t.Fatal(err)
+				}
+			}
+			wrote := agent.stop()
+			t.Logf("%d rewritten, %d refused; the agent wrote %d records, %d of them during a rewrite", done, refused, len(wrote), late)
+			if tc.spell == 1<<30 && done > 0 || tc.spell == 1 && done == 0 || tc.force && refused > 0 {
+				t.Errorf("%d rewritten, %d refused", done, refused)
+			}
+			count := map[string]int{}
+			for line := range strings.Lines(content(t, filepath.Join(root, "log.jsonl"))) {
+				var m mark
+				if err := json.Unmarshal([]byte(line), &m); err != nil {
+					t.Fatalf("%q: %v", line, err)
+				}
+				if m.Writer != "" {
+					count[fmt.Sprint(m.N)]++
+				}
+			}
+			for _, n := range wrote {
+				if count[n] != 1 {
+					t.Errorf("record %s is there %d times", n, count[n])
+				}
+			}
+		})
+	}
+}
+
+// readAll gives the records of a log.
+func readAll(t *testing.T, b *file.Backend, at backend.Log) (all [][]byte, err error) {
+	t.Helper()
+	for r, err := range b.Read(t.Context(), at, 0) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, bytes.Clone(r.Data))
+	}
+	return all, nil
+}
+
+// A program that keeps the log open is named. Another writer of this package is none: it notices the new file.
+func TestReplaceHeld(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Log("this system does not tell which programs have a file open")
+		return
+	}
+	root := t.TempDir()
+	path := filepath.Join(root, "log.jsonl")
+	b, other := open(t, root, file.Options{}), open(t, root, file.Options{})
+	at := create(t, b, "log.jsonl", "one")
+	at, err := other.Append(t.Context(), at, []byte("two")) // and keeps it open
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err = b.Replace(t.Context(), at, []byte("1"), []byte("2")); err != nil {
+		t.Fatalf("beside a writer of our own: %v", err)
+	}
+	if at, err = other.Append(t.Context(), at, []byte("3")); err != nil || content(t, path) != "1\n2\n3\n" {
+		t.Fatalf("our own writer wrote elsewhere: %q, %v", content(t, path), err)
+	}
+
+	agent, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := fmt.Sprintf("process %d", os.Getpid())
+	if _, err := b.Replace(t.Context(), at, []byte("x")); !errors.Is(err, backend.ErrHeld) || !strings.Contains(err.Error(), process) {
+		t.Errorf("replaced under an agent: %v", err)
+	}
+	if err := b.Remove(t.Context(), at); !errors.Is(err, backend.ErrHeld) {
+		t.Errorf("removed under an agent: %v", err)
+	}
+	if got := content(t, path); got != "1\n2\n3\n" {
+		t.Errorf("refused, and changed: %q", got)
+	}
+	began := time.Now()
+	now, late, err := b.ReplaceShared(t.Context(), at, true, []byte("x"))
+	if err != nil || len(late.Holders) != 1 || !strings.Contains(late.Holders[0], process) {
+		t.Errorf("forced: %+v, %v", late, err)
+	}
+	if took := time.Since(began); took < time.Second || took > 5*time.Second {
+		t.Errorf("watched the old file for %v", took)
+	}
+	if err := agent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Append(t.Context(), now, []byte("y")); err != nil || content(t, path) != "x\ny\n" {
+		t.Errorf("%q, %v", content(t, path), err)
+	}
+}
+
+// What arrives in the last moment before the rename or the removal is carried over, returned, or a conflict.
+func TestArrivesInTheLastMoment(t *testing.T) {
+	t.Parallel()
+	add := func(path, text string) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = f.WriteString(text)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, tc := range []struct {
+		name, before string
+		meanwhile    func(path string)
+		want         string // of the file; "" if it must be a conflict
+	}{
+		{"lines", "one\n", func(path string) { add(path, "two\nthree\n") }, "ONE\ntwo\nthree\n"},
+		{"part of a line", "one\n", func(path string) { add(path, "two\nthr") }, "ONE\ntwo\nthr\n"},
+		{"the rest of a line", "{}\n{", func(path string) { add(path, "}\n") }, ""},
+		{"another file", "one\n", func(path string) {
+			if err := errors.Join(os.WriteFile(path+".new", []byte("other\n"), 0o600), os.Rename(path+".new", path)); err != nil {
+				t.Error(err)
+			}
+		}, ""},
+		{"other content", "one\n", func(path string) {
+			if err := os.WriteFile(path, []byte("other and longer\n"), 0o600); err != nil {
+				t.Error(err)
+			}
+		}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, "log.jsonl")
+			if err := put(root, "log.jsonl", []byte(tc.before)); err != nil {
+				t.Fatal(err)
+			}
+			staged := false
+			b := open(t, root, file.Options{FS: &stagingFS{synced: func() {
+				if !staged {
+					staged = true
+					tc.meanwhile(path)
+				}
+			}}})
+			at, err := b.Stat(t.Context(), "log.jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, late, err := b.ReplaceShared(t.Context(), at, false, []byte("ONE"))
+			if tc.want == "" {
+				if !errors.Is(err, backend.ErrConflict) || strings.Contains(content(t, path), "ONE") {
+					t.Errorf("error %v, file %q", err, content(t, path))
+				}
+				return
+			}
+			if err != nil || content(t, path) != tc.want {
+				t.Fatalf("error %v, file %q", err, content(t, path))
+			}
+			if again, err := b.Stat(t.Context(), "log.jsonl"); err != nil || again != now {
+				t.Errorf("Replace returned %+v, Stat %+v, %v", now, again, err)
+			}
+			if got := "ONE\n" + string(bytes.Join(late.Records, []byte("\n"))) + "\n"; got != tc.want {
+				t.Errorf("told %q", got)
+			}
+		})
+	}
+}

@@ -252,11 +252,19 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 
 // Rewriter is a Backend in which another program can write to a log while it is replaced or removed.
 type Rewriter interface {
-	// ReplaceShared is Replace, and says what other programs wrote meanwhile. If one of them has the log open for writing,
-	// the error is ErrHeld, or with force the log is replaced all the same. Backend.Replace does not force.
-	ReplaceShared(ctx context.Context, at Log, force bool, records ...[]byte) (Log, Late, error)
+	// ReplaceShared is Replace, and says what other programs wrote meanwhile.
+	ReplaceShared(ctx context.Context, at Log, opt RewriteOptions, records ...[]byte) (Log, Late, error)
 	// RemoveShared is Remove in the same way.
-	RemoveShared(ctx context.Context, at Log, force bool) (Late, error)
+	RemoveShared(ctx context.Context, at Log, opt RewriteOptions) (Late, error)
+}
+
+// RewriteOptions say what a Rewriter does beside other programs. The zero value is what Backend.Replace and Remove do.
+type RewriteOptions struct {
+	// Force replaces or removes a log that another program has open for writing. Otherwise that is ErrHeld.
+	Force bool
+	// Grown takes lines that were appended since the caller saw the log for late ones. Otherwise they are ErrConflict. A
+	// caller that reads the log again and again, and is always too late, gets on with it.
+	Grown bool
 }
 
 // Late is what other programs did to a log while it was replaced or removed.
@@ -270,18 +278,18 @@ type Late struct {
 }
 
 // Replace replaces a log of any Backend; see Rewriter.
-func Replace(ctx context.Context, b Backend, at Log, force bool, records ...[]byte) (Log, Late, error) {
+func Replace(ctx context.Context, b Backend, at Log, opt RewriteOptions, records ...[]byte) (Log, Late, error) {
 	if r, ok := b.(Rewriter); ok {
-		return r.ReplaceShared(ctx, at, force, records...)
+		return r.ReplaceShared(ctx, at, opt, records...)
 	}
 	now, err := b.Replace(ctx, at, records...)
 	return now, Late{}, err
 }
 
 // Remove removes a log of any Backend; see Rewriter.
-func Remove(ctx context.Context, b Backend, at Log, force bool) (Late, error) {
+func Remove(ctx context.Context, b Backend, at Log, opt RewriteOptions) (Late, error) {
 	if r, ok := b.(Rewriter); ok {
-		return r.RemoveShared(ctx, at, force)
+		return r.RemoveShared(ctx, at, opt)
 	}
 	return Late{}, b.Remove(ctx, at)
 }

@@ -108,6 +108,7 @@ type openParams struct {
 	whereParams
 	Path              *string `json:"path" need:""`
 	ReplaceUnreadable bool    `json:"replaceUnreadable"`
+	ForceRewrite      bool    `json:"forceRewrite"`
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
@@ -121,7 +122,7 @@ func open(c *call, p openParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.ForceRewrite = true, p.ReplaceUnreadable, p.ForceRewrite
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 

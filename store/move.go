@@ -29,8 +29,8 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 		return s.rewrite(ctx, edit)
 	}
 	// Each round writes the copy again; the last one has all that others wrote.
-	for range maxRounds {
-		next, late, err := s.moveTo(ctx, dir, edit)
+	for round := range maxRounds {
+		next, late, err := s.moveTo(ctx, dir, edit, round)
 		if err == nil {
 			// What it turns into later goes to the new folder as well.
 			s.dir = ""
@@ -66,7 +66,7 @@ func (s *Session) adopt(ctx context.Context, late backend.Late) error {
 }
 
 // moveTo writes the session in another folder and removes it from its own. late is what came after the copy.
-func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (next *Session, late backend.Late, err error) {
+func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int) (next *Session, late backend.Late, err error) {
 	w := s.w
 	records, err := s.edited(ctx, edit)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (next *Ses
 	}
 	if err == nil {
 		// If another process wrote to the old one, the copy is removed and the caller makes another.
-		if late, err = backend.Remove(ctx, s.at.Backend, s.log, w.opt.ForceRewrite); err != nil {
+		if late, err = backend.Remove(ctx, s.at.Backend, s.log, w.beside(round)); err != nil {
 			err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Session) Delete(ctx context.Context) error {
 		return err
 	}
 	for try := 0; w.created; try++ {
-		late, err := backend.Remove(ctx, s.at.Backend, s.log, w.opt.ForceRewrite)
+		late, err := backend.Remove(ctx, s.at.Backend, s.log, w.beside(0))
 		if err == nil {
 			s.tellLate(late)
 			break

@@ -231,7 +231,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 			return nil, err
 		}
 		// A conflict means that another process was faster: then the session is the one that it began.
-		_, late, err := backend.Replace(ctx, h.Backend, *at, w.ForceRewrite, some(header)...)
+		_, late, err := backend.Replace(ctx, h.Backend, *at, backend.RewriteOptions{Force: w.ForceRewrite}, some(header)...)
 		if err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
 		}

@@ -33,13 +33,13 @@ const mostLooks = 10
 
 // Replace implements backend.Backend; see ReplaceShared.
 func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
-	now, _, err := b.ReplaceShared(ctx, at, false, records...)
+	now, _, err := b.ReplaceShared(ctx, at, backend.RewriteOptions{}, records...)
 	return now, err
 }
 
 // ReplaceShared implements backend.Rewriter. It holds the lock of the old file up to the rename: a writer that waits for that
 // lock then finds that the path leads to another file. See the package comment for programs that take no lock.
-func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, force bool, records ...[]byte) (now backend.Log, late backend.Late, err error) {
+func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend.RewriteOptions, records ...[]byte) (now backend.Log, late backend.Late, err error) {
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return backend.Log{}, late, err
@@ -49,7 +49,7 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, force bool,
 	if err != nil {
 		return backend.Log{}, late, err
 	}
-	old, err := w.hold(ctx, at, force)
+	old, err := w.hold(ctx, at, opt)
 	if err != nil {
 		return backend.Log{}, late, err
 	}
@@ -86,23 +86,23 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, force bool,
 
 // Remove implements backend.Backend; see RemoveShared. Folders stay.
 func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
-	_, err := b.RemoveShared(ctx, at, false)
+	_, err := b.RemoveShared(ctx, at, backend.RewriteOptions{})
 	return err
 }
 
 // RemoveShared implements backend.Rewriter.
-func (b *Backend) RemoveShared(ctx context.Context, at backend.Log, force bool) (late backend.Late, err error) {
+func (b *Backend) RemoveShared(ctx context.Context, at backend.Log, opt backend.RewriteOptions) (late backend.Late, err error) {
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return late, err
 	}
 	defer b.give(w)
-	old, err := w.hold(ctx, at, force)
+	old, err := w.hold(ctx, at, opt)
 	if err != nil {
 		return late, err
 	}
 	defer old.close()
-	if more, err := old.grown(); err != nil || len(more) > 0 {
+	if more, err := old.grown(); err != nil || len(more) > 0 && !opt.Grown {
 		return late, conflict(at.Name)
 	}
 	if err := b.fs.Remove(w.path); err != nil {
@@ -134,7 +134,7 @@ type oldFile struct {
 
 // hold takes the lock, verifies that the log is what the caller saw, and that no other program has it open for writing. The
 // file is open for reading only: durable.Shared can then tell.
-func (w *writer) hold(ctx context.Context, at backend.Log, force bool) (*oldFile, error) {
+func (w *writer) hold(ctx context.Context, at backend.Log, opt backend.RewriteOptions) (*oldFile, error) {
 	w.drop()
 	w.reading = true
 	defer func() {
@@ -151,14 +151,17 @@ func (w *writer) hold(ctx context.Context, at backend.Log, force bool) (*oldFile
 	if err != nil {
 		return nil, err
 	}
-	if err := w.verify(at, info); err != nil {
+	old := &oldFile{w: w, f: w.f, lines: backend.IsText(w.name), size: at.Size}
+	err = w.verify(at, info)
+	switch {
+	case err == nil:
+		old.tail = slices.Clone(w.tail)
+	case opt.Grown && errors.Is(err, backend.ErrConflict) && old.grewFrom(at):
+	default:
 		return nil, err
 	}
-	old := &oldFile{
-		w: w, f: w.f, lines: backend.IsText(w.name), size: w.left.Size, tail: slices.Clone(w.tail),
-	}
 	old.open = !bytes.HasSuffix(old.tail, []byte{'\n'}) && old.size > 0
-	if !force {
+	if !opt.Force {
 		if err := old.refuse(ctx); err != nil {
 			return nil, err
 		}
@@ -168,6 +171,14 @@ func (w *writer) hold(ctx context.Context, at backend.Log, force bool) (*oldFile
 }
 
 func (o *oldFile) close() { _ = o.f.Close() } // it was only read
+
+// grewFrom reports whether the file is the one that the caller saw, with more at its end.
+func (o *oldFile) grewFrom(at backend.Log) bool {
+	seen, ok := parseGeneration(at.Generation)
+	info, tail, err := look(o.f, o.w.name, at.Size)
+	o.tail = tail
+	return err == nil && ok && seen.full && seen.dev == info.Dev && seen.ino == info.Ino && seen.tail == hashTail(tail)
+}
 
 // refuse returns ErrHeld if another program keeps the file open.
 func (o *oldFile) refuse(ctx context.Context) error {

@@ -119,12 +119,13 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 		name  string
 		spell int
 		force bool
+		grown bool
 	}{
-		{"by path", 1, false},
-		{"by path, forced", 1, true},
-		{"a handle for some records", 20, false},
-		{"a handle for some records, forced", 100, true},
-		{"a handle", 1 << 30, false},
+		{"by path", 1, false, false},
+		{"by path, forced", 1, true, true},
+		{"a handle for some records", 20, false, true},
+		{"a handle for some records, forced", 100, true, false},
+		{"a handle", 1 << 30, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +142,7 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 				records, err := readAll(t, b, at)
 				if err == nil {
 					var l backend.Late
-					_, l, err = b.ReplaceShared(t.Context(), at, tc.force, records...)
+					_, l, err = b.ReplaceShared(t.Context(), at, backend.RewriteOptions{Force: tc.force, Grown: tc.grown}, records...)
 					late += len(l.Records)
 					if len(l.Holders) > 0 {
 						t.Errorf("still open in %v", l.Holders)
@@ -229,7 +230,7 @@ func TestReplaceHeld(t *testing.T) {
 		t.Errorf("refused, and changed: %q", got)
 	}
 	began := time.Now()
-	now, late, err := b.ReplaceShared(t.Context(), at, true, []byte("x"))
+	now, late, err := b.ReplaceShared(t.Context(), at, backend.RewriteOptions{Force: true}, []byte("x"))
 	if err != nil || len(late.Holders) != 1 || !strings.Contains(late.Holders[0], process) {
 		t.Errorf("forced: %+v, %v", late, err)
 	}
@@ -293,7 +294,7 @@ func TestArrivesInTheLastMoment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			now, late, err := b.ReplaceShared(t.Context(), at, false, []byte("ONE"))
+			now, late, err := b.ReplaceShared(t.Context(), at, backend.RewriteOptions{}, []byte("ONE"))
 			if tc.want == "" {
 				if !errors.Is(err, backend.ErrConflict) || strings.Contains(content(t, path), "ONE") {
 					t.Errorf("error %v, file %q", err, content(t, path))
@@ -310,5 +311,35 @@ func TestArrivesInTheLastMoment(t *testing.T) {
 				t.Errorf("told %q", got)
 			}
 		})
+	}
+}
+
+// A log that has grown since the caller saw it is replaced and removed if the caller says so, and nothing of it is lost.
+func TestReplaceGrown(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "log.jsonl")
+	b, other := open(t, root, file.Options{}), open(t, root, file.Options{})
+	at := create(t, b, "log.jsonl", "one")
+	if _, err := other.Append(t.Context(), at, []byte("two")); err != nil {
+		t.Fatal(err)
+	}
+	opt := backend.RewriteOptions{Grown: true}
+	if _, _, err := b.ReplaceShared(t.Context(), at, backend.RewriteOptions{}, []byte("ONE")); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("strict: %v", err)
+	}
+	now, late, err := b.ReplaceShared(t.Context(), at, opt, []byte("ONE"))
+	if err != nil || len(late.Records) != 1 || content(t, path) != "ONE\ntwo\n" {
+		t.Errorf("%q, %q, %v", content(t, path), late.Records, err)
+	}
+	if _, _, err := b.ReplaceShared(t.Context(), at, opt, []byte("x")); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("the log was replaced, and that counts as growth: %v", err)
+	}
+	if _, err := other.Append(t.Context(), now, []byte("three")); err != nil {
+		t.Fatal(err)
+	}
+	late, err = b.RemoveShared(t.Context(), now, opt)
+	if err != nil || len(late.Records) != 1 || string(late.Records[0]) != "three" {
+		t.Errorf("removed: %q, %v", late.Records, err)
 	}
 }

@@ -30,7 +30,7 @@ const (
 		RewriteToolCallArguments`
 	storeWrites = `BlobsInWriting BlobsWriting BranchFrom Close ContinueRecent ContinueRun Create CreateFrom DropFolder
 		EmptyTrash ForgetFolders ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
-		StartRun Trash`
+		StartRun Trash TrashHeld`
 )
 
 // Every method that reads a session or the store may be called while another goroutine appends.

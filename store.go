@@ -188,6 +188,11 @@ func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
 }
 
+// TrashHeld is Trash even if another program has the log open for writing. What that program writes later is lost.
+func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {
+	return s.trash.PutHeld(ctx, path)
+}
+
 // Trashed lists the trash, the last removed first.
 func (s *Store) Trashed(ctx context.Context) ([]Trashed, error) { return s.trash.List(ctx) }
 

@@ -119,6 +119,7 @@ type openParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	placeParams
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
+	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
@@ -132,7 +133,7 @@ func open(c *call, p openParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.ForceRewrite = true, p.ReplaceUnreadable, p.ForceRewrite
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 

@@ -328,7 +328,7 @@ func TestArrivesInTheLastMoment(t *testing.T) {
 			if err != nil || content(t, path) != tc.want {
 				t.Fatalf("error %v, file %q", err, content(t, path))
 			}
-			if again, err := b.Stat(t.Context(), "log.jsonl"); err != nil || again != now {
+			if again, err := b.Stat(t.Context(), "log.jsonl"); err != nil || !again.Same(now) {
 				t.Errorf("Replace returned %+v, Stat %+v, %v", now, again, err)
 			}
 			if got := "ONE\n" + string(bytes.Join(late.Records, []byte("\n"))) + "\n"; got != tc.want {

@@ -87,7 +87,7 @@ func (a *app) rmCommand() *cobra.Command {
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
 func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool, put func(context.Context, string) (trash.Item, error)) error {
-	var paths []string
+	var paths, about []string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
 		if err != nil {
@@ -97,12 +97,13 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 		if err != nil {
 			return openError(path, err)
 		}
+		about = append(about, aboutSession(sess.Log().Time, sess.Dialect(), titleOf(ctx, sess)))
 		if err := sess.Close(); err != nil {
 			return err
 		}
 		paths = append(paths, path)
 	}
-	if !yes && !a.confirm(paths) {
+	if !yes && !a.confirm(paths, about) {
 		return errors.New("nothing was removed")
 	}
 	for _, path := range paths {
@@ -118,13 +119,25 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 	return nil
 }
 
-// confirm asks on a terminal. Elsewhere it agrees, since rm can be undone.
-func (a *app) confirm(paths []string) bool {
+// titleOf is the title of a session or, without one, the first prompt.
+func titleOf(ctx context.Context, sess *store.Session) string {
+	title, _ := sess.Name() // a session without a readable title is removed without one
+	for p, err := range sess.Prompts(ctx) {
+		if title == "" && err == nil {
+			title = p.Text
+		}
+		break
+	}
+	return screen.OneLine(cmp.Or(title, "(no title)"), titleColumns)
+}
+
+// confirm asks on a terminal, with what is known of each session. Elsewhere it agrees, since rm can be undone.
+func (a *app) confirm(paths, about []string) bool {
 	if !a.interactive() {
 		return true
 	}
-	for _, path := range paths {
-		fmt.Fprintf(a.stderr, "%s\n", screen.Clean(path))
+	for i, path := range paths {
+		fmt.Fprintf(a.stderr, "%s\n  %s\n", screen.Clean(about[i]), screen.Clean(path))
 	}
 	return a.ask(fmt.Sprintf("Move %s to the trash?", wire.Count(len(paths), "session", "sessions")))
 }

@@ -8,15 +8,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // home is the user's home folder, or the root folder without one. HOME takes precedence, on Windows as well, so
@@ -235,22 +238,41 @@ func inSource(s *treeline.Store, path string, ok func(src place.Source, name str
 	})
 }
 
-// ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen.
+// ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen. Each has an
+// id that selects it; where several have the same one, the path does.
 func ambiguous(err error) error {
 	var many *place.AmbiguousError
 	if !errors.As(err, &many) {
 		return err
 	}
+	rows := many.Rows
+	place.Shorten(rows)
+	ids := map[string]int{}
+	for i := range rows {
+		ids[rows[i].Short]++
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v:", many)
-	for i, r := range many.Rows {
-		if i == 20 {
-			fmt.Fprintf(&b, "\n  … and %d more", len(many.Rows)-i)
-			break
+	for i := range cut(rows, 20) {
+		r := &rows[i]
+		fmt.Fprintf(&b, "\n  %s  %s", dash(screen.OneLine(r.Short, 40)), aboutSession(r.When(), r.Dialect, rowTitle(r)))
+		if ids[r.Short] > 1 {
+			fmt.Fprintf(&b, "\n    %s", screen.OneLine(r.Path, 0))
 		}
-		fmt.Fprintf(&b, "\n  %s  %s", r.ID, r.Path)
+	}
+	if more := len(rows) - 20; more > 0 {
+		fmt.Fprintf(&b, "\n  %s and %d more", screen.Ellipsis, more)
 	}
 	return errors.New(b.String())
+}
+
+// aboutSession says what a person knows a session by: its age, agent and title.
+func aboutSession(when time.Time, d dialect.Dialect, title string) string {
+	agent := "?"
+	if d != nil {
+		agent = d.Name()
+	}
+	return wire.Ago(when.Local(), time.Now()) + gap + agent + gap + title
 }
 
 // leafOf finds an entry by its id or the beginning of one. "none" is before the first entry, "" the session's leaf.

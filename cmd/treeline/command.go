@@ -31,8 +31,9 @@ type app struct {
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
 
-	json  bool           // --json
-	close []func() error // called at the end of the command
+	json   bool           // --json
+	source string         // --source of commands that take a session
+	close  []func() error // called at the end of the command
 }
 
 func newApp() *app {

@@ -99,6 +99,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "Runs:", a.runCommand())
 	add(root, "More:", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
+	a.addSource(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }

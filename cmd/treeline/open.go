@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
@@ -61,7 +62,8 @@ func (a *app) opened(opt treeline.Options) (*treeline.Store, error) {
 }
 
 // sessionHelp says how a session is named, in the help of every command that takes one.
-const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of this directory."
+const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of this directory.\n" +
+	"AGENT:<session>, as in pi:@last, is one of that agent's; so is --source AGENT."
 
 // entryHelp follows sessionHelp where the name may include an entry.
 const entryHelp = "\n<session>#<entry>, as 'treeline search' prints it, is the session at that entry."
@@ -161,11 +163,26 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
 		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
 	}
-	if isPath(ref) {
+	switch {
+	case isPath(ref) && a.source != "":
+		return "", misused("--source chooses among ids, and %s is a file", ref)
+	case isPath(ref):
 		return ref, nil
+	case a.source == "":
+		row, err := s.Find(ctx, ref)
+		return row.Path, ambiguous(err)
 	}
-	row, err := s.Find(ctx, ref)
+	row, err := s.FindIn(ctx, a.source, ref)
 	return row.Path, ambiguous(err)
+}
+
+// addSource adds --source to each command that takes a session, so that an id that occurs in several places can be named.
+func (a *app) addSource(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if strings.Contains(cmd.Use, "<session") && cmd.Flags().Lookup("source") == nil {
+			cmd.Flags().StringVar(&a.source, "source", "", "look for the session in the dialect or folder `NAME`; see 'treeline sources'")
+		}
+	}
 }
 
 // openError words why a session or a run could not be opened.

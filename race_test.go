@@ -156,9 +156,9 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 	}
 }
 
-// check reports errors, except of methods that ask for a run or a blob: there is none.
+// check reports errors, except of methods that ask for a run, a blob or a source: there is none.
 func (r *racer) check(name string, err error) {
-	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindRun", "OpenRun"}, name) {
+	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindIn", "FindRun", "OpenRun"}, name) {
 		r.Errorf("%s: %v", name, err)
 	}
 }

@@ -33,6 +33,7 @@ type app struct {
 	showing                      *progress // on the terminal's last line, nil for none
 
 	json    bool   // --json
+	source  string // --source of commands that take a session
 	color   string // --color
 	noPager bool   // --no-pager
 

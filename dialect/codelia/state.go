@@ -213,7 +213,7 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		if h.Newer {
-			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "reading it is best effort; it is never written")
+			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is "+dialect.Spelled(rawjson.Get(record, "schema_version"))+", not 1", "reading it is best effort; it is never written")
 		}
 	case state:
 		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is not an entry")

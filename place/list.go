@@ -122,7 +122,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 		gone := r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist) // since it was listed
 		return gone || opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect)
 	})
-	m.PlaceRows(rows)
+	m.PlaceRows(ctx, rows)
 	return rows, nil
 }
 

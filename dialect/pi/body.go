@@ -53,8 +53,8 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
 	case session.KindContextEdit:
 		return contextEdit(raw), nil
-	case session.KindServiceTierChange:
-		return d.serviceTierChange(raw), nil
+	case session.KindTierChange:
+		return d.tierChange(raw), nil
 	case session.KindToolSelection:
 		return session.ToolSelection{Tools: stringList(rawjson.Get(raw, "selectedToolNames"))}, nil
 	case session.KindReset:
@@ -181,9 +181,9 @@ func firstGiven(values ...[]byte) session.Raw {
 	return nil
 }
 
-func (d *Dialect) serviceTierChange(raw []byte) session.ServiceTierChange {
+func (d *Dialect) tierChange(raw []byte) session.TierChange {
 	value := rawjson.Get(raw, "serviceTier")
-	change := session.ServiceTierChange{Tier: value}
+	change := session.TierChange{Tier: value}
 	if d.tier != nil {
 		change.JSON = d.tier(value)
 	}

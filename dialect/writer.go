@@ -90,6 +90,8 @@ type Habits struct {
 	ForkByID bool
 	// RenameByEntry: a name is an entry of its own; otherwise it is in the header.
 	RenameByEntry bool
+	// NamesOnPath: only names on the path to the leaf count; otherwise the last one in the log.
+	NamesOnPath bool
 	// Branches, Labels: the format can express them.
 	Branches, Labels bool
 	// Headerless: a log consists of entries only, and an empty log is a session.

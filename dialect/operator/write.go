@@ -19,7 +19,7 @@ var _ dialect.Writer = (*Dialect)(nil)
 // Habits says how the program behaves. Creation is deferred until the model answers.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
+		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
 		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }

@@ -50,7 +50,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		name, _ := rawjson.Unquote(mode)
 		return session.ModeChange{Mode: name, JSON: mode, Data: rawjson.Get(raw, "data")}, nil
 	case session.KindSessionInfo:
-		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
+		return session.SessionInfo{Name: jsTrim(rawjson.Str(raw, "name"))}, nil
 	case session.KindContextEdit:
 		return contextEdit(raw), nil
 	case session.KindTierChange:

@@ -97,7 +97,7 @@ func (t *Transcript) Path(r *Reader, path session.Path) error {
 // Heading writes what session it is: the title, then dialect, id, directory and time. The directory is cut where the
 // line is too narrow: id and dialect are what people copy.
 func (p *Page) Heading(s *store.Session, home string) {
-	title, _ := s.Name() // a session without a readable title is shown without one
+	title, _ := s.Title() // a session without a readable title is shown without one
 	if title = screen.OneLine(title, 200); title != "" {
 		p.line(p.paint(StyleStrong, screen.Cut(title, p.Width)))
 	}

@@ -233,6 +233,7 @@ type contextParams struct {
 	Entries *[]json.RawMessage `json:"entries"`
 	LeafID  json.RawMessage    `json:"leafId"`
 	Dialect string             `json:"dialect"`
+	Whole   bool               `json:"whole"`
 }
 
 // buildSessionContext is for a session or for a list of entries. A leaf that is null is the place before the first entry. An
@@ -254,7 +255,7 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	}
 	if c.open != nil {
 		s := c.open.s
-		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true}))
+		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true, Whole: p.Whole}))
 	}
 	if p.Entries == nil {
 		return nil, missing("entries")

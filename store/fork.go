@@ -98,6 +98,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	return next.entitle(ctx, n)
 }
@@ -251,6 +252,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(c.held)
 	return next.entitle(ctx, n)
 }
 

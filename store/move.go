@@ -59,6 +59,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 		return nil, err
 	}
 	next := s.store.waiting(h, w.d, s.tree.Header(), records, w.opt)
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	// Deferred entries go on waiting, for another place.
 	if !w.created {

@@ -184,7 +184,7 @@ func (e *embedder) append(role, text string) (string, bool, error) {
 func (e *embedder) flush() error { return e.s.Flush(context.Background()) }
 
 func (e *embedder) branch(id string) error {
-	_, err := e.s.Branch(context.Background(), session.EntryID(id), true)
+	_, err := e.s.Branch(context.Background(), session.EntryID(id), treeline.BranchOptions{Durable: true})
 	return err
 }
 

@@ -308,7 +308,7 @@ func TestLosses(t *testing.T) {
 			s := d.Begin("pi", store.CreateOptions{})
 			first := d.User(s, "one")
 			d.Answer(s, "two")
-			_, err := s.Branch(d.Context(), first, true)
+			_, err := s.Branch(d.Context(), first, store.BranchOptions{Durable: true})
 			d.Must(err)
 			d.Same(d.Seen(s.Path()), []string{"one"})
 		},

@@ -100,6 +100,15 @@ type Log struct {
 	Size int64
 	// Time is the last modification.
 	Time time.Time
+	// Changed is when anything about the log last changed, its name included, in nanoseconds since 1970. Programs can set
+	// Time, but not Changed. It is 0 if the backend cannot tell, and in what a mutation returns.
+	Changed int64
+}
+
+// Same reports whether both are the same content of the same log, as far as Generation, Size and Time tell.
+func (l Log) Same(m Log) bool {
+	l.Changed, m.Changed = 0, 0
+	return l == m
 }
 
 // Record is one record as Read yields it.

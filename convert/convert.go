@@ -4,8 +4,9 @@
 // dialect.Composer on the other. The records that some entries became are a passage. The new log is then converted back,
 // in memory, and compared record by record. The difference is the loss: it is reported, and the old records go as text into
 // the last record of their passage, its origin, with a hash over the new records. A crossing that meets an origin whose
-// hash is right restores the old records. What no record can carry goes into the header. New ids depend on the entries
-// alone, so converting there, back and there again makes the same session.
+// hash is right restores the old records. What no record can carry goes into the header, which also names the session that
+// the copy was made from. New ids depend on the old ones alone, so converting there, back and there again makes the same
+// session.
 package convert
 
 import (
@@ -60,7 +61,7 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 			return logtree.Named(l.Path, err)
 		}
 		v := &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt}
-		if v.loose, v.slot, err = looseLines(ctx, l); err != nil {
+		if v.outline, err = outlineOf(ctx, l); err != nil {
 			return logtree.Named(l.Path, err)
 		}
 		if dst, err = v.run(); err == nil {
@@ -104,16 +105,14 @@ type conversion struct {
 	to    dialect.ComposingDialect
 	opt   Options
 
-	cross   *crossing
-	head    [][]byte // records before the entries
-	carried []bool   // by passage
-	all     bool     // all passages are carried: the source has no room for what the target's records need
-	eased   []bool   // by passage: carried for the way back alone; nil until easeTheWayBack has run
-	inner   bool     // it is the way back of another conversion, and needs no way back of its own
-	header  bool     // the header carries the old one
-	// loose are the lines that are neither header nor entry; slot is the title slot before the header.
-	loose    []int
-	slot     []byte
+	cross    *crossing
+	head     [][]byte // records before the entries
+	carried  []bool   // by passage
+	all      bool     // all passages are carried: the source has no room for what the target's records need
+	eased    []bool   // by passage: carried for the way back alone; nil until easeTheWayBack has run
+	inner    bool     // it is the way back of another conversion, and needs no way back of its own
+	header   bool     // the header carries the old one
+	outline  outline
 	ledger   ledger
 	progress bool  // this round carries more than the one before
 	owner    []int // the passage of each record
@@ -203,9 +202,13 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 	if err := v.addLeaf(made); err != nil {
 		return nil, logtree.Named(v.src.path, err)
 	}
-	if len(v.cross.homeless) > 0 {
+	// A copy has an id of its own, so its header always names the old one.
+	if v.cross.back == nil {
 		v.header = true
 		v.ledger.note("", "header", Carried)
+		if v.outline.slot != nil {
+			v.ledger.note("", "slot", Carried)
+		}
 	}
 	for {
 		records, err := v.records()

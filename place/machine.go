@@ -149,6 +149,9 @@ func (m *Machine) canonical(dir string) string {
 	return Clean(dir)
 }
 
+// Resolved gives a directory with its links resolved, as far as it exists.
+func (m *Machine) Resolved(dir string) string { return m.canonical(dir) }
+
 // SameDir reports whether two paths mean one directory, links resolved.
 func (m *Machine) SameDir(a, b string) bool { return a == b || m.canonical(a) == m.canonical(b) }
 

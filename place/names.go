@@ -95,14 +95,15 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 
 // listNames fills in rows of sessions that are listed by their names alone. Logs are read only if the name of their folder
 // may mean several directories: mostly one log each.
-func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, d dialect.Dialect, rows []Row) {
+func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, src Source, rows []Row) {
+	d := src.Dialect
 	known := map[string]string{} // by folder
 	for i := range rows {
 		r := &rows[i]
 		r.Dialect = d
 		r.Summary = dialect.Summary{OK: true, Messages: -1} // not counted
 		r.ID, r.Created = p.Named(r.Log.Name)
-		folder := path.Dir(r.Log.Name)
+		folder := path.Dir(src.below + r.Log.Name)
 		cwd, ok := known[folder]
 		if !ok {
 			var several bool
@@ -127,7 +128,8 @@ func (m *Machine) PlaceRows(rows []Row) {
 	for i := range rows {
 		r := &rows[i]
 		p, ok := placer(r.Dialect)
-		if !ok || !r.OK {
+		// An empty log is a session as well: its name says which.
+		if !ok || !r.OK && (r.Err != nil || r.Log.Size > 0) {
 			continue
 		}
 		if r.ID == "" {

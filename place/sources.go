@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -24,6 +25,23 @@ type Source struct {
 	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
 	// owns.
 	claims []claim
+	// below is what layouts expect before the names of logs if Root.Sessions is a single folder of the agent's; see folder.
+	below string
+	// apart: the folder is the caller's own, so its name says nothing about working directories.
+	apart bool
+}
+
+// folder makes a source of one folder with logs of a dialect: a folder in one of the agent's places, or any other.
+func (m *Machine) folder(d dialect.Dialect, dir string) Source {
+	src := Source{Dialect: d, Root: dialect.Root{Sessions: dir}}
+	layout := d.Layout()
+	if root, ok := m.RootOf(d, dir); ok {
+		src.Needs, src.below = m.needs(root), folderBelow(root.Sessions, dir)
+	} else if src.apart = true; !layout.Owns(layout.File(time.Time{}, "x")) {
+		// The layout recognises its logs by their folder. Here they are in none that it would choose.
+		src.below = filepath.ToSlash(layout.Dir(m.opt.Env, dir)) + "/"
+	}
+	return src
 }
 
 // Why says how a source is known: one of the constants, or an environment variable with its dollar.

@@ -31,8 +31,6 @@ import (
 //	naming FILE NAME   the name may be this from now on
 //	named FILE NAME    the name is this, or a later one
 
-func TestMain(m *testing.M) { killtest.Main(m, child) }
-
 // child is "library HOME SEED", which prints its claims, or "rpc HOME", which serves.
 func child(args string) error {
 	var mode, home string

@@ -160,6 +160,7 @@ func TestAppendsAndGetters(t *testing.T) {
 	header := c.object("getHeader", in(nil))
 	equal(t, "getSessionId", c.raw("getSessionId", in(nil)), `"`+header["id"].(string)+`"`)
 	c.raw("appendLabelChange", in(members{"targetId": user, "label": nil}))
+	equal(t, "flush", c.raw("flush", in(nil)), `null`)
 	equal(t, "label cleared", c.raw("getLabel", in(members{"id": user})), `null`)
 	c.hangUp()
 }

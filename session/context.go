@@ -18,8 +18,15 @@ type Rules struct {
 	KeepSystem bool
 	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
 	SingleModel bool
-	// Heals: the agent removes dangling calls and results itself, so every context is without them.
-	Heals bool
+	// Heals: the agent removes dangling calls and results itself, so every context is without them. StripsCalls: it removes
+	// the calls only.
+	Heals, StripsCalls bool
+	// DropsFailed: the agent leaves out turns that ended in an error or were aborted.
+	DropsFailed bool
+	// Resets: entries of KindReset have an effect. After the last compaction a reset hides it, too.
+	Resets bool
+	// ToolSelections: contexts say which tools are selected.
+	ToolSelections bool
 }
 
 // ContextOptions change a context.
@@ -59,8 +66,14 @@ type Context struct {
 	TTSRRules []string
 	Mode      string
 	ModeData  Raw
+	// ServiceTier is the tier as the agent's context names it; nil for none.
+	ServiceTier Raw
+	// SelectedTools are the tools of the last selection; ToolsSelected is false where the path has none.
+	SelectedTools []string
+	ToolsSelected bool
 
 	thinking, mode Raw // raw values, whatever their type; nil where the change has none
+	configured     Raw // see ThinkingLevelChange.Configured
 
 	tree    *Tree
 	path    []int32           // set where a Replayer makes the messages
@@ -129,8 +142,10 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
 		tree: t, options: opt,
 	}
-	if t.codec.EntryCodec != nil && t.Rules().Heals {
-		opt.StripDangling, c.options.StripDangling = true, true
+	if t.codec.EntryCodec != nil {
+		rules := t.Rules()
+		c.options.StripDangling = opt.StripDangling || rules.Heals
+		c.options.DropFailed = opt.DropFailed || rules.DropsFailed
 	}
 	if leaf == "" {
 		return c, nil
@@ -151,7 +166,7 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 	if err := c.choose(path); err != nil {
 		return nil, err
 	}
-	if opt.DropFailed || opt.StripDangling {
+	if c.options.DropFailed || c.options.StripDangling || t.Rules().StripsCalls {
 		if err := c.findDangling(); err != nil {
 			return nil, err
 		}
@@ -166,10 +181,15 @@ func (c *Context) choose(path []int32) error {
 		c.path = path
 		return nil
 	}
-	last := -1
+	last, resets := -1, t.Rules().Resets
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
-		if t.links[path[k]].kind == KindCompaction {
+		switch t.links[path[k]].kind {
+		case KindCompaction:
 			last = k
+		case KindReset:
+			if resets {
+				path, k = path[k+1:], 0
+			}
 		}
 	}
 	visible := path

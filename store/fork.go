@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -230,19 +231,19 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if !w.d.Habits().RenameByEntry {
 		edit.Title = new(cmp.Or(opt.Title, s.tree.Header().Title)) // the title slot is not copied
 	}
-	header, _, err := w.d.EditHeader(s.tree.Header(), nil, edit)
+	header, slot, err := w.d.EditHeader(s.tree.Header(), nil, edit)
 	if err != nil {
 		return nil, err
 	}
 	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}}
-	c.records = some(header)
+	c.records = present(slot, header)
 	for i, e := range path.Entries() {
 		if err := c.add(e); err != nil {
 			return nil, s.named(fmt.Errorf("entry %s: %w", e.ID, err))
 		}
 		// If the first message is the header too, EditHeader has made its record already.
 		if i == 0 && s.tree.Header().InEntry {
-			c.records = c.records[:1]
+			c.records = present(slot, header)
 		}
 	}
 	if err := c.relabel(); err != nil {
@@ -261,5 +262,10 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 
 // headerOf turns a copied header into that of a new session.
 func headerOf(n dialect.NewSession) dialect.HeaderEdit {
-	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, DropSlot: true}
+	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, Copy: true}
+}
+
+// present gives the records that are not nil.
+func present(records ...[]byte) [][]byte {
+	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

@@ -22,7 +22,7 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if _, err := s.settled(); err != nil {
 		return err
 	}
-	cwd = s.store.Absolute(cwd)
+	cwd = s.store.workDir(s.w.d, cwd)
 	edit := edits{header: dialect.HeaderEdit{CWD: &cwd}}
 	dir, elsewhere := s.store.HomeBeside(s.dialect, s.at.Path, cwd)
 	if !elsewhere {

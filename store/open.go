@@ -227,12 +227,12 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 	}
 	w := opt.Write
 	if at != nil {
-		header, err := d.Header(n)
+		opening, err := dialect.Opening(d, n)
 		if err != nil {
 			return nil, err
 		}
 		// A conflict means that another process was faster: then the session is the one that it began.
-		if _, err := h.Backend.Replace(ctx, *at, some(header)...); err != nil && !errors.Is(err, backend.ErrConflict) {
+		if _, err := h.Backend.Replace(ctx, *at, opening...); err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
 		}
 		w.Create, w.ReplaceUnreadable = false, false

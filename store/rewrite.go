@@ -138,7 +138,7 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil)
 		return err
 	}
-	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name}})
+	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name, Changed: w.opt.Clock()}})
 }
 
 // RewriteToolCallArguments changes the arguments of a tool call on all branches; found is false if no entry has it.

@@ -195,6 +195,12 @@ func (t *Transcript) state(c *session.Context) {
 		}
 		add("model", value)
 	}
+	if c.ServiceTier != nil {
+		add("tier", shortJSON(c.ServiceTier, 80))
+	}
+	if c.ToolsSelected {
+		add("tools", orElse(strings.Join(c.SelectedTools, ", "), "none"))
+	}
 	add("mode", strings.TrimSpace(orElse(c.Mode, "none")+" "+shortJSON(c.ModeData, 80)))
 	if len(c.TTSRRules) > 0 {
 		add("rules", strings.Join(c.TTSRRules, ", "))

@@ -107,7 +107,7 @@ func TestTornEndWaits(t *testing.T) {
 			if e.Log != "log.jsonl" || e.Offset != 3 || e.Size != 3 || e.To != filepath.Base(torn[0]) {
 				t.Errorf("told %+v", e)
 			}
-			if now, _ := b.Stat(t.Context(), "log.jsonl"); now != at {
+			if now, _ := b.Stat(t.Context(), "log.jsonl"); !now.Same(at) {
 				t.Errorf("Append returned %+v, Stat says %+v", at, now)
 			}
 		})
@@ -270,7 +270,7 @@ func TestRestore(t *testing.T) {
 	if got := content(t, filepath.Join(root, "a", "log.jsonl")); got != torn {
 		t.Errorf("it is %q", got)
 	}
-	if now, err := b.Stat(t.Context(), "a/log.jsonl"); err != nil || now != at {
+	if now, err := b.Stat(t.Context(), "a/log.jsonl"); err != nil || !now.Same(at) {
 		t.Errorf("it is %+v, not %+v: %v", now, at, err)
 	}
 	if _, err := b.Restore(t.Context(), "a/log.jsonl", nil); !errors.Is(err, backend.ErrExist) {

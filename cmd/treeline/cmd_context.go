@@ -20,15 +20,16 @@ func (a *app) contextCommand() *cobra.Command {
 		opt store.ContextOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "context <session>",
-		Short: "Show what the model would see",
+		Use:        "context [<session>]",
+		SuggestFor: []string{"prompt"},
+		Short:      "Show what the model would see",
 		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, the models and the mode\n" +
 			"that hold there. Messages are printed byte for byte as they stand in the session. codelia also tells the model when a\n" +
-			"session continues in another directory; see --cwd." + sessionHelp + entryHelp,
+			"session continues in another directory; see --cwd." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
-		Args:    args("<session>"),
+		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
+			return a.viewing(cmd.Context(), sessionArg(args), &f, func(s *store.Session, at session.EntryID) error {
 				dir, err := filepath.Abs(cwd)
 				if err != nil {
 					return err
@@ -49,7 +50,7 @@ func (a *app) contextCommand() *cobra.Command {
 				r := wire.NewReader(cmd.Context(), s)
 				err = a.page(cmd.Context(), func(out *output) error {
 					if a.json {
-						return wire.WriteContext(out, c, &problems)
+						return wire.WriteContext(out.json(), c, &problems)
 					}
 					t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
 					return t.Context(cmd.Context(), r, c)

@@ -19,7 +19,8 @@ import (
 func (a *app) convertCommand() *cobra.Command {
 	var dialectName, toName, leaf, out, reportPath string
 	cmd := &cobra.Command{
-		Use:   "convert <session> --to DIALECT",
+		Use: "convert <session> --to DIALECT",
+
 		Short: "Convert a session to the format of another agent",
 		Long: "Create a session of another agent from a session, where that agent keeps its own, and print its file. What the other\n" +
 			"format cannot express is carried along where possible, so that converting back restores it. --report lists what became\n" +

@@ -20,8 +20,9 @@ func (a *app) repairCommand() *cobra.Command {
 		opt   repair.Options
 	)
 	cmd := &cobra.Command{
-		Use:   "repair <session>",
-		Short: "Repair a damaged session file",
+		Use:        "repair <session>",
+		SuggestFor: []string{"fix"},
+		Short:      "Repair a damaged session file",
 		Long: "Show what is wrong with a session file and how it would be repaired: records that share a line get lines of their own,\n" +
 			"torn records and lines that are not records move to another file (<name>.torn-<time>), entries in a cycle become roots,\n" +
 			"and duplicate ids that nothing refers to are made unique. Everything else stays byte for byte.\n\n" +

@@ -27,8 +27,9 @@ func (a *app) rmCommand() *cobra.Command {
 		undo, older      string
 	)
 	cmd := &cobra.Command{
-		Use:   "rm <session>…",
-		Short: "Move sessions to the trash",
+		Use:        "rm <session>…",
+		SuggestFor: []string{"delete", "del", "remove", "trash", "unlink"},
+		Short:      "Move sessions to the trash",
 		Long: "Move sessions to treeline's own trash. --list shows what is in it. --undo puts a session back, byte for byte, and never\n" +
 			"overwrites another file. On a terminal it asks first. Images, backups and other files beside a session stay.\n\n" +
 			"--empty-trash deletes what is in the trash, with --older-than only what has been there that long (36h, 30d). It shows\n" +

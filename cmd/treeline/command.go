@@ -31,7 +31,10 @@ type app struct {
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
 
-	json  bool           // --json
+	json    bool   // --json
+	color   string // --color
+	noPager bool   // --no-pager
+
 	close []func() error // called at the end of the command
 }
 

@@ -61,7 +61,19 @@ func (a *app) opened(opt treeline.Options) (*treeline.Store, error) {
 }
 
 // sessionHelp says how a session is named, in the help of every command that takes one.
-const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of this directory."
+const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of the project. @last~1 is the\n" +
+	"one before it. The project is this directory or, if it has no sessions, the nearest one above it in the repository."
+
+// lastHelp follows sessionHelp where the name may be left out.
+const lastHelp = "\nWithout <session> it is @last."
+
+// sessionArg is the session that a command is about.
+func sessionArg(given []string) string {
+	if len(given) == 0 {
+		return "@last"
+	}
+	return given[0]
+}
 
 // entryHelp follows sessionHelp where the name may include an entry.
 const entryHelp = "\n<session>#<entry>, as 'treeline search' prints it, is the session at that entry."
@@ -164,8 +176,17 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 	if isPath(ref) {
 		return ref, nil
 	}
-	row, err := s.Find(ctx, ref)
+	row, err := a.find(ctx, s, ref)
 	return row.Path, ambiguous(err)
+}
+
+// find gives the session of a name, and says whose it is if @last is not of this directory.
+func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (place.Row, error) {
+	row, err := s.Find(ctx, ref)
+	if _, last := place.Last(ref); last && err == nil {
+		a.noteProject(s, row.CWD)
+	}
+	return row, err
 }
 
 // openError words why a session or a run could not be opened.

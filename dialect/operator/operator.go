@@ -104,7 +104,8 @@ func kindOf(name []byte) session.Kind {
 			return session.KindCustom
 		}
 		return k
-	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit:
+	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit,
+		session.KindServiceTierChange, session.KindToolSelection, session.KindReset:
 		return session.KindOpaque // not types of this family
 	default:
 		return k

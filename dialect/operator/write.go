@@ -168,12 +168,12 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		}
 		raw("tokens_before", b.Tokens())
 		raw("details", b.Details)
-		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.BranchSummary:
 		w.Str("from_id", string(b.From))
 		w.Str("summary", b.Summary)
 		raw("details", b.Details)
-		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.Custom:
 		w.Str("custom_type", b.Type)
 		raw("data", b.Data)

@@ -15,6 +15,7 @@ type layout struct {
 	base   string // folder in the home directory
 	env    string // variable that names another folder
 	rule   func(env dialect.Env, cwd string) string
+	also   func(env dialect.Env, cwd string) string // the rule of another value in the same place; nil for none
 	blobs  bool
 	crumbs bool
 }
@@ -42,6 +43,14 @@ func (l *layout) RootAt(dir string) dialect.Root {
 
 // Dir is the folder for the sessions of a working directory.
 func (l *layout) Dir(env dialect.Env, cwd string) string { return l.rule(env, cwd) }
+
+// OtherDirs implements dialect.Elsewhere: the program and the format's document name folders differently.
+func (l *layout) OtherDirs(env dialect.Env, cwd string) []string {
+	if l.also == nil {
+		return nil
+	}
+	return []string{l.also(env, cwd)}
+}
 
 // File is the time, with two characters replaced that a file name cannot hold, and the id.
 func (l *layout) File(t time.Time, id session.ID) string {

@@ -160,7 +160,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	h.Timestamp = session.Time{Text: string(f.createdAt)}
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
 	dec.b.SetHeader(h)
-	if h.CWD == "" {
+	if f.workdir != nil && h.CWD == "" {
 		dec.lines.ProblemAt(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
 	}
 	if !isISO(f.createdAt) {

@@ -23,6 +23,7 @@ const (
 	ProblemNewer       ProblemKind = "newer-version" // the log is of a version newer than we know
 	ProblemBlobMissing ProblemKind = "missing-blob"  // a blob reference without its blob
 	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // an invalid blob reference
+	ProblemCut         ProblemKind = "cut"           // a long text is in the log in part
 	ProblemField       ProblemKind = "field"         // a member has an unexpected value
 	ProblemUnreadable  ProblemKind = "unreadable"    // the log could not be read to its end
 	ProblemHeld        ProblemKind = "held"          // a program still writes to the file that the log was before a rewrite

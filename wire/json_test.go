@@ -71,7 +71,7 @@ func TestShapes(t *testing.T) {
 		"gc":       {NewGC(trash.GCReport{Unused: []trash.GCBlob{{Path: "p", Size: 3, Time: at}}, Young: 1, Used: 2, Leftovers: 3, Files: 4, Obstacles: []error{errors.New("o")}})},
 		"run":      {NewRun(runRow), NewRun(runs.Row{Log: log})},
 		"receipt":  {NewReceipt(1, run.Written{Type: run.TypeRunEnd}), NewReceipt(2, run.Written{Type: run.TypeLLMRequest, HasSeq: true}), Receipt{Line: 3, Error: "refused"}},
-		"other":    {Recording{Run: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
+		"other":    {Recording{ID: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
 	} {
 		golden(t, "json/"+name+".json", func(p *Page) error {
 			for _, v := range list {

@@ -175,6 +175,9 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	}
 	opt.Write.fill()
 	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
+	if opt.Dir, err = s.copyDir(d.Dialect, abs, opt); err != nil {
+		return nil, opt, errors.Join(logtree.Named(source, err), src.Close())
+	}
 	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
 	if opt.Write.Defer == "" {
 		opt.Write.Defer = dialect.DeferNever // it was asked for
@@ -182,6 +185,16 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil
+}
+
+// copyDir is profiled for a copy, which stays in the profile of its source unless it is asked for in another form.
+func (s *Store) copyDir(d dialect.Dialect, source string, opt CreateOptions) (string, error) {
+	if _, ok := d.Layout().(dialect.Profiler); ok && opt.Dir == "" && opt.Profile == "" && opt.Dialect == nil {
+		if root, ok := s.RootOf(d, source); ok {
+			return root.Sessions, nil
+		}
+	}
+	return s.profiled(d, opt)
 }
 
 // BranchedSession copies the path to an entry into a new session: the Session is then the copy. Labels on the path are

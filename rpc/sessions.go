@@ -14,13 +14,18 @@ type whereParams struct {
 	CWD        *string `json:"cwd"`
 	SessionDir string  `json:"sessionDir"`
 	Dialect    string  `json:"dialect"`
+	// Profile is the profile of an agent that has several, instead of sessionDir.
+	Profile string `json:"profile"`
+	// Terminal names the terminal that the client runs in, for breadcrumbs. The server's own is the default.
+	Terminal string `json:"terminal"`
 }
 
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
 // asks for with each call.
 func (c *call) options(p whereParams) (opt store.CreateOptions, err error) {
-	opt = store.CreateOptions{CWD: or(p.CWD, ""), Write: c.opt.Write}
+	opt = store.CreateOptions{CWD: or(p.CWD, ""), Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+	opt.Write.Terminal = p.Terminal
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err

@@ -77,7 +77,9 @@ func (s *Session) Fork(ctx context.Context) error {
 // The leaf stays where it is.
 func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, error) {
 	w := s.w
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()})
+	if err := w.opt.ask(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()}); err != nil {
+		return nil, s.named(err)
+	}
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
@@ -240,7 +242,9 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf})
+	if err := w.opt.ask(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf}); err != nil {
+		return nil, s.named(err)
+	}
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err

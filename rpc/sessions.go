@@ -11,6 +11,8 @@ import (
 // placeParams say where a session is, or will be.
 type placeParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
+	Profile    string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
+	Terminal   string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
 	dialectParam
 }
 
@@ -28,8 +30,9 @@ type hereParams struct {
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
 // asks for with each call.
 func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
-	opt = store.CreateOptions{Write: c.opt.Write}
+	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+	opt.Write.Terminal = p.Terminal
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err

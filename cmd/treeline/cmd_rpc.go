@@ -28,7 +28,7 @@ func (a *app) rpcCommand() *cobra.Command {
 				return err
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
-			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
+			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv, Piped: true})
 			if err != nil {
 				return err
 			}

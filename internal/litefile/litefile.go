@@ -132,7 +132,7 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	return db, nil
 }
 
-// checkBeside refuses a database whose journal is a symbolic link: SQLite would write to where it leads.
+// checkBeside refuses a database whose journal is a link, or has a second name: SQLite would write to where it leads.
 func checkBeside(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -142,8 +142,12 @@ func checkBeside(path string) error {
 		if suffix == "" {
 			continue
 		}
-		if info, err := os.Lstat(real + suffix); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a symbolic link, and SQLite would write to where it leads; remove it", real+suffix)
+		info, err := os.Lstat(real + suffix)
+		if err != nil {
+			continue
+		}
+		if file, err := (durable.OS{}).Stat(real + suffix); info.Mode()&fs.ModeSymlink != 0 || err == nil && file.Links > 1 {
+			return fmt.Errorf("%s is a link, and SQLite would write to where it leads; remove it", real+suffix)
 		}
 	}
 	return nil

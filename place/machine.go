@@ -381,7 +381,10 @@ func (m *Machine) DropFolder(d dialect.Dialect, path string) {
 	// Never the agent's folder of sessions itself, nor one that the user chose.
 	for _, r := range d.Layout().Roots(m.opt.Env) {
 		if dir != Clean(r.Sessions) && Within(r.Sessions, dir) {
-			_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+			// Of a symbolic link the link would be removed, whatever is left in the folder.
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+				_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+			}
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location) 
 		Session: h.ID, Title: about.Title, Prompt: about.Prompt, CWD: h.CWD, Dialect: d.Name(), From: from,
 		Time: t.opt.Clock().UTC().Truncate(time.Millisecond), Size: at.Size,
 	}
-	made, err := item.write(ctx, bin, nameFor(d, h.ID), all)
+	made, err := item.write(ctx, bin, nameFor(h.ID), all)
 	if err == nil {
 		if err = l.Backend.Remove(ctx, at); err == nil {
 			t.m.DropFolder(d, from)
@@ -151,8 +151,8 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location) 
 }
 
 // nameFor is the preferred name of a session in the trash. An id from a log may not be a valid file name.
-func nameFor(d dialect.Dialect, id session.ID) string {
-	if w, ok := d.(dialect.Writer); ok && w.CheckID(id) == nil {
+func nameFor(id session.ID) string {
+	if dialect.CheckFileID(id) == nil {
 		return string(id)
 	}
 	return "session"

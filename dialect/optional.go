@@ -23,6 +23,12 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
+// Commander is a Dialect that keeps commands that the user ran without the model.
+type Commander interface {
+	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
+	Command(message []byte) (c Command, ok bool)
+}
+
 // Speaker is a Dialect that can make a message from plain text.
 type Speaker interface {
 	// Say gives the message in the dialect's own JSON. model is the one that answers: it counts for answers only and may
@@ -35,6 +41,8 @@ type Overflower interface {
 	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
 	// gives the bytes of a blob. A string stays cut where its blob is missing or the string was changed since.
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
+	// IsCut reports whether a string of the record is cut.
+	IsCut(record []byte) bool
 }
 
 // Continuer is a Dialect whose logs need not be read from their beginning. Records that name their parents and records
@@ -101,6 +109,29 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 type Slotted interface {
 	// IsSlot reports whether a record before the header is the slot.
 	IsSlot(record []byte) bool
+	// NewSlot gives the slot of a new session; nil where new sessions of the value have none.
+	NewSlot(n NewSession) []byte
+}
+
+// Opening gives the records that a new session begins with: a title slot and the header, as far as the format has them.
+func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
+	if s, ok := w.Dialect.(Slotted); ok {
+		if slot := s.NewSlot(n); slot != nil {
+			records = append(records, slot)
+		}
+	}
+	header, err := w.Header(n)
+	if header != nil {
+		records = append(records, header)
+	}
+	return records, err
+}
+
+// Elsewhere is a Layout of an agent whose sessions may lie in folders that another version of it named.
+type Elsewhere interface {
+	// OtherDirs gives these folders for a working directory, relative to Root.Sessions. The header decides which sessions in
+	// them belong to the directory.
+	OtherDirs(env Env, cwd string) []string
 }
 
 // Lister is a Dialect that knows how its agent's own program lists sessions, for clients that expect the program's list.

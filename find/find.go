@@ -139,7 +139,7 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 	known := &l.Summary
 	r := place.Row{
 		Source: s.Source, Path: s.pathOf(l.Name), Known: known, Dialect: s.Dialect,
-		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
+		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos), Changed: l.Stamp.Changed},
 	}
 	// The content of a log may name another value of the family than its place does.
 	if known.Dialect != s.Dialect.Name() {

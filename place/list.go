@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -205,27 +206,51 @@ func (e *AmbiguousError) Error() string {
 // ErrNoSession is wrapped by the error for a reference that no session matches.
 var ErrNoSession = errors.New("no such session")
 
-// Find gives the session that a person named: "@last" (the newest of the working directory), an id, or the beginning of
-// one.
-func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
-	if ref == "@last" {
-		rows, err := m.List(ctx, ListOptions{CWD: m.opt.Env.WorkDir})
-		if err != nil {
-			return Row{}, err
-		}
-		for _, r := range rows {
-			if r.Err == nil {
-				return r, nil
-			}
-		}
-		return Row{}, fmt.Errorf("@last: %w for %s", ErrNoSession, m.opt.Env.WorkDir)
+// Last reads "@last" and "@last~2", the second one before it; ok is false for anything else.
+func Last(ref string) (before int, ok bool) {
+	rest, ok := strings.CutPrefix(ref, "@last")
+	if !ok || rest == "" {
+		return 0, ok
 	}
+	number, ok := strings.CutPrefix(rest, "~")
+	before, err := strconv.Atoi(number)
+	return before, ok && err == nil && before >= 0 && number[0] != '+'
+}
+
+// Find gives the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or
+// the beginning of one. Before it may stand the name of a dialect, as in "pi:@last". If several sessions match an id as
+// long as those of lists, but only one of the project does, it is that one: lists of the project show ids that are unique
+// there.
+func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
+	source, ref := m.SplitSource(ref)
+	return m.FindIn(ctx, source, ref)
+}
+
+// SplitSource splits a reference like "pi:019c" into the name of a dialect, "" for none, and the rest.
+func (m *Machine) SplitSource(ref string) (source, rest string) {
+	if source, rest, ok := strings.Cut(ref, ":"); ok {
+		if _, err := m.Dialect(source); err == nil {
+			return source, rest
+		}
+	}
+	return "", ref
+}
+
+// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all. An id may
+// occur in several places, such as a copy of a folder.
+func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
 	}
 	rows, err := m.List(ctx, ListOptions{})
+	if err == nil {
+		rows, err = m.Filter(rows, Filter{Source: source})
+	}
 	if err != nil {
 		return Row{}, err
+	}
+	if before, ok := Last(ref); ok {
+		return m.last(rows, ref, before)
 	}
 	var exact, begin []Row
 	for _, r := range rows {
@@ -240,6 +265,12 @@ func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 	if len(exact) == 0 {
 		exact = begin
 	}
+	if len(exact) > 1 && len(ref) >= leastShort {
+		here := m.InDir(m.Project(rows), slices.Clone(exact))
+		if len(here) == 1 && here[0].Err == nil {
+			exact = here
+		}
+	}
 	switch len(exact) {
 	case 0:
 		return Row{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
@@ -247,6 +278,19 @@ func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 		return exact[0], nil
 	}
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
+}
+
+// last gives the newest session of the project but so many. rows are all sessions, newest first.
+func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
+	project := m.Project(rows)
+	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil })
+	switch {
+	case len(rows) == 0:
+		return Row{}, fmt.Errorf("%s: %w for %s", ref, ErrNoSession, project)
+	case before >= len(rows):
+		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, ErrNoSession, project, len(rows))
+	}
+	return rows[before], nil
 }
 
 // fileID is the id in a file's name: what follows the last underscore.

@@ -18,8 +18,15 @@ type Rules struct {
 	KeepSystem bool
 	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
 	SingleModel bool
-	// Heals: the agent removes dangling calls and results itself, so every context is without them.
-	Heals bool
+	// Heals: the agent removes dangling calls and results itself, so every context is without them. StripsCalls: it removes
+	// the calls only.
+	Heals, StripsCalls bool
+	// DropsFailed: the agent leaves out turns that ended in an error or were aborted.
+	DropsFailed bool
+	// Resets: entries of KindReset have an effect. After the last compaction a reset hides it, too.
+	Resets bool
+	// ToolSelections: contexts say which tools are selected.
+	ToolSelections bool
 }
 
 // ContextOptions change a context.
@@ -36,6 +43,8 @@ type ContextOptions struct {
 	// Resume are messages with which the agent tells the model that the session resumes. They follow the system messages
 	// that begin the context, and have no entry.
 	Resume []Raw
+	// Restore, if set, gives the record to use instead of that in the log, where the log may have a part of it.
+	Restore func(e Entry, record []byte) []byte
 	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
 	Resolve func(message []byte) ([]byte, error)
 }
@@ -58,8 +67,14 @@ type Context struct {
 	TTSRRules []string
 	Mode      string
 	ModeData  Raw
+	// ServiceTier is the tier as the agent's context names it; nil for none.
+	ServiceTier Raw
+	// SelectedTools are the tools of the last selection; ToolsSelected is false where the path has none.
+	SelectedTools []string
+	ToolsSelected bool
 
 	thinking, mode Raw // raw values, whatever their type; nil where the change has none
+	configured     Raw // see ThinkingLevelChange.Configured
 
 	tree    *Tree
 	path    []int32           // set where a Replayer makes the messages
@@ -93,7 +108,7 @@ func (c *Context) Detach() {
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
 		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
-		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
+		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), whole: maps.Clone(t.whole), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
 }
 
@@ -128,8 +143,10 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
 		tree: t, options: opt,
 	}
-	if t.codec.EntryCodec != nil && t.Rules().Heals {
-		opt.StripDangling, c.options.StripDangling = true, true
+	if t.codec.EntryCodec != nil {
+		rules := t.Rules()
+		c.options.StripDangling = opt.StripDangling || rules.Heals
+		c.options.DropFailed = opt.DropFailed || rules.DropsFailed
 	}
 	if leaf == "" {
 		return c, nil
@@ -150,7 +167,7 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 	if err := c.choose(path); err != nil {
 		return nil, err
 	}
-	if opt.DropFailed || opt.StripDangling {
+	if c.options.DropFailed || c.options.StripDangling || t.Rules().StripsCalls {
 		if err := c.findDangling(); err != nil {
 			return nil, err
 		}
@@ -165,10 +182,15 @@ func (c *Context) choose(path []int32) error {
 		c.path = path
 		return nil
 	}
-	last := -1
+	last, resets := -1, t.Rules().Resets
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
-		if t.links[path[k]].kind == KindCompaction {
+		switch t.links[path[k]].kind {
+		case KindCompaction:
 			last = k
+		case KindReset:
+			if resets {
+				path, k = path[k+1:], 0
+			}
 		}
 	}
 	visible := path
@@ -355,12 +377,18 @@ func (c *Context) edited(e Entry) ([][]byte, error) {
 	if edited && edit.Content == nil {
 		return nil, nil
 	}
-	raw, err := e.Raw()
-	if err != nil {
-		return nil, err
+	record, whole := e.Whole()
+	if !whole {
+		var err error
+		if record, err = e.Raw(); err != nil {
+			return nil, err
+		}
+		if c.options.Restore != nil {
+			record = c.options.Restore(e, record)
+		}
 	}
 	codec := c.tree.codec
-	list, err := codec.Messages(e, raw)
+	list, err := codec.Messages(e, record)
 	if err != nil || !edited {
 		return list, err
 	}

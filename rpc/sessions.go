@@ -118,6 +118,7 @@ func create(c *call, p createParams) (opened, error) {
 type openParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	placeParams
+	ReadOnly          bool `json:"readOnly" doc:"opens an existing session for reading; nothing is written, and appends are refused"`
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
 }
 
@@ -131,6 +132,12 @@ func open(c *call, p openParams) (opened, error) {
 	opt, err := c.options(p.placeParams)
 	if err != nil {
 		return opened{}, err
+	}
+	if p.ReadOnly {
+		if p.ReplaceUnreadable {
+			return opened{}, badParams(`parameter "replaceUnreadable": it cannot be combined with "readOnly"`)
+		}
+		return c.keep(c.store.Open(c.ctx, path, store.OpenOptions{Dialect: opt.Dialect}))
 	}
 	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))

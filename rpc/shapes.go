@@ -25,11 +25,14 @@ type (
 		Mode              string            `json:"mode,omitempty"`
 		ModeData          json.RawMessage   `json:"modeData,omitempty"`
 	}
-	// treeNode is an entry with its children.
+	// treeNode is an entry with its children or, in a flat tree, with its id, its parent (null for a root) and its depth.
 	treeNode struct {
-		Entry    agentEntry `json:"entry"`
-		Children []treeNode `json:"children"`
-		Label    string     `json:"label,omitempty"`
+		Entry    agentEntry        `json:"entry"`
+		Children []treeNode        `json:"children,omitempty"`
+		Label    string            `json:"label,omitempty"`
+		ID       session.EntryID   `json:"id,omitempty"`
+		Parent   **session.EntryID `json:"parentId,omitempty"`
+		Depth    int               `json:"depth,omitempty"`
 	}
 	// agentRow is a session as its agent's own program lists it.
 	agentRow struct {

@@ -198,10 +198,11 @@ func (c *caller) say(handle, role, text string) string {
 	return c.object("appendMessage", members{"session": handle, "message": message})["id"].(string)
 }
 
-// hangUp ends the input and waits for the server.
+// hangUp ends the input and waits for the server. Notifications may still come.
 func (c *caller) hangUp() {
 	c.tb.Helper()
 	c.in.Close()
+	go io.Copy(io.Discard, c.out)
 	if err := <-c.done; err != nil {
 		c.tb.Fatal(err)
 	}

@@ -53,7 +53,7 @@ type components struct {
 // Document is the OpenRPC document of all methods, as rpc.discover answers it. version is that of the program.
 func Document(version string) ([]byte, error) { return encode(describeAll(table, version)) }
 
-func discover(c *call, _ struct{}) (raw[document], error) {
+func discover(c *call, _ struct{}) (raw[openRPCDocument], error) {
 	return encode(describeAll(c.table, c.opt.Version.Version))
 }
 

@@ -75,8 +75,11 @@ func (s *schema) members() string {
 		}
 		list = append(list, name+optional+": "+s.Properties[name].words())
 	}
+	if list != nil && s.Additional != nil {
+		list = append(list, "…")
+	}
 	if list == nil {
-		return "the agent's own JSON"
+		return "an object as the agent, or the specification, defines it"
 	}
 	return "`{" + strings.Join(list, ", ") + "}`"
 }

@@ -22,7 +22,7 @@ type Row struct {
 	dialect.Summary
 	// Known is what a catalogue knows besides; nil in lists that are made without one.
 	Known *index.Summary
-	// Short is the shortest prefix of ID, of eight characters or more, that no other session's id has.
+	// Short is the shortest prefix of ID, of eight characters or more, that the id of no other session in the list has.
 	Short string
 	// Err says why nothing is known of the log; the other fields are then empty.
 	Err error

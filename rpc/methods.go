@@ -24,8 +24,8 @@ var table = []section{
 		get("fork", "Copies all branches.", fork),
 		on("move", "Moves the session to another project directory. In the agent's own folders the file moves to the folder of "+
 			"that directory.", move),
-		get("flush", "Returns when everything appended survives a crash of the machine.", flush),
-		get("close", "Flushes and closes. The handle becomes invalid.", closeSession),
+		get("flush", "Creates the file if entries still wait for it. Returns when everything appended survives a crash of the machine.", flush),
+		get("close", "Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.", closeSession),
 	}},
 	{"Appending", []method{
 		on("appendMessage", "Appends a message.", appendMessage),

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/rpc"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -21,8 +21,13 @@ var promised = struct {
 	kept map[string]bool
 }{kept: map[string]bool{}}
 
-// TestMain fails if a method was never called with success: then nothing says that its result is what the document promises.
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { killtest.Main(keptPromises{m}, child) }
+
+// keptPromises runs the tests. It fails if a method was never called with success: then nothing says that its result is what
+// the document promises.
+type keptPromises struct{ *testing.M }
+
+func (m keptPromises) Run() int {
 	flag.Parse()
 	text, err := rpc.Document("0")
 	if err == nil {
@@ -31,7 +36,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := m.M.Run()
 	all := code == 0 && flag.Lookup("test.run").Value.String()+flag.Lookup("test.skip").Value.String()+flag.Lookup("test.list").Value.String()+flag.Lookup("test.fuzz").Value.String() == ""
 	for _, method := range promised.Methods {
 		if all && !promised.kept[method.Name] {
@@ -39,7 +44,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // keepsPromise checks a result.

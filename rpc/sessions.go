@@ -90,7 +90,7 @@ func describe(o *openSession, err error) (opened, error) {
 type createParams struct {
 	hereParams
 	newSessionParams
-	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is what the agent does"`
+	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does"`
 }
 
 // create answers with the path even while creation is deferred.
@@ -120,6 +120,7 @@ type openParams struct {
 	placeParams
 	ReadOnly          bool `json:"readOnly" doc:"opens an existing session for reading; nothing is written, and appends are refused"`
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
+	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
@@ -139,7 +140,7 @@ func open(c *call, p openParams) (opened, error) {
 		}
 		return c.keep(c.store.Open(c.ctx, path, store.OpenOptions{Dialect: opt.Dialect}))
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.ForceRewrite = true, p.ReplaceUnreadable, p.ForceRewrite
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 

@@ -24,6 +24,10 @@ type (
 		InjectedTtsrRules []string          `json:"injectedTtsrRules,omitempty"`
 		Mode              string            `json:"mode,omitempty"`
 		ModeData          json.RawMessage   `json:"modeData,omitempty"`
+		ServiceTier       json.RawMessage   `json:"serviceTier,omitempty"`                  // omp
+		Configured        json.RawMessage   `json:"configuredThinkingLevel,omitempty"`      // omp18
+		SelectedTools     []string          `json:"selectedMCPToolNames,omitempty"`         // omp
+		ToolsSelected     *bool             `json:"hasPersistedMCPToolSelection,omitempty"` // omp
 		more
 	}
 	// more marks a shape that may have members beside those that it names.
@@ -52,6 +56,7 @@ type (
 		Messages    int             `json:"messageCount,omitempty"`
 		First       string          `json:"firstMessage,omitempty"`
 		AllMessages string          `json:"allMessagesText,omitempty"`
+		Size        *int64          `json:"fileSize,omitempty"` // Wave
 		more
 	}
 	// loadedState is a state as it was saved, and the messages that the agent would begin with.

@@ -13,12 +13,16 @@ export class ConnectionLost extends Error {
 
 // <shapes> from rpc.discover; go test ./clients -update writes them
 export interface AgentContext {
+  configuredThinkingLevel?: any;
+  hasPersistedMCPToolSelection?: boolean;
   injectedTtsrRules?: Array<string>;
   messages: Array<AgentMessage>;
   mode?: string;
   modeData?: any;
   model?: any;
   models?: Record<string, string>;
+  selectedMCPToolNames?: Array<string>;
+  serviceTier?: any;
   thinkingLevel?: any;
   [member: string]: any;
 }
@@ -33,6 +37,7 @@ export interface AgentRow {
   allMessagesText?: string;
   created?: any;
   cwd: string;
+  fileSize?: number;
   firstMessage?: string;
   id: string;
   messageCount?: number;
@@ -45,6 +50,7 @@ export interface AgentRow {
 }
 
 export interface Appended {
+  durable: boolean;
   foreign?: number;
   id: string;
   outcome?: string;
@@ -359,7 +365,7 @@ export interface CreateParams {
   id?: string | null;
   /** the file of the session that this one continues */
   parentSession?: string | null;
-  /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is what the agent does */
+  /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
   deferUntil?: "assistant" | "message" | "never" | null;
 }
 
@@ -374,6 +380,8 @@ export interface OpenParams {
   readOnly?: boolean | null;
   /** renames a file that is not a session and starts one */
   replaceUnreadable?: boolean | null;
+  /** rewrites the file also while another program has it open for writing */
+  forceRewrite?: boolean | null;
 }
 
 export interface ContinueRecentParams {
@@ -585,6 +593,8 @@ export interface BuildSessionContextParams {
   leafId?: any;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** restore long texts that the agent's format cut; those that this server appended are whole in any case */
+  whole?: boolean | null;
 }
 
 export interface StartRunParams {
@@ -1041,11 +1051,11 @@ interface SessionMethods {
    */
   move(params: MoveParams): Promise<Session>;
   /**
-   * Returns when everything appended survives a crash of the machine.
+   * Creates the file if entries still wait for it. Returns when everything appended survives a crash of the machine.
    */
   flush(): Promise<void>;
   /**
-   * Flushes and closes. The handle becomes invalid.
+   * Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.
    */
   close(): Promise<void>;
   /**

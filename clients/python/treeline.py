@@ -57,11 +57,15 @@ class _AgentContext(TypedDict):
 
 
 class AgentContext(_AgentContext, total=False):
+    configuredThinkingLevel: Any
+    hasPersistedMCPToolSelection: bool
     injectedTtsrRules: List[str]
     mode: str
     modeData: Any
     model: Any
     models: Dict[str, str]
+    selectedMCPToolNames: List[str]
+    serviceTier: Any
     thinkingLevel: Any
 
 
@@ -79,6 +83,7 @@ class _AgentRow(TypedDict):
 class AgentRow(_AgentRow, total=False):
     allMessagesText: str
     created: Any
+    fileSize: int
     firstMessage: str
     messageCount: int
     modified: Any
@@ -88,6 +93,7 @@ class AgentRow(_AgentRow, total=False):
 
 
 class _Appended(TypedDict):
+    durable: bool
     id: str
 
 
@@ -471,7 +477,8 @@ class _ClientMethods(_Caller):
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
-        or assistant, or at once; the default is what the agent does
+        or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
+        with level always the first append creates the file, and flush always does
         """
         return self._opened(self._call(
             "create",
@@ -487,6 +494,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         read_only: Optional[bool] = None,
         replace_unreadable: Optional[bool] = None,
+        force_rewrite: Optional[bool] = None,
     ) -> Session:
         """Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
         missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
@@ -500,10 +508,11 @@ class _ClientMethods(_Caller):
         dialect: the agent's format, such as omp or pi
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
+        force_rewrite: rewrites the file also while another program has it open for writing
         """
         return self._opened(self._call(
             "open",
-            {"path": path, "sessionDir": session_dir, "dialect": dialect, "readOnly": read_only, "replaceUnreadable": replace_unreadable},
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
             ("path",),
         ))
 
@@ -555,6 +564,7 @@ class _ClientMethods(_Caller):
         entries: Optional[List[Any]] = None,
         leaf_id: Any = UNSET,
         dialect: Optional[str] = None,
+        whole: Optional[bool] = None,
     ) -> AgentContext:
         """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
         of entries from the last; an unknown id means the last entry.
@@ -562,10 +572,11 @@ class _ClientMethods(_Caller):
         entries: entries to use instead of a session
         leaf_id: the entry to look from; null is the place before the first entry
         dialect: the agent's format, such as omp or pi
+        whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
         """
         return self._call(
             "buildSessionContext",
-            {"entries": entries, "leafId": leaf_id, "dialect": dialect},
+            {"entries": entries, "leafId": leaf_id, "dialect": dialect, "whole": whole},
             ("leafId",),
         )
 
@@ -1023,11 +1034,13 @@ class _SessionMethods(_Caller):
         return self._opened(self._call("move", {"cwd": cwd}, ("cwd",)))
 
     def flush(self) -> None:
-        """Returns when everything appended survives a crash of the machine."""
+        """Creates the file if entries still wait for it. Returns when everything appended survives a crash of the
+        machine."""
         return self._call("flush", {})
 
     def close(self) -> None:
-        """Flushes and closes. The handle becomes invalid."""
+        """Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes
+        invalid."""
         return self._call("close", {})
 
     def append_message(self, message: Dict[str, Any]) -> Appended:
@@ -1318,6 +1331,7 @@ class _SessionMethods(_Caller):
         entries: Optional[List[Any]] = None,
         leaf_id: Any = UNSET,
         dialect: Optional[str] = None,
+        whole: Optional[bool] = None,
     ) -> AgentContext:
         """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
         of entries from the last; an unknown id means the last entry.
@@ -1325,10 +1339,11 @@ class _SessionMethods(_Caller):
         entries: entries to use instead of a session
         leaf_id: the entry to look from; null is the place before the first entry
         dialect: the agent's format, such as omp or pi
+        whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
         """
         return self._call(
             "buildSessionContext",
-            {"entries": entries, "leafId": leaf_id, "dialect": dialect},
+            {"entries": entries, "leafId": leaf_id, "dialect": dialect, "whole": whole},
             ("leafId",),
         )
 

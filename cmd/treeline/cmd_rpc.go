@@ -40,7 +40,7 @@ func (a *app) rpcCommand() *cobra.Command {
 			signal.Notify(pipe, syscall.SIGPIPE)
 			defer signal.Stop(pipe)
 			return rpc.Serve(cmd.Context(), s, rpc.Options{
-				Write: write, Version: buildVersion(),
+				Write: write, Version: thisVersion(),
 				History: history.Options{
 					State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), Notice: a.notice,
 				},

@@ -123,7 +123,7 @@ type convertParams struct {
 }
 
 // convertSession only reads the old session. The new one is closed; its file is in the report.
-func convertSession(c *call, p convertParams) (report convert.Report, err error) {
+func convertSession(c *call, p convertParams) (report wire.Conversion, err error) {
 	to, err := c.store.Dialect(*p.To)
 	if err != nil {
 		return report, err
@@ -137,7 +137,7 @@ func convertSession(c *call, p convertParams) (report convert.Report, err error)
 		if err != nil {
 			return err
 		}
-		report = r
+		report = wire.NewConversion(r)
 		return made.Close()
 	})
 	return report, err

@@ -120,11 +120,11 @@ func TestMaintenance(t *testing.T) {
 
 	report := c.object("convert", members{"ref": "abc", "to": "operator"})
 	target := report["target"].(members)
-	equal(t, "converted", []any{target["dialect"], exists(target["file"].(string))}, []any{"operator", true})
+	equal(t, "converted", []any{target["dialect"], exists(target["path"].(string))}, []any{"operator", true})
 	h := c.object("open", members{"path": path, "readOnly": true})["session"].(string)
 	out := filepath.Join(c.home, "out")
 	report = c.object("convert", members{"session": h, "to": "wave", "dir": out, "leafId": "1"})
-	equal(t, "of an open one", filepath.Dir(report["target"].(members)["file"].(string)), out)
+	equal(t, "of an open one", filepath.Dir(report["target"].(members)["path"].(string)), out)
 	equal(t, "check an open one", c.raw("check", members{"session": h}), "[]")
 	c.raw("close", members{"session": h})
 

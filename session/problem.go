@@ -31,7 +31,7 @@ const (
 
 // Problem is something wrong that did not stop the reader, and where it is. It is also an error, for the few cases that do.
 type Problem struct {
-	File    string      `json:"file"`
+	File    string      `json:"path"`
 	Line    int         `json:"line"`   // from 1; 0 for the whole log
 	Offset  int64       `json:"offset"` // in bytes from the start of the log
 	Kind    ProblemKind `json:"kind"`

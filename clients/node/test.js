@@ -69,7 +69,7 @@ withClient("all sessions", async (client, home) => {
   const { id, file } = await talk(client, home, "omp");
   assert.deepEqual(await client.check({ ref: id }), []);
   const report = await client.convert({ ref: id, to: "pi", dir: home });
-  assert.ok(existsSync(report.target.file));
+  assert.ok(existsSync(report.target.path));
   const trashed = await client.rm({ ref: file });
   assert.ok(!existsSync(file));
   await client.restore({ id: trashed.id });

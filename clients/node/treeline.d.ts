@@ -73,21 +73,31 @@ export interface Change {
   watch: string;
 }
 
+export interface Conversion {
+  carried: number;
+  dropped: number;
+  losses: Array<Loss>;
+  lossless: boolean;
+  mapped: number;
+  source: Converted;
+  target: Converted;
+}
+
 export interface Converted {
   dialect: string;
   entries: number;
-  file: string;
   id: string;
+  path: string;
 }
 
 export interface Entry {
-  active?: boolean;
   display?: boolean;
   here?: boolean;
   id: string;
   kind: string;
   label?: string;
   leaf?: boolean;
+  onPath?: boolean;
   parentId: string | null;
   parts?: Array<Part>;
   role: string | null;
@@ -97,7 +107,6 @@ export interface Entry {
 }
 
 export interface Hit {
-  active: boolean;
   cwd: string;
   dialect?: string;
   entry: string | null;
@@ -106,6 +115,7 @@ export interface Hit {
   label?: string;
   line?: number;
   marks: Array<Array<number>>;
+  onPath: boolean;
   path: string;
   ref: string;
   role: string | null;
@@ -131,7 +141,7 @@ export interface Loss {
   entries?: Array<string>;
   kind: string;
   lines?: Array<number>;
-  path: string;
+  pointer: string;
 }
 
 export type OpenRPCDocument = Record<string, any>;
@@ -169,25 +179,25 @@ export interface Part {
 export interface Plan {
   applied: boolean;
   backup: string | null;
-  file: string;
+  path: string;
   repairs: Array<Repair>;
   torn: string | null;
 }
 
 export interface Problem {
   advice: string;
-  file: string;
   kind: string;
   line: number;
   message: string;
   offset: number;
+  path: string;
 }
 
 export interface Prompt {
-  at: string;
   cwd: string | null;
   id: number;
   prompt: string;
+  time: string;
   uses: Array<Use>;
 }
 
@@ -215,18 +225,8 @@ export interface Repair {
   entry?: string;
   kind: string;
   line: number;
+  message: string;
   offset: number;
-  problem: string;
-}
-
-export interface Report {
-  carried: number;
-  dropped: number;
-  losses: Array<Loss>;
-  lossless: boolean;
-  mapped: number;
-  source: Converted;
-  target: Converted;
 }
 
 export interface Row {
@@ -238,7 +238,6 @@ export interface Row {
   depth?: number;
   dialect: string;
   entries?: number;
-  firstPrompt: string;
   has?: Array<string>;
   id: string;
   messages: number | null;
@@ -247,12 +246,14 @@ export interface Row {
   parentSession?: string;
   path: string;
   problems?: number;
+  prompt: string;
   size: number;
   title: string;
   tokens?: Tokens;
 }
 
 export interface Run {
+  created: string | null;
   cwd: string;
   id: string;
   model?: string;
@@ -262,7 +263,6 @@ export interface Run {
   prompt: string;
   session?: string;
   size: number;
-  started: string;
 }
 
 export interface RunPage {
@@ -299,7 +299,7 @@ export interface Source {
   dialects: Array<string>;
   exists: boolean;
   newest: string | null;
-  root: string;
+  path: string;
   sessions: number;
   size: number;
   why: string;
@@ -316,8 +316,8 @@ export interface Tokens {
 export interface Trashed {
   cwd: string;
   dialect: string;
-  file: string;
   id: string;
+  path: string;
   removed: string;
   session: string;
   size: number;
@@ -334,12 +334,12 @@ export interface TreeNode {
 }
 
 export interface Use {
-  at: string;
   cwd: string;
   dialect: string;
   entry: string;
   path: string;
   session: string;
+  time: string;
 }
 
 export interface Version {
@@ -983,7 +983,7 @@ interface ClientMethods {
    * Makes a session of another agent from an open one, or from the one that ref names, which is only read. The report
    * lists what became of everything.
    */
-  convert(params: ConvertParams): Promise<Report>;
+  convert(params: ConvertParams): Promise<Conversion>;
   /**
    * Moves a session to treeline's trash. id of the result is its name there.
    */
@@ -1211,7 +1211,7 @@ interface SessionMethods {
    * Makes a session of another agent from an open one, or from the one that ref names, which is only read. The report
    * lists what became of everything.
    */
-  convert(params: ConvertParams): Promise<Report>;
+  convert(params: ConvertParams): Promise<Conversion>;
 }
 // </session>
 

@@ -11,7 +11,7 @@ export async function accepted(): Promise<Row[]> {
   context.messages.map((m) => m.role);
   const label: string | null = await session.getLabel({ id });
   const problems = await client.check({ ref: label ?? "@last" });
-  problems.map((p) => `${p.file}:${p.line}`);
+  problems.map((p) => `${p.path}:${p.line}`);
   for await (const change of client.changes({ last: 10 })) {
     const event: Change["event"] = change.event;
     if (event === "entry") break;

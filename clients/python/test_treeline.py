@@ -68,7 +68,7 @@ class ClientTest(unittest.TestCase):
         one, file = self.talk("omp")
         self.assertEqual(self.client.check(ref=one), [])
         report = self.client.convert("pi", ref=one, dir=self.home)
-        self.assertTrue(os.path.exists(report["target"]["file"]))
+        self.assertTrue(os.path.exists(report["target"]["path"]))
         trashed = self.client.rm(file)
         self.assertFalse(os.path.exists(file))
         self.client.restore(trashed["id"])

@@ -122,11 +122,21 @@ class Change(_Change, total=False):
     title: str
 
 
+class Conversion(TypedDict):
+    carried: int
+    dropped: int
+    losses: List[Loss]
+    lossless: bool
+    mapped: int
+    source: Converted
+    target: Converted
+
+
 class Converted(TypedDict):
     dialect: str
     entries: int
-    file: str
     id: str
+    path: str
 
 
 class _Entry(TypedDict):
@@ -139,22 +149,22 @@ class _Entry(TypedDict):
 
 
 class Entry(_Entry, total=False):
-    active: bool
     display: bool
     here: bool
     label: str
     leaf: bool
+    onPath: bool
     parts: List[Part]
     text: str
 
 
 class _Hit(TypedDict):
-    active: bool
     cwd: str
     entry: Optional[str]
     field: str
     kind: str
     marks: List[List[int]]
+    onPath: bool
     path: str
     ref: str
     role: Optional[str]
@@ -184,7 +194,7 @@ class _Loss(TypedDict):
     became: str
     count: int
     kind: str
-    path: str
+    pointer: str
 
 
 class Loss(_Loss, total=False):
@@ -231,25 +241,25 @@ class Part(_Part, total=False):
 class Plan(TypedDict):
     applied: bool
     backup: Optional[str]
-    file: str
+    path: str
     repairs: List[Repair]
     torn: Optional[str]
 
 
 class Problem(TypedDict):
     advice: str
-    file: str
     kind: str
     line: int
     message: str
     offset: int
+    path: str
 
 
 class Prompt(TypedDict):
-    at: str
     cwd: Optional[str]
     id: int
     prompt: str
+    time: str
     uses: List[Use]
 
 
@@ -279,33 +289,23 @@ class _Repair(TypedDict):
     change: bool
     kind: str
     line: int
+    message: str
     offset: int
-    problem: str
 
 
 class Repair(_Repair, total=False):
     entry: str
 
 
-class Report(TypedDict):
-    carried: int
-    dropped: int
-    losses: List[Loss]
-    lossless: bool
-    mapped: int
-    source: Converted
-    target: Converted
-
-
 class _Row(TypedDict):
     created: Optional[str]
     cwd: str
     dialect: str
-    firstPrompt: str
     id: str
     messages: Optional[int]
     modified: str
     path: str
+    prompt: str
     size: int
     title: str
 
@@ -324,6 +324,7 @@ class Row(_Row, total=False):
 
 
 class _Run(TypedDict):
+    created: Optional[str]
     cwd: str
     id: str
     modified: str
@@ -331,7 +332,6 @@ class _Run(TypedDict):
     path: str
     prompt: str
     size: int
-    started: str
 
 
 class Run(_Run, total=False):
@@ -373,7 +373,7 @@ class Source(TypedDict):
     dialects: List[str]
     exists: bool
     newest: Optional[str]
-    root: str
+    path: str
     sessions: int
     size: int
     why: str
@@ -390,8 +390,8 @@ class Tokens(TypedDict):
 class Trashed(TypedDict):
     cwd: str
     dialect: str
-    file: str
     id: str
+    path: str
     removed: str
     session: str
     size: int
@@ -411,12 +411,12 @@ class TreeNode(_TreeNode, total=False):
 
 
 class Use(TypedDict):
-    at: str
     cwd: str
     dialect: str
     entry: str
     path: str
     session: str
+    time: str
 
 
 class _Version(TypedDict):
@@ -869,7 +869,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
         dir: Optional[str] = None,
-    ) -> Report:
+    ) -> Conversion:
         """Makes a session of another agent from an open one, or from the one that ref names, which is only read. The
         report lists what became of everything.
 
@@ -1379,7 +1379,7 @@ class _SessionMethods(_Caller):
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
         dir: Optional[str] = None,
-    ) -> Report:
+    ) -> Conversion:
         """Makes a session of another agent from an open one, or from the one that ref names, which is only read. The
         report lists what became of everything.
 

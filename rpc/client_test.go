@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,6 +20,12 @@ import (
 func newStore(tb testing.TB) (*treeline.Store, string) {
 	tb.Helper()
 	home := tb.TempDir()
+	// A working directory must exist.
+	for _, dir := range []string{"work", "other", "third", "nowhere"} {
+		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	s, err := treeline.New(treeline.Options{Backends: all.Drivers(), Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
 	if err != nil {
 		tb.Fatal(err)

@@ -14,6 +14,11 @@ type placeParams struct {
 	dialectParam
 }
 
+// forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
+type forceParam struct {
+	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it"`
+}
+
 // dialectParam names a dialect. Without it a new session is written as omp, and the format of a file is detected.
 type dialectParam struct {
 	Dialect string `json:"dialect" doc:"the agent's format, such as omp or pi"`
@@ -29,7 +34,7 @@ type hereParams struct {
 // asks for with each call.
 func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt = store.CreateOptions{Write: c.opt.Write}
-	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer, opt.Write.Force = false, false, "", false
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -90,6 +95,7 @@ func describe(o *openSession, err error) (opened, error) {
 type createParams struct {
 	hereParams
 	newSessionParams
+	forceParam
 	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does"`
 }
 
@@ -102,7 +108,7 @@ func create(c *call, p createParams) (opened, error) {
 	if opt.ID, err = p.id(); err != nil {
 		return opened{}, err
 	}
-	opt.Parent = p.ParentSession
+	opt.Parent, opt.Write.Force = p.ParentSession, p.Force
 	switch p.DeferUntil {
 	case "assistant":
 		opt.Write.Defer = "assistant"
@@ -119,6 +125,7 @@ type openParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	placeParams
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
+	forceParam
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
@@ -132,7 +139,7 @@ func open(c *call, p openParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Force = true, p.ReplaceUnreadable, p.Force
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 
@@ -144,12 +151,18 @@ func absolute(name, path string) (string, error) {
 	return filepath.Abs(path)
 }
 
+type continueParams struct {
+	hereParams
+	forceParam
+}
+
 // continueRecent goes by the terminal first, if the server was started in one, then by time.
-func continueRecent(c *call, p hereParams) (opened, error) {
-	opt, err := c.optionsHere(p)
+func continueRecent(c *call, p continueParams) (opened, error) {
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
 		return opened{}, err
 	}
+	opt.Write.Force = p.Force
 	return c.keep(c.store.ContinueRecent(c.ctx, opt))
 }
 
@@ -171,6 +184,7 @@ func inMemory(c *call, p memoryParams) (opened, error) {
 type forkParams struct {
 	Source *string `json:"source" need:"" doc:"the file that is copied"`
 	hereParams
+	forceParam
 }
 
 // forkFrom only reads the source, so it works with a file of another user or of an old version. It needs the cwd, which
@@ -184,6 +198,7 @@ func forkFrom(c *call, p forkParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	opt.Write.Force = p.Force
 	return c.keep(c.store.ForkFrom(c.ctx, source, opt))
 }
 

@@ -33,6 +33,7 @@ func (a *app) moveCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	f.addUnchecked(cmd, "it even if the directory does not exist")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the new project directory `DIR`")
 	return cmd
 }

@@ -56,6 +56,7 @@ func (a *app) newCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	f.addReplace(cmd)
+	f.addUnchecked(cmd, "it even if the directory does not exist")
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "the project directory `DIR`")
 	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it as `NAME` does (default omp)")
 	cmd.Flags().StringVar(&title, "title", "", "the `TITLE`")

@@ -39,6 +39,7 @@ func (f *durableFlags) options() (store.WriteOptions, error) {
 type writeFlags struct {
 	durableFlags
 	replace  bool
+	force    bool
 	rewrites bool // the command changes more than the end of the log
 }
 
@@ -49,6 +50,11 @@ func (f *writeFlags) add(a *app, cmd *cobra.Command) {
 
 func (f *writeFlags) addReplace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.replace, "replace-unreadable", false, "if the file is not a session, start a new one there and keep the old file beside it")
+}
+
+// addUnchecked adds --force for what is refused because it looks like a mistake.
+func (f *writeFlags) addUnchecked(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&f.force, "force", false, "write "+what)
 }
 
 // outcomes say what happens to an entry when another program wrote first. A refusal is an error of its own.
@@ -64,7 +70,7 @@ func (f *writeFlags) options(a *app) (store.WriteOptions, error) {
 	if f.rewrites {
 		outcome = "they are kept"
 	}
-	opt.ReplaceUnreadable = f.replace
+	opt.ReplaceUnreadable, opt.Force = f.replace, f.force
 	opt.Observer = func(e store.Event) { a.tell(e, outcome) }
 	return opt, err
 }

@@ -34,6 +34,14 @@ type Options struct {
 	Write store.WriteOptions
 }
 
+// SameError says that a session is of the dialect that it is to be converted to.
+type SameError struct{ Dialect dialect.Dialect }
+
+// Error implements error.
+func (e *SameError) Error() string {
+	return fmt.Sprintf("it is read as a session of %s already; a fork copies it", e.Dialect.Name())
+}
+
 // ErrConverted is wrapped by the error for a converted session that differs when it is read back. The new log is removed.
 var ErrConverted = errors.New("the converted session does not say the same")
 
@@ -87,7 +95,7 @@ func composer(src side, d dialect.Dialect) (dialect.ComposingDialect, error) {
 	to, ok := dialect.AsComposer(d)
 	switch {
 	case d == src.dialect:
-		return to, fmt.Errorf("it is a session of %s already; a fork copies it", d.Name())
+		return to, &SameError{d}
 	case !ok:
 		return to, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), store.ErrUnsupported)
 	case src.tree.Header().Raw == nil && src.tree.Len() == 0:

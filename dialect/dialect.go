@@ -16,6 +16,8 @@
 //	Writer             Dialect     sessions can be written                                 store
 //	Composer           Dialect     messages can be made from texts, images and calls       append, convert
 //	Runs               Dialect     the agent keeps run logs                                runs
+//	Runner             Dialect     runs tell where a session was                           lists, resuming
+//	Resumer            Dialect     the agent says something when a session resumes         contexts
 //	Parter             Dialect     messages can be taken apart                             convert, faces
 //	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection

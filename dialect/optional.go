@@ -141,11 +141,11 @@ type Lister interface {
 	Recent(head []byte, path string) (r Recent, ok bool)
 }
 
-// Resumer is a Dialect of an agent that changes a conversation before it resumes a session.
+// Resumer is a Dialect of an agent that tells the model where a session resumes.
 type Resumer interface {
-	// Resume gives the messages that the model sees first. header is the record of the session's header, messages are those
-	// of its context. If the session resumes elsewhere than before, the first message says what changed.
-	Resume(header session.Raw, messages []session.Raw, now Here) []session.Raw
+	// Resume gives the messages that say so, none where nothing changed. They follow the system messages that begin the
+	// conversation.
+	Resume(h session.Header, now Here) []session.Raw
 }
 
 // Here is where a session resumes. The model is not told what is "".

@@ -47,8 +47,8 @@ type HeaderEdit struct {
 	Parent *string
 	// Copy: the header is that of a new session. It has a title slot only if new sessions of the value have one.
 	Copy bool
-	// Changed is when the title is changed, for formats that note it.
-	Changed time.Time
+	// Now is asked for the time of the edit by formats that note when a title was changed. It must be set with Title.
+	Now func() time.Time
 }
 
 // NewEntry is an entry to be written.
@@ -93,6 +93,8 @@ type Habits struct {
 	ForkByID bool
 	// RenameByEntry: a name is an entry of its own; otherwise it is in the header.
 	RenameByEntry bool
+	// NamesOnPath: only names on the path to the leaf count; otherwise the last one in the log.
+	NamesOnPath bool
 	// Branches, Labels: the format can express them.
 	Branches, Labels bool
 	// Headerless: a log consists of entries only, and an empty log is a session.

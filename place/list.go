@@ -122,7 +122,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 		gone := r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist) // since it was listed
 		return gone || opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect)
 	})
-	m.PlaceRows(rows)
+	m.PlaceRows(ctx, rows)
 	return rows, nil
 }
 
@@ -218,13 +218,34 @@ func Last(ref string) (before int, ok bool) {
 }
 
 // Find gives the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or
-// the beginning of one. If several sessions match an id as long as those of lists, but only one of the project does, it is
-// that one: lists of the project show ids that are unique there.
+// the beginning of one. Before it may stand the name of a dialect, as in "pi:@last". If several sessions match an id as
+// long as those of lists, but only one of the project does, it is that one: lists of the project show ids that are unique
+// there.
 func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
+	source, ref := m.SplitSource(ref)
+	return m.FindIn(ctx, source, ref)
+}
+
+// SplitSource splits a reference like "pi:019c" into the name of a dialect, "" for none, and the rest.
+func (m *Machine) SplitSource(ref string) (source, rest string) {
+	if source, rest, ok := strings.Cut(ref, ":"); ok {
+		if _, err := m.Dialect(source); err == nil {
+			return source, rest
+		}
+	}
+	return "", ref
+}
+
+// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all. An id may
+// occur in several places, such as a copy of a folder.
+func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
 	}
 	rows, err := m.List(ctx, ListOptions{})
+	if err == nil {
+		rows, err = m.Filter(rows, Filter{Source: source})
+	}
 	if err != nil {
 		return Row{}, err
 	}

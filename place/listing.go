@@ -78,7 +78,7 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 	case opt.Dir != "":
 		dirs = []string{m.In(d, opt.Dir)}
 	case own != "":
-		dirs = []string{own}
+		dirs = append([]string{own}, m.elsewhere(d, opt.CWD, own)...)
 	default:
 		deep = true
 		for _, r := range m.roots(d) {
@@ -90,16 +90,32 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 	// The agent's own folder of a directory holds that directory's sessions; in any other the header decides.
 	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.canonical(own) != m.canonical(dirs[0]))
 	var rows []*listed
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		part, err := m.listingsIn(ctx, d, dir, deep)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, part...)
+		strict := filter || i > 0 && !deep
+		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
+			return l == nil || strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+		})...)
 	}
-	return slices.DeleteFunc(rows, func(l *listed) bool {
-		return l == nil || filter && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
-	}), nil
+	return rows, nil
+}
+
+// elsewhere gives the folders besides own in which sessions of a working directory may lie, because another version of the
+// agent named them.
+func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) {
+	e, ok := d.Layout().(dialect.Elsewhere)
+	if !ok {
+		return nil
+	}
+	for _, name := range e.OtherDirs(m.opt.Env, cwd) {
+		if dir := Join(m.roots(d)[0].Sessions, name); dir != own && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // listed is a row and where it comes from.

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -131,4 +132,43 @@ func TestListsOfCodelia(t *testing.T) {
 	c.object("appendMessage", members{"session": made["session"], "message": members{"role": "user", "content": "hi"}})
 	equal(t, "own", ids(c.list("list", own)), []string{made["id"].(string)})
 	equal(t, "continued", c.object("continueRecent", own)["id"], made["id"])
+}
+
+// The document's states do not say where they were. Their last run does: they are listed for that directory, and the model is
+// told if they resume elsewhere. The system prompt stays before that.
+func TestStateOfARun(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	sessions := filepath.Join(c.home, ".codelia", "sessions")
+	run := func(day, id, members string) {
+		write(t, filepath.Join(sessions, day, id+".jsonl"), `{"type":"header","schema_version":1,"run_id":"`+id+`"`+members+"}\n")
+	}
+	state := func(id, more string) {
+		write(t, filepath.Join(sessions, "state", id+".json"), `{"schema_version":1,"session_id":"`+id+`","updated_at":"2026-02-03T12:00:02.900Z"`+more+
+			`,"messages":[{"role":"system","content":"You are."},{"role":"user","content":"list files"}]}`)
+	}
+	const first, second, third = "8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a", "9f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a", "af1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
+	run("2026/02/03", first, `,"started_at":"2026-02-03T12:00:00.123Z","runtime":{"cwd":"/work/app"}`)
+	run("2026/02/04", second, `,"started_at":"2026-02-04T12:00:00.123Z","session_id":"silent","runtime":{"cwd":"/work/late"}`)
+	run("2026/02/01", third, `,"started_at":"2026-02-01T12:00:00.123Z","session_id":"silent","runtime":{"cwd":"/work/early"}`)
+	state("named", `,"run_id":"`+first+`"`)
+	state("silent", "")
+	state("homeless", `,"run_id":"0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"`)
+	for id, cwd := range map[string]string{"named": "/work/app", "silent": "/work/late"} {
+		rows := c.list("list", members{"cwd": cwd, "dialect": "codelia"})
+		if len(rows) != 1 || rows[0]["id"] != id || rows[0]["cwd"] != cwd {
+			t.Errorf("%s: %v", id, rows)
+		}
+		var said []any
+		for _, m := range c.object("loadState", members{"id": id, "cwd": "/elsewhere"})["resume"].([]any) {
+			said = append(said, m.(members)["content"])
+		}
+		if len(said) != 3 || said[0] != "You are." || !strings.Contains(said[1].(string), "Working directory changed: "+cwd+" -> /elsewhere") {
+			t.Errorf("%s: %v", id, said)
+		}
+		equal(t, "nothing changed", len(c.object("loadState", members{"id": id, "cwd": cwd})["resume"].([]any)), 2)
+		equal(t, "continued", c.object("continueRecent", members{"cwd": cwd, "dialect": "codelia-doc"})["id"], id)
+	}
+	equal(t, "all", len(c.list("listAll", members{"dialect": "codelia"})), 3)
+	equal(t, "nowhere", len(c.object("loadState", members{"id": "homeless", "cwd": "/elsewhere"})["resume"].([]any)), 2)
 }

@@ -125,6 +125,7 @@ type openParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	placeParams
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
+	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
 	forceParam
 }
 
@@ -139,7 +140,8 @@ func open(c *call, p openParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Force = true, p.ReplaceUnreadable, p.Force
+	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.ForceRewrite, opt.Write.Force = p.ForceRewrite, p.Force
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 

@@ -40,8 +40,9 @@ type ContextOptions struct {
 	LLM bool
 	// FallBack uses the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
 	FallBack bool
-	// Before are messages that precede those of the session, such as what the agent says on resuming. They have no entry.
-	Before []Raw
+	// Resume are messages with which the agent tells the model that the session resumes. They follow the system messages
+	// that begin the context, and have no entry.
+	Resume []Raw
 	// Restore, if set, gives the record to use instead of that in the log, where the log may have a part of it.
 	Restore func(e Entry, record []byte) []byte
 	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
@@ -295,10 +296,15 @@ func (c *Context) addEdit(i int32) error {
 // Messages reads the messages, in order.
 func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 	return func(yield func(ContextMessage, error) bool) {
-		for _, m := range c.options.Before {
-			if !yield(ContextMessage{JSON: m}, nil) {
-				return
+		resume := c.options.Resume
+		resumed := func() bool {
+			for _, m := range resume {
+				if !yield(ContextMessage{JSON: m}, nil) {
+					return false
+				}
 			}
+			resume = nil
+			return true
 		}
 		n := -1
 		for m, err := range c.read() {
@@ -311,10 +317,14 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 				yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, m.Entry.ID, err))
 				return
 			}
-			if m.JSON != nil && !yield(m, nil) {
+			if m.JSON == nil {
+				continue
+			}
+			if resume != nil && c.tree.codec.Role(m.JSON) != RoleSystem && !resumed() || !yield(m, nil) {
 				return
 			}
 		}
+		resumed()
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 	KindSessionInfo
 	KindLeaf
 	KindContextEdit
-	KindServiceTierChange
+	KindTierChange
 	KindToolSelection
 	KindReset
 	kindCount

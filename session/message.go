@@ -126,8 +126,8 @@ type (
 		Content Raw
 	}
 
-	// ServiceTierChange sets how the provider serves requests from here on.
-	ServiceTierChange struct {
+	// TierChange sets how the provider serves requests from here on.
+	TierChange struct {
 		// Tier is the tier as the entry has it: a word, a word for each provider, or null for none.
 		Tier Raw
 		// JSON is the tier as the agent's context names it; nil where it names none.
@@ -169,7 +169,7 @@ func (ModeChange) kind() Kind          { return KindModeChange }
 func (SessionInfo) kind() Kind         { return KindSessionInfo }
 func (Leaf) kind() Kind                { return KindLeaf }
 func (ContextEdit) kind() Kind         { return KindContextEdit }
-func (ServiceTierChange) kind() Kind   { return KindServiceTierChange }
+func (TierChange) kind() Kind          { return KindTierChange }
 func (ToolSelection) kind() Kind       { return KindToolSelection }
 func (Reset) kind() Kind               { return KindReset }
 func (Opaque) kind() Kind              { return KindOpaque }

@@ -23,7 +23,7 @@ func (c *Context) state(path []int32) error {
 			if s.mode {
 				continue
 			}
-		case KindServiceTierChange:
+		case KindTierChange:
 			if s.tier {
 				continue
 			}
@@ -82,7 +82,7 @@ func (s *stateWalk) take(body Body, at int) {
 	case ModeChange:
 		s.mode = true
 		s.c.Mode, s.c.mode, s.c.ModeData = b.Mode, b.JSON, b.Data
-	case ServiceTierChange:
+	case TierChange:
 		s.tier = true
 		s.c.ServiceTier = b.JSON
 	case ToolSelection:

@@ -53,10 +53,10 @@ func TestAppendKinds(t *testing.T) {
 			return s.Append(ctx, session.BranchSummary{From: "root", Summary: "S", FromExtension: new(false)})
 		}},
 		{"omp", "service_tier_change", `"serviceTier":"flex"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Append(ctx, session.ServiceTierChange{Tier: session.Raw(`"flex"`)})
+			return s.Append(ctx, session.TierChange{Tier: session.Raw(`"flex"`)})
 		}},
 		{"omp", "service_tier_change", `"serviceTier":null`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Append(ctx, session.ServiceTierChange{})
+			return s.Append(ctx, session.TierChange{})
 		}},
 		{"omp", "mcp_tool_selection", `"selectedToolNames":["a"]`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
 			return s.Append(ctx, session.ToolSelection{Tools: []string{"a"}})

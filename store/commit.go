@@ -87,7 +87,7 @@ func (s *Session) tighten(ctx context.Context) error {
 		return err
 	}
 	s.source.Hold(ctx) // trees that were handed out keep reading the old file
-	now, err := s.at.Backend.Replace(ctx, s.log, lines...)
+	now, err := s.swap(ctx, lines, 0)
 	if err != nil {
 		return err
 	}

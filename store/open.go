@@ -235,8 +235,12 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 			return nil, err
 		}
 		// A conflict means that another process was faster: then the session is the one that it began.
-		if _, err := h.Backend.Replace(ctx, *at, opening...); err != nil && !errors.Is(err, backend.ErrConflict) {
+		_, late, err := backend.Replace(ctx, h.Backend, *at, backend.RewriteOptions{Force: w.ForceRewrite}, opening...)
+		if err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
+		}
+		for _, e := range Late(h.Path, late) {
+			w.tell(e)
 		}
 		w.Create, w.ReplaceUnreadable = false, false
 		sess, err := s.openWrite(ctx, h, CreateOptions{Dialect: opt.Dialect, Write: w})

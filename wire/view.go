@@ -67,7 +67,7 @@ var kindWords = map[session.Kind]string{
 	session.KindSessionInfo:         "name",
 	session.KindLeaf:                "leaf",
 	session.KindContextEdit:         "edit",
-	session.KindServiceTierChange:   "tier",
+	session.KindTierChange:          "tier",
 	session.KindToolSelection:       "tools",
 	session.KindReset:               "reset",
 }
@@ -123,7 +123,7 @@ func (v View) Line(most int) string {
 			return screen.OneLine("hides "+string(b.Target), most)
 		}
 		return screen.OneLine("replaces "+string(b.Target), most)
-	case session.ServiceTierChange:
+	case session.TierChange:
 		return orElse(shortJSON(b.Tier, most), "none")
 	case session.ToolSelection:
 		return orElse(screen.OneLine(strings.Join(b.Tools, ", "), most), "none")

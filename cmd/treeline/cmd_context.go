@@ -25,7 +25,8 @@ func (a *app) contextCommand() *cobra.Command {
 		Short:      "Show what the model would see",
 		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, the models and the mode\n" +
 			"that hold there. Messages are printed byte for byte as they stand in the session. codelia also tells the model when a\n" +
-			"session continues in another directory; see --cwd." + sessionHelp + lastHelp + entryHelp,
+			"session continues in another directory; see --cwd. The number of tokens is an estimate: four Latin characters are one,\n" +
+			"or one character of a script without spaces, an image is 1,200; the system prompt and the tools are not in it." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
 		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +51,7 @@ func (a *app) contextCommand() *cobra.Command {
 				r := wire.NewReader(cmd.Context(), s)
 				err = a.page(cmd.Context(), func(out *output) error {
 					if a.json {
-						return wire.WriteContext(out.json(), c, &problems)
+						return wire.WriteContext(out.json(), c, s.MessageParts, &problems)
 					}
 					t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
 					return t.Context(cmd.Context(), r, c)

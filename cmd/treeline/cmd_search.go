@@ -125,8 +125,9 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	if opt.Limit = most; most > 0 && !a.json {
-		opt.Limit = max(most, countedRows)
+	opt.Limit = most
+	if _, isTerminal := terminalWidth(a.stdout); most > 0 && isTerminal && !a.json {
+		opt.Limit = max(most, countedRows) // to say how many there are
 	}
 	opt.Problem = func(err error) { a.notice(err.Error()) }
 	s, err := a.store()

@@ -151,7 +151,9 @@ func (a *app) printStats(out *output, r treeline.Stats, keys []usage.Key) {
 	if r.Copies > 0 {
 		total += "; without " + wire.Count(r.Copies, "copy", "copies")
 	}
-	fmt.Fprintln(out, out.style.bold(total))
+	for _, line := range screen.Wrap(total, out.width) {
+		fmt.Fprintln(out, out.style.bold(line))
+	}
 }
 
 // amountWords says an amount in one line.
@@ -176,15 +178,15 @@ func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
 	}
 	t := table{
 		{name: strings.ToUpper(string(key)), path: key == usage.Project, mark: st.cyan, least: leastTitle},
-		{name: "SESSIONS", right: true, mark: same, drop: 3}, {name: messages, right: true, mark: same, drop: 2},
-		{name: "INPUT", right: true, mark: same, drop: 4}, {name: "OUTPUT", right: true, mark: same, drop: 4},
-		{name: "CACHED", right: true, mark: same, drop: 4}, {name: "TOKENS", right: true, mark: same}, {name: "COST", right: true, mark: same},
+		{name: "SESSIONS", right: true, mark: same, drop: 3}, {name: messages, right: true, mark: same, drop: 4},
+		{name: "INPUT", right: true, mark: same, drop: 1}, {name: "OUTPUT", right: true, mark: same, drop: 1},
+		{name: "CACHED", right: true, mark: same, drop: 1}, {name: "TOKENS", right: true, mark: same}, {name: "COST", right: true, mark: same},
 	}
 	bars := out.width > 0
+	what, measure := measureOf(groups)
 	if bars {
-		t = append(t, column{mark: st.cyan, drop: 1})
+		t = append(t, column{name: "BY " + what, mark: st.cyan, drop: 2})
 	}
-	measure := measureOf(groups)
 	most := 0.0
 	for _, g := range groups {
 		most = max(most, measure(&g.Amount))
@@ -208,23 +210,25 @@ func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
 }
 
 // measureOf gives what the bars of some groups show.
-func measureOf(groups []usage.Group) func(*usage.Amount) float64 {
-	measures := []func(*usage.Amount) float64{
-		func(m *usage.Amount) float64 { return m.Cost },
-		func(m *usage.Amount) float64 { return float64(m.Tokens.Total) },
+func measureOf(groups []usage.Group) (name string, measure func(*usage.Amount) float64) {
+	cost := func(m *usage.Amount) float64 { return m.Cost }
+	tokens := func(m *usage.Amount) float64 { return float64(m.Tokens.Total) }
+	some := func(measure func(*usage.Amount) float64) bool {
+		return slices.ContainsFunc(groups, func(g usage.Group) bool { return measure(&g.Amount) > 0 })
 	}
-	for _, measure := range measures {
-		if slices.ContainsFunc(groups, func(g usage.Group) bool { return measure(&g.Amount) > 0 }) {
-			return measure
-		}
+	switch {
+	case some(cost):
+		return "COST", cost
+	case some(tokens):
+		return "TOKENS", tokens
 	}
-	return func(m *usage.Amount) float64 { return float64(m.Messages) }
+	return "MESSAGES", func(m *usage.Amount) float64 { return float64(m.Messages) }
 }
 
 // bar draws n of most, to an eighth of a column. What is not nothing is seen.
 func bar(n, most float64) string {
 	if n <= 0 || most <= 0 {
-		return ""
+		return "-"
 	}
 	eighths := max(1, int(n/most*barColumns*8+0.5))
 	text := strings.Repeat("█", eighths/8)

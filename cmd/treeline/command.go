@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
@@ -32,6 +33,7 @@ type app struct {
 	showing                      *progress // on the terminal's last line, nil for none
 
 	json    bool   // --json
+	source  string // --source of commands that take a session
 	color   string // --color
 	noPager bool   // --no-pager
 
@@ -102,6 +104,8 @@ func hint(err error) error {
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
+	case errors.Is(err, backend.ErrHeld):
+		more = "close it, or use --force where the command has it"
 	default:
 		return err
 	}
@@ -118,9 +122,16 @@ func (a *app) say(v any, line string) error {
 }
 
 // notice prints something that does not fail the command.
-func (a *app) notice(text string) {
+func (a *app) notice(text string) { a.report(wire.Message{Notice: &wire.Notice{Message: text}}, text) }
+
+// report prints a line on stderr: as JSON with --json, otherwise as text.
+func (a *app) report(m wire.Message, text string) {
 	if a.showing != nil {
 		a.showing.clear() // it comes back with the next step
+	}
+	if a.json {
+		_ = wire.Write(a.stderr, m) // there is nowhere else to say that it fails
+		return
 	}
 	fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text))
 }
@@ -136,7 +147,7 @@ func (a *app) problems(list []session.Problem) {
 			a.notice(fmt.Sprintf("and %d more problems; 'treeline check %s' lists them", len(list)-i, p.File))
 			return
 		}
-		a.notice(p.String())
+		a.report(wire.Message{Problem: &p}, p.String())
 	}
 }
 

@@ -31,7 +31,7 @@ func (a *app) complete(root *cobra.Command) {
 		"since": completeWhen, "until": completeWhen,
 		"source": a.completeSource, "model": a.completeModel, "leaf": a.completeEntry,
 		"in": completeSome(partWords), "has": completeSome(hasWords),
-		"sort": words(orderWords()...), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
+		"sort": words(orderWords()...), "by": completeSome(keyWords()), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
 		"dialect": words(dialectNames()...), "to": words(targetNames()...), "shell-init": words(shellNames...), "run": a.completeRun,
 		"from": words("now\twith what is written from now on", "start\tat the start of the sessions"), "label": words("*\tany label"),
 		"title": cobra.NoFileCompletions, "limit": cobra.NoFileCompletions, "lines": cobra.NoFileCompletions, "near": cobra.NoFileCompletions,

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
@@ -57,27 +55,28 @@ func cut[T any](rows []T, most int) []T {
 	return rows
 }
 
-// summary writes the last line of a list on a terminal: how many rows are shown of how many, and their sums. enough says that
-// there are more than total.
+// summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. enough
+// says that there are more than total. What does not fit on the line is left out.
 func (o *output) summary(shown, total int, enough bool, one, many string, sums ...string) {
 	if o.width == 0 || total == 0 {
 		return
 	}
-	text := wire.Count(total, one, many)
+	number := wire.Number(int64(shown))
+	words := []string{wire.Count(total, one, many)}
 	switch {
 	case enough:
-		text = fmt.Sprintf("%s of more than %s; -n 0 shows all", wire.Number(int64(shown)), text)
+		words = []string{number + " of more than " + words[0], "-n 0 shows all"}
 	case shown < total:
-		text = fmt.Sprintf("%s of %s; -n 0 shows all", wire.Number(int64(shown)), text)
+		words = []string{number + " of " + words[0], "-n 0 shows all"}
 	}
-	sums = slices.DeleteFunc(sums, func(s string) bool { return s == "" })
-	if len(sums) > 0 {
-		if shown < total {
-			text += ". In all"
-		} else {
-			text += ","
+	if len(words) > 1 && len(sums) > 0 {
+		sums[0] = "in all " + sums[0]
+	}
+	text := words[0]
+	for _, word := range append(words[1:], sums...) {
+		if more := text + " · " + word; wire.Width(more) <= o.width {
+			text = more
 		}
-		text += " " + strings.Join(sums, ", ")
 	}
 	fmt.Fprintln(o, o.style.dim(text))
 }

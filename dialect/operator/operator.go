@@ -105,7 +105,7 @@ func kindOf(name []byte) session.Kind {
 		}
 		return k
 	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit,
-		session.KindServiceTierChange, session.KindToolSelection, session.KindReset:
+		session.KindTierChange, session.KindToolSelection, session.KindReset:
 		return session.KindOpaque // not types of this family
 	default:
 		return k

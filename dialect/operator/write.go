@@ -19,7 +19,7 @@ var _ dialect.Writer = (*Dialect)(nil)
 // Habits says how the program behaves, except that a prompt is written before it is answered: see dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: d.wait, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
+		Defer: d.wait, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
 		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }

@@ -49,11 +49,11 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		name, _ := rawjson.Unquote(mode)
 		return session.ModeChange{Mode: name, JSON: mode, Data: rawjson.Get(raw, "data")}, nil
 	case session.KindSessionInfo:
-		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
+		return session.SessionInfo{Name: jsTrim(rawjson.Str(raw, "name"))}, nil
 	case session.KindContextEdit:
 		return contextEdit(raw), nil
-	case session.KindServiceTierChange:
-		return d.serviceTierChange(raw), nil
+	case session.KindTierChange:
+		return d.tierChange(raw), nil
 	case session.KindToolSelection:
 		return session.ToolSelection{Tools: stringList(rawjson.Get(raw, "selectedToolNames"))}, nil
 	case session.KindReset:
@@ -164,9 +164,9 @@ func firstGiven(values ...[]byte) session.Raw {
 	return nil
 }
 
-func (d *Dialect) serviceTierChange(raw []byte) session.ServiceTierChange {
+func (d *Dialect) tierChange(raw []byte) session.TierChange {
 	value := rawjson.Get(raw, "serviceTier")
-	change := session.ServiceTierChange{Tier: value}
+	change := session.TierChange{Tier: value}
 	if d.tier != nil {
 		change.JSON = d.tier(value)
 	}

@@ -52,7 +52,7 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		w.Str("name", oneLine(b.Name))
 	case session.ContextEdit:
 		return editMembers(w, b)
-	case session.ServiceTierChange:
+	case session.TierChange:
 		if b.Tier == nil {
 			b.Tier = session.Raw("null")
 		}

@@ -78,14 +78,14 @@ var (
 		rules: session.Rules{KeepSystem: true, ToolSelections: true},
 		omp:   true, attributes: true, tier: plainTier, texts: ompTexts,
 		wait:   dialect.DeferMessage,
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: dirDoc, blobs: true, crumbs: true},
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
 	}
 	OmpDoc = &Dialect{
 		name:  "omp-doc",
 		rules: session.Rules{ExplicitModelWins: true, KeepSystem: true},
 		omp:   true, bothSpellings: true, snowflakes: true, texts: ompTexts,
 		wait:   dialect.DeferAssistant,
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, also: dirOmp, blobs: true, crumbs: true},
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, also: ompRules, blobs: true, crumbs: true},
 	}
 	Omp18 = &Dialect{
 		name: "omp18",
@@ -98,7 +98,7 @@ var (
 			slot: true, configured: true, noRetried: true, hidden: []string{"prewalk-plan", "vibe-mode-context"},
 			keepsThinking: true, summary: []string{"tokensAfter", "method"}, details: []string{"warning"},
 		},
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: dirDoc, blobs: true, crumbs: true},
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
 	}
 )
 

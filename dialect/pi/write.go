@@ -94,7 +94,7 @@ func (d *Dialect) editTitle(h session.Header, raw, slot []byte, edit dialect.Hea
 	case edit.Copy:
 		slot = nil
 	case slot != nil && edit.Title != nil:
-		slot = fitSlot(slot, title, source, edit.Changed)
+		slot = fitSlot(slot, title, source, edit.Now())
 	}
 	return raw, slot, nil
 }

@@ -164,7 +164,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 		dec.lines.ProblemAt(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
 	}
 	if !isISO(f.createdAt) {
-		dec.lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", orNothing(f.createdAt)), "it is kept as it is")
+		dec.lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", dialect.Spelled(f.createdAt)), "it is kept as it is")
 	}
 }
 
@@ -235,11 +235,4 @@ func hasCompact(record []byte) bool {
 		}
 	}
 	return false
-}
-
-func orNothing(value []byte) string {
-	if value == nil {
-		return "missing"
-	}
-	return dialect.Shorten(value)
 }

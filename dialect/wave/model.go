@@ -202,12 +202,12 @@ func violations(role, blocks, timestamp []byte) (list []string) {
 		list = append(list, fmt.Sprintf("role is %q, neither user nor assistant", dialect.Shorten(role)))
 	}
 	if !rawjson.IsArray(blocks) {
-		list = append(list, fmt.Sprintf("blocks is %s, not a list", orNothing(blocks)))
+		list = append(list, fmt.Sprintf("blocks is %s, not a list", dialect.Spelled(blocks)))
 	} else if string(role) == "user" && isEmpty(blocks) {
 		list = append(list, "a message of the user without blocks")
 	}
 	if !isISO(timestamp) {
-		list = append(list, fmt.Sprintf("timestamp is %s, not a time in ISO 8601", orNothing(timestamp)))
+		list = append(list, fmt.Sprintf("timestamp is %s, not a time in ISO 8601", dialect.Spelled(timestamp)))
 	}
 	return list
 }

@@ -20,9 +20,9 @@ import (
 func newStore(tb testing.TB) (*treeline.Store, string) {
 	tb.Helper()
 	home := tb.TempDir()
-	// A working directory must exist.
-	for _, dir := range []string{"work", "other", "third", "nowhere"} {
-		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+	// A working directory must exist, and so must the folder of omp for it to be the default.
+	for _, dir := range []string{"work", "other", "third", "nowhere", ".omp/agent"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
 			tb.Fatal(err)
 		}
 	}

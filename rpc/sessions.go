@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 
@@ -19,7 +20,7 @@ type forceParam struct {
 	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it"`
 }
 
-// dialectParam names a dialect. Without it a new session is written as omp, and the format of a file is detected.
+// dialectParam names a dialect. Without it create chooses one (place.Machine.Default), and the format of a file is detected.
 type dialectParam struct {
 	Dialect string `json:"dialect" doc:"the agent's format, such as omp or pi"`
 }
@@ -64,6 +65,7 @@ func (c *call) dialect(name string) (opt store.OpenOptions, err error) {
 type opened struct {
 	Session string           `json:"session"`
 	ID      session.ID       `json:"id"`
+	Dialect string           `json:"dialect"`
 	File    *string          `json:"file"`   // null in memory
 	LeafID  *session.EntryID `json:"leafId"` // null before the first entry
 }
@@ -87,7 +89,7 @@ func describe(o *openSession, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return opened{Session: o.handle, ID: o.s.ID(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
+	return opened{Session: o.handle, ID: o.s.ID(), Dialect: o.s.Dialect().Name(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
 }
 
 // createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is created; the
@@ -109,6 +111,13 @@ func create(c *call, p createParams) (opened, error) {
 		return opened{}, err
 	}
 	opt.Parent, opt.Write.Force = p.ParentSession, p.Force
+	if opt.Dialect == nil {
+		chosen, err := c.store.Default(c.ctx, opt.CWD)
+		if err != nil {
+			return opened{}, err
+		}
+		opt.Dialect, opt.Dir = chosen.Dialect, cmp.Or(opt.Dir, chosen.Dir)
+	}
 	switch p.DeferUntil {
 	case "assistant":
 		opt.Write.Defer = "assistant"

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
+	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/watch"
 )
 
@@ -19,7 +20,8 @@ import (
 //
 // Reading:
 //
-//	ID, Header, Name, CWD, Path, Dir, Log, Dialect   what it is and where
+//	ID, Header, Name, Title                          what it is
+//	CWD, Path, Dir, Log, Dialect                     where it is, and how it is read
 //	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
 //	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed
@@ -47,6 +49,9 @@ type CreateOptions = store.CreateOptions
 // WriteOptions say how a session is written: durability, conflicts, deferred creation.
 type WriteOptions = store.WriteOptions
 
+// BranchOptions say how the leaf moves: whether that survives a restart.
+type BranchOptions = store.BranchOptions
+
 // OpenOptions change how a session is opened for reading.
 type OpenOptions = store.OpenOptions
 
@@ -58,6 +63,9 @@ type Appended = store.Appended
 
 // Event is what an Observer is told.
 type Event = store.Event
+
+// VetoError is the error for what an Observer refused.
+type VetoError = store.VetoError
 
 // Observer is told what happens to a session while it is written.
 type Observer = store.Observer
@@ -122,6 +130,32 @@ type RefreshOptions = find.RefreshOptions
 
 // Progress is how far the reading of logs for the catalogue is.
 type Progress = find.Progress
+
+// StatsOptions narrow Store.Stats.
+type StatsOptions struct {
+	// Filter chooses the sessions. Since and Until choose messages, to a quarter of an hour, and Model answers.
+	Filter Filter
+	// By are the keys to group by; nil is all.
+	By []StatsKey
+	// Zone decides which day it is; nil is the local one.
+	Zone *time.Location
+	// Refresh is for the catalogue, which is brought up to date first.
+	Refresh RefreshOptions
+}
+
+// StatsKey is what statistics are grouped by.
+type StatsKey = usage.Key
+
+// What statistics are grouped by.
+const (
+	StatsByAgent   = usage.Agent
+	StatsByModel   = usage.Model
+	StatsByProject = usage.Project
+	StatsByDay     = usage.Day
+)
+
+// Stats is what sessions used.
+type Stats = usage.Report
 
 // SearchOptions narrow a search.
 type SearchOptions = find.Options

@@ -95,6 +95,25 @@ func ImageURL(i session.Image) string {
 	return "data:" + i.MIME + ";base64," + i.Data
 }
 
+// ProviderOf gives the provider whose models have names like this one; "" for an unknown name. Some agents record the model
+// alone, and others need both.
+func ProviderOf(model string) string {
+	name := strings.ToLower(model)
+	if provider, _, ok := strings.Cut(name, "/"); ok {
+		return provider // a gateway's name for it
+	}
+	for _, m := range []struct{ begin, provider string }{
+		{"claude", "anthropic"}, {"gpt", "openai"}, {"chatgpt", "openai"}, {"codex", "openai"}, {"o1", "openai"}, {"o3", "openai"},
+		{"o4", "openai"}, {"gemini", "google"}, {"grok", "xai"}, {"deepseek", "deepseek"}, {"mistral", "mistral"}, {"kimi", "moonshotai"},
+		{"glm", "zai"},
+	} {
+		if strings.HasPrefix(name, m.begin) {
+			return m.provider
+		}
+	}
+	return ""
+}
+
 // BlockIDs gives the ids of the blocks of a type in a member of a message.
 func BlockIDs(m []byte, member, typ string) (ids []string) {
 	for block := range rawjson.Elements(rawjson.Get(m, member)) {

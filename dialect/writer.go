@@ -45,8 +45,10 @@ type HeaderEdit struct {
 	CWD    *string
 	Title  *string
 	Parent *string
-	// DropSlot leaves the title slot out: a copy has its title in the header.
-	DropSlot bool
+	// Copy: the header is that of a new session. It has a title slot only if new sessions of the value have one.
+	Copy bool
+	// Now is asked for the time of the edit by formats that note when a title was changed. It must be set with Title.
+	Now func() time.Time
 }
 
 // NewEntry is an entry to be written.
@@ -91,6 +93,8 @@ type Habits struct {
 	ForkByID bool
 	// RenameByEntry: a name is an entry of its own; otherwise it is in the header.
 	RenameByEntry bool
+	// NamesOnPath: only names on the path to the leaf count; otherwise the last one in the log.
+	NamesOnPath bool
 	// Branches, Labels: the format can express them.
 	Branches, Labels bool
 	// Headerless: a log consists of entries only, and an empty log is a session.
@@ -113,6 +117,8 @@ type Habits struct {
 	// ListsByCWD: a list of a folder that may hold sessions of several working directories shows only those of the one
 	// asked for; otherwise it shows all sessions in the folder.
 	ListsByCWD bool
+	// ResolvesCWD: a session names its working directory with links resolved.
+	ResolvesCWD bool
 	// ContinuesListed: the session to continue is the first of the list; otherwise it is the log that was written last.
 	ContinuesListed bool
 	// RelabelKeepsTime: a label that is copied to a branched session keeps its time.

@@ -89,7 +89,9 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 		return false, nil
 	}
 	t.builder = builder
-	t.begin(known, was)
+	if !t.begin(known, was) {
+		return false, nil
+	}
 	line := h.Line
 	for r, err := range b.Read(ctx, at, was.From) {
 		if err != nil {
@@ -148,13 +150,20 @@ func (t *tally) within(h session.Header, before session.Before, has func(session
 	return b, dec, ok
 }
 
-// begin takes over what was counted before the last chunk.
-func (t *tally) begin(known *index.Log, was index.Resume) {
+// begin takes over what was counted before the last chunk; false if the catalogue does not have it.
+func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
+	if t.spells, ok = known.Summary.Spells.Cut(was.Spells); !ok {
+		return false
+	}
+	if was.Last.Messages > 0 {
+		t.spells = append(t.spells, was.Last)
+	}
 	t.base, t.chunk = was, was.From
 	s := t.sum
 	s.Messages, s.Entries, s.Tokens, s.Cost = was.Messages, was.Before.Entries, was.Tokens, was.Cost
 	s.Has, s.Models = was.Has, slices.Clone(known.Summary.Models[:was.Models])
 	t.name, t.short, t.first = was.Name, was.Short, was.Prompt
+	return true
 }
 
 // setResume notes what is needed to continue the log later; nothing if all of it must be read then. earlier counts the

@@ -129,13 +129,22 @@ func (w *writer) summary(s *Summary) {
 	if s.Tokens != (Tokens{}) || s.Cost != 0 {
 		w.usage(s.Tokens, s.Cost)
 	}
+	w.string(string(s.Spells))
 }
 
 func (w *writer) usage(t Tokens, cost float64) {
+	w.tokens(t)
+	w.float(cost)
+}
+
+func (w *writer) tokens(t Tokens) {
 	for _, n := range []int64{t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Total} {
 		w.varint(n)
 	}
-	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(cost))
+}
+
+func (w *writer) float(f float64) {
+	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(f))
 }
 
 // decodeCatalogue decodes the content of the file. The strings of the catalogue share data, which must not change
@@ -289,14 +298,20 @@ func (r *reader) summary(s *Summary, used bool) {
 	if used {
 		s.Tokens, s.Cost = r.usage()
 	}
+	s.Spells = Spells(r.string())
 }
 
-func (r *reader) usage() (t Tokens, cost float64) {
-	t = Tokens{r.varint(), r.varint(), r.varint(), r.varint(), r.varint()}
+func (r *reader) usage() (t Tokens, cost float64) { return r.tokens(), r.float() }
+
+func (r *reader) tokens() Tokens {
+	return Tokens{r.varint(), r.varint(), r.varint(), r.varint(), r.varint()}
+}
+
+func (r *reader) float() float64 {
 	if b := r.bytes(8); b != nil {
-		cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
 	}
-	return t, cost
+	return 0
 }
 
 // take cuts n elements off a block of memory, and allocates a new block if it is too short. The part has no spare capacity,

@@ -31,11 +31,20 @@ type Summary struct {
 	// Tokens and Cost are the recorded sums of all answers; Cost is in dollars.
 	Tokens Tokens
 	Cost   float64
+	// Spells say when, and by which model, that was used.
+	Spells Spells
 	Has    Has
 }
 
 // Tokens count what answers used, as far as it was recorded.
 type Tokens struct{ Input, Output, CacheRead, CacheWrite, Total int64 }
+
+// Add adds what another answer used.
+func (t *Tokens) Add(u Tokens) {
+	t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
+	t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+	t.Total += u.Total
+}
 
 // Has says what occurs in a session.
 type Has uint8

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -82,11 +83,12 @@ func appendModelChange(c *call, p modelParams) (appended, error) {
 
 // byExtension says that an extension made a summary; each agent has its own word for it.
 type byExtension struct {
-	FromExtension bool `json:"fromExtension" doc:"an extension made the summary; each dialect writes its own word"`
-	FromHook      bool `json:"fromHook" doc:"the same as fromExtension"`
+	FromExtension *bool `json:"fromExtension" doc:"an extension made the summary; each dialect writes its own word"`
+	FromHook      *bool `json:"fromHook" doc:"the same as fromExtension"`
 }
 
-func (b byExtension) is() bool { return b.FromExtension || b.FromHook }
+// is gives the word that was given; nil if neither was.
+func (b byExtension) is() *bool { return cmp.Or(b.FromExtension, b.FromHook) }
 
 // compactionParams need tokensBefore because Operator drops a compaction without it. It may be any number and is kept as it
 // is spelled.
@@ -103,7 +105,7 @@ type compactionParams struct {
 func appendCompaction(c *call, p compactionParams) (appended, error) {
 	return acknowledge(c.open.s.Compact(c.ctx, session.Compaction{
 		Summary: *p.Summary, ShortSummary: p.ShortSummary, FirstKept: session.EntryID(*p.FirstKept),
-		TokensBefore: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
+		TokensJSON: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
 		PreserveData: session.Raw(given(p.PreserveData)), FromExtension: p.is(),
 	}))
 }
@@ -212,7 +214,7 @@ func branch(c *call, p branchParams) (nothing, error) {
 		_, err := c.open.s.Tree().Get("")
 		return nothing{}, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), p.Durable)
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), store.BranchOptions{Durable: p.Durable})
 	return nothing{}, err
 }
 
@@ -221,7 +223,7 @@ type resetParams struct {
 }
 
 func resetLeaf(c *call, p resetParams) (nothing, error) {
-	return nothing{}, c.open.s.ResetLeaf(c.ctx, p.Durable)
+	return nothing{}, c.open.s.ResetLeaf(c.ctx, store.BranchOptions{Durable: p.Durable})
 }
 
 // summaryParams: an id that is null is the place before the first entry. It cannot be left out, or a forgotten id would move

@@ -1,5 +1,7 @@
 package session
 
+import "strconv"
+
 // Raw is a JSON value as the log has it.
 type Raw []byte
 
@@ -31,6 +33,8 @@ type (
 		Level string
 		// JSON is the raw level, whatever its type; nil where there is none.
 		JSON Raw
+		// Configured is what the user asked for, such as "auto", as the agent's context names it; nil where it does not.
+		Configured Raw
 	}
 
 	// ModelChange sets the model of a role from here on.
@@ -49,10 +53,14 @@ type (
 	Compaction struct {
 		Summary, ShortSummary string
 		// FirstKept is the first entry before the compaction that the model still sees.
-		FirstKept             EntryID
-		TokensBefore          Raw
+		FirstKept EntryID
+		// TokensBefore is how many tokens the context had.
+		TokensBefore int
+		// TokensJSON is the raw count, whatever its type; nil where there is none. If it is set, it is written instead.
+		TokensJSON            Raw
 		Details, PreserveData Raw
-		FromExtension         bool
+		// FromExtension: an extension made the summary; nil where the entry does not say.
+		FromExtension *bool
 		// ReplacesAll: the provider keeps the history itself; nothing before the compaction is seen.
 		ReplacesAll bool
 	}
@@ -62,7 +70,7 @@ type (
 		From          EntryID
 		Summary       string
 		Details       Raw
-		FromExtension bool
+		FromExtension *bool // as in Compaction
 	}
 
 	// Custom is the state of an extension. The model does not see it.
@@ -118,12 +126,34 @@ type (
 		Content Raw
 	}
 
+	// TierChange sets how the provider serves requests from here on.
+	TierChange struct {
+		// Tier is the tier as the entry has it: a word, a word for each provider, or null for none.
+		Tier Raw
+		// JSON is the tier as the agent's context names it; nil where it names none.
+		JSON Raw
+	}
+
+	// ToolSelection says which tools of servers the model may call from here on.
+	ToolSelection struct{ Tools []string }
+
+	// Reset hides everything before it from the model.
+	Reset struct{}
+
 	// Opaque is an entry of an unknown type.
 	Opaque struct {
 		Type string
 		JSON Raw
 	}
 )
+
+// Tokens is the count as it is written.
+func (c Compaction) Tokens() Raw {
+	if c.TokensJSON != nil {
+		return c.TokensJSON
+	}
+	return strconv.AppendInt(nil, int64(c.TokensBefore), 10)
+}
 
 func (Message) kind() Kind             { return KindMessage }
 func (ThinkingLevelChange) kind() Kind { return KindThinkingLevelChange }
@@ -139,6 +169,9 @@ func (ModeChange) kind() Kind          { return KindModeChange }
 func (SessionInfo) kind() Kind         { return KindSessionInfo }
 func (Leaf) kind() Kind                { return KindLeaf }
 func (ContextEdit) kind() Kind         { return KindContextEdit }
+func (TierChange) kind() Kind          { return KindTierChange }
+func (ToolSelection) kind() Kind       { return KindToolSelection }
+func (Reset) kind() Kind               { return KindReset }
 func (Opaque) kind() Kind              { return KindOpaque }
 
 // Part is a piece of an entry in neutral form, for transcripts, search and conversion.

@@ -9,19 +9,24 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// BranchOptions say how the leaf moves.
+type BranchOptions struct {
+	// Durable: the move survives a restart, in the agent's own program too. An entry that the model does not see is appended
+	// there and becomes the leaf; it creates the log of a session whose creation is deferred. Otherwise the move is forgotten
+	// unless something is appended.
+	Durable bool
+}
+
 // Branch moves the leaf to an entry: what is appended next follows it. The entries after it stay, as another branch. "" is
 // the place before the first entry.
-//
-// With durable set the move survives a restart, in the agent's own program too: an entry that the model does not see is
-// appended there and becomes the leaf. Otherwise the move is forgotten unless something is appended.
-func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) (Appended, error) {
+func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOptions) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.canBranch(id)
 	if err != nil {
 		return Appended{}, err
 	}
-	if !durable {
+	if !opt.Durable {
 		if err := w.builder.SetLeaf(id); err != nil {
 			return Appended{}, err
 		}
@@ -36,11 +41,12 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 	// target makes the agent's program resume at it (LeafType is the type of that entry).
 	var body session.Body = session.Leaf{Target: id}
 	at := &w.tip
-	if kind := w.d.Habits().LeafType; kind != "" {
+	kind := w.d.Habits().LeafType
+	if kind != "" {
 		body, at = session.Custom{Type: kind}, &id
 	}
 	done, err := s.append(ctx, body, nil, at)
-	if err == nil {
+	if err == nil && kind != "" { // append tells of a Leaf
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 	}
 	return done, err
@@ -59,8 +65,8 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 }
 
 // ResetLeaf moves the leaf before the first entry: what is appended next becomes a new root.
-func (s *Session) ResetLeaf(ctx context.Context, durable bool) error {
-	_, err := s.Branch(ctx, "", durable)
+func (s *Session) ResetLeaf(ctx context.Context, opt BranchOptions) error {
+	_, err := s.Branch(ctx, "", opt)
 	return err
 }
 
@@ -107,25 +113,9 @@ func (s *Session) label(ctx context.Context, target session.EntryID, label strin
 	return s.append(ctx, session.Label{Target: target, Label: label}, from, nil)
 }
 
-// Compact appends a compaction and tells the observer before and after.
+// Compact appends a compaction. It is Append, by the name that agents have for it.
 func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, error) {
-	return s.compact(ctx, c, nil)
-}
-
-// compact is Compact; from is as in append. The observer is told even if the entry is then refused.
-func (s *Session) compact(ctx context.Context, c session.Compaction, from []byte) (Appended, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w, err := s.writable()
-	if err != nil {
-		return Appended{}, err
-	}
-	w.opt.tell(Event{Kind: EventBeforeCompaction, Path: s.at.Path, Entry: w.tip})
-	done, err := s.append(ctx, c, from, nil)
-	if err == nil {
-		w.opt.tell(Event{Kind: EventCompaction, Path: s.at.Path, Entry: done.ID})
-	}
-	return done, err
+	return s.Append(ctx, c)
 }
 
 // AppendRecord appends an entry that the caller has as the dialect's own JSON. It gets a new id, parent and time; all else
@@ -135,12 +125,8 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	if err != nil {
 		return Appended{}, err
 	}
-	// These two have rules of their own.
-	switch b := body.(type) {
-	case session.Label:
+	if b, ok := body.(session.Label); ok { // it has rules of its own
 		return s.label(ctx, b.Target, b.Label, record)
-	case session.Compaction:
-		return s.compact(ctx, b, record)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,6 +20,8 @@ type CreateOptions struct {
 	CWD string
 	// Dir is the folder of the log; "" is where the agent would keep it.
 	Dir string
+	// Profile is the agent's profile that the session belongs to; "" is the one in use. It cannot be given with Dir.
+	Profile string
 	// Dialect is the format; nil is the default one.
 	Dialect dialect.Dialect
 	// ID is the session's id; "" makes one.
@@ -46,6 +48,9 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 		return nil, err
 	}
 	opt.Write.fill()
+	if opt.Dir, err = s.profiled(d.Dialect, opt); err != nil && !inMemory {
+		return nil, err
+	}
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
@@ -57,6 +62,17 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 		}
 	}
 	return s.begin(ctx, h, d, n, opt.Write)
+}
+
+// profiled gives the folder that opt asks for: its Dir, or that of its profile. "" is where the agent would keep it.
+func (s *Store) profiled(d dialect.Dialect, opt CreateOptions) (string, error) {
+	if opt.Dir != "" && opt.Profile != "" {
+		return "", fmt.Errorf("the folder %s and the profile %q exclude each other", opt.Dir, opt.Profile)
+	}
+	if opt.Dir != "" {
+		return opt.Dir, nil
+	}
+	return s.ProfileDir(d, opt.Profile)
 }
 
 // entitle names a new session by an entry, if its agent does so. If that fails the session is closed.
@@ -110,7 +126,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.Absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.workDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -120,6 +136,15 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	var err error
 	n.ID, err = d.NewID(n.Time, opt.Write.Random)
 	return n, err
+}
+
+// workDir is a working directory as a session names it: absolute, and with links resolved if the agent does so.
+func (s *Store) workDir(d dialect.WritingDialect, cwd string) string {
+	cwd = s.Absolute(cwd)
+	if d.Habits().ResolvesCWD {
+		cwd = s.Resolved(cwd)
+	}
+	return cwd
 }
 
 // dirFor is the folder for a new session: the one asked for, or else the agent's.
@@ -149,12 +174,12 @@ func memoryHome() home {
 
 // begin begins a session where no log is.
 func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n dialect.NewSession, opt WriteOptions) (*Session, error) {
-	header, err := d.Header(n)
+	opening, err := dialect.Opening(d, n)
 	if err != nil {
 		return nil, err
 	}
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
-	sess := s.waiting(h, d, logtree.Born(n), some(header), opt)
+	sess := s.waiting(h, d, logtree.Born(n), opening, opt)
 	// A header that the dialect made and cannot read must not reach the disk.
 	if err := sess.w.dec.Finish(); err != nil {
 		return nil, cmp.Or(err, sess.letGo())
@@ -165,14 +190,6 @@ func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n d
 		}
 	}
 	return sess.entitle(ctx, n)
-}
-
-// some is a list of one record, empty if the format has no such record.
-func some(record []byte) [][]byte {
-	if record == nil {
-		return nil
-	}
-	return [][]byte{record}
 }
 
 // waiting makes a session of records that are in no log yet. The tree keeps the records until create writes them.
@@ -239,7 +256,7 @@ func (d *Draft) Path() string { return d.home.Path }
 // Persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
 // final is set for an error that a second try would meet again.
 func (d *Draft) Persist(ctx context.Context, record []byte) (kept []byte, final bool, err error) {
-	kept, err = d.scratch.persist(ctx, record)
+	kept, err = d.scratch.persist(ctx, record, nil)
 	return kept, d.scratch.w.err != nil || ctx.Err() != nil, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -52,7 +53,10 @@ func (s *Session) become(next *Session) error {
 	return err
 }
 
-// Fork copies the session with all branches into a new one beside it: the Session is then the copy.
+// Fork copies the session with all branches into a new one beside it, which is written at once. The handle becomes the
+// copy, as in the agents' session managers: what is appended from now on goes to the copy, and the original stays as it is.
+// To have a handle of each, use Store.ForkFrom, which leaves this session alone, or open the original again with
+// Store.OpenWrite.
 func (s *Session) Fork(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +80,9 @@ func (s *Session) Fork(ctx context.Context) error {
 // The leaf stays where it is.
 func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, error) {
 	w := s.w
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()})
+	if err := w.opt.ask(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()}); err != nil {
+		return nil, s.named(err)
+	}
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
@@ -98,6 +104,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	return next.entitle(ctx, n)
 }
@@ -168,10 +175,23 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	}
 	opt.Write.fill()
 	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
+	if opt.Dir, err = s.copyDir(d.Dialect, abs, opt); err != nil {
+		return nil, opt, errors.Join(logtree.Named(source, err), src.Close())
+	}
 	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
 	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil
+}
+
+// copyDir is profiled for a copy, which stays in the profile of its source unless it is asked for in another form.
+func (s *Store) copyDir(d dialect.Dialect, source string, opt CreateOptions) (string, error) {
+	if _, ok := d.Layout().(dialect.Profiler); ok && opt.Dir == "" && opt.Profile == "" && opt.Dialect == nil {
+		if root, ok := s.RootOf(d, source); ok {
+			return root.Sessions, nil
+		}
+	}
+	return s.profiled(d, opt)
 }
 
 // BranchedSession copies the path to an entry into a new session: the Session is then the copy. Labels on the path are
@@ -217,7 +237,9 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf})
+	if err := w.opt.ask(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf}); err != nil {
+		return nil, s.named(err)
+	}
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
@@ -226,19 +248,19 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if !w.d.Habits().RenameByEntry {
 		edit.Title = new(cmp.Or(opt.Title, s.tree.Header().Title)) // the title slot is not copied
 	}
-	header, _, err := w.d.EditHeader(s.tree.Header(), nil, edit)
+	header, slot, err := w.d.EditHeader(s.tree.Header(), nil, edit)
 	if err != nil {
 		return nil, err
 	}
 	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}}
-	c.records = some(header)
+	c.records = present(slot, header)
 	for i, e := range path.Entries() {
 		if err := c.add(e); err != nil {
 			return nil, s.named(fmt.Errorf("entry %s: %w", e.ID, err))
 		}
 		// If the first message is the header too, EditHeader has made its record already.
 		if i == 0 && s.tree.Header().InEntry {
-			c.records = c.records[:1]
+			c.records = present(slot, header)
 		}
 	}
 	if err := c.relabel(); err != nil {
@@ -251,10 +273,16 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(c.held)
 	return next.entitle(ctx, n)
 }
 
 // headerOf turns a copied header into that of a new session.
 func headerOf(n dialect.NewSession) dialect.HeaderEdit {
-	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, DropSlot: true}
+	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, Copy: true}
+}
+
+// present gives the records that are not nil.
+func present(records ...[]byte) [][]byte {
+	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

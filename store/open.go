@@ -166,6 +166,7 @@ func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
 	w.builder, w.dec, w.loose = l.Builder, l.Decoder, l.Loose
+	s.showWhole()
 	s.follow(l.Lines, l.Torn)
 	if !w.busy {
 		w.tip = s.tree.LeafID()
@@ -226,13 +227,17 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 	}
 	w := opt.Write
 	if at != nil {
-		header, err := d.Header(n)
+		opening, err := dialect.Opening(d, n)
 		if err != nil {
 			return nil, err
 		}
 		// A conflict means that another process was faster: then the session is the one that it began.
-		if _, err := h.Backend.Replace(ctx, *at, some(header)...); err != nil && !errors.Is(err, backend.ErrConflict) {
+		_, late, err := backend.Replace(ctx, h.Backend, *at, backend.RewriteOptions{Force: w.ForceRewrite}, opening...)
+		if err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
+		}
+		for _, e := range Late(h.Path, late) {
+			w.tell(e)
 		}
 		w.Create, w.ReplaceUnreadable = false, false
 		sess, err := s.openWrite(ctx, h, CreateOptions{Dialect: opt.Dialect, Write: w})
@@ -250,7 +255,8 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and
-// begins one if there is none. The header's cwd decides which sessions belong to that directory.
+// begins one if there is none. The header's cwd decides which sessions belong to that directory. Where the agent has
+// profiles, only sessions of opt.Profile count.
 func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
 	opt.CWD = s.Absolute(opt.CWD)
 	d, err := s.writer(place.Sessions(opt.Dialect))
@@ -264,7 +270,11 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 			return sess, nil
 		}
 	}
-	row, ok, err := s.Newest(ctx, d.Dialect, opt.Dir, opt.CWD)
+	dir, err := s.profiled(d.Dialect, opt)
+	if err != nil {
+		return nil, err
+	}
+	row, ok, err := s.Newest(ctx, d.Dialect, dir, opt.CWD)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,13 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,6 +60,10 @@ type WriteOptions struct {
 	// ReplaceUnreadable begins a fresh session where OpenWrite finds a file that is not a session. Its content is first copied
 	// to a file beside it.
 	ReplaceUnreadable bool
+	// ForceRewrite rewrites, moves and deletes a log even if another program has it open for writing. Otherwise that fails
+	// with backend.ErrHeld: the program would go on writing to a file that no longer has a name. See package backend/file
+	// for the systems that tell.
+	ForceRewrite bool
 	// Policy is for a second writer; "" is PolicyBranch.
 	Policy Policy
 	// Defer says when the log of a new session is created; "" is what dialect.Habits says. DurabilityAlways, Flush and a
@@ -66,6 +72,8 @@ type WriteOptions struct {
 	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
 	// blob.
 	NoOverflow bool
+	// Terminal names the terminal that the session is used from, for the agent's breadcrumbs; "" is that of the machine.
+	Terminal string
 	// Observer, if set, is told what happens.
 	Observer Observer
 	// Log, if set, is told once of the first write that failed.
@@ -119,6 +127,29 @@ func (o *WriteOptions) fill() {
 	}
 }
 
+// ask tells the observer what is about to happen. It fails if the observer refuses.
+func (o *WriteOptions) ask(e Event) error {
+	var refused error
+	e.Refuse = func(reason error) { refused = cmp.Or(refused, reason) }
+	o.tell(e)
+	if refused != nil {
+		return &VetoError{Event: e.Kind, Reason: refused}
+	}
+	return nil
+}
+
+// VetoError is the error for what an Observer refused. Nothing was changed.
+type VetoError struct {
+	Event  EventKind
+	Reason error
+}
+
+// Error implements error.
+func (e *VetoError) Error() string { return fmt.Sprintf("refused at %s: %v", e.Event, e.Reason) }
+
+// Unwrap gives the reason.
+func (e *VetoError) Unwrap() error { return e.Reason }
+
 // tell tells the observer, one event at a time.
 func (o *WriteOptions) tell(e Event) {
 	o.telling.Lock()
@@ -149,6 +180,7 @@ const (
 	EventForeign          EventKind = "foreign"                // others wrote to the log
 	EventRepaired         EventKind = "repaired"               // the end of the log was mended before an append
 	EventProblem          EventKind = "problem"                // something is wrong with the log
+	EventHeld             EventKind = "held"                   // a program has the old log open after a forced rewrite
 )
 
 // Event is what an Observer is told.
@@ -160,8 +192,11 @@ type Event struct {
 	Entry session.EntryID
 	// Count is how many entries others wrote.
 	Count int
-	// Problem is set for EventProblem and EventRepaired.
+	// Problem is set for EventProblem, EventRepaired and EventHeld.
 	Problem *session.Problem
+	// Refuse, for EventBeforeCompaction and EventBeforeFork, vetoes what is about to happen: the call fails with a VetoError
+	// that wraps the reason, and nothing is changed. It is nil for other events, and must not be called later.
+	Refuse func(reason error)
 }
 
 // Observer is told what happens to a session. It is called while the session is locked and must not call it.
@@ -178,4 +213,19 @@ func Mended(path string, e backend.Mended) Event {
 		p.Advice = "they were moved to " + e.To
 	}
 	return Event{Kind: EventRepaired, Path: path, Problem: &p}
+}
+
+// Late gives the events for what other programs did to a log while it was replaced or removed.
+func Late(path string, late backend.Late) (list []Event) {
+	if n := len(late.Records); n > 0 {
+		list = append(list, Event{Kind: EventForeign, Path: path, Count: n})
+	}
+	if len(late.Holders) > 0 {
+		list = append(list, Event{Kind: EventHeld, Path: path, Problem: &session.Problem{
+			File: path, Kind: session.ProblemHeld,
+			Message: "the old file is still open in " + strings.Join(late.Holders, ", "),
+			Advice:  "what it writes from now on is lost; end it and open the session again",
+		}})
+	}
+	return list
 }

@@ -105,8 +105,15 @@ func (s *Session) Leaf() session.EntryID {
 	return s.tree.LeafID()
 }
 
-// Name is what the session is called, "" if it has no name.
+// Name is what the agent's own program calls the session, "" if to the program it has no name.
 func (s *Session) Name() (string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return logtree.Name(s.dialect, s.tree)
+}
+
+// Title is what lists call the session, "" if it has no name: its Name, or one that another agent's program gave it.
+func (s *Session) Title() (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return logtree.Title(s.dialect, s.tree)

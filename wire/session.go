@@ -22,7 +22,7 @@ type Session struct {
 
 // NewSession gives what a session is now.
 func NewSession(s *store.Session) (Session, error) {
-	title, err := s.Name()
+	title, err := s.Title()
 	if err != nil {
 		return Session{}, err
 	}

@@ -20,22 +20,29 @@ func (a *app) contextCommand() *cobra.Command {
 		opt store.ContextOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "context <session>",
-		Short: "Show what the model would see",
+		Use:        "context [<session>]",
+		SuggestFor: []string{"prompt"},
+		Short:      "Show what the model would see",
 		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, the models and the mode\n" +
 			"that hold there. Messages are printed byte for byte as they stand in the session. codelia also tells the model when a\n" +
-			"session continues in another directory; see --cwd." + sessionHelp + entryHelp,
+			"session continues in another directory; see --cwd. The number of tokens is an estimate: four Latin characters are one,\n" +
+			"or one character of a script without spaces, an image is 1,200; the system prompt and the tools are not in it." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
-		Args:    args("<session>"),
+		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
+			return a.viewing(cmd.Context(), sessionArg(args), &f, func(s *store.Session, at session.EntryID) error {
 				dir, err := filepath.Abs(cwd)
 				if err != nil {
 					return err
 				}
 				opt.Here = &dialect.Here{WorkDir: dir}
 				problems := slices.Clone(s.Tree().Problems()) // the tree's own list must not grow
-				opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+				opt.Problem = func(p session.Problem) {
+					if p.Kind == session.ProblemCut {
+						p.Advice += "; --whole restores it"
+					}
+					problems = append(problems, p)
+				}
 				opt.NoBlobs = opt.NoBlobs || !a.json // a transcript names images and does not show them
 				c, err := s.Context(cmd.Context(), at, opt)
 				if err != nil {
@@ -44,7 +51,7 @@ func (a *app) contextCommand() *cobra.Command {
 				r := wire.NewReader(cmd.Context(), s)
 				err = a.page(cmd.Context(), func(out *output) error {
 					if a.json {
-						return wire.WriteContext(out.json(), c, &problems)
+						return wire.WriteContext(out.json(), c, s.MessageParts, &problems)
 					}
 					t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
 					return t.Context(cmd.Context(), r, c)
@@ -60,6 +67,7 @@ func (a *app) contextCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages in the form that goes to the provider")
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
+	cmd.Flags().BoolVar(&opt.Whole, "whole", false, "restore long texts that the agent's format cut, and that the agent does not send")
 	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "do not replace references to blobs by their content")
 	return cmd
 }

@@ -17,8 +17,9 @@ func (a *app) forkCommand() *cobra.Command {
 		cwd, at string
 	)
 	cmd := &cobra.Command{
-		Use:   "fork <session>",
-		Short: "Copy a session and continue in the copy",
+		Use:        "fork <session>",
+		SuggestFor: []string{"cp", "copy", "clone", "duplicate"},
+		Short:      "Copy a session and continue in the copy",
 		Long: "Copy a session with all its branches, or with --at only the path to an entry, into a new session that names the old one\n" +
 			"as its parent. The old session is not changed. The file of the copy is printed." + sessionHelp + entryHelp,
 		Example: "  treeline fork @last\n  treeline fork 01a1dcc8 --cwd ~/src/other\n  treeline fork @last --at 5a60be28",

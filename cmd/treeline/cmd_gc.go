@@ -15,8 +15,9 @@ import (
 func (a *app) gcCommand() *cobra.Command {
 	var opt trash.GCOptions
 	cmd := &cobra.Command{
-		Use:   "gc",
-		Short: "Remove images and texts that no session refers to",
+		Use:        "gc",
+		SuggestFor: []string{"prune", "clean"},
+		Short:      "Remove images and texts that no session refers to",
 		Long: "Find blobs (images, and texts that are too long for a session) that nothing refers to, and temporary files that a crash\n" +
 			"left. Nothing is removed without --apply, and nothing that is younger than an hour.\n\n" +
 			"References count in the sessions of all agents, in their backups and torn records, in the trash, and in every folder to\n" +

@@ -22,8 +22,9 @@ func (a *app) newCommand() *cobra.Command {
 		cwd, dialectName, title, id, where string
 	)
 	cmd := &cobra.Command{
-		Use:   "new",
-		Short: "Start a session",
+		Use:        "new",
+		SuggestFor: []string{"create", "init", "start"},
+		Short:      "Start a session",
 		Long: "Create a session for a directory, where the agent keeps its own, and print its file. The file is written at once, with\n" +
 			"a header and no entries.",
 		Example: "  treeline new --cwd ~/src/app --title 'Off by one'\n  treeline new --dialect pi --json | jq -r .id\n  treeline new --file /tmp/scratch.jsonl",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
@@ -36,7 +37,11 @@ type app struct {
 	patience time.Duration
 	paging   atomic.Bool
 
-	json  bool           // --json
+	json    bool   // --json
+	source  string // --source of commands that take a session
+	color   string // --color
+	noPager bool   // --no-pager
+
 	close []func() error // called at the end of the command
 }
 
@@ -101,6 +106,8 @@ func hint(err error) error {
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
+	case errors.Is(err, backend.ErrHeld):
+		more = "close it, or use --force where the command has it"
 	default:
 		return err
 	}

@@ -31,7 +31,7 @@ func (a *app) complete(root *cobra.Command) {
 		"since": completeWhen, "until": completeWhen,
 		"source": a.completeSource, "model": a.completeModel, "leaf": a.completeEntry,
 		"in": completeSome(partWords), "has": completeSome(hasWords),
-		"sort": words(orderWords()...), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
+		"sort": words(orderWords()...), "by": completeSome(keyWords()), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
 		"dialect": words(dialectNames()...), "to": words(targetNames()...), "shell-init": words(shellNames...), "run": a.completeRun,
 		"from": words("now\twith what is written from now on", "start\tat the start of the sessions"), "label": words("*\tany label"),
 		"title": cobra.NoFileCompletions, "limit": cobra.NoFileCompletions, "lines": cobra.NoFileCompletions, "near": cobra.NoFileCompletions,
@@ -137,7 +137,7 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 	return s.Models(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSession offers sessions of this directory and files. If none fits, it offers those of other directories. After
+// completeSession offers sessions of the project and files. If none fits, it offers those of other directories. After
 // session# and as a second argument it offers entries.
 func (a *app) completeSession(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 	// A command whose Use ends in … takes any number of sessions.
@@ -158,15 +158,16 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
+	all, err := s.List(cmd.Context(), place.ListOptions{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	var list []string
-	for _, cwd := range []string{s.Env().WorkDir, ""} {
-		rows, err := s.List(cmd.Context(), place.ListOptions{CWD: cwd})
-		if err != nil {
-			break
-		}
-		if cwd != "" && len(rows) > 0 && strings.HasPrefix("@last", word) {
-			list = append(list, "@last\tthe newest of this directory")
-		}
+	project := s.InDir(s.Project(all), slices.Clone(all))
+	if len(project) > 0 && strings.HasPrefix("@last", word) {
+		list = append(list, "@last\tthe newest of the project")
+	}
+	for _, rows := range [][]place.Row{project, all} {
 		for _, r := range rows {
 			if len(list) <= mostOffered && r.OK && strings.HasPrefix(string(r.ID), word) {
 				list = append(list, screen.OneLine(string(r.ID), 0)+"\t"+screen.OneLine(cmp.Or(r.Title, r.Prompt), 60))

@@ -112,13 +112,17 @@ func (a *app) root() *cobra.Command {
 		RunE: helpOnly,
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultVersionFlag() // also for "treeline help"
+	a.addGlobal(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
-		a.searchCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
+		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
 	)
 	add(root, "Writing sessions:",
 		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
@@ -128,6 +132,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "Runs:", a.runCommand())
 	add(root, "More:", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
+	a.addSource(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }
@@ -179,7 +184,13 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// suggestion names the command that a word may mean: one that it is a synonym of, or one that is spelled like it.
 func suggestion(cmd *cobra.Command, word string) string {
+	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {
+			return fmt.Sprintf("; did you mean %q?", c.Name())
+		}
+	}
 	if list := cmd.SuggestionsFor(word); len(list) > 0 {
 		return fmt.Sprintf("; did you mean %q?", list[0])
 	}

@@ -33,13 +33,39 @@ func terminalWidth(w io.Writer) (columns int, ok bool) {
 	return columns, true
 }
 
+// terminalRows gives the lines of a terminal, 0 if w is not one.
+func terminalRows(w io.Writer) int {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	_, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || rows <= 0 {
+		return 24
+	}
+	return rows
+}
+
 // style marks text on a terminal. The zero value marks nothing.
 type style struct{ on bool }
 
-// style gives the marks for stdout: none if it is not a terminal, or NO_COLOR is set.
+// colorWords are the values of --color.
+var colorWords = []string{"auto", "always", "never"}
+
+// style gives the marks for stdout. --color decides, then NO_COLOR, then CLICOLOR_FORCE; otherwise a terminal has colours
+// unless it is dumb or CLICOLOR is 0.
 func (a *app) style() style {
 	_, isTerminal := terminalWidth(a.stdout)
-	return style{on: isTerminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"}
+	force := a.getenv("CLICOLOR_FORCE")
+	switch {
+	case a.color == "always":
+		return style{on: true}
+	case a.color == "never" || a.getenv("NO_COLOR") != "":
+		return style{}
+	case force != "" && force != "0":
+		return style{on: true}
+	}
+	return style{on: isTerminal && a.getenv("TERM") != "dumb" && a.getenv("CLICOLOR") != "0"}
 }
 
 func (s style) mark(code, text string) string {
@@ -130,7 +156,7 @@ func (a *app) printTo(w io.Writer, write func(out *output) error) error {
 
 // pager gives the pager. It is nil if the user wants none, or stdout is not a terminal.
 func (a *app) pager() *exec.Cmd {
-	if _, isTerminal := terminalWidth(a.stdout); !isTerminal {
+	if _, isTerminal := terminalWidth(a.stdout); !isTerminal || a.noPager {
 		return nil
 	}
 	var cmd *exec.Cmd

@@ -19,15 +19,16 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindModelChange:
 		return modelChange(raw), nil
 	case session.KindCompaction:
+		tokens := value(raw, "tokens_before")
 		return session.Compaction{
 			Summary: rawjson.Str(raw, "summary"), FirstKept: session.EntryID(text(rawjson.Get(raw, "first_kept_entry_id"))),
-			TokensBefore: value(raw, "tokens_before"), Details: value(raw, "details"),
-			FromExtension: rawjson.Truthy(rawjson.Get(raw, "from_hook")),
+			TokensBefore: int(dialect.Integer(tokens)), TokensJSON: tokens, Details: value(raw, "details"),
+			FromExtension: fromHook(raw),
 		}, nil
 	case session.KindBranchSummary:
 		return session.BranchSummary{
 			From: session.EntryID(text(rawjson.Get(raw, "from_id"))), Summary: rawjson.Str(raw, "summary"),
-			Details: value(raw, "details"), FromExtension: rawjson.Truthy(rawjson.Get(raw, "from_hook")),
+			Details: value(raw, "details"), FromExtension: fromHook(raw),
 		}, nil
 	case session.KindCustom:
 		return session.Custom{Type: rawjson.Str(raw, "custom_type"), Data: value(raw, "data")}, nil
@@ -114,4 +115,12 @@ func modelChange(raw []byte) session.ModelChange {
 		m.JSON = w.End()
 	}
 	return m
+}
+
+// fromHook reads whether an extension made a summary. The program always writes the member, so false says nothing.
+func fromHook(raw []byte) *bool {
+	if !rawjson.Truthy(rawjson.Get(raw, "from_hook")) {
+		return nil
+	}
+	return new(true)
 }

@@ -99,7 +99,7 @@ func TestBranch(t *testing.T) {
 	if got := filepath.Dir(sess.Path()); got != filepath.Join(dir, ".operator", "sessions") || !name.MatchString(filepath.Base(sess.Path())) {
 		t.Error(sess.Path())
 	}
-	must[treeline.Appended](t)(sess.Branch(ctx, q, true))
+	must[treeline.Appended](t)(sess.Branch(ctx, q, treeline.BranchOptions{Durable: true}))
 	if sess.Leaf() != q {
 		t.Errorf("the leaf is %s, not %s", sess.Leaf(), q)
 	}
@@ -107,13 +107,13 @@ func TestBranch(t *testing.T) {
 	must[treeline.Appended](t)(sess.BranchWithSummary(ctx, a, session.BranchSummary{Summary: "Three, they said."}))
 	must[treeline.Appended](t)(sess.BranchWithSummary(ctx, "", session.BranchSummary{Summary: "All anew."}))
 	must[treeline.Appended](t)(sess.Label(ctx, q, "depth"))
-	must[treeline.Appended](t)(sess.Branch(ctx, "", true))
+	must[treeline.Appended](t)(sess.Branch(ctx, "", treeline.BranchOptions{Durable: true}))
 	const want = "1<- message, 2<1 message, 3<2 leaf=1, 4<1 message, 5<2 branch_summary from 2, 6<- branch_summary from root, " +
 		"7<6 label depth=1, 8<7 leaf=-"
 	if got := shape(t, sess.Path()); got != want+", leaf -" {
 		t.Errorf("%s, not %s", got, want)
 	}
-	if _, err := sess.Branch(ctx, "nobody", true); !errors.Is(err, session.ErrUnknownEntry) {
+	if _, err := sess.Branch(ctx, "nobody", treeline.BranchOptions{Durable: true}); !errors.Is(err, session.ErrUnknownEntry) {
 		t.Errorf("a branch at an entry that is not there: %v", err)
 	}
 	path := sess.Path()
@@ -142,7 +142,7 @@ func TestBranchBeforeTheLog(t *testing.T) {
 	defer sess.Close()
 	q := must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "One?")))
 	must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "Two?")))
-	must[treeline.Appended](t)(sess.Branch(ctx, q.ID, true))
+	must[treeline.Appended](t)(sess.Branch(ctx, q.ID, treeline.BranchOptions{Durable: true}))
 	must[treeline.Appended](t)(sess.AppendMessage(ctx, said("assistant", "One.")))
 	if got := shape(t, sess.Path()); got != "1<- message, 2<1 message, 3<2 leaf=1, 4<1 message, leaf 4" {
 		t.Error(got)
@@ -155,7 +155,7 @@ func TestCopies(t *testing.T) {
 	sess, q, a := talk(t, s, treeline.CreateOptions{})
 	must[treeline.Appended](t)(sess.Label(ctx, a, "depth"))
 	must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "Wide?")))
-	must[treeline.Appended](t)(sess.Branch(ctx, q, true))
+	must[treeline.Appended](t)(sess.Branch(ctx, q, treeline.BranchOptions{Durable: true}))
 	source := sess.Path()
 	before := readFile(t, source)
 	labelled := sess.Tree().At(2)
@@ -320,7 +320,7 @@ func TestBranchAmidAppends(t *testing.T) {
 		})
 	}
 	for range 20 {
-		if _, err := sess.Branch(ctx, q, true); err != nil {
+		if _, err := sess.Branch(ctx, q, treeline.BranchOptions{Durable: true}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -332,6 +332,102 @@ func TestBranchAmidAppends(t *testing.T) {
 	for e := range tree.Entries() {
 		if parent, _ := tree.Lookup(e.Parent); parent.Kind == session.KindLeaf {
 			t.Errorf("entry %s hangs on the move %s", e.ID, e.Parent)
+		}
+	}
+}
+
+// TestProfiles: new sessions go to the profile that is asked for, or that the environment names; continuing stays in it, and
+// so do copies.
+func TestProfiles(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	in := func(name string) string {
+		if name == "" {
+			return filepath.Join(dir, ".operator", "sessions")
+		}
+		return filepath.Join(dir, ".operator", "profiles", name, "sessions")
+	}
+	variable := ""
+	open := func() *treeline.Store {
+		s := must[*treeline.Store](t)(treeline.New(treeline.Options{Home: dir, WorkDir: "/home/ada/pond", Getenv: func(name string) string {
+			if name == "OPERATOR_PROFILE" {
+				return variable
+			}
+			return ""
+		}}))
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	s := open()
+	begin := func(opt treeline.CreateOptions) *treeline.Session {
+		t.Helper()
+		opt.Dialect = operator.Operator
+		sess, _, _ := talk(t, s, opt)
+		if err := sess.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return sess
+	}
+	plain := begin(treeline.CreateOptions{})
+	must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{})) // before there are profiles
+	work := begin(treeline.CreateOptions{Profile: "work"})
+	if rows := must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{})); len(rows) != 2 {
+		t.Errorf("%d sessions are listed", len(rows))
+	}
+	if rows := must[[][]byte](t)(s.Listings(ctx, place.ListingOptions{Dialect: operator.Operator})); len(rows) != 2 {
+		t.Errorf("the agent lists %s", rows)
+	}
+	if filepath.Dir(plain.Path()) != in("") || filepath.Dir(work.Path()) != in("work") {
+		t.Fatal(plain.Path(), work.Path())
+	}
+	recent := func(opt treeline.CreateOptions) *treeline.Session {
+		t.Helper()
+		opt.Dialect = operator.Operator
+		sess := must[*treeline.Session](t)(s.ContinueRecent(ctx, opt))
+		defer sess.Close()
+		return sess
+	}
+	// The session of the other profile is newer.
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(work.Path(), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := recent(treeline.CreateOptions{}).Path(); got != plain.Path() {
+		t.Errorf("continued %s", got)
+	}
+	if got := recent(treeline.CreateOptions{Profile: "work"}).Path(); got != work.Path() {
+		t.Errorf("continued %s", got)
+	}
+	if got := recent(treeline.CreateOptions{Profile: "empty"}).Path(); filepath.Dir(got) != in("empty") {
+		t.Errorf("began %s", got)
+	}
+	fork := must[*treeline.Session](t)(s.ForkFrom(ctx, work.Path(), treeline.CreateOptions{}))
+	defer fork.Close()
+	if filepath.Dir(fork.Path()) != in("work") {
+		t.Errorf("the copy is %s", fork.Path())
+	}
+	variable = "work"
+	s = open()
+	if got := recent(treeline.CreateOptions{}); got.Path() != work.Path() {
+		t.Errorf("by the variable: %s", got.Path())
+	}
+	if got := begin(treeline.CreateOptions{}).Path(); filepath.Dir(got) != in("work") {
+		t.Errorf("by the variable: %s", got)
+	}
+	if got := begin(treeline.CreateOptions{Dir: in("")}).Path(); filepath.Dir(got) != in("") {
+		t.Errorf("in a folder: %s", got)
+	}
+	for _, opt := range []treeline.CreateOptions{
+		{Profile: "../x"}, {Profile: "work", Dir: in("")}, {Profile: "work", Dialect: s.Dialects()[0]},
+	} {
+		if opt.Dialect == nil {
+			opt.Dialect = operator.Operator
+		}
+		if sess, err := s.Create(ctx, opt); err == nil {
+			t.Errorf("%+v: %s", opt, sess.Path())
+		}
+		if sess, err := s.ContinueRecent(ctx, opt); err == nil {
+			t.Errorf("%+v continues %s", opt, sess.Path())
 		}
 	}
 }

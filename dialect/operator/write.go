@@ -19,7 +19,7 @@ var _ dialect.Writer = (*Dialect)(nil)
 // Habits says how the program behaves, except that a prompt is written before it is answered: see dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: d.wait, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
+		Defer: d.wait, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
 		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }
@@ -86,16 +86,13 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// Record gives the record of a new entry, members in the order in which the program writes them.
+// Record gives the record of a new entry, members in the order of the program, or of the document's sample.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := d.typeOf(n.Body)
 	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	w := dialect.Object(`{"id":` + string(rawjson.Quote(string(n.ID))))
-	w.Add("timestamp", seconds(n.Time))
-	w.Optional("parent_id", string(n.Parent))
-	w.Str("type", kind)
+	w := d.envelope(n, kind)
 	if m, ok := n.Body.(session.Message); ok && d.strict && rawjson.IsObject(m.JSON) {
 		m.JSON = complete(m.JSON, n)
 		n.Body = m
@@ -104,6 +101,33 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, err
 	}
 	return rawjson.EscapeBreaks(w.End()), nil
+}
+
+// envelope begins a record with what every entry has.
+func (d *Dialect) envelope(n dialect.NewEntry, kind string) (w dialect.Object) {
+	if d.typeFirst {
+		w.Str("type", kind)
+		w.Str("id", string(n.ID))
+		w.Add("parent_id", d.parent(n.Parent))
+		w.Add("timestamp", seconds(n.Time))
+		return w
+	}
+	w.Str("id", string(n.ID))
+	w.Add("timestamp", seconds(n.Time))
+	w.Optional("parent_id", string(n.Parent))
+	w.Str("type", kind)
+	return w
+}
+
+// parent spells a parent; null for that of a root, nil where a root has none.
+func (d *Dialect) parent(id session.EntryID) []byte {
+	switch {
+	case id != "":
+		return rawjson.Quote(string(id))
+	case d.typeFirst:
+		return []byte("null")
+	}
+	return nil
 }
 
 // complete adds the id and the time that each of the program's messages has: otherwise the program would make up new ones at
@@ -163,18 +187,17 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	case session.Compaction:
 		w.Str("summary", b.Summary)
 		w.Str("first_kept_entry_id", string(b.FirstKept))
-		tokens := b.TokensBefore
-		if rawjson.IsNull(tokens) {
-			tokens = noTokens
+		if rawjson.IsNull(b.TokensJSON) {
+			b.TokensJSON = nil // the program drops a compaction without a count
 		}
-		raw("tokens_before", tokens)
+		raw("tokens_before", b.Tokens())
 		raw("details", b.Details)
-		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.BranchSummary:
 		w.Str("from_id", string(b.From))
 		w.Str("summary", b.Summary)
 		raw("details", b.Details)
-		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.Custom:
 		w.Str("custom_type", b.Type)
 		raw("data", b.Data)

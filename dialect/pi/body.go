@@ -2,6 +2,7 @@ package pi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -18,7 +19,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindThinkingLevelChange:
 		return d.thinkingLevelChange(raw), nil
 	case session.KindModelChange:
-		return d.modelChange(raw), nil
+		return d.modelChange(e, raw), nil
 	case session.KindCompaction:
 		return d.compaction(e, raw), nil
 	case session.KindBranchSummary:
@@ -48,9 +49,15 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		name, _ := rawjson.Unquote(mode)
 		return session.ModeChange{Mode: name, JSON: mode, Data: rawjson.Get(raw, "data")}, nil
 	case session.KindSessionInfo:
-		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
+		return session.SessionInfo{Name: jsTrim(rawjson.Str(raw, "name"))}, nil
 	case session.KindContextEdit:
 		return contextEdit(raw), nil
+	case session.KindTierChange:
+		return d.tierChange(raw), nil
+	case session.KindToolSelection:
+		return session.ToolSelection{Tools: stringList(rawjson.Get(raw, "selectedToolNames"))}, nil
+	case session.KindReset:
+		return session.Reset{}, nil
 	}
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
@@ -140,12 +147,69 @@ func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
 		level = []byte(`"off"`)
 	}
 	text, _ := rawjson.Unquote(level)
-	return session.ThinkingLevelChange{Level: text, JSON: level}
+	change := session.ThinkingLevelChange{Level: text, JSON: level}
+	if d.newer.configured {
+		change.Configured = firstGiven(rawjson.Get(raw, "configured"), rawjson.Get(raw, "thinkingLevel"))
+	}
+	return change
+}
+
+// firstGiven gives the first value that is not null; nil if there is none.
+func firstGiven(values ...[]byte) session.Raw {
+	for _, v := range values {
+		if !rawjson.IsNull(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+func (d *Dialect) tierChange(raw []byte) session.TierChange {
+	value := rawjson.Get(raw, "serviceTier")
+	change := session.TierChange{Tier: value}
+	if d.tier != nil {
+		change.JSON = d.tier(value)
+	}
+	return change
+}
+
+// plainTier is the tier of omp 13: one word for all providers.
+func plainTier(value []byte) session.Raw { return firstGiven(value) }
+
+// The providers and tiers that omp 18 knows, and what the words of older versions mean.
+var (
+	tierProviders = []string{"openai", "anthropic", "google"}
+	tierWords     = []string{"auto", "default", "flex", "scale", "priority"}
+	oldTiers      = map[string]string{
+		"priority":    `{"openai":"priority","anthropic":"priority","google":"priority"}`,
+		"openai-only": `{"openai":"priority"}`, "claude-only": `{"anthropic":"priority"}`,
+		"auto": `{"openai":"auto"}`, "default": `{"openai":"default"}`, "flex": `{"openai":"flex"}`, "scale": `{"openai":"scale"}`,
+	}
+)
+
+// tierByProvider is the tier of omp 18: an object with a word for each provider. Anything else is dropped.
+func tierByProvider(value []byte) session.Raw {
+	if !rawjson.IsObject(value) {
+		if old, ok := oldTiers[str(value)]; ok {
+			return session.Raw(old)
+		}
+		return nil
+	}
+	var w dialect.Object
+	for _, provider := range tierProviders {
+		if tier := rawjson.Str(value, provider); slices.Contains(tierWords, tier) {
+			w.Str(provider, tier)
+		}
+	}
+	if w == nil {
+		return nil
+	}
+	return session.Raw(w.End())
 }
 
 // modelChange reads both spellings, "provider/id" in one member or two members, for display. In contexts each program reads
-// only its own spelling; the document's reader reads both.
-func (d *Dialect) modelChange(raw []byte) session.ModelChange {
+// only its own spelling. The document's reader reads both. Before version 3 omp wrote two members, so those count there.
+func (d *Dialect) modelChange(e session.Entry, raw []byte) session.ModelChange {
 	m := session.ModelChange{Role: "default"}
 	if role := rawjson.Get(raw, "role"); !rawjson.IsNull(role) {
 		m.Role = jsString(role)
@@ -170,7 +234,7 @@ func (d *Dialect) modelChange(raw []byte) session.ModelChange {
 		m.JSON = joined
 	case split.Model != "":
 		m = split
-		if d.bothSpellings {
+		if d.bothSpellings || e.Migrated {
 			m.JSON = rawjson.Quote(m.Model)
 		}
 	}
@@ -178,10 +242,11 @@ func (d *Dialect) modelChange(raw []byte) session.ModelChange {
 }
 
 func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
+	tokens := rawjson.Get(raw, "tokensBefore")
 	c := session.Compaction{
 		Summary: rawjson.Str(raw, "summary"), ShortSummary: rawjson.Str(raw, "shortSummary"),
 		FirstKept:    session.EntryID(text(rawjson.Get(raw, "firstKeptEntryId"))),
-		TokensBefore: rawjson.Get(raw, "tokensBefore"), Details: rawjson.Get(raw, "details"),
+		TokensBefore: int(dialect.Integer(tokens)), TokensJSON: tokens, Details: rawjson.Get(raw, "details"),
 		PreserveData: rawjson.Get(raw, "preserveData"), FromExtension: fromExtension(raw),
 	}
 	if id, ok := e.FirstKept(); ok {
@@ -216,9 +281,13 @@ func contextEdit(raw []byte) session.Body {
 	return edit
 }
 
-// fromExtension reads the spellings of both programs.
-func fromExtension(raw []byte) bool {
-	return rawjson.Truthy(rawjson.Get(raw, "fromExtension")) || rawjson.Truthy(rawjson.Get(raw, "fromHook"))
+// fromExtension reads the spellings of both programs; nil where neither is there.
+func fromExtension(raw []byte) *bool {
+	extension, hook := rawjson.Get(raw, "fromExtension"), rawjson.Get(raw, "fromHook")
+	if rawjson.IsNull(extension) && rawjson.IsNull(hook) {
+		return nil
+	}
+	return new(rawjson.Truthy(extension) || rawjson.Truthy(hook))
 }
 
 func stringList(value []byte) []string {

@@ -115,9 +115,6 @@ func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// LLM gives the message as it is: the program's own form depends on the provider.
-func (codec) LLM(m []byte) ([]byte, error) { return m, nil }
-
 // Edit fails: Wave has no context edits.
 func (codec) Edit(m, _ []byte) ([]byte, error) {
 	return nil, errors.New("a context of wave cannot be edited")

@@ -126,6 +126,8 @@ func (a *app) page(ctx context.Context, write func(out *output) error) error {
 	if err != nil { // without a pager, the text itself
 		return a.print(write)
 	}
+	a.paging.Store(true)
+	defer a.paging.Store(false)
 	err = a.printTo(pipe, write)
 	_ = pipe.Close()
 	_ = cmd.Wait() // leaving a pager early is not an error

@@ -67,8 +67,8 @@ func (m *Machine) candidates(here string) []string {
 	if root == "" {
 		list := upTo(here, "")
 		for i, dir := range list {
-			if i > 0 && (dir == filepath.Dir(dir) || m.SameDir(dir, m.opt.Env.Home)) {
-				return list[:i]
+			if dir == filepath.Dir(dir) || m.SameDir(dir, m.opt.Env.Home) {
+				return list[:max(i, 1)]
 			}
 		}
 		return list

@@ -56,7 +56,11 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	}
 	t.untimed = row.Active.Text == ""
 	if row.Parent != "" {
-		t.forked, _ = row.Created.Time()
+		created := row.Created
+		if names, ok := listedByName(row.Dialect); ok {
+			_, created = names.Named(row.Log.Name) // the records say when the first message was written
+		}
+		t.forked, _ = created.Time()
 	}
 	r.signer.Reset()
 	r.ids = r.ids[:0]

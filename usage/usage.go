@@ -10,7 +10,8 @@
 //     itself, and the catalogue knows them as copied. They count in the parent. If the parent is not in the catalogue, they
 //     count in one of its forks: the one that has the most of them.
 //
-// Messages that a fork of a removed fork has from its grandparent count twice: nothing in the catalogue connects the two.
+// Two kinds of messages count twice, since nothing in the catalogue tells them apart: those that a fork of a removed fork has
+// from its grandparent, and those of forks of codelia's states, whose messages have no times. The latter record no tokens.
 package usage
 
 import (

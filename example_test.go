@@ -83,14 +83,13 @@ func ExampleCreate() {
 	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden", Title: "Beds"})) // treeline.Create on this machine
 	defer s.Close()
 	exists := func() bool { _, err := os.Stat(s.Path()); return err == nil }
+	fmt.Println("after Create:", exists())
 	say(s, "user", "plan the beds")
 	fmt.Println("after the question:", exists())
-	say(s, "assistant", "six of them")
-	fmt.Println("after the answer:", exists())
 	fmt.Println(filepath.Base(filepath.Dir(s.Path())), s.Header().Title)
 	// Output:
-	// after the question: false
-	// after the answer: true
+	// after Create: false
+	// after the question: true
 	// --work-garden-- Beds
 }
 

@@ -107,9 +107,18 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 // Find gives the session that a person named; see place.Machine.Find. If no session matches, a run may: its log is read as
 // a session.
 func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
-	row, err := s.Machine.Find(ctx, ref)
+	source, ref := s.SplitSource(ref)
+	return s.FindIn(ctx, source, ref)
+}
+
+// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
+func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
+	row, err := s.Machine.FindIn(ctx, source, ref)
 	if _, last := place.Last(ref); !errors.Is(err, place.ErrNoSession) || ref == "" || last {
 		return row, err
+	}
+	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {
+		return row, err // a source of sessions alone
 	}
 	r, runErr := s.runs.Find(ctx, ref)
 	if runErr != nil {
@@ -186,6 +195,11 @@ func (s *Store) Repair(ctx context.Context, path string, opt RepairOptions) (*Re
 // Trash moves the session at a path to the trash.
 func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
+}
+
+// TrashHeld is Trash even if another program has the log open for writing. What that program writes later is lost.
+func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {
+	return s.trash.PutHeld(ctx, path)
 }
 
 // Trashed lists the trash, the last removed first.

@@ -20,7 +20,8 @@ import (
 //
 // Reading:
 //
-//	ID, Header, Name, CWD, Path, Dir, Log, Dialect   what it is and where
+//	ID, Header, Name, Title                          what it is
+//	CWD, Path, Dir, Log, Dialect                     where it is, and how it is read
 //	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
 //	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed

@@ -55,6 +55,7 @@ type crossing struct {
 	last      map[session.EntryID]session.EntryID // the id of the last one
 	used      map[session.EntryID]bool
 	tools     map[string]string        // names of tools by the ids of calls
+	calls     map[int][]string         // the calls that a result after an entry may answer
 	models    map[int]session.ModelRef // the model in use after an entry
 	said      map[int]string           // the model that the target's records name up to there
 	tip       session.EntryID          // the last record, in linear targets
@@ -73,7 +74,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 		tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
-		models: map[int]session.ModelRef{}, said: map[int]string{},
+		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int][]string{},
 	}
 }
 
@@ -188,18 +189,29 @@ func (c *crossing) begin() error {
 	// Operator writes times in microseconds: a finer time would not come back.
 	at = at.Round(time.Microsecond)
 	c.clock, c.latest = at, at
-	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
-	check := c.to.CheckID
+	n := dialect.NewSession{Time: at, CWD: h.CWD, Parent: h.Parent}
 	if c.back != nil { // the session had that id: it only has to be a valid file name
-		n.ID, check = c.back.Session, dialect.CheckFileID
+		if dialect.CheckFileID(c.back.Session) == nil {
+			n.ID = c.back.Session
+		}
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
 			n.Time = began
 		}
 	}
-	// The id is kept if the target allows it, so that a session and its copy can be matched.
-	if n.ID == "" || check(n.ID) != nil {
+	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
+	if n.ID == "" {
+		random := c.random
+		if h.ID != "" {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), h.ID))
+			random = bytes.NewReader(sum[:])
+		}
 		var err error
-		if n.ID, err = c.to.NewID(at, c.random); err != nil {
+		// The time may be in the id. A session does not begin in the future, whatever the clock said when it was written.
+		began := at
+		if now := c.now(); at.After(now) {
+			began = now
+		}
+		if n.ID, err = c.to.NewID(began, random); err != nil {
 			return err
 		}
 	}
@@ -250,16 +262,23 @@ func (c *crossing) learn(e session.Entry) {
 	case session.ModelChange:
 		c.said[e.Index] = b.Provider + "/" + b.ModelID
 	case session.Message:
-		c.noteTools(c.parts(b.JSON))
+		c.noteTools(e, c.parts(b.JSON))
 	}
 }
 
-// noteTools remembers the names of tools: some agents name them only in calls.
-func (c *crossing) noteTools(parts []session.Part) {
+// noteTools remembers the calls of a message and the names of their tools: some agents name them only in calls. Providers
+// want the results right after the message with the calls, so the last message with calls on the path is the one that
+// counts.
+func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
+	var ids []string
 	for _, part := range parts {
-		if call, ok := part.(session.ToolCall); ok {
+		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
 			c.tools[call.ID] = call.Name
+			ids = append(ids, call.ID)
 		}
+	}
+	if ids != nil {
+		c.calls[e.Index] = ids
 	}
 }
 

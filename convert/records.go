@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -111,8 +112,8 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	if raw != nil {
 		o.Header = new(carry(raw, 0))
 	}
-	if v.slot != nil {
-		o.Slot = new(carry(v.slot, 0))
+	if v.outline.slot != nil {
+		o.Slot = new(carry(v.outline.slot, 0))
 	}
 	return o, err
 }
@@ -149,6 +150,5 @@ func (c *crossing) headRecords() ([][]byte, error) {
 	if o := c.back; o != nil {
 		return present(o.Slot.bytes(), o.Header.bytes()), nil
 	}
-	header, err := c.to.Header(c.newOf)
-	return present(header), err
+	return dialect.Opening(c.to.WritingDialect, c.newOf)
 }

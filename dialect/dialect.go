@@ -16,7 +16,10 @@
 //	Writer             Dialect     sessions can be written                                 store
 //	Composer           Dialect     sessions of other agents can be converted to it         convert
 //	Runs               Dialect     the agent keeps run logs                                runs
+//	Runner             Dialect     runs tell where a session was                           lists, resuming
+//	Resumer            Dialect     the agent says something when a session resumes         contexts
 //	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
 //	Lister             Dialect     the agent's own list of sessions is to be imitated      lists for the agent
@@ -32,6 +35,7 @@
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists
 //	Sharer             Layout      two values keep their logs below one folder             lists
+//	Elsewhere          Layout      another version of the agent names folders differently  lists for the agent
 //	Housed             Layout      logs cannot lie in just any folder                      create
 //	session.Skimmer    EntryCodec  many entries are read and none is kept                  search
 //	session.Joiner     EntryCodec  one message is spread over several records              session.BuildContext

@@ -3,7 +3,9 @@ package dialect
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -19,6 +21,12 @@ type Exact interface {
 type Parter interface {
 	// MessageParts gives what is inside a message in neutral form.
 	MessageParts(message []byte) []session.Part
+}
+
+// Commander is a Dialect that keeps commands that the user ran without the model.
+type Commander interface {
+	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
+	Command(message []byte) (c Command, ok bool)
 }
 
 // Speaker is a Dialect that can make a message from plain text.
@@ -99,6 +107,29 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 type Slotted interface {
 	// IsSlot reports whether a record before the header is the slot.
 	IsSlot(record []byte) bool
+	// NewSlot gives the slot of a new session; nil where new sessions of the value have none.
+	NewSlot(n NewSession) []byte
+}
+
+// Opening gives the records that a new session begins with: a title slot and the header, as far as the format has them.
+func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
+	if s, ok := w.Dialect.(Slotted); ok {
+		if slot := s.NewSlot(n); slot != nil {
+			records = append(records, slot)
+		}
+	}
+	header, err := w.Header(n)
+	if header != nil {
+		records = append(records, header)
+	}
+	return records, err
+}
+
+// Elsewhere is a Layout of an agent whose sessions may lie in folders that another version of it named.
+type Elsewhere interface {
+	// OtherDirs gives these folders for a working directory, relative to Root.Sessions. The header decides which sessions in
+	// them belong to the directory.
+	OtherDirs(env Env, cwd string) []string
 }
 
 // Lister is a Dialect that knows how its agent's own program lists sessions, for clients that expect the program's list.
@@ -115,11 +146,11 @@ type Lister interface {
 	Recent(head []byte, path string) (r Recent, ok bool)
 }
 
-// Resumer is a Dialect of an agent that changes a conversation before it resumes a session.
+// Resumer is a Dialect of an agent that tells the model where a session resumes.
 type Resumer interface {
-	// Resume gives the messages that the model sees first. header is the record of the session's header, messages are those
-	// of its context. If the session resumes elsewhere than before, the first message says what changed.
-	Resume(header session.Raw, messages []session.Raw, now Here) []session.Raw
+	// Resume gives the messages that say so, none where nothing changed. They follow the system messages that begin the
+	// conversation.
+	Resume(h session.Header, now Here) []session.Raw
 }
 
 // Here is where a session resumes. The model is not told what is "".
@@ -152,4 +183,22 @@ type Listing struct {
 type Recent struct {
 	// Name is FullName, cut where it is too long for a narrow list.
 	Name, FullName string
+}
+
+// recentMost is how many characters of a name a narrow list shows.
+const recentMost = 40
+
+// NameRecent names a session by the first line of the first text that has one.
+func NameRecent(texts ...string) Recent {
+	var r Recent
+	for _, text := range texts {
+		if r.FullName, _, _ = strings.Cut(strings.TrimSpace(text), "\n"); r.FullName != "" {
+			break
+		}
+	}
+	r.Name = r.FullName
+	if utf8.RuneCountInString(r.Name) > recentMost {
+		r.Name = string([]rune(r.Name)[:recentMost-1]) + "…"
+	}
+	return r
 }

@@ -40,8 +40,8 @@ func continues(ctx context.Context, b backend.Backend, at backend.Log, known *in
 	s := &known.Stamp
 	tail := logtree.Tail{Backend: b, At: backend.Log{Name: at.Name, Generation: s.Generation, Size: s.Size, Time: time.Unix(0, s.Nanos)}}
 	change, err := tail.Compare(ctx, at)
-	// A log of the same size with another generation was touched, or edited in place: all of it is read.
-	return change == logtree.Grown || change == logtree.Same && at.Generation == s.Generation, err
+	// A log of the same size with another generation or time of change was touched, or edited in place: all of it is read.
+	return change == logtree.Grown || change == logtree.Same && at.Generation == s.Generation && at.Changed == s.Changed, err
 }
 
 // resume continues a log that was read before. It reports false if all of it must be read.

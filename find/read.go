@@ -91,7 +91,8 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 func (f *Finder) stamp(ctx context.Context, b backend.Backend, name string) (index.Log, backend.Log, error) {
 	at, err := b.Stat(ctx, name)
 	return index.Log{Name: name, Stamp: index.Stamp{
-		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Racy: racy(at.Time, f.clock()),
+		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Changed: at.Changed,
+		Racy: racy(at.Time, f.clock()) || at.Changed != 0 && racy(time.Unix(0, at.Changed), f.clock()),
 	}}, at, err
 }
 

@@ -130,10 +130,12 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob
 	}
-	switch e.Kind {
-	case session.KindMessage:
+	if e.IsMessage() {
 		t.sum.Messages++
 		t.spell(raw).Messages++
+	}
+	switch e.Kind {
+	case session.KindMessage:
 		switch {
 		case e.Role == session.RoleAssistant:
 			t.answer(e, raw)
@@ -183,6 +185,9 @@ func (t *tally) answer(e session.Entry, raw []byte) {
 	used := index.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
 	t.sum.Tokens.Add(used)
 	t.sum.Cost += u.Cost
+	if p, ok := u.Problem(e); ok {
+		t.builder.Problem(p)
+	}
 	s := t.spellOf(which)
 	s.Answers++
 	s.Tokens.Add(used)

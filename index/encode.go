@@ -88,6 +88,7 @@ func (w *writer) log(l *Log) {
 	w.string(l.Stamp.Generation)
 	w.varint(l.Stamp.Size)
 	w.varint(l.Stamp.Nanos)
+	w.varint(l.Stamp.Changed)
 	flags := uint64(0)
 	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.resume != "", l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
 		if on {
@@ -262,7 +263,7 @@ func (r *reader) shared() string {
 // log reads what writer.log wrote. Calls in a composite literal are evaluated in the order of the file.
 func (r *reader) log(l *Log) {
 	l.Name = r.string()
-	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint()}
+	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint(), Changed: r.varint()}
 	flags := r.uvarint()
 	l.Stamp.Racy = flags&1 != 0
 	if n := r.count(3); n > 0 {

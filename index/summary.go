@@ -89,12 +89,14 @@ type Stamp struct {
 	Size       int64
 	// Nanos is when the log was last changed, in nanoseconds since 1970.
 	Nanos int64
+	// Changed is when anything about the log last changed; see backend.Log. It shows an edit whose time was set back.
+	Changed int64
 	// Racy is set if the log changed so shortly before it was read that a second change could have the same time. Such a
 	// stamp does not prove that nothing changed. See Log.Continues.
 	Racy bool
 }
 
 // Same says whether a log in a list is unchanged since it was read. A list may have only the beginning of the generation.
-func (s *Stamp) Same(generation string, size, nanos int64) bool {
-	return !s.Racy && s.Size == size && s.Nanos == nanos && generation != "" && strings.HasPrefix(s.Generation, generation)
+func (s *Stamp) Same(generation string, size, nanos, changed int64) bool {
+	return !s.Racy && s.Size == size && s.Nanos == nanos && s.Changed == changed && generation != "" && strings.HasPrefix(s.Generation, generation)
 }

@@ -176,23 +176,50 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 	return l, nil
 }
 
-// Title is what a session is called, "" if it has no name. The last word counts: an entry or the header, whichever is the
-// agent's habit.
+// Title is what a list calls a session, "" if it has no name. It looks at the entries and the header, first at the one
+// that is the agent's habit: a session that another program named is shown under that name.
 func Title(d dialect.Dialect, t *session.Tree) (string, error) {
 	if title := t.Header().Title; title != "" && !RenamesByEntry(d) {
 		return title, nil
 	}
-	for i := t.Len() - 1; i >= 0; i-- {
-		e := t.At(i)
+	name, named, err := lastName(d, t)
+	if named || err != nil {
+		return name, err
+	}
+	return t.Header().Title, nil
+}
+
+// Name is what the agent's own program calls a session, "" if to the program it has no name: the last name among the
+// entries, or the title in the header, and nothing else.
+func Name(d dialect.Dialect, t *session.Tree) (string, error) {
+	if !RenamesByEntry(d) {
+		return t.Header().Title, nil
+	}
+	name, _, err := lastName(d, t)
+	return name, err
+}
+
+// lastName gives the last name that an entry gives; named is false if none does. Some agents look at the path only.
+func lastName(d dialect.Dialect, t *session.Tree) (name string, named bool, err error) {
+	at, n := t.At, t.Len()
+	if w, ok := d.(dialect.Writer); ok && w.Habits().NamesOnPath {
+		path, err := t.Path(t.LeafID())
+		if err != nil {
+			return "", false, err
+		}
+		at, n = path.At, path.Len()
+	}
+	for i := n - 1; i >= 0; i-- {
+		e := at(i)
 		if e.Kind != session.KindSessionInfo {
 			continue
 		}
 		body, err := e.Body()
 		if info, ok := body.(session.SessionInfo); ok || err != nil {
-			return info.Name, err
+			return info.Name, true, err
 		}
 	}
-	return t.Header().Title, nil
+	return "", false, nil
 }
 
 // RenamesByEntry reports whether an entry names the session even if its header has a title.

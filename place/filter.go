@@ -92,7 +92,10 @@ func (m *Machine) ofSource(name string) (func(*Row) bool, error) {
 		if IsRuns(d) { // the name of an agent means its sessions
 			return func(r *Row) bool { return of(r) != nil && of(r).Family() == Sessions(d).Family() }, nil
 		}
-		return func(r *Row) bool { return of(r) == d }, nil
+		// In the place of an agent all logs of its family are meant, whichever version wrote them.
+		return func(r *Row) bool {
+			return of(r) == d || r.Source.Dialect == d && r.Source.Why != WhyAsked && of(r).Family() == d.Family()
+		}, nil
 	}
 	dir := m.Absolute(name)
 	if !slices.ContainsFunc(m.Sources(), func(src Source) bool { return Within(dir, src.Root.Sessions) }) {

@@ -27,39 +27,18 @@ type ListingOptions struct {
 // Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
 // faster. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
-	d := cmp.Or(opt.Dialect, m.opt.Dialects[0])
-	// own is the folder in which the agent itself would look.
-	own := ""
+	deep := opt.Dir == "" && opt.CWD == ""
 	if opt.CWD != "" {
 		opt.CWD = m.Absolute(opt.CWD)
-		own = m.Home(d, opt.CWD)
 	}
-	dirs, deep := []string{opt.Dir}, false
-	switch {
-	case opt.Dir != "":
-	case own != "":
-		dirs[0] = own
-	default:
-		dirs, deep = nil, true
-		for _, r := range m.roots(d) {
-			dirs = append(dirs, r.Sessions)
-		}
-	}
-	w, _ := d.(dialect.Writer)
-	shared := d.Layout().Dir(m.opt.Env, opt.CWD) == "" // one folder for all working directories
-	// The agent's own folder of a directory holds that directory's sessions; in any other the header decides.
-	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.canonical(own) != m.canonical(dirs[0]))
 	var rows []*listed
-	for _, dir := range dirs {
-		part, err := m.listingsIn(ctx, d, dir, deep)
+	for _, d := range m.listedFor(cmp.Or(opt.Dialect, m.opt.Dialects[0])) {
+		part, err := m.listingsOf(ctx, d, opt)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, part...)
 	}
-	rows = slices.DeleteFunc(rows, func(l *listed) bool {
-		return l == nil || filter && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
-	})
 	slices.SortFunc(rows, func(a, b *listed) int {
 		order := b.Modified.Compare(a.Modified)
 		if order == 0 && deep {
@@ -73,6 +52,70 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 		list[i] = l.JSON
 	}
 	return list, nil
+}
+
+// listedFor gives the dialects whose sessions an agent lists. The dialect of an agent's runs stands for its sessions, and
+// for the values after it in the family: the program lists what its document describes as well.
+func (m *Machine) listedFor(d dialect.Dialect) []dialect.Dialect {
+	if !IsRuns(d) {
+		return []dialect.Dialect{d}
+	}
+	d = Sessions(d)
+	list := m.opt.Dialects[max(slices.Index(m.opt.Dialects, d), 0):]
+	return slices.DeleteFunc(slices.Clone(list), func(o dialect.Dialect) bool { return o.Family() != d.Family() })
+}
+
+// listingsOf gives the rows of one dialect.
+func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt ListingOptions) ([]*listed, error) {
+	// own is the folder in which the agent itself would look.
+	own := ""
+	if opt.CWD != "" {
+		own = m.Home(d, opt.CWD)
+	}
+	var dirs []string
+	deep := false
+	switch {
+	case opt.Dir != "":
+		dirs = []string{m.In(d, opt.Dir)}
+	case own != "":
+		dirs = append([]string{own}, m.elsewhere(d, opt.CWD, own)...)
+	default:
+		deep = true
+		for _, r := range m.roots(d) {
+			dirs = append(dirs, r.Sessions)
+		}
+	}
+	w, _ := d.(dialect.Writer)
+	shared := d.Layout().Dir(m.opt.Env, opt.CWD) == "" // one folder for all working directories
+	// The agent's own folder of a directory holds that directory's sessions; in any other the header decides.
+	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.canonical(own) != m.canonical(dirs[0]))
+	var rows []*listed
+	for i, dir := range dirs {
+		part, err := m.listingsIn(ctx, d, dir, deep)
+		if err != nil {
+			return nil, err
+		}
+		strict := filter || i > 0 && !deep
+		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
+			return l == nil || strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+		})...)
+	}
+	return rows, nil
+}
+
+// elsewhere gives the folders besides own in which sessions of a working directory may lie, because another version of the
+// agent named them.
+func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) {
+	e, ok := d.Layout().(dialect.Elsewhere)
+	if !ok {
+		return nil
+	}
+	for _, name := range e.OtherDirs(m.opt.Env, cwd) {
+		if dir := Join(m.roots(d)[0].Sessions, name); dir != own && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // listed is a row and where it comes from.
@@ -107,14 +150,18 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	if err != nil {
 		return nil, nil, err
 	}
-	shows := func(name string) bool { return deep || !strings.Contains(name, "/") }
+	p, placed := placer(d)
+	shows := func(name string) bool {
+		return (deep || !strings.Contains(name, "/")) && (!placed || p.Main(name))
+	}
 	if l, ok := d.(dialect.Lister); ok {
 		shows = func(name string) bool { return l.Shows(name, deep) }
 	}
+	src := m.folder(d, dir)
 	var logs []backend.Log
 	for log, err := range b.List(ctx, "") {
 		// A folder that cannot be read hides only its own sessions.
-		if err == nil && d.Layout().Owns(log.Name) && shows(log.Name) {
+		if err == nil && src.Owns(log.Name) && shows(log.Name) {
 			logs = append(logs, log)
 		}
 	}
@@ -124,13 +171,18 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 // listing gives the row of one log, nil if it has none. A log that cannot be opened is left out, as the agents' programs do.
 func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
 	path := Join(dir, log.Name)
-	l, err := m.OpenLog(ctx, Location{b, log.Name, path}, nil)
+	// An empty log is a session if its name says all that a header would.
+	var read dialect.Dialect
+	if _, placed := placer(d); placed && log.Size == 0 {
+		read = d
+	}
+	l, err := m.OpenLog(ctx, Location{b, log.Name, path}, read)
 	if err != nil {
 		return nil
 	}
 	defer l.Close()
 	// The program would not show a log of another agent.
-	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
+	if l.Tree.Header().Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
 		return nil
 	}
 	if lister, ok := d.(dialect.Lister); ok {
@@ -140,14 +192,23 @@ func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Lo
 		}
 		return &row
 	}
-	return plainListing(l, path, log.Time)
+	row := Row{Path: path, Log: log}
+	m.NewPeeker().Peek(ctx, b, &row, ListOptions{Dialect: l.Dialect})
+	h := l.Tree.Header()
+	row.Dialect, row.ID, row.CWD, row.Parent, row.Created = d, h.ID, h.CWD, h.Parent, h.Timestamp
+	// It is listed even if its name cannot be read.
+	row.Title, _ = logtree.Title(l.Dialect, l.Tree)
+	row.Messages = 0
+	for e := range l.Tree.Entries() {
+		if e.IsMessage() {
+			row.Messages++
+		}
+	}
+	return plainListing(&row)
 }
 
-// plainListing is the row of a session whose agent has no list of its own.
-func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listing {
-	h := l.Tree.Header()
-	// It is listed even if its name cannot be read.
-	name, _ := logtree.Title(l.Dialect, l.Tree)
+// plainListing is the row of a session whose agent has no form of its own for the rows of a list.
+func plainListing(r *Row) *dialect.Listing {
 	const iso = "2006-01-02T15:04:05.000Z"
 	row := struct {
 		Path     string  `json:"path"`
@@ -157,8 +218,19 @@ func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listi
 		Parent   string  `json:"parentSessionPath,omitempty"`
 		Created  *string `json:"created"`
 		Modified string  `json:"modified"`
-	}{Path: path, ID: string(h.ID), CWD: h.CWD, Title: name, Parent: h.Parent, Modified: changed.UTC().Format(iso)}
-	if at, ok := h.Timestamp.Time(); ok {
+		Messages int     `json:"messageCount"`
+		First    string  `json:"firstMessage"`
+		Size     int64   `json:"fileSize"`
+	}{
+		Path: r.Path, ID: string(r.ID), CWD: r.CWD, Title: r.Title, Parent: r.Parent,
+		Messages: r.Messages, First: r.Prompt, Size: r.Log.Size,
+	}
+	modified := r.Log.Time
+	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderActive {
+		modified = r.When()
+	}
+	row.Modified = modified.UTC().Format(iso)
+	if at, ok := r.Created.Time(); ok {
 		created := at.UTC().Format(iso)
 		row.Created = &created
 	}
@@ -166,7 +238,7 @@ func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listi
 	if err != nil {
 		return nil
 	}
-	return &dialect.Listing{JSON: text, CWD: h.CWD, Modified: changed}
+	return &dialect.Listing{JSON: text, CWD: r.CWD, Modified: r.When()}
 }
 
 // RecentSession is a session among the recent ones of a folder.
@@ -177,25 +249,39 @@ type RecentSession struct {
 	dialect.Recent
 }
 
-// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Only the
-// beginning of each log is read. d nil is the dialect of the folder.
+// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
+// beginning of each log is read, and its end where the agent goes by the last message. d nil is the dialect of the folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
-		d = m.DialectAt(dir)
+		d = m.dialectOf(ctx, dir)
 	}
+	d = Sessions(d)
+	dir = m.In(d, dir)
 	b, logs, err := m.logsIn(ctx, d, dir, false)
 	if err != nil {
 		return nil, err
 	}
-	// Stable: among equals the first name stays first.
-	slices.SortStableFunc(logs, func(a, b backend.Log) int { return b.Time.Compare(a.Time) })
+	rows := make([]Row, len(logs))
+	for i, log := range logs {
+		rows[i] = Row{Dialect: d, Path: Join(dir, log.Name), Log: log}
+	}
+	when, order := continues(d)
+	if p, ok := placer(d); ok && order == dialect.OrderNames {
+		for i := range rows {
+			rows[i].ID, rows[i].Created = p.Named(rows[i].Log.Name)
+		}
+	}
+	if order == dialect.OrderActive {
+		m.PeekAll(ctx, b, rows, ListOptions{Dialect: d})
+	}
 	var list []RecentSession
 	buf := m.NewPeeker()
-	for _, log := range logs {
+	// Among equals the first name stays first.
+	for _, row := range NewestFirst(rows, when) {
 		if len(list) >= limit {
 			break
 		}
-		r, ok := m.recentName(ctx, b, log, Join(dir, log.Name), d, buf)
+		r, ok := recentName(ctx, b, &row, d, buf)
 		if ok {
 			list = append(list, r)
 		}
@@ -203,25 +289,40 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 	return list, ctx.Err()
 }
 
+// dialectOf gives the dialect of a folder: that of its first log, since several values may share the agent's place.
+func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
+	if b, err := m.Open(dir); err == nil {
+		for log, err := range b.List(ctx, "") {
+			if err == nil {
+				return m.DialectAt(Join(dir, log.Name))
+			}
+		}
+	}
+	return m.DialectAt(dir)
+}
+
 // recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family.
-func (m *Machine) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
-	r := RecentSession{Path: path, Changed: log.Time}
+func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
+	r := RecentSession{Path: row.Path, Changed: row.Log.Time}
 	if l, ok := d.(dialect.Lister); ok {
-		head, _, err := buf.Ends(ctx, b, log, dialect.RecentHead, 0)
+		head, _, err := buf.Ends(ctx, b, row.Log, dialect.RecentHead, 0)
 		if err != nil {
 			return r, false
 		}
-		if r.Recent, ok = l.Recent(head, path); ok {
+		if r.Recent, ok = l.Recent(head, row.Path); ok {
 			return r, true
 		}
 	}
 	// The header is longer than the piece that was read, or the agent has no such list.
-	row := Row{Path: path, Log: log}
-	buf.Peek(ctx, b, &row, ListOptions{})
-	if row.Err != nil || !row.OK || row.Dialect.Family() != d.Family() {
+	buf.Peek(ctx, b, row, ListOptions{})
+	p, placed := placer(d)
+	empty := placed && row.Log.Size == 0 // a session that has only a name
+	if row.Err != nil || !empty && (!row.OK || row.Dialect.Family() != d.Family()) {
 		return r, false
 	}
-	r.FullName = cmp.Or(row.Title, string(row.ID))
-	r.Name = r.FullName
+	if placed && row.ID == "" {
+		row.ID, _ = p.Named(row.Log.Name)
+	}
+	r.Recent = dialect.NameRecent(row.Title, row.Prompt, string(row.ID))
 	return r, true
 }

@@ -49,8 +49,8 @@ type Options struct {
 type Machine struct {
 	opt      Options
 	backends backends
-	extra    func() []Source // of Options.Extra: their folders are looked into once
 	agents   func() []Source // the roots of all dialects, asked once
+	places   func() []Source // these and Options.Extra, whose folders are looked into once
 	runs     func() []Source
 }
 
@@ -61,8 +61,8 @@ func New(opt Options) *Machine {
 	}
 	m := &Machine{opt: opt}
 	m.backends.drivers = opt.Drivers
-	m.extra = sync.OnceValue(m.extraSources)
 	m.agents = sync.OnceValue(m.agentSources)
+	m.places = sync.OnceValue(m.allPlaces)
 	m.runs = sync.OnceValue(m.runSources)
 	return m
 }
@@ -148,6 +148,9 @@ func (m *Machine) canonical(dir string) string {
 	}
 	return Clean(dir)
 }
+
+// Resolved gives a directory with its links resolved, as far as it exists.
+func (m *Machine) Resolved(dir string) string { return m.canonical(dir) }
 
 // SameDir reports whether two paths mean one directory, links resolved.
 func (m *Machine) SameDir(a, b string) bool { return a == b || m.canonical(a) == m.canonical(b) }

@@ -75,7 +75,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 		}
 		i, ok := slices.BinarySearchFunc(known, log.Name, func(l index.Log, name string) int { return strings.Compare(l.Name, name) })
 		// The catalogue is not brought up to date: that would cost more than a list.
-		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
+		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 			unknown = append(unknown, Row{Source: info.Source, Path: info.PathOf(log.Name), Log: log})
 			continue
 		}

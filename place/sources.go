@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -24,6 +25,23 @@ type Source struct {
 	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
 	// owns.
 	claims []claim
+	// below is what layouts expect before the names of logs if Root.Sessions is a single folder of the agent's; see folder.
+	below string
+	// apart: the folder is the caller's own, so its name says nothing about working directories.
+	apart bool
+}
+
+// folder makes a source of one folder with logs of a dialect: a folder in one of the agent's places, or any other.
+func (m *Machine) folder(d dialect.Dialect, dir string) Source {
+	src := Source{Dialect: d, Root: dialect.Root{Sessions: dir}}
+	layout := d.Layout()
+	if root, ok := m.RootOf(d, dir); ok {
+		src.Needs, src.below = m.needs(root), folderBelow(root.Sessions, dir)
+	} else if src.apart = true; !layout.Owns(layout.File(time.Time{}, "x")) {
+		// The layout recognises its logs by their folder. Here they are in none that it would choose.
+		src.below = filepath.ToSlash(layout.Dir(m.opt.Env, dir)) + "/"
+	}
+	return src
 }
 
 // Why says how a source is known: one of the constants, or an environment variable with its dollar.
@@ -180,9 +198,6 @@ func (m *Machine) checkDriver(root string) error {
 	return nil
 }
 
-// places are the roots of all dialects, in the order of the dialects, and those that were added.
-func (m *Machine) places() []Source { return append(slices.Clip(m.agents()), m.extra()...) }
-
 // agentSources are the roots of all dialects.
 func (m *Machine) agentSources() (list []Source) {
 	for _, d := range m.opt.Dialects {
@@ -209,24 +224,60 @@ func (m *Machine) why(d dialect.Dialect, r dialect.Root) Why {
 	return Why("$" + asked)
 }
 
-// extraSources makes sources of the roots that were added, as far as they do not lie in others.
-func (m *Machine) extraSources() (list []Source) {
+// allPlaces are the roots of all dialects, in the order of the dialects, and those that were added, as far as they do not
+// lie in others. A dialect that is named for a folder counts over that of the agent whose place it lies in.
+func (m *Machine) allPlaces() []Source {
 	if len(m.opt.Extra) == 0 {
-		return nil
+		return m.agents()
 	}
-	agents := slices.DeleteFunc(slices.Clone(m.agents()), func(src Source) bool { return IsRuns(src.Dialect) })
+	agents := slices.Clone(m.agents())
+	sessions := slices.DeleteFunc(slices.Clone(agents), func(src Source) bool { return IsRuns(src.Dialect) })
+	var inner, added []Source
 	for _, e := range m.opt.Extra {
-		at := m.sourcesAt(agents, e.Path)
-		if d, err := m.Dialect(e.Dialect); err == nil {
+		at := m.sourcesAt(sessions, e.Path)
+		d, err := m.Dialect(e.Dialect)
+		if err == nil {
 			d = Sessions(d)
 			at = []Source{{Dialect: d, Root: m.rootAt(d.Layout(), e.Path)}}
 		}
 		for _, src := range at {
 			src.Why = WhyConfig
-			list = append(list, src)
+			whole, part := false, false
+			if err == nil {
+				whole, part = m.override(agents, src)
+			}
+			switch {
+			case whole:
+			case part:
+				inner = append(inner, src)
+			default:
+				added = append(added, src)
+			}
 		}
 	}
-	return m.beside(agents, list)
+	known := slices.Concat(inner, slices.DeleteFunc(slices.Clone(agents), func(src Source) bool { return IsRuns(src.Dialect) }))
+	return slices.Concat(inner, agents, m.beside(known, added))
+}
+
+// override gives a source for which a dialect is named precedence over the places of agents of the same family. whole: it
+// is such a place, which gets its dialect. part: it lies in one, which leaves it its logs. Places that values share are not
+// changed: there the names of logs say whose they are.
+func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
+	real := m.canonical(src.Root.Sessions)
+	for i := range agents {
+		a := &agents[i]
+		if a.Dialect.Family() != src.Dialect.Family() || IsRuns(a.Dialect) || shares(a.Dialect.Layout()) {
+			continue
+		}
+		switch at := m.canonical(a.Root.Sessions); {
+		case at == real:
+			a.Dialect, a.Why, whole = src.Dialect, WhyConfig, true
+		case Within(at, real):
+			a.claims = append(slices.Clip(a.claims), claim{below: folderBelow(at, real), layout: src.Dialect.Layout()})
+			part = true
+		}
+	}
+	return whole, part
 }
 
 // RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own. A place

@@ -147,3 +147,76 @@ func checkOnce(t *testing.T, m *place.Machine, ix *index.Index, want []string) {
 	}
 	check("Watch", told, nil)
 }
+
+// A dialect that the settings name for an agent's folder, or for a part of it, counts over that of the agent. Each log is
+// still there once.
+func TestNamedDialect(t *testing.T) {
+	const agents = ".omp/agent/sessions"
+	for _, tt := range []struct {
+		root string // below home
+		want map[string]string
+	}{
+		{".omp/agent", map[string]string{"a": "omp-doc", "b": "omp-doc", "c": "omp18"}},
+		{"link", map[string]string{"a": "omp-doc", "b": "omp-doc", "c": "omp18"}},
+		{agents + "/--q--", map[string]string{"a": "omp", "b": "omp-doc", "c": "omp18"}},
+		{"more", map[string]string{"a": "omp", "b": "omp", "c": "omp18"}},
+	} {
+		t.Run(tt.root, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, func(w *world.World) {
+				w.Extra = []place.ExtraRoot{{Path: filepath.Join(w.Home, filepath.FromSlash(tt.root)), Dialect: "omp-doc"}}
+			})
+			slot := `{"type":"title","v":1,"title":"x","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}` + "\n"
+			all := []string{
+				w.Old(agents+"/-p/a.jsonl", world.Log("a", "/p", world.Said("1", "", "turnips"))),
+				w.Old(agents+"/--q--/b.jsonl", world.Log("b", "/q", world.Said("2", "", "turnips"))),
+				w.Old(agents+"/--q--/c.jsonl", slot+world.Log("c", "/q", world.Said("3", "", "turnips"))),
+			}
+			if err := os.Symlink(filepath.Join(w.Home, agents), filepath.Join(w.Home, "link")); err != nil {
+				t.Skip(err)
+			}
+			m := w.Machine()
+			defer m.Close()
+			ix := index.Open(index.Options{Dir: t.TempDir()})
+			defer ix.Close()
+			checkOnce(t, m, ix, all)
+			rows, err := m.List(t.Context(), place.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, r := range rows {
+				got[string(r.ID)] = r.Dialect.Name()
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("dialects (-want +got):\n%s", diff)
+			}
+			if d := m.DialectAt(all[1]).Name(); tt.want["b"] != d {
+				t.Errorf("a file beside it is of %s", d)
+			}
+		})
+	}
+}
+
+// The name of an agent means all logs in its place, whichever version wrote them.
+func TestFilterBySource(t *testing.T) {
+	w := world.New(t)
+	slot := `{"type":"title","v":1,"title":"x","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}` + "\n"
+	w.Put(".omp/agent/sessions/-p/a.jsonl", world.Log("a", "/p", world.Said("1", "", "x")))
+	w.Put(".omp/agent/sessions/-p/b.jsonl", slot+world.Log("b", "/p", world.Said("1", "", "x")))
+	w.Put(".pi/agent/sessions/--p--/c.jsonl", world.Log("c", "/p", world.Said("1", "", "x")))
+	for source, want := range map[string][]string{"omp": {"a", "b"}, "omp18": {"b"}, "pi": {"c"}, "omp-doc": nil} {
+		rows, err := w.Store.Machine.List(t.Context(), place.ListOptions{})
+		w.Must(err)
+		rows, err = w.Store.Machine.Filter(rows, place.Filter{Source: source})
+		w.Must(err)
+		var got []string
+		for _, r := range rows {
+			got = append(got, string(r.ID))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", source, got, want)
+		}
+	}
+}

@@ -122,6 +122,9 @@ func (c *caller) try(method string, params any) reply {
 	if string(r.ID) != fmt.Sprint(c.last) || r.JSONRPC != "2.0" {
 		c.tb.Fatalf("%s: answer to %s", method, r.ID)
 	}
+	if r.Error == nil {
+		keepsPromise(c.tb, method, r.Result)
+	}
 	return r
 }
 

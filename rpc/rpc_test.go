@@ -21,17 +21,19 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Each dialect creates its log when its program would; deferUntil overrides it.
+// A log is created with the first message, or when the dialect's document says so; deferUntil overrides it.
 func TestDeferredCreation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		dialect, until          string
 		header, user, assistant bool
 	}{
-		{"omp", "", false, false, true},
+		{"omp", "", false, true, true},
+		{"omp-doc", "", false, false, true},
+		{"operator-doc", "", false, false, true},
 		{"pi", "", false, true, true},
 		{"omp", "never", true, true, true},
-		{"omp", "message", false, true, true},
+		{"omp-doc", "message", false, true, true},
 		{"pi", "assistant", false, false, true},
 	} {
 		t.Run(tt.dialect+tt.until, func(t *testing.T) {
@@ -44,12 +46,35 @@ func TestDeferredCreation(t *testing.T) {
 			equal(t, "after create", exists(file), tt.header)
 			equal(t, "getSessionFile", c.raw("getSessionFile", members{"session": h}), `"`+file+`"`)
 			equal(t, "isPersisted", c.raw("isPersisted", members{"session": h}), "true")
-			c.say(h, "user", "hello")
-			equal(t, "after the user", exists(file), tt.user)
-			c.say(h, "assistant", "hi")
-			equal(t, "after the assistant", exists(file), tt.assistant)
+			for _, step := range []struct {
+				role    string
+				durable bool
+			}{{"user", tt.user}, {"assistant", tt.assistant}} {
+				m := members{"role": step.role, "content": "hello", "contents": []any{}}
+				got := c.object("appendMessage", members{"session": h, "message": m})
+				equal(t, "durable after the "+step.role, got["durable"], any(step.durable))
+				equal(t, "on disk after the "+step.role, exists(file), step.durable)
+			}
 			c.hangUp()
 		})
+	}
+}
+
+// flush writes what waits; close alone does not.
+func TestFlushOfDeferred(t *testing.T) {
+	t.Parallel()
+	for _, flush := range []bool{true, false} {
+		c := dial(t)
+		h, file := c.create(members{"dialect": "omp-doc"})
+		got := c.object("appendMessage", members{"session": h, "message": members{"role": "user", "content": "hello"}})
+		equal(t, "durable", got["durable"], any(false))
+		if flush {
+			c.raw("flush", members{"session": h})
+		}
+		equal(t, "after flush", exists(file), flush)
+		c.raw("close", members{"session": h})
+		equal(t, "after close", exists(file), flush)
+		c.hangUp()
 	}
 }
 
@@ -113,6 +138,7 @@ func TestAppendsAndGetters(t *testing.T) {
 	header := c.object("getHeader", in(nil))
 	equal(t, "getSessionId", c.raw("getSessionId", in(nil)), `"`+header["id"].(string)+`"`)
 	c.raw("appendLabelChange", in(members{"targetId": user, "label": nil}))
+	equal(t, "flush", c.raw("flush", in(nil)), `null`)
 	equal(t, "label cleared", c.raw("getLabel", in(members{"id": user})), `null`)
 	c.hangUp()
 }

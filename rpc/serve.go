@@ -13,12 +13,15 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // Options say how sessions are written.
 type Options struct {
 	// Write is how sessions are written. Clients set Create, ReplaceUnreadable and Defer with each call.
 	Write store.WriteOptions
+	// Version is that of the program, for clients that ask.
+	Version wire.Version
 }
 
 // mostWaiting is how many requests are read ahead of those that are done. It bounds memory if a client sends faster than a disk
@@ -29,7 +32,7 @@ const mostWaiting = 1024
 // flushes and closes all sessions. It fails if answers could not be written or sessions could not be closed.
 func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, out io.Writer) error {
 	c := &client{
-		store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
+		table: table, methods: byName(table), store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
 		slots: make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
 	c.outer, c.ctx = ctx, context.WithoutCancel(ctx)
@@ -47,8 +50,10 @@ func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, o
 
 // client is the connected client, with the sessions that it has open.
 type client struct {
-	store *treeline.Store
-	opt   Options
+	table   []section
+	methods map[string]*method
+	store   *treeline.Store
+	opt     Options
 	// ctx is for requests that must be finished once they are begun, outer for those that may be given up.
 	ctx, outer context.Context
 
@@ -175,7 +180,7 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 		}
 		done(answer(r.id, result, err))
 	}
-	m, ok := methods[r.method]
+	m, ok := c.methods[r.method]
 	if !ok {
 		finish(nil, &rpcError{codeMethod, fmt.Sprintf("there is no method %q", r.method)})
 		return
@@ -200,14 +205,14 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 
 // target finds the session that a request is for, or nil. The handle is looked up when the request arrives: requests after a
 // close stay in the session's queue, and call refuses them.
-func (c *client) target(m method, params json.RawMessage) (*openSession, error) {
+func (c *client) target(m *method, params json.RawMessage) (*openSession, error) {
 	if m.session == never {
 		return nil, nil
 	}
 	var p struct {
 		Session *string `json:"session"`
 	}
-	if err := decode(params, &p); err != nil {
+	if err := decode(params, &p, nil); err != nil {
 		return nil, err
 	}
 	if p.Session == nil {
@@ -227,7 +232,7 @@ func (c *client) target(m method, params json.RawMessage) (*openSession, error) 
 func unknownSession(handle string) error { return badParams("session %q is not open", handle) }
 
 // call carries out a request. A panic is reported as an error: other sessions are not affected, and must still be flushed.
-func (c *client) call(m method, open *openSession, params json.RawMessage) (result []byte, err error) {
+func (c *client) call(m *method, open *openSession, params json.RawMessage) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, &rpcError{codeInternal, fmt.Sprintf("internal error: %v", p)}

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -9,17 +8,27 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// whereParams say where a session is, or will be.
-type whereParams struct {
-	CWD        *string `json:"cwd"`
-	SessionDir string  `json:"sessionDir"`
-	Dialect    string  `json:"dialect"`
+// placeParams say where a session is, or will be.
+type placeParams struct {
+	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
+	dialectParam
+}
+
+// dialectParam names a dialect. Without it a new session is written as omp, and the format of a file is detected.
+type dialectParam struct {
+	Dialect string `json:"dialect" doc:"the agent's format, such as omp or pi"`
+}
+
+// hereParams are those of methods that need the working directory.
+type hereParams struct {
+	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	placeParams
 }
 
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
 // asks for with each call.
-func (c *call) options(p whereParams) (opt store.CreateOptions, err error) {
-	opt = store.CreateOptions{CWD: or(p.CWD, ""), Write: c.opt.Write}
+func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
+	opt = store.CreateOptions{Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
@@ -31,12 +40,11 @@ func (c *call) options(p whereParams) (opt store.CreateOptions, err error) {
 	return opt, err
 }
 
-// optionsHere is options for a method that needs the cwd.
-func (c *call) optionsHere(p whereParams) (store.CreateOptions, error) {
-	if p.CWD == nil {
-		return store.CreateOptions{}, missing("cwd")
-	}
-	return c.options(p)
+// optionsHere is options with the working directory.
+func (c *call) optionsHere(p hereParams) (store.CreateOptions, error) {
+	opt, err := c.options(p.placeParams)
+	opt.CWD = *p.CWD
+	return opt, err
 }
 
 // dialect gives options with the dialect of that name. "" is nil: the store then goes by the place, or uses its default.
@@ -47,11 +55,19 @@ func (c *call) dialect(name string) (opt store.OpenOptions, err error) {
 	return opt, err
 }
 
+// opened is the answer of all that opens a session or makes it another one.
+type opened struct {
+	Session string           `json:"session"`
+	ID      session.ID       `json:"id"`
+	File    *string          `json:"file"`   // null in memory
+	LeafID  *session.EntryID `json:"leafId"` // null before the first entry
+}
+
 // keep gives a session its handle and answers with it. From then on the session belongs to its queue: the caller must not use
 // it any further.
-func (c *call) keep(s *store.Session, err error) ([]byte, error) {
+func (c *call) keep(s *store.Session, err error) (opened, error) {
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	c.mu.Lock()
 	c.last++
@@ -61,67 +77,63 @@ func (c *call) keep(s *store.Session, err error) ([]byte, error) {
 	return describe(o, nil)
 }
 
-// describe is the answer of all that opens a session or makes it another one. Its members are stable: session (the handle),
-// id, file (null in memory), leafId (null before the first entry).
-func describe(o *openSession, err error) ([]byte, error) {
+// describe says what a session is now.
+func describe(o *openSession, err error) (opened, error) {
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	return fmt.Appendf(nil, `{"session":%s,"id":%s,"file":%s,"leafId":%s}`,
-		quote(o.handle), quote(string(o.s.ID())), quoteOrNull(o.s.Path()), quoteOrNull(string(o.s.Leaf()))), nil
+	return opened{Session: o.handle, ID: o.s.ID(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
 }
 
 // createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is created; the
 // default is the dialect's.
 type createParams struct {
-	whereParams
+	hereParams
 	newSessionParams
-	DeferUntil string `json:"deferUntil"`
+	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does"`
 }
 
 // create answers with the path even while creation is deferred.
-func create(c *call, p createParams) ([]byte, error) {
-	opt, err := c.optionsHere(p.whereParams)
+func create(c *call, p createParams) (opened, error) {
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	if opt.ID, err = p.id(); err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	opt.Parent = p.ParentSession
 	switch p.DeferUntil {
-	case "":
 	case "assistant":
 		opt.Write.Defer = "assistant"
 	case "message":
 		opt.Write.Defer = "message"
 	case "never":
 		opt.Write.Defer = "never"
-	default:
-		return nil, badParams(`parameter "deferUntil": "assistant", "message" or "never", not %q`, p.DeferUntil)
 	}
 	return c.keep(c.store.Create(c.ctx, opt))
 }
 
 // openParams: sessionDir is for the session that this one becomes later (newSession, fork).
 type openParams struct {
-	whereParams
-	Path              *string `json:"path" need:""`
-	ReplaceUnreadable bool    `json:"replaceUnreadable"`
+	Path *string `json:"path" need:"" doc:"the file"`
+	placeParams
+	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
+	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
 // replaceUnreadable, and with it the old bytes stay beside the new file.
-func open(c *call, p openParams) ([]byte, error) {
+func open(c *call, p openParams) (opened, error) {
 	path, err := absolute("path", *p.Path)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt, err := c.options(p.whereParams)
+	opt, err := c.options(p.placeParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.ForceRewrite = true, p.ReplaceUnreadable, p.ForceRewrite
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 
@@ -134,46 +146,51 @@ func absolute(name, path string) (string, error) {
 }
 
 // continueRecent goes by the terminal first, if the server was started in one, then by time.
-func continueRecent(c *call, p whereParams) ([]byte, error) {
+func continueRecent(c *call, p hereParams) (opened, error) {
 	opt, err := c.optionsHere(p)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	return c.keep(c.store.ContinueRecent(c.ctx, opt))
 }
 
+type memoryParams struct {
+	CWD string `json:"cwd" doc:"the working directory that its header names"`
+	dialectParam
+}
+
 // inMemory takes a dialect as well: it decides what the client's entries look like.
-func inMemory(c *call, p whereParams) ([]byte, error) {
-	opt, err := c.options(p)
+func inMemory(c *call, p memoryParams) (opened, error) {
+	opt, err := c.options(placeParams{dialectParam: p.dialectParam})
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt.Dir = "" // it is never stored
+	opt.CWD = p.CWD
 	return c.keep(c.store.InMemory(c.ctx, opt))
 }
 
 type forkParams struct {
-	whereParams
-	Source *string `json:"source" need:""`
+	Source *string `json:"source" need:"" doc:"the file that is copied"`
+	hereParams
 }
 
 // forkFrom only reads the source, so it works with a file of another user or of an old version. It needs the cwd, which
 // decides where the copy belongs.
-func forkFrom(c *call, p forkParams) ([]byte, error) {
+func forkFrom(c *call, p forkParams) (opened, error) {
 	source, err := absolute("source", *p.Source)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt, err := c.optionsHere(p.whereParams)
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	return c.keep(c.store.ForkFrom(c.ctx, source, opt))
 }
 
 type newSessionParams struct {
-	ID            *string `json:"id"`
-	ParentSession string  `json:"parentSession"`
+	ID            *string `json:"id" doc:"the id of the new session; the default is generated"`
+	ParentSession string  `json:"parentSession" doc:"the file of the session that this one continues"`
 }
 
 // id refuses an empty id, which is most likely a variable that the client forgot to fill. An absent one is generated.
@@ -186,42 +203,42 @@ func (p newSessionParams) id() (session.ID, error) {
 
 // newSession begins a session in the same place. As in the agents' session manager, the handle then refers to the new
 // session; so do those of the methods below.
-func newSession(c *call, p newSessionParams) ([]byte, error) {
+func newSession(c *call, p newSessionParams) (opened, error) {
 	id, err := p.id()
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	return describe(c.open, c.open.s.NewSession(c.ctx, id, p.ParentSession))
 }
 
 type leafParams struct {
-	LeafID *string `json:"leafId" need:""`
+	LeafID *string `json:"leafId" need:"" doc:"the last entry that is copied"`
 }
 
 // createBranchedSession copies one path.
-func createBranchedSession(c *call, p leafParams) ([]byte, error) {
+func createBranchedSession(c *call, p leafParams) (opened, error) {
 	return describe(c.open, c.open.s.BranchedSession(c.ctx, session.EntryID(*p.LeafID)))
 }
 
-func fork(c *call, s *store.Session) ([]byte, error) { return describe(c.open, s.Fork(c.ctx)) }
+func fork(c *call, s *store.Session) (opened, error) { return describe(c.open, s.Fork(c.ctx)) }
 
 type moveParams struct {
-	CWD *string `json:"cwd" need:""`
+	CWD *string `json:"cwd" need:"" doc:"the new working directory"`
 }
 
 // move answers with the new file: the log may have moved to another folder.
-func move(c *call, p moveParams) ([]byte, error) {
+func move(c *call, p moveParams) (opened, error) {
 	return describe(c.open, c.open.s.Move(c.ctx, *p.CWD))
 }
 
-func flush(c *call, s *store.Session) ([]byte, error) { return null, s.Flush(c.ctx) }
+func flush(c *call, s *store.Session) (nothing, error) { return nothing{}, s.Flush(c.ctx) }
 
 // closeSession flushes and closes. The handle becomes invalid even if that fails. Requests that are queued already find nil
 // and are told that the session is closed.
-func closeSession(c *call, s *store.Session) ([]byte, error) {
+func closeSession(c *call, s *store.Session) (nothing, error) {
 	c.mu.Lock()
 	delete(c.sessions, c.open.handle)
 	c.open.s = nil
 	c.mu.Unlock()
-	return null, s.Close()
+	return nothing{}, s.Close()
 }

@@ -18,8 +18,15 @@ type Rules struct {
 	KeepSystem bool
 	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
 	SingleModel bool
-	// Heals: the agent removes dangling calls and results itself, so every context is without them.
-	Heals bool
+	// Heals: the agent removes dangling calls and results itself, so every context is without them. StripsCalls: it removes
+	// the calls only.
+	Heals, StripsCalls bool
+	// DropsFailed: the agent leaves out turns that ended in an error or were aborted.
+	DropsFailed bool
+	// Resets: entries of KindReset have an effect. After the last compaction a reset hides it, too.
+	Resets bool
+	// ToolSelections: contexts say which tools are selected.
+	ToolSelections bool
 }
 
 // ContextOptions change a context.
@@ -33,8 +40,9 @@ type ContextOptions struct {
 	LLM bool
 	// FallBack uses the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
 	FallBack bool
-	// Before are messages that precede those of the session, such as what the agent says on resuming. They have no entry.
-	Before []Raw
+	// Resume are messages with which the agent tells the model that the session resumes. They follow the system messages
+	// that begin the context, and have no entry.
+	Resume []Raw
 	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
 	Resolve func(message []byte) ([]byte, error)
 }
@@ -57,8 +65,14 @@ type Context struct {
 	TTSRRules []string
 	Mode      string
 	ModeData  Raw
+	// ServiceTier is the tier as the agent's context names it; nil for none.
+	ServiceTier Raw
+	// SelectedTools are the tools of the last selection; ToolsSelected is false where the path has none.
+	SelectedTools []string
+	ToolsSelected bool
 
 	thinking, mode Raw // raw values, whatever their type; nil where the change has none
+	configured     Raw // see ThinkingLevelChange.Configured
 
 	tree    *Tree
 	path    []int32           // set where a Replayer makes the messages
@@ -127,8 +141,10 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
 		tree: t, options: opt,
 	}
-	if t.codec.EntryCodec != nil && t.Rules().Heals {
-		opt.StripDangling, c.options.StripDangling = true, true
+	if t.codec.EntryCodec != nil {
+		rules := t.Rules()
+		c.options.StripDangling = opt.StripDangling || rules.Heals
+		c.options.DropFailed = opt.DropFailed || rules.DropsFailed
 	}
 	if leaf == "" {
 		return c, nil
@@ -149,7 +165,7 @@ func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 	if err := c.choose(path); err != nil {
 		return nil, err
 	}
-	if opt.DropFailed || opt.StripDangling {
+	if c.options.DropFailed || c.options.StripDangling || t.Rules().StripsCalls {
 		if err := c.findDangling(); err != nil {
 			return nil, err
 		}
@@ -164,10 +180,15 @@ func (c *Context) choose(path []int32) error {
 		c.path = path
 		return nil
 	}
-	last := -1
+	last, resets := -1, t.Rules().Resets
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
-		if t.links[path[k]].kind == KindCompaction {
+		switch t.links[path[k]].kind {
+		case KindCompaction:
 			last = k
+		case KindReset:
+			if resets {
+				path, k = path[k+1:], 0
+			}
 		}
 	}
 	visible := path
@@ -273,10 +294,15 @@ func (c *Context) addEdit(i int32) error {
 // Messages reads the messages, in order.
 func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 	return func(yield func(ContextMessage, error) bool) {
-		for _, m := range c.options.Before {
-			if !yield(ContextMessage{JSON: m}, nil) {
-				return
+		resume := c.options.Resume
+		resumed := func() bool {
+			for _, m := range resume {
+				if !yield(ContextMessage{JSON: m}, nil) {
+					return false
+				}
 			}
+			resume = nil
+			return true
 		}
 		n := -1
 		for m, err := range c.read() {
@@ -289,10 +315,14 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 				yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, m.Entry.ID, err))
 				return
 			}
-			if m.JSON != nil && !yield(m, nil) {
+			if m.JSON == nil {
+				continue
+			}
+			if resume != nil && c.tree.codec.Role(m.JSON) != RoleSystem && !resumed() || !yield(m, nil) {
 				return
 			}
 		}
+		resumed()
 	}
 }
 

@@ -30,7 +30,7 @@ func TestContext(t *testing.T) {
 			}
 			c := parseArchive(string(data))
 			seen := 0
-			for _, d := range []*pi.Dialect{pi.Pi, pi.Omp, pi.OmpDoc} {
+			for _, d := range []*pi.Dialect{pi.Pi, pi.Omp, pi.OmpDoc, pi.Omp18} {
 				want, ok := c.sections[d.Name()]
 				if !ok {
 					continue

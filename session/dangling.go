@@ -23,7 +23,8 @@ type callIn struct {
 // findDangling reads all messages once to find the calls that are answered.
 func (c *Context) findDangling() error {
 	s := &stripping{
-		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling, answered: map[callIn]bool{}, stray: map[callIn]bool{},
+		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling || c.tree.Rules().StripsCalls,
+		answered: map[callIn]bool{}, stray: map[callIn]bool{},
 	}
 	codec := c.tree.codec.MessageCodec
 	last := map[string]int{}    // the message of the last call with an id
@@ -42,7 +43,7 @@ func (c *Context) findDangling() error {
 			switch {
 			case asked && !failed[id]:
 				s.answered[callIn{at, id}] = true
-			case asked || s.dangling:
+			case asked || c.options.StripDangling:
 				s.stray[callIn{n, id}] = true
 			}
 		}

@@ -22,12 +22,16 @@ const (
 	KindSessionInfo
 	KindLeaf
 	KindContextEdit
+	KindTierChange
+	KindToolSelection
+	KindReset
 	kindCount
 )
 
 var kindNames = [kindCount]string{
 	"opaque", "message", "thinking_level_change", "model_change", "compaction", "branch_summary", "custom",
 	"custom_message", "label", "ttsr_injection", "session_init", "mode_change", "session_info", "leaf", "context_edit",
+	"service_tier_change", "mcp_tool_selection", "reset_boundary",
 }
 
 // String gives the name that most agents use for the kind.
@@ -225,6 +229,12 @@ func (e Entry) Parts() ([]Part, error) {
 		return nil, err
 	}
 	return e.tree.codec.Parts(e, raw)
+}
+
+// IsMessage reports whether the entry counts as a message. In formats of messages alone a compaction is one of them, with a
+// role.
+func (e Entry) IsMessage() bool {
+	return e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone
 }
 
 // FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other

@@ -31,6 +31,8 @@ type (
 		Level string
 		// JSON is the raw level, whatever its type; nil where there is none.
 		JSON Raw
+		// Configured is what the user asked for, such as "auto", as the agent's context names it; nil where it does not.
+		Configured Raw
 	}
 
 	// ModelChange sets the model of a role from here on.
@@ -52,7 +54,8 @@ type (
 		FirstKept             EntryID
 		TokensBefore          Raw
 		Details, PreserveData Raw
-		FromExtension         bool
+		// FromExtension: an extension made the summary; nil where the entry does not say.
+		FromExtension *bool
 		// ReplacesAll: the provider keeps the history itself; nothing before the compaction is seen.
 		ReplacesAll bool
 	}
@@ -62,7 +65,7 @@ type (
 		From          EntryID
 		Summary       string
 		Details       Raw
-		FromExtension bool
+		FromExtension *bool // as in Compaction
 	}
 
 	// Custom is the state of an extension. The model does not see it.
@@ -118,6 +121,20 @@ type (
 		Content Raw
 	}
 
+	// TierChange sets how the provider serves requests from here on.
+	TierChange struct {
+		// Tier is the tier as the entry has it: a word, a word for each provider, or null for none.
+		Tier Raw
+		// JSON is the tier as the agent's context names it; nil where it names none.
+		JSON Raw
+	}
+
+	// ToolSelection says which tools of servers the model may call from here on.
+	ToolSelection struct{ Tools []string }
+
+	// Reset hides everything before it from the model.
+	Reset struct{}
+
 	// Opaque is an entry of an unknown type.
 	Opaque struct {
 		Type string
@@ -139,18 +156,10 @@ func (ModeChange) kind() Kind          { return KindModeChange }
 func (SessionInfo) kind() Kind         { return KindSessionInfo }
 func (Leaf) kind() Kind                { return KindLeaf }
 func (ContextEdit) kind() Kind         { return KindContextEdit }
+func (TierChange) kind() Kind          { return KindTierChange }
+func (ToolSelection) kind() Kind       { return KindToolSelection }
+func (Reset) kind() Kind               { return KindReset }
 func (Opaque) kind() Kind              { return KindOpaque }
-
-// Usage counts what one answer took, as far as it was recorded.
-type Usage struct {
-	Input, Output, CacheRead, CacheWrite, Total int64
-	// Cost is the sum of Costs, in dollars.
-	Cost  float64
-	Costs Costs
-}
-
-// Costs are the costs of the tokens of one answer.
-type Costs struct{ Input, Output, CacheRead, CacheWrite float64 }
 
 // Part is a piece of an entry in neutral form, for transcripts, search and conversion.
 type Part interface{ part() }

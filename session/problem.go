@@ -25,6 +25,7 @@ const (
 	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // an invalid blob reference
 	ProblemField       ProblemKind = "field"         // a member has an unexpected value
 	ProblemUnreadable  ProblemKind = "unreadable"    // the log could not be read to its end
+	ProblemHeld        ProblemKind = "held"          // a program still writes to the file that the log was before a rewrite
 )
 
 // Problem is something wrong that did not stop the reader, and where it is. It is also an error, for the few cases that do.

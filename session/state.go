@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
@@ -20,6 +21,14 @@ func (c *Context) state(path []int32) error {
 			}
 		case KindModeChange:
 			if s.mode {
+				continue
+			}
+		case KindTierChange:
+			if s.tier {
+				continue
+			}
+		case KindToolSelection:
+			if c.ToolsSelected || !s.rules.ToolSelections {
 				continue
 			}
 		case KindMessage:
@@ -47,9 +56,9 @@ func (c *Context) state(path []int32) error {
 
 // stateWalk is what the walk from the leaf up has found.
 type stateWalk struct {
-	c              *Context
-	rules          Rules
-	thinking, mode bool
+	c                    *Context
+	rules                Rules
+	thinking, mode, tier bool
 	// model: the default model is settled; answers further up do not change it.
 	model       bool
 	roles       []roleModel // latest first
@@ -69,10 +78,15 @@ func (s *stateWalk) take(body Body, at int) {
 	switch b := body.(type) {
 	case ThinkingLevelChange:
 		s.thinking = true
-		s.c.ThinkingLevel, s.c.thinking = b.Level, b.JSON
+		s.c.ThinkingLevel, s.c.thinking, s.c.configured = b.Level, b.JSON, b.Configured
 	case ModeChange:
 		s.mode = true
 		s.c.Mode, s.c.mode, s.c.ModeData = b.Mode, b.JSON, b.Data
+	case TierChange:
+		s.tier = true
+		s.c.ServiceTier = b.JSON
+	case ToolSelection:
+		s.c.SelectedTools, s.c.ToolsSelected = b.Tools, true
 	case ModelChange:
 		if b.JSON == nil {
 			return
@@ -142,14 +156,24 @@ func unique(lists [][]string) []string {
 }
 
 // AppendState appends the state of the context as members of a JSON object without the braces: thinkingLevel, models,
-// injectedTtsrRules, mode, modeData if set, and model if the agent has only one. Values are spelled as the agent's own
+// injectedTtsrRules, mode, and model if the agent has only one; configuredThinkingLevel, serviceTier and modeData if set;
+// selectedMCPToolNames and hasPersistedMCPToolSelection if the agent selects tools. Values are spelled as the agent's own
 // program does, including those of an unexpected type.
 func (c *Context) AppendState(dst []byte) []byte {
-	if value := spelled(c.thinking, c.ThinkingLevel); value != nil {
-		dst = append(append(dst, `"thinkingLevel":`...), value...)
-		dst = append(dst, ',')
+	for _, m := range []struct {
+		key   string
+		value Raw
+	}{
+		{`"thinkingLevel":`, spelled(c.thinking, c.ThinkingLevel)},
+		{`"configuredThinkingLevel":`, c.configured},
+		{`"serviceTier":`, c.ServiceTier},
+	} {
+		if m.value != nil {
+			dst = append(append(append(dst, m.key...), m.value...), ',')
+		}
 	}
-	single := c.tree.Rules().SingleModel
+	rules := c.tree.Rules()
+	single := rules.SingleModel
 	dst = append(dst, `"models":{`...)
 	comma := false
 	for _, m := range c.Models {
@@ -167,14 +191,11 @@ func (c *Context) AppendState(dst []byte) []byte {
 		dst = append(rawjson.AppendString(dst, m.Role), ':')
 		dst = append(dst, value...)
 	}
-	dst = append(dst, `},"injectedTtsrRules":[`...)
-	for i, r := range c.TTSRRules {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rawjson.AppendString(dst, r)
+	dst = appendTexts(append(dst, `},"injectedTtsrRules":`...), c.TTSRRules)
+	if rules.ToolSelections {
+		dst = appendTexts(append(dst, `,"selectedMCPToolNames":`...), c.SelectedTools)
+		dst = strconv.AppendBool(append(dst, `,"hasPersistedMCPToolSelection":`...), c.ToolsSelected)
 	}
-	dst = append(dst, ']')
 	if value := spelled(c.mode, c.Mode); value != nil {
 		dst = append(append(dst, `,"mode":`...), value...)
 	}
@@ -189,6 +210,18 @@ func (c *Context) AppendState(dst []byte) []byte {
 		dst = append(append(dst, `,"model":`...), model...)
 	}
 	return dst
+}
+
+// appendTexts appends a list of strings.
+func appendTexts(dst []byte, texts []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range texts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = rawjson.AppendString(dst, s)
+	}
+	return append(dst, ']')
 }
 
 // spelled gives the raw value, or else its text quoted; nil where there is neither.

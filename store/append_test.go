@@ -38,10 +38,28 @@ func TestAppendKinds(t *testing.T) {
 		{"omp", "compaction", `"summary":"S","shortSummary":"s","firstKeptEntryId":"k","tokensBefore":7,"details":{"a":1},"preserveData":{"b":2},"fromExtension":true`,
 			func(s *store.Session, ctx context.Context) (store.Appended, error) {
 				return s.Compact(ctx, session.Compaction{Summary: "S", ShortSummary: "s", FirstKept: "k", TokensBefore: session.Raw("7"),
-					Details: session.Raw(`{"a":1}`), PreserveData: session.Raw(`{"b":2}`), FromExtension: true})
+					Details: session.Raw(`{"a":1}`), PreserveData: session.Raw(`{"b":2}`), FromExtension: new(true)})
 			}},
 		{"pi", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromHook":true`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: true})
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: new(true)})
+		}},
+		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromExtension":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: new(false)})
+		}},
+		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k"})
+		}},
+		{"pi", "branch_summary", `"fromId":"root","summary":"S","fromHook":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Append(ctx, session.BranchSummary{From: "root", Summary: "S", FromExtension: new(false)})
+		}},
+		{"omp", "service_tier_change", `"serviceTier":"flex"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Append(ctx, session.TierChange{Tier: session.Raw(`"flex"`)})
+		}},
+		{"omp", "service_tier_change", `"serviceTier":null`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Append(ctx, session.TierChange{})
+		}},
+		{"omp", "mcp_tool_selection", `"selectedToolNames":["a"]`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Append(ctx, session.ToolSelection{Tools: []string{"a"}})
 		}},
 		{"omp", "custom", `"customType":"x","data":{"n":1.50}`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
 			return s.AppendCustom(ctx, "x", []byte(`{"n": 1.50}`))

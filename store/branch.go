@@ -29,6 +29,9 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) 
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 		return Appended{ID: id}, nil
 	}
+	if err := s.endDeferral(ctx); err != nil {
+		return Appended{}, err
+	}
 	// Some formats have an entry for it. In others the leaf is the last entry of the file: there a custom entry below the
 	// target makes the agent's program resume at it (LeafType is the type of that entry).
 	var body session.Body = session.Leaf{Target: id}

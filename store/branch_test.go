@@ -39,7 +39,7 @@ func TestValuesDiffer(t *testing.T) {
 			s := d.Begin(test.dialect, store.CreateOptions{})
 			one := d.User(s, "one")
 			two := d.Answer(s, "two")
-			_, err := s.BranchWithSummary(t.Context(), one, session.BranchSummary{Summary: "left", FromExtension: true})
+			_, err := s.BranchWithSummary(t.Context(), one, session.BranchSummary{Summary: "left", FromExtension: new(true)})
 			d.Must(err)
 			want := two
 			if test.target {
@@ -109,6 +109,15 @@ func TestRename(t *testing.T) {
 		}
 		if got, _ := d.member(path, 1, "title").(string); got != name {
 			t.Errorf("the header has %q of %q", got, name)
+		}
+		// A person gave this name, now; without a name the program may find one.
+		var source any = "user"
+		if name == "" {
+			source = nil
+		}
+		at, _ := d.member(path, 0, "updatedAt").(string)
+		if d.member(path, 0, "source") != source || d.member(path, 1, "titleSource") != source || !strings.HasPrefix(at, "2026-02-16T10:00:") {
+			t.Errorf("%s\n%s", lines[0], lines[1])
 		}
 	}
 	d.MemoryEqualsDisk(s)

@@ -42,7 +42,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 				here.Root = root
 			}
 		}
-		o.Before = r.Resume(s.tree.Header().Raw, nil, here)
+		o.Resume = r.Resume(s.tree.Header(), here)
 	}
 	c, err := session.BuildContext(s.tree, leaf, o)
 	if err != nil {

@@ -110,7 +110,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.Absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.workDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -120,6 +120,15 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	var err error
 	n.ID, err = d.NewID(n.Time, opt.Write.Random)
 	return n, err
+}
+
+// workDir is a working directory as a session names it: absolute, and with links resolved if the agent does so.
+func (s *Store) workDir(d dialect.WritingDialect, cwd string) string {
+	cwd = s.Absolute(cwd)
+	if d.Habits().ResolvesCWD {
+		cwd = s.Resolved(cwd)
+	}
+	return cwd
 }
 
 // dirFor is the folder for a new session: the one asked for, or else the agent's.
@@ -149,12 +158,12 @@ func memoryHome() home {
 
 // begin begins a session where no log is.
 func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n dialect.NewSession, opt WriteOptions) (*Session, error) {
-	header, err := d.Header(n)
+	opening, err := dialect.Opening(d, n)
 	if err != nil {
 		return nil, err
 	}
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
-	sess := s.waiting(h, d, logtree.Born(n), some(header), opt)
+	sess := s.waiting(h, d, logtree.Born(n), opening, opt)
 	// A header that the dialect made and cannot read must not reach the disk.
 	if err := sess.w.dec.Finish(); err != nil {
 		return nil, cmp.Or(err, sess.letGo())
@@ -165,14 +174,6 @@ func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n d
 		}
 	}
 	return sess.entitle(ctx, n)
-}
-
-// some is a list of one record, empty if the format has no such record.
-func some(record []byte) [][]byte {
-	if record == nil {
-		return nil
-	}
-	return [][]byte{record}
 }
 
 // waiting makes a session of records that are in no log yet. The tree keeps the records until create writes them.

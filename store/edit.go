@@ -114,11 +114,14 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			if newSlot != nil {
+			switch {
+			case newSlot != nil && ed.header.Copy:
+				out = append(out, newSlot)
+			case newSlot != nil:
 				out = append(out, slot.ended(append(slot.data[:len(slot.data)-len(record):len(slot.data)-len(record)], newSlot...)))
 			}
-			// A copy begins with its header: slot and byte order mark are left out.
-			if start := h.Span.Offset - l.offset; !ed.header.DropSlot {
+			// A copy has no byte order mark.
+			if start := h.Span.Offset - l.offset; !ed.header.Copy {
 				header = append(l.data[:start:start], header...) // a byte order mark, or spaces
 			}
 			out = append(out, l.ended(header))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -102,23 +103,17 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	return next.entitle(ctx, n)
 }
 
-// from begins a session that consists of these records. They are written at once if they end the deferral, or if the
-// agent always does so; otherwise they wait. dir is "" for a session in memory.
+// from writes a session that consists of these records, at once: a copy was asked for. dir is "" for a session in memory.
 func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
-	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	h := memoryHome()
-	if dir == "" {
-		opt.Defer = dialect.DeferNever
-	} else {
+	if dir != "" {
 		var err error
 		if h, err = s.homeAt(place.Join(dir, s.FileName(d.Dialect, n)), opt); err != nil {
 			return nil, err
 		}
 	}
 	next := s.waiting(h, d, logtree.Born(n), records, opt)
-	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
-		return next, nil
-	}
 	if err := next.create(ctx); err != nil {
 		return nil, cmp.Or(err, next.letGo())
 	}
@@ -175,9 +170,6 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	opt.Write.fill()
 	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
 	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
-	if opt.Write.Defer == "" {
-		opt.Write.Defer = dialect.DeferNever // it was asked for
-	}
 	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil
@@ -235,19 +227,19 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if !w.d.Habits().RenameByEntry {
 		edit.Title = new(cmp.Or(opt.Title, s.tree.Header().Title)) // the title slot is not copied
 	}
-	header, _, err := w.d.EditHeader(s.tree.Header(), nil, edit)
+	header, slot, err := w.d.EditHeader(s.tree.Header(), nil, edit)
 	if err != nil {
 		return nil, err
 	}
 	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}}
-	c.records = some(header)
+	c.records = present(slot, header)
 	for i, e := range path.Entries() {
 		if err := c.add(e); err != nil {
 			return nil, s.named(fmt.Errorf("entry %s: %w", e.ID, err))
 		}
 		// If the first message is the header too, EditHeader has made its record already.
 		if i == 0 && s.tree.Header().InEntry {
-			c.records = c.records[:1]
+			c.records = present(slot, header)
 		}
 	}
 	if err := c.relabel(); err != nil {
@@ -265,5 +257,10 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 
 // headerOf turns a copied header into that of a new session.
 func headerOf(n dialect.NewSession) dialect.HeaderEdit {
-	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, DropSlot: true}
+	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, Copy: true}
+}
+
+// present gives the records that are not nil.
+func present(records ...[]byte) [][]byte {
+	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

@@ -226,13 +226,17 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 	}
 	w := opt.Write
 	if at != nil {
-		header, err := d.Header(n)
+		opening, err := dialect.Opening(d, n)
 		if err != nil {
 			return nil, err
 		}
 		// A conflict means that another process was faster: then the session is the one that it began.
-		if _, err := h.Backend.Replace(ctx, *at, some(header)...); err != nil && !errors.Is(err, backend.ErrConflict) {
+		_, late, err := backend.Replace(ctx, h.Backend, *at, backend.RewriteOptions{Force: w.ForceRewrite}, opening...)
+		if err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
+		}
+		for _, e := range Late(h.Path, late) {
+			w.tell(e)
 		}
 		w.Create, w.ReplaceUnreadable = false, false
 		sess, err := s.openWrite(ctx, h, CreateOptions{Dialect: opt.Dialect, Write: w})
@@ -241,9 +245,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		}
 		return sess.entitle(ctx, n)
 	}
-	if w.Defer == "" && d.Habits().AskedAtOnce {
-		w.Defer = dialect.DeferNever
-	}
+	w.Defer = cmp.Or(w.Defer, dialect.DeferNever) // the file was asked for
 	sess, err := s.begin(ctx, h, d, n, w)
 	if err == nil {
 		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes

@@ -155,10 +155,10 @@ func (s *Session) settled() (*writing, error) {
 	return s.writable()
 }
 
-// latch keeps the first error of a write, and logs it once. ErrLocked is not kept: nothing was written, and the append
-// may be tried again.
+// latch keeps the first error of a write, and logs it once. ErrLocked and ErrHeld are not kept: nothing was
+// written, and the write may be tried again.
 func (s *Session) latch(err error) error {
-	if errors.Is(err, backend.ErrLocked) && s.w.err == nil {
+	if (errors.Is(err, backend.ErrLocked) || errors.Is(err, backend.ErrHeld)) && s.w.err == nil {
 		return s.named(err)
 	}
 	if s.w.err == nil {

@@ -105,8 +105,15 @@ func (s *Session) Leaf() session.EntryID {
 	return s.tree.LeafID()
 }
 
-// Name is what the session is called, "" if it has no name.
+// Name is what the agent's own program calls the session, "" if to the program it has no name.
 func (s *Session) Name() (string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return logtree.Name(s.dialect, s.tree)
+}
+
+// Title is what lists call the session, "" if it has no name: its Name, or one that another agent's program gave it.
+func (s *Session) Title() (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return logtree.Title(s.dialect, s.tree)
@@ -154,12 +161,19 @@ func (s *Session) letGo() error {
 	return err
 }
 
-// Flush returns when all that was appended survives a crash of the machine.
+// Flush returns when all that was appended survives a crash of the machine. It creates the log of a session whose creation
+// is still deferred, unless the session has no entries.
 func (s *Session) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.writable()
-	if err != nil || !w.created {
+	if err != nil || !w.created && s.tree.Len() == 0 {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := s.endDeferral(ctx); err != nil {
 		return err
 	}
 	err = backend.Sync(ctx, s.at.Backend, s.log)

@@ -66,7 +66,7 @@ func TestShapes(t *testing.T) {
 		"hit":      {NewSearchResult(hits, false), NewSearchResult(&find.Result{}, true), NewSearchResult(&find.Result{Substring: true}, false), HitRef(&hits.Hits[0], true), HitRef(&hits.Hits[1], true), HitRef(&hits.Hits[2], true)},
 		"source":   {NewSource(place.SourceInfo{Source: source, Exists: true, Sessions: 1, Bytes: 2, Newest: at, Dialects: []dialect.Dialect{omp}}), NewSource(place.SourceInfo{Source: assumed})},
 		"session":  {session},
-		"appended": {NewAppended(sess, store.Appended{ID: "00000002"}), NewAppended(sess, store.Appended{ID: "00000001", Foreign: 2, Outcome: store.PolicyBranch})},
+		"appended": {NewAppended(sess, store.Appended{ID: "00000002"}), NewAppended(sess, store.Appended{ID: "00000001", Durable: true, Foreign: 2, Outcome: store.PolicyBranch})},
 		"label":    {NewLabel("e", "l"), NewLabel("e", "")},
 		"trashed":  {NewTrashed(trash.Item{ID: "i", Session: "s", Prompt: "p", CWD: "/", Dialect: "omp", From: "/f", Time: at, Size: 3})},
 		"plan":     {NewPlan(plan), NewPlan(&repair.Plan{Path: "a"})},

@@ -97,7 +97,7 @@ func (t *Transcript) Path(r *Reader, path session.Path) error {
 // Heading writes what session it is: the title, then dialect, id, directory and time. The directory is cut where the
 // line is too narrow: id and dialect are what people copy.
 func (p *Page) Heading(s *store.Session, home string) {
-	title, _ := s.Name() // a session without a readable title is shown without one
+	title, _ := s.Title() // a session without a readable title is shown without one
 	if title = screen.OneLine(title, 200); title != "" {
 		p.line(p.paint(StyleStrong, screen.Cut(title, p.Width)))
 	}
@@ -201,6 +201,12 @@ func (t *Transcript) state(c *session.Context) {
 			value += " for " + m.Role
 		}
 		add("model", value)
+	}
+	if c.ServiceTier != nil {
+		add("tier", shortJSON(c.ServiceTier, 80))
+	}
+	if c.ToolsSelected {
+		add("tools", orElse(strings.Join(c.SelectedTools, ", "), "none"))
 	}
 	add("mode", strings.TrimSpace(orElse(c.Mode, "none")+" "+shortJSON(c.ModeData, 80)))
 	if len(c.TTSRRules) > 0 {

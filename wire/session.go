@@ -21,7 +21,7 @@ type Session struct {
 
 // NewSession gives what a session is now.
 func NewSession(s *store.Session) (Session, error) {
-	title, err := s.Name()
+	title, err := s.Title()
 	if err != nil {
 		return Session{}, err
 	}
@@ -36,13 +36,14 @@ func NewSession(s *store.Session) (Session, error) {
 type Appended struct {
 	ID      session.EntryID  `json:"id"`
 	Parent  *session.EntryID `json:"parentId"`
+	Durable bool             `json:"durable"`
 	Foreign int              `json:"foreign"`
 	Outcome store.Policy     `json:"outcome,omitempty"`
 }
 
 // NewAppended gives the acknowledgement of an append to s.
 func NewAppended(s *store.Session, done store.Appended) Appended {
-	j := Appended{ID: done.ID, Foreign: done.Foreign, Outcome: done.Outcome}
+	j := Appended{ID: done.ID, Durable: done.Durable, Foreign: done.Foreign, Outcome: done.Outcome}
 	if e, ok := s.Tree().Lookup(done.ID); ok {
 		j.Parent = optional(e.Parent)
 	}

@@ -67,6 +67,9 @@ var kindWords = map[session.Kind]string{
 	session.KindSessionInfo:         "name",
 	session.KindLeaf:                "leaf",
 	session.KindContextEdit:         "edit",
+	session.KindTierChange:          "tier",
+	session.KindToolSelection:       "tools",
+	session.KindReset:               "reset",
 }
 
 // Word is an entry in one word: the role of a message, the kind of anything else. An unknown type keeps its own name.
@@ -120,6 +123,12 @@ func (v View) Line(most int) string {
 			return screen.OneLine("hides "+string(b.Target), most)
 		}
 		return screen.OneLine("replaces "+string(b.Target), most)
+	case session.TierChange:
+		return orElse(shortJSON(b.Tier, most), "none")
+	case session.ToolSelection:
+		return orElse(screen.OneLine(strings.Join(b.Tools, ", "), most), "none")
+	case session.Reset:
+		return "the model sees nothing before it"
 	case session.Opaque:
 		return shortJSON(b.JSON, most)
 	}

@@ -222,7 +222,7 @@ func (l *lister) file(name, generation, dir string, valid bool, it item) bool {
 		}
 		return l.yield(logOf(name, info), nil)
 	}
-	return l.yield(backend.Log{Name: name, Generation: generation, Size: it.info.Size, Time: time.Unix(0, it.info.Nanos)}, nil)
+	return l.yield(backend.Log{Name: name, Generation: generation, Size: it.info.Size, Time: time.Unix(0, it.info.Nanos), Changed: it.info.Changed}, nil)
 }
 
 // enter reports whether to list the target of a symbolic link to a folder. It refuses a folder that is, contains or lies in

@@ -46,7 +46,7 @@ func (a *app) contextCommand() *cobra.Command {
 				r := wire.NewReader(cmd.Context(), s)
 				err = a.page(cmd.Context(), func(out *output) error {
 					if a.json {
-						return wire.WriteContext(out, c, s.MessageParts, &problems)
+						return wire.WriteContext(out.json(), c, s.MessageParts, &problems)
 					}
 					t := &wire.Transcript{Page: out.page(), Dir: s.Header().CWD}
 					return t.Context(cmd.Context(), r, c)

@@ -33,6 +33,7 @@ func (a *app) moveCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	addForce(cmd, &f.force)
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the new project directory `DIR`")
 	return cmd
 }

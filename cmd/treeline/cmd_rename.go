@@ -28,5 +28,6 @@ func (a *app) renameCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	addForce(cmd, &f.force)
 	return cmd
 }

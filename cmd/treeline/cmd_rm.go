@@ -23,8 +23,8 @@ import (
 // rmCommand has a trash of its own, not the desktop's: it works over ssh, and an undo restores a file byte for byte.
 func (a *app) rmCommand() *cobra.Command {
 	var (
-		yes, list, empty bool
-		undo, older      string
+		yes, list, empty, force bool
+		undo, older             string
 	)
 	cmd := &cobra.Command{
 		Use:        "rm <session>…",
@@ -66,12 +66,17 @@ func (a *app) rmCommand() *cobra.Command {
 			case cmd.Flags().Changed("undo"):
 				return a.undo(cmd.Context(), s, undo)
 			}
-			return a.rm(cmd.Context(), s, args, yes)
+			put := s.Trash
+			if force {
+				put = s.TrashHeld
+			}
+			return a.rm(cmd.Context(), s, args, yes, put)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	a.addJSON(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	addForce(cmd, &force)
 	cmd.Flags().BoolVar(&list, "list", false, "list the trash")
 	cmd.Flags().BoolVar(&empty, "empty-trash", false, "delete what is in the trash")
 	cmd.Flags().StringVar(&older, "older-than", "0", "with --empty-trash: only what has been there for `TIME` (45m, 36h, 30d)")
@@ -81,7 +86,7 @@ func (a *app) rmCommand() *cobra.Command {
 
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
-func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool) error {
+func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool, put func(context.Context, string) (trash.Item, error)) error {
 	var paths, about []string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
@@ -102,7 +107,7 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 		return errors.New("nothing was removed")
 	}
 	for _, path := range paths {
-		t, err := s.Trash(ctx, path)
+		t, err := put(ctx, path)
 		if err != nil {
 			return openError(path, err)
 		}

@@ -36,7 +36,7 @@ func (a *app) rpcCommand() *cobra.Command {
 			pipe := make(chan os.Signal, 1)
 			signal.Notify(pipe, syscall.SIGPIPE)
 			defer signal.Stop(pipe)
-			return rpc.Serve(cmd.Context(), s, rpc.Options{Write: write}, a.stdin, a.stdout)
+			return rpc.Serve(cmd.Context(), s, rpc.Options{Write: write, Version: thisVersion()}, a.stdin, a.stdout)
 		},
 	}
 	f.add(cmd)

@@ -54,6 +54,8 @@ func (a *app) watchCommand() *cobra.Command {
 			}
 			if len(args) > 0 {
 				opt.Path, err = a.locate(cmd.Context(), s, args[0])
+			} else if a.source != "" {
+				err = misused("--source needs a <session>")
 			} else {
 				opt.CWD, err = w.watched(cmd.Context(), a, s)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
@@ -32,6 +33,7 @@ type app struct {
 	showing                      *progress // on the terminal's last line, nil for none
 
 	json    bool   // --json
+	source  string // --source of commands that take a session
 	color   string // --color
 	noPager bool   // --no-pager
 
@@ -99,6 +101,8 @@ func hint(err error) error {
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
+	case errors.Is(err, backend.ErrHeld):
+		more = "close it, or use --force where the command has it"
 	default:
 		return err
 	}

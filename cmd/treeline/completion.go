@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,14 +39,46 @@ func (a *app) complete(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if offer, ok := byFlag[f.Name]; ok && f.Value.Type() != "bool" {
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails only for an unknown flag
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, safely(offer)) // fails only for an unknown flag
 			}
 		})
 		if cmd.ValidArgsFunction == nil && !strings.ContainsAny(cmd.Use, " ") {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions // it takes no arguments
 		}
+		if offer := cmd.ValidArgsFunction; offer != nil {
+			cmd.ValidArgsFunction = safely(offer)
+		}
 		a.complete(cmd)
 	}
+}
+
+// safely leaves out words that a shell could execute or a terminal obey: names of models, sessions and entries come from
+// files that anything may have written. What the user typed already is not looked at.
+func safely(offer completion) completion {
+	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+		list, directive := offer(cmd, given, word)
+		var safe []string
+		for _, line := range list {
+			name, about, described := strings.Cut(line, "\t")
+			rest, typed := strings.CutPrefix(name, word)
+			if !typed || word == "" {
+				rest = name
+			}
+			if strings.ContainsFunc(rest, unsafeInShell) || word == "" && strings.HasPrefix(name, "-") {
+				continue
+			}
+			if described {
+				name += "\t" + screen.OneLine(about, 70)
+			}
+			safe = append(safe, name)
+		}
+		return safe, directive
+	}
+}
+
+// unsafeInShell reports whether a character is more than a part of a plain word.
+func unsafeInShell(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@#+,=*%~", r) && r != filepath.Separator
 }
 
 func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

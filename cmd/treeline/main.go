@@ -86,6 +86,7 @@ func (a *app) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultVersionFlag() // also for "treeline help"
 	a.addGlobal(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -103,6 +104,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "Runs:", a.runCommand())
 	add(root, "More:", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
+	a.addSource(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
@@ -65,7 +66,8 @@ func (a *app) opened(opt treeline.Options) (*treeline.Store, error) {
 
 // sessionHelp says how a session is named, in the help of every command that takes one.
 const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of the project. @last~1 is the\n" +
-	"one before it. The project is this directory or, if it has no sessions, the nearest one above it in the repository."
+	"one before it. The project is this directory or, if it has no sessions, the nearest one above it in the repository.\n" +
+	"AGENT:<session>, as in pi:@last, is one of that agent's; so is --source AGENT."
 
 // lastHelp follows sessionHelp where the name may be left out.
 const lastHelp = "\nWithout <session> it is @last."
@@ -176,7 +178,10 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
 		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
 	}
-	if isPath(ref) {
+	switch {
+	case isPath(ref) && a.source != "":
+		return "", misused("--source chooses among ids, and %s is a file", ref)
+	case isPath(ref):
 		return ref, nil
 	}
 	row, err := a.find(ctx, s, ref)
@@ -184,12 +189,25 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 }
 
 // find gives the session of a name, and says whose it is if @last is not of this directory.
-func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (place.Row, error) {
-	row, err := s.Find(ctx, ref)
-	if _, last := place.Last(ref); last && err == nil {
+func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (row place.Row, err error) {
+	source, rest := a.source, ref
+	if source == "" {
+		source, rest = s.SplitSource(ref)
+	}
+	row, err = s.FindIn(ctx, source, rest)
+	if _, last := place.Last(rest); last && err == nil {
 		a.noteProject(s, row.CWD)
 	}
 	return row, err
+}
+
+// addSource adds --source to each command that takes a session, so that an id that occurs in several places can be named.
+func (a *app) addSource(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if strings.Contains(cmd.Use, "<session") && cmd.Flags().Lookup("source") == nil {
+			cmd.Flags().StringVar(&a.source, "source", "", "look for the session in the dialect or folder `NAME`; see 'treeline sources'")
+		}
+	}
 }
 
 // openError words why a session or a run could not be opened.

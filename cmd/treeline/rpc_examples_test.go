@@ -17,9 +17,9 @@ func TestRPCExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ interpreter, script, yes, no string }{
-		{"python3", "rpc.py", "True", "False"},
-		{"node", "rpc.mjs", "true", "false"},
+	for _, tt := range []struct{ interpreter, script, yes string }{
+		{"python3", "rpc.py", "True"},
+		{"node", "rpc.mjs", "true"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			t.Parallel()
@@ -39,8 +39,7 @@ func TestRPCExamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, problems.String())
 			}
-			got, want := strings.ReplaceAll(string(out), "\r\n", "\n"), "on disk after the question: "+tt.no+"\n"+
-				"on disk after the answer: "+tt.yes+`
+			got, want := strings.ReplaceAll(string(out), "\r\n", "\n"), "on disk after the question: "+tt.yes+`
 answers to the question: 2
 user: Which tests fail?
 assistant: Only the printer.

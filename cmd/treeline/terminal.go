@@ -95,6 +95,14 @@ func (o *output) page() wire.Page {
 	return wire.Page{Writer: o.Writer, Paint: o.style.paint, Width: o.width}
 }
 
+// json gives the output to JSON that passes bytes of a session on. On a terminal they are escaped.
+func (o *output) json() io.Writer {
+	if o.width > 0 {
+		return wire.Escaped(o)
+	}
+	return o
+}
+
 func same(s string) string { return s }
 
 // page runs write with stdout, on a terminal through the user's pager. A closed pipe is not an error: it is what

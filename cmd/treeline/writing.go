@@ -39,6 +39,7 @@ func (f *durableFlags) options() (store.WriteOptions, error) {
 type writeFlags struct {
 	durableFlags
 	replace  bool
+	force    bool
 	rewrites bool // the command changes more than the end of the log
 }
 
@@ -49,6 +50,10 @@ func (f *writeFlags) add(a *app, cmd *cobra.Command) {
 
 func (f *writeFlags) addReplace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.replace, "replace-unreadable", false, "if the file is not a session, start a new one there and keep the old file beside it")
+}
+
+func addForce(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "even if another program has the file open; what it writes later is lost")
 }
 
 // outcomes say what happens to an entry when another program wrote first. A refusal is an error of its own.
@@ -64,7 +69,7 @@ func (f *writeFlags) options(a *app) (store.WriteOptions, error) {
 	if f.rewrites {
 		outcome = "they are kept"
 	}
-	opt.ReplaceUnreadable = f.replace
+	opt.ReplaceUnreadable, opt.ForceRewrite = f.replace, f.force
 	opt.Observer = func(e store.Event) { a.tell(e, outcome) }
 	return opt, err
 }
@@ -74,7 +79,7 @@ func (a *app) tell(e store.Event, outcome string) {
 	switch {
 	case e.Kind == store.EventForeign && outcome != "":
 		a.notice(fmt.Sprintf("%s: other programs wrote %s meanwhile; %s", e.Path, wire.Count(e.Count, "entry", "entries"), outcome))
-	case e.Kind == store.EventRepaired:
+	case e.Kind == store.EventRepaired || e.Kind == store.EventHeld:
 		a.notice(e.Problem.String())
 	}
 }

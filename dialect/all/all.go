@@ -16,6 +16,7 @@ func Dialects() []dialect.Dialect {
 		pi.Omp,
 		pi.Pi,
 		pi.OmpDoc,
+		pi.Omp18,
 		operator.Operator,
 		operator.OperatorDoc,
 		wave.Wave,

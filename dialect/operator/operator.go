@@ -49,6 +49,7 @@ type Dialect struct {
 	branch, custom string
 	// strict: what the program would ignore when it loads the log is not written.
 	strict bool
+	wait   dialect.Defer
 	layout layout
 }
 
@@ -56,11 +57,12 @@ type Dialect struct {
 var (
 	Operator = &Dialect{
 		name: "operator", header: typeHeader, branch: "branch_summary", custom: "custom",
-		strict: true,
+		strict: true, wait: dialect.DeferMessage,
 		layout: layout{order: dialect.OrderActive},
 	}
 	OperatorDoc = &Dialect{
 		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info",
+		wait:   dialect.DeferAssistant,
 		layout: layout{profile: "default"},
 	}
 )
@@ -102,7 +104,8 @@ func kindOf(name []byte) session.Kind {
 			return session.KindCustom
 		}
 		return k
-	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit:
+	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit,
+		session.KindTierChange, session.KindToolSelection, session.KindReset:
 		return session.KindOpaque // not types of this family
 	default:
 		return k

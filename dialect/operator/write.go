@@ -16,10 +16,10 @@ import (
 
 var _ dialect.Writer = (*Dialect)(nil)
 
-// Habits says how the program behaves. Creation is deferred until the model answers.
+// Habits says how the program behaves, except that a prompt is written before it is answered: see dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, RelabelKeepsTime: true,
+		Defer: d.wait, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
 		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }
@@ -169,12 +169,12 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		}
 		raw("tokens_before", tokens)
 		raw("details", b.Details)
-		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.BranchSummary:
 		w.Str("from_id", string(b.From))
 		w.Str("summary", b.Summary)
 		raw("details", b.Details)
-		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension))
+		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.Custom:
 		w.Str("custom_type", b.Type)
 		raw("data", b.Data)

@@ -2,7 +2,7 @@ package pi
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -19,7 +19,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindThinkingLevelChange:
 		return d.thinkingLevelChange(raw), nil
 	case session.KindModelChange:
-		return d.modelChange(raw), nil
+		return d.modelChange(e, raw), nil
 	case session.KindCompaction:
 		return d.compaction(e, raw), nil
 	case session.KindBranchSummary:
@@ -49,9 +49,15 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		name, _ := rawjson.Unquote(mode)
 		return session.ModeChange{Mode: name, JSON: mode, Data: rawjson.Get(raw, "data")}, nil
 	case session.KindSessionInfo:
-		return session.SessionInfo{Name: oneLine(rawjson.Str(raw, "name"))}, nil
+		return session.SessionInfo{Name: jsTrim(rawjson.Str(raw, "name"))}, nil
 	case session.KindContextEdit:
 		return contextEdit(raw), nil
+	case session.KindTierChange:
+		return d.tierChange(raw), nil
+	case session.KindToolSelection:
+		return session.ToolSelection{Tools: stringList(rawjson.Get(raw, "selectedToolNames"))}, nil
+	case session.KindReset:
+		return session.Reset{}, nil
 	}
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
@@ -121,33 +127,17 @@ func usageOf(value []byte) session.Usage {
 	// One pass: every answer has a usage, and a catalogue reads them all.
 	var v [6][]byte
 	rawjson.Pick(value, usageKeys, v[:])
-	u := session.Usage{
-		Input: dialect.Integer(v[0]), Output: dialect.Integer(v[1]), CacheRead: dialect.Integer(v[2]), CacheWrite: dialect.Integer(v[3]), Total: dialect.Integer(v[4]),
+	var tokens, costs [5]float64
+	for i := range tokens {
+		tokens[i] = dialect.Number(v[i])
 	}
-	u.Cost, u.Costs = costs(v[5])
-	return u
-}
-
-// costs reads the costs of an answer: the sum and its parts.
-func costs(value []byte) (total float64, c session.Costs) {
-	if !rawjson.IsObject(value) {
-		return 0, c
+	if rawjson.IsObject(v[5]) {
+		rawjson.Pick(v[5], costKeys, v[:5])
+		for i := range costs {
+			costs[i] = dialect.Number(v[i])
+		}
 	}
-	var v [5][]byte
-	rawjson.Pick(value, costKeys, v[:])
-	return amount(v[0]), session.Costs{Input: amount(v[1]), Output: amount(v[2]), CacheRead: amount(v[3]), CacheWrite: amount(v[4])}
-}
-
-// amount gives a number, 0 for any other value.
-func amount(value []byte) float64 {
-	if len(value) == 1 && value[0] == '0' {
-		return 0 // the usual case
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil {
-		return 0
-	}
-	return f
+	return session.NewUsage(tokens, costs)
 }
 
 // thinkingLevelChange: to omp null means "off".
@@ -157,12 +147,69 @@ func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
 		level = []byte(`"off"`)
 	}
 	text, _ := rawjson.Unquote(level)
-	return session.ThinkingLevelChange{Level: text, JSON: level}
+	change := session.ThinkingLevelChange{Level: text, JSON: level}
+	if d.newer.configured {
+		change.Configured = firstGiven(rawjson.Get(raw, "configured"), rawjson.Get(raw, "thinkingLevel"))
+	}
+	return change
+}
+
+// firstGiven gives the first value that is not null; nil if there is none.
+func firstGiven(values ...[]byte) session.Raw {
+	for _, v := range values {
+		if !rawjson.IsNull(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+func (d *Dialect) tierChange(raw []byte) session.TierChange {
+	value := rawjson.Get(raw, "serviceTier")
+	change := session.TierChange{Tier: value}
+	if d.tier != nil {
+		change.JSON = d.tier(value)
+	}
+	return change
+}
+
+// plainTier is the tier of omp 13: one word for all providers.
+func plainTier(value []byte) session.Raw { return firstGiven(value) }
+
+// The providers and tiers that omp 18 knows, and what the words of older versions mean.
+var (
+	tierProviders = []string{"openai", "anthropic", "google"}
+	tierWords     = []string{"auto", "default", "flex", "scale", "priority"}
+	oldTiers      = map[string]string{
+		"priority":    `{"openai":"priority","anthropic":"priority","google":"priority"}`,
+		"openai-only": `{"openai":"priority"}`, "claude-only": `{"anthropic":"priority"}`,
+		"auto": `{"openai":"auto"}`, "default": `{"openai":"default"}`, "flex": `{"openai":"flex"}`, "scale": `{"openai":"scale"}`,
+	}
+)
+
+// tierByProvider is the tier of omp 18: an object with a word for each provider. Anything else is dropped.
+func tierByProvider(value []byte) session.Raw {
+	if !rawjson.IsObject(value) {
+		if old, ok := oldTiers[str(value)]; ok {
+			return session.Raw(old)
+		}
+		return nil
+	}
+	var w dialect.Object
+	for _, provider := range tierProviders {
+		if tier := rawjson.Str(value, provider); slices.Contains(tierWords, tier) {
+			w.Str(provider, tier)
+		}
+	}
+	if w == nil {
+		return nil
+	}
+	return session.Raw(w.End())
 }
 
 // modelChange reads both spellings, "provider/id" in one member or two members, for display. In contexts each program reads
-// only its own spelling; the document's reader reads both.
-func (d *Dialect) modelChange(raw []byte) session.ModelChange {
+// only its own spelling. The document's reader reads both. Before version 3 omp wrote two members, so those count there.
+func (d *Dialect) modelChange(e session.Entry, raw []byte) session.ModelChange {
 	m := session.ModelChange{Role: "default"}
 	if role := rawjson.Get(raw, "role"); !rawjson.IsNull(role) {
 		m.Role = jsString(role)
@@ -187,7 +234,7 @@ func (d *Dialect) modelChange(raw []byte) session.ModelChange {
 		m.JSON = joined
 	case split.Model != "":
 		m = split
-		if d.bothSpellings {
+		if d.bothSpellings || e.Migrated {
 			m.JSON = rawjson.Quote(m.Model)
 		}
 	}
@@ -233,9 +280,13 @@ func contextEdit(raw []byte) session.Body {
 	return edit
 }
 
-// fromExtension reads the spellings of both programs.
-func fromExtension(raw []byte) bool {
-	return rawjson.Truthy(rawjson.Get(raw, "fromExtension")) || rawjson.Truthy(rawjson.Get(raw, "fromHook"))
+// fromExtension reads the spellings of both programs; nil where neither is there.
+func fromExtension(raw []byte) *bool {
+	extension, hook := rawjson.Get(raw, "fromExtension"), rawjson.Get(raw, "fromHook")
+	if rawjson.IsNull(extension) && rawjson.IsNull(hook) {
+		return nil
+	}
+	return new(rawjson.Truthy(extension) || rawjson.Truthy(hook))
 }
 
 func stringList(value []byte) []string {
@@ -257,7 +308,7 @@ func oneLine(name string) string {
 var (
 	bodyKeys  = []string{"role", "provider", "model", "stopReason", "timestamp", "errorMessage", "usage", "synthetic", "attribution"}
 	usageKeys = []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"}
-	costKeys  = []string{"total", "input", "output", "cacheRead", "cacheWrite"}
+	costKeys  = []string{"input", "output", "cacheRead", "cacheWrite", "total"}
 )
 
 // str gives the text of a string.

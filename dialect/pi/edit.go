@@ -14,6 +14,7 @@ var (
 	_ dialect.Namer   = (*Dialect)(nil)
 	_ dialect.Adopter = (*Dialect)(nil)
 	_ dialect.Slotted = (*Dialect)(nil)
+	_ dialect.Exact   = (*Dialect)(nil)
 )
 
 // SetID changes the id of a record.
@@ -48,6 +49,11 @@ func (d *Dialect) Adopt(record, given []byte) []byte {
 // IsSlot recognises the title slot of omp 18.
 func (d *Dialect) IsSlot(record []byte) bool {
 	return rawjson.IsObject(record) && rawjson.Str(record, "type") == "title"
+}
+
+// Exact recognises the logs of omp 18 by their title slot.
+func (d *Dialect) Exact(first []dialect.Record) bool {
+	return d.newer.slot && len(first) > 0 && d.IsSlot(dialect.TrimBOM(first[0].Data))
 }
 
 var _ dialect.Speaker = (*Dialect)(nil)
@@ -93,6 +99,11 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 		if kept != "" {
 			raw = rawjson.Set(raw, "firstKeptEntryId", rawjson.Quote(string(kept)))
 		}
+	}
+	// omp spelled models in two members before version 3 and has read one since.
+	if c := d.modelChange(e, raw); e.Kind == session.KindModelChange && d.omp && c.Split {
+		raw = rawjson.Delete(rawjson.Delete(raw, "provider"), "modelId")
+		raw = rawjson.Set(raw, "model", rawjson.Quote(c.Model))
 	}
 	if m := rawjson.Get(raw, "message"); m != nil {
 		// hookMessage and custom differ in length, so this sees every change

@@ -15,6 +15,7 @@ type layout struct {
 	base   string // folder in the home directory
 	env    string // variable that names another folder
 	rule   func(env dialect.Env, cwd string) string
+	also   []func(env dialect.Env, cwd string) string // rules of other values in the same place
 	blobs  bool
 	crumbs bool
 }
@@ -43,6 +44,14 @@ func (l *layout) RootAt(dir string) dialect.Root {
 // Dir is the folder for the sessions of a working directory.
 func (l *layout) Dir(env dialect.Env, cwd string) string { return l.rule(env, cwd) }
 
+// OtherDirs implements dialect.Elsewhere: the program and the format's document name folders differently.
+func (l *layout) OtherDirs(env dialect.Env, cwd string) (dirs []string) {
+	for _, rule := range l.also {
+		dirs = append(dirs, rule(env, cwd))
+	}
+	return dirs
+}
+
 // File is the time, with two characters replaced that a file name cannot hold, and the id.
 func (l *layout) File(t time.Time, id session.ID) string {
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.UTC().Format("2006-01-02T15:04:05.000Z"))
@@ -51,6 +60,12 @@ func (l *layout) File(t time.Time, id session.ID) string {
 
 // Owns accepts every text log below the folder of sessions: logs of subagents are in folders of their own.
 func (l *layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
+
+// The rules of the program and of the document, which the other looks for besides its own.
+var (
+	ompRules = []func(dialect.Env, string) string{dirOmp, dirDocReal}
+	docRules = []func(dialect.Env, string) string{dirDoc, dirDocReal}
+)
 
 var dashes = strings.NewReplacer("/", "-", `\`, "-", ":", "-")
 
@@ -70,18 +85,11 @@ func dirPi(env dialect.Env, cwd string) string {
 // dirOmp is omp's rule: it resolves links and gives short names below the home and the temporary folder. Home comes first,
 // because the temporary folder may be in it.
 func dirOmp(env dialect.Env, cwd string) string {
-	real := func(p string) string {
-		p = env.Abs(p, false)
-		if r, err := env.Realpath(p); err == nil {
-			return r
-		}
-		return p
-	}
-	p := real(cwd)
-	if rel, ok := inside(real(env.Home), p); ok {
+	p := real(env, cwd)
+	if rel, ok := inside(real(env, env.Home), p); ok {
 		return "-" + dashes.Replace(rel)
 	}
-	if rel, ok := inside(real(env.TempDir), p); ok {
+	if rel, ok := inside(real(env, env.TempDir), p); ok {
 		if rel == "" {
 			return "-tmp"
 		}
@@ -92,6 +100,18 @@ func dirOmp(env dialect.Env, cwd string) string {
 
 // dirDoc is the rule of the format's document.
 func dirDoc(env dialect.Env, cwd string) string { return absolute(env.Abs(cwd, false)) }
+
+// dirDocReal is the rule of the format's document for a path without links.
+func dirDocReal(env dialect.Env, cwd string) string { return absolute(real(env, cwd)) }
+
+// real resolves the links of a path, as far as it exists.
+func real(env dialect.Env, p string) string {
+	p = env.Abs(p, false)
+	if r, err := env.Realpath(p); err == nil {
+		return r
+	}
+	return p
+}
 
 // inside gives the path of p relative to dir if p is in it. A folder named "..x" is inside.
 func inside(dir, p string) (string, bool) {

@@ -8,12 +8,23 @@ import (
 
 // The texts that the programs put around a summary before it goes to a provider, word for word.
 const (
-	piCompactionText  = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
-	ompCompactionText = "Another language model started to solve this problem and produced a summary of its thinking process. " +
+	piCompactionText    = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+	omp18CompactionText = "Prior model work/tool state available.\nMUST build on prior work; NEVER duplicate prior work.\n\n<summary>\n"
+	omp18BranchText     = "Branch-return summary:\n\n<summary>\n"
+	ompCompactionText   = "Another language model started to solve this problem and produced a summary of its thinking process. " +
 		"You also have access to the state of the tools that were used by that language model. You **MUST** use this to build on the " +
 		"work that has already been done and **MUST NOT** duplicate work. Here is the summary produced by the other language model; " +
 		"you **MUST** use the information in this summary to assist with your own analysis:\n\n<summary>\n"
 	branchText = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
+)
+
+// texts are the openings of the texts around a compaction's summary and around that of a branch.
+type texts struct{ compaction, branch string }
+
+var (
+	piTexts    = texts{piCompactionText, branchText}
+	ompTexts   = texts{ompCompactionText, branchText}
+	omp18Texts = texts{omp18CompactionText, omp18BranchText}
 )
 
 // LLM gives a message in the form that goes to a provider; nil where it is not sent. The programs do not send other roles.
@@ -48,12 +59,9 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 		w.Copy(m, "timestamp")
 		return w.End(), nil
 	case "branchSummary":
-		return d.summary(m, branchText, "</summary>"), nil
+		return d.summary(m, d.texts.branch, "</summary>"), nil
 	case "compactionSummary":
-		if d.omp {
-			return d.summary(m, ompCompactionText, ""), nil
-		}
-		return d.summary(m, piCompactionText, "\n</summary>"), nil
+		return d.summary(m, d.texts.compaction, "\n</summary>"), nil
 	case "fileMention":
 		if d.omp {
 			return d.files(m), nil

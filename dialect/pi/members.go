@@ -17,6 +17,9 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 			return w.Raw("thinkingLevel", b.JSON)
 		}
 		w.Str("thinkingLevel", b.Level)
+		if d.newer.configured {
+			return w.Raw("configured", b.Configured)
+		}
 	case session.ModelChange:
 		d.modelMembers(w, b)
 	case session.Compaction:
@@ -49,6 +52,13 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 		w.Str("name", oneLine(b.Name))
 	case session.ContextEdit:
 		return editMembers(w, b)
+	case session.TierChange:
+		if b.Tier == nil {
+			b.Tier = session.Raw("null")
+		}
+		return w.Raw("serviceTier", b.Tier)
+	case session.ToolSelection:
+		w.Add("selectedToolNames", list(b.Tools))
 	// The members of an Opaque body are copied, except those of the envelope.
 	case session.Opaque:
 		w.Others(b.JSON, "type", "id", "parentId", "timestamp")
@@ -85,7 +95,7 @@ func (d *Dialect) customMembers(w *dialect.Object, b session.CustomMessage) erro
 	if err := w.Raw("details", b.Details); err != nil {
 		return err
 	}
-	if b.Attribution == "" && d == Omp { // the program's default
+	if b.Attribution == "" && d.attributes { // the program's default
 		b.Attribution = "agent"
 	}
 	w.Optional("attribution", b.Attribution)
@@ -117,13 +127,14 @@ func (d *Dialect) modelMembers(w *dialect.Object, m session.ModelChange) {
 	w.Str("modelId", m.ModelID)
 }
 
-// extension notes, in the program's own word, that an extension made the summary.
-func (d *Dialect) extension(w *dialect.Object, from bool) {
-	switch {
-	case from && d.omp:
-		w.Add("fromExtension", []byte("true"))
-	case from:
-		w.Add("fromHook", []byte("true"))
+// extension notes, in the program's own word, whether an extension made the summary; nothing where that was not said.
+func (d *Dialect) extension(w *dialect.Object, from *bool) {
+	key := "fromHook"
+	if d.omp {
+		key = "fromExtension"
+	}
+	if from != nil {
+		w.Add(key, strconv.AppendBool(nil, *from))
 	}
 }
 

@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -18,8 +19,14 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 		if m == nil || rawjson.IsNull(m) {
 			return nil, nil
 		}
+		if d.newer.noRetried && e.Role == session.RoleAssistant && rawjson.Truthy(rawjson.Get(m, "retryRecovery")) {
+			return nil, nil
+		}
 		return [][]byte{d.normal(e.Role, d.migrated(e, m))}, nil
 	case session.KindCustomMessage:
+		if slices.Contains(d.newer.hidden, rawjson.Str(raw, "customType")) {
+			return nil, nil
+		}
 		return [][]byte{d.customMessage(raw)}, nil
 	case session.KindBranchSummary:
 		if !rawjson.Truthy(rawjson.Get(raw, "summary")) {
@@ -118,11 +125,13 @@ func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 		list = append(list, system)
 	}
 	m.Copy(raw, "tokensBefore")
+	m.Copy(raw, d.newer.summary...)
 	if d.omp {
 		if payload := remoteHistory(rawjson.Get(raw, "preserveData")); payload != nil {
 			m.Add("providerPayload", payload)
 		}
 	}
+	m.Copy(raw, d.newer.details...)
 	return append(list, ended(m, raw))
 }
 
@@ -197,7 +206,25 @@ func (d *Dialect) Failed(m []byte) bool {
 	return stop == "error" || stop == "aborted"
 }
 
-// Strip removes tool calls from an assistant's message.
+// Strip removes tool calls from an assistant's message. omp 18 keeps an answer that has any block left, and removes
+// encrypted thinking.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	if d.newer.keepsThinking {
+		any := false
+		blocks := rawjson.MapElements(rawjson.Get(m, "content"), func(block []byte) []byte {
+			switch typ := rawjson.Str(block, "type"); {
+			case typ == "redactedThinking", typ == "toolCall" && drop(rawjson.Str(block, "id")):
+				return nil
+			case typ == "thinking":
+				block = rawjson.Delete(block, "thinkingSignature")
+			}
+			any = true
+			return block
+		})
+		if !any {
+			return nil, nil
+		}
+		return rawjson.Set(m, "content", blocks), nil
+	}
 	return dialect.Strip(m, "content", "thinkingSignature", drop, "toolCall"), nil
 }

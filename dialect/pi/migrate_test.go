@@ -25,7 +25,7 @@ func TestMigration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range []*pi.Dialect{pi.Pi, pi.Omp, pi.OmpDoc} {
+		for _, d := range []*pi.Dialect{pi.Pi, pi.Omp, pi.OmpDoc, pi.Omp18} {
 			old := decode(t, d, string(data))
 			head, _, err := d.EditHeader(old.Header(), nil, dialect.HeaderEdit{})
 			if err != nil {

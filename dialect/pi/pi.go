@@ -14,7 +14,8 @@
 // is overwritten in place. Version 1 has no ids: each entry follows the one before, and compactions name what they keep by
 // position, with the header as 0. Version 2 calls the role "custom" "hookMessage". Both are migrated in memory.
 //
-// Three values share the code and differ by data: Pi and Omp read like those programs, OmpDoc as the format's document says.
+// Four values share the code and differ by data: Pi, Omp and Omp18 read like pi 1.5, omp 13 and omp 18, OmpDoc as the
+// format's document says. The title slot tells a log of omp 18 from the others.
 package pi
 
 import (
@@ -32,9 +33,35 @@ type Dialect struct {
 	rules session.Rules
 	// omp: summaries have shortSummary, custom messages attribution; texts for the provider are those of omp.
 	omp bool
-	// bothSpellings: a model change may name provider and model in one member or in two.
+	// bothSpellings: a model change may name provider and model in one member or in two. Logs of old versions have both in
+	// any value.
 	bothSpellings bool
-	layout        layout
+	// attributes: a custom message without an attribution is written with that of the agent.
+	attributes bool
+	// snowflakes: ids of sessions are 64 bits in 16 digits; otherwise they are UUIDs.
+	snowflakes bool
+	// tier gives the service tier as contexts name it; nil where they name none.
+	tier func(value []byte) session.Raw
+	// texts are put around summaries before they go to a provider.
+	texts  texts
+	newer  newer
+	wait   dialect.Defer
+	layout layout
+}
+
+// newer is what omp 18 added. The zero value is what the others do.
+type newer struct {
+	// slot: new logs begin with a title slot.
+	slot bool
+	// configured: contexts name the thinking level that the user asked for.
+	configured bool
+	// noRetried: answers that were retried are not sent again. hidden are the types of custom messages that are not sent.
+	noRetried bool
+	hidden    []string
+	// keepsThinking: an answer without its calls is sent if it has any block; otherwise thinking alone is not sent.
+	keepsThinking bool
+	// summary are the members that a summary has besides those of older versions; details those after the provider's.
+	summary, details []string
 }
 
 // The values of the family.
@@ -42,19 +69,36 @@ var (
 	Pi = &Dialect{
 		name:   "pi",
 		rules:  session.Rules{ContextEdits: true, SingleModel: true},
+		texts:  piTexts,
+		wait:   dialect.DeferMessage,
 		layout: layout{base: ".pi", env: "PI_CODING_AGENT_DIR", rule: dirPi},
 	}
 	Omp = &Dialect{
-		name:   "omp",
-		rules:  session.Rules{KeepSystem: true},
-		omp:    true,
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, blobs: true, crumbs: true},
+		name:  "omp",
+		rules: session.Rules{KeepSystem: true, ToolSelections: true},
+		omp:   true, attributes: true, tier: plainTier, texts: ompTexts,
+		wait:   dialect.DeferMessage,
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
 	}
 	OmpDoc = &Dialect{
 		name:  "omp-doc",
 		rules: session.Rules{ExplicitModelWins: true, KeepSystem: true},
-		omp:   true, bothSpellings: true,
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, blobs: true, crumbs: true},
+		omp:   true, bothSpellings: true, snowflakes: true, texts: ompTexts,
+		wait:   dialect.DeferAssistant,
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, also: ompRules, blobs: true, crumbs: true},
+	}
+	Omp18 = &Dialect{
+		name: "omp18",
+		rules: session.Rules{
+			ExplicitModelWins: true, KeepSystem: true, StripsCalls: true, DropsFailed: true, Resets: true,
+		},
+		omp: true, attributes: true, tier: tierByProvider, texts: omp18Texts,
+		wait: dialect.DeferMessage,
+		newer: newer{
+			slot: true, configured: true, noRetried: true, hidden: []string{"prewalk-plan", "vibe-mode-context"},
+			keepsThinking: true, summary: []string{"tokensAfter", "method"}, details: []string{"warning"},
+		},
+		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
 	}
 )
 
@@ -67,7 +111,7 @@ var (
 // Name is the name that people use.
 func (d *Dialect) Name() string { return d.name }
 
-// Family is what the three values share.
+// Family is what the values share.
 func (d *Dialect) Family() string { return "pi" }
 
 // Layout says where the program keeps its sessions.

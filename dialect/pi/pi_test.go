@@ -7,6 +7,6 @@ import (
 	"github.com/treeline-dev/treeline/dialect/pi"
 )
 
-func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", pi.Omp, pi.Pi, pi.OmpDoc) }
+func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", pi.Omp, pi.Pi, pi.OmpDoc, pi.Omp18) }
 
 func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", pi.Omp) }

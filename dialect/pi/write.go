@@ -19,12 +19,13 @@ var _ dialect.Writer = (*Dialect)(nil)
 // the programs of the family resume at the last entry of the file.
 const leafType = "treeline.leaf"
 
-// Habits says how the program behaves, as observed.
+// Habits says how the program behaves, as observed, except that a prompt is written before it is answered: see
+// dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
-	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: dialect.DeferMessage,
+	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: d.wait,
 		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true, OldestHeader: `{"type":"session","id":"x"}`}
 	if d.omp {
-		h.Defer, h.FromTarget, h.ForkByID, h.AskedAtOnce = dialect.DeferAssistant, true, true, true
+		h.FromTarget, h.ForkByID = true, true
 		h.RenameByEntry, h.RelabelKeepsTime, h.ListsByCWD = false, false, false
 	}
 	return h
@@ -64,19 +65,36 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 	}
 	raw = dialect.SetText(raw, "cwd", edit.CWD, true)
 	raw = dialect.SetText(raw, "parentSession", edit.Parent, false)
-	title := h.Title
-	if edit.Title != nil {
-		title = *edit.Title
+	return d.editTitle(h, raw, slot, edit)
+}
+
+// editTitle changes the title in a header and in its slot. A slot takes precedence over the header, also for what gave the
+// session its title: a person or the program.
+func (d *Dialect) editTitle(h session.Header, raw, slot []byte, edit dialect.HeaderEdit) (header, newSlot []byte, err error) {
+	title, source := h.Title, rawjson.Str(raw, "titleSource")
+	if slot != nil {
+		source = rawjson.Str(slot, "source")
 	}
-	// A copy has no slot, so the title goes into the header.
-	if edit.Title != nil || slot != nil && edit.DropSlot {
+	if edit.Title != nil {
+		title, source = *edit.Title, "user"
+	}
+	if title == "" {
+		source = "" // the program may find a title
+	}
+	// A copy may have no slot, so the title goes into the header.
+	if edit.Title != nil || slot != nil && edit.Copy {
 		raw = dialect.SetText(raw, "title", &title, false)
+		if slot != nil || rawjson.Get(raw, "titleSource") != nil {
+			raw = dialect.SetText(raw, "titleSource", &source, false)
+		}
 	}
 	switch {
-	case edit.DropSlot:
+	case edit.Copy && d.newer.slot:
+		slot = fitSlot(d.NewSlot(dialect.NewSession{Time: *edit.Time}), title, source, *edit.Time)
+	case edit.Copy:
 		slot = nil
 	case slot != nil && edit.Title != nil:
-		slot = fitSlot(slot, title) // it takes precedence over the header
+		slot = fitSlot(slot, title, source, edit.Now())
 	}
 	return raw, slot, nil
 }
@@ -84,10 +102,27 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 // slotSize is the length of a title slot without its newline: omp overwrites it in place.
 const slotSize = 255
 
-// fitSlot puts a title into a slot. A title that does not fit is cut at a character, so that the record keeps its length.
-func fitSlot(slot []byte, title string) []byte {
-	slot = rawjson.Set(slot, "source", []byte(`"user"`))
-	for runes := []rune(title); ; runes = runes[:len(runes)-1] {
+// NewSlot gives the title slot of a new log; nil where the value writes none.
+func (d *Dialect) NewSlot(n dialect.NewSession) []byte {
+	if !d.newer.slot {
+		return nil
+	}
+	source := ""
+	if n.Title != "" {
+		source = "user"
+	}
+	return fitSlot([]byte(`{"type":"title","v":1}`), n.Title, source, n.Time)
+}
+
+// fitSlot puts a title into a slot, with its source and the time of the change, in the program's order of members. A title
+// that does not fit is cut at a character, so that the record keeps its length.
+func fitSlot(slot []byte, title, source string, at time.Time) []byte {
+	slot = rawjson.Delete(rawjson.Delete(slot, "updatedAt"), "pad")
+	slot = rawjson.Set(slot, "title", []byte(`""`))
+	slot = dialect.SetText(slot, "source", &source, false)
+	slot = rawjson.Set(slot, "updatedAt", dialect.ISO(at))
+	runes := []rune(title)
+	for runes = runes[:min(len(runes), slotSize)]; ; runes = runes[:len(runes)-1] {
 		s := rawjson.Set(slot, "title", rawjson.Quote(string(runes)))
 		s = rawjson.Set(s, "pad", []byte(`""`))
 		if pad := slotSize - len(s); pad >= 0 {
@@ -161,7 +196,7 @@ var errNotObject = errors.New("the message must be a JSON object")
 
 // NewID makes a UUID of version 7 or, for the document, a snowflake: 64 bits of time and random bits in 16 digits.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
-	if d != OmpDoc {
+	if !d.snowflakes {
 		return dialect.UUIDv7(t, random)
 	}
 	var b [3]byte

@@ -247,6 +247,37 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// TestResolved: a session names its working directory without links, however it is given.
+func TestResolved(t *testing.T) {
+	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
+		b := newBench(t)
+		link, other := filepath.Join(b.home, "link"), filepath.Join(b.home, "other")
+		b.must(os.Symlink(b.garden, link))
+		s, err := b.Create(t.Context(), store.CreateOptions{Dialect: d, CWD: link})
+		b.must(err)
+		b.say(s, "user", "hello", "")
+		data, err := os.ReadFile(s.Path())
+		if b.must(err); s.Header().CWD != b.garden || !strings.Contains(string(data), `"workdir":"`+b.garden+`"`) {
+			t.Errorf("%s: %s\n%s", d.Name(), s.Header().CWD, data)
+		}
+		for _, cwd := range []string{link, b.garden} {
+			rows, err := b.List(t.Context(), place.ListOptions{CWD: cwd})
+			if err != nil || len(rows) != 1 || rows[0].CWD != b.garden {
+				t.Errorf("%s: %s has %+v, %v", d.Name(), cwd, rows, err)
+			}
+		}
+		b.must(os.Mkdir(other, 0o700))
+		b.must(s.Move(t.Context(), other))
+		b.must(s.Move(t.Context(), link))
+		fork, err := b.ForkFrom(t.Context(), s.Path(), store.CreateOptions{CWD: link})
+		if b.must(err); s.Header().CWD != b.garden || fork.Header().CWD != b.garden {
+			t.Errorf("%s: moved to %s, forked for %s", d.Name(), s.Header().CWD, fork.Header().CWD)
+		}
+		b.must(fork.Close())
+		b.must(s.Close())
+	}
+}
+
 // TestMove: the log goes to the other directory's folder, and says so.
 func TestMove(t *testing.T) {
 	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {

@@ -20,8 +20,8 @@ var (
 
 // Habits: a linear session without branches, labels and names. Headerless: the first message has the working directory.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true,
-		ResultsInCalls: true, KeepsByRepeating: true}
+	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ResolvesCWD: true,
+		ContinuesListed: true, ResultsInCalls: true, KeepsByRepeating: true}
 }
 
 // Header gives the metadata line; nil where the first message replaces it.
@@ -31,7 +31,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
-	o.Str("workdir", n.CWD)
+	o.Optional("workdir", n.CWD) // a converted session may not know it
 	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
@@ -113,7 +113,11 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
-	at := dialect.ISO(n.Time)
+	// A message may say when it was made, in any spelling of ISO 8601.
+	at := rawjson.Get(m, "timestamp")
+	if at == nil {
+		at = dialect.ISO(n.Time)
+	}
 	// The program does not find a session with one bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])

@@ -51,16 +51,15 @@ def main():
     folder = sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp()
     store = Treeline(program)
 
-    # A session for this directory. Its file appears with the first answer of the model.
+    # A session for this directory. Its file appears with the first message.
     session = store.create(cwd=os.getcwd(), sessionDir=folder)
     handle = session["session"]
     question = store.appendMessage(session=handle, message={"role": "user", "content": "Which tests fail?", "timestamp": 1})
-    print("on disk after the question:", os.path.exists(session["file"]))
+    print("on disk after the question:", question["durable"] and os.path.exists(session["file"]))
     store.appendMessage(session=handle, message={
         "role": "assistant", "provider": "anthropic", "model": "claude", "timestamp": 2,
         "content": [{"type": "text", "text": "Two: parser and printer."}],
     })
-    print("on disk after the answer:", os.path.exists(session["file"]))
 
     # Go back to the question and try again: another branch. Nothing is lost.
     store.branch(session=handle, id=question["id"])

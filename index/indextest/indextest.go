@@ -43,7 +43,7 @@ func Run(t *testing.T, make Maker) {
 func Log(name string, n int) index.Log {
 	l := index.Log{
 		Name:  name,
-		Stamp: index.Stamp{Generation: fmt.Sprintf("g%d", n), Size: int64(n) * 1000, Nanos: int64(n) * 1e9, Racy: n%5 == 0},
+		Stamp: index.Stamp{Generation: fmt.Sprintf("g%d", n), Size: int64(n) * 1000, Nanos: int64(n) * 1e9, Changed: int64(n) * 2e9, Racy: n%5 == 0},
 		Summary: index.Summary{
 			Session: n%7 != 0, ID: session.ID(fmt.Sprint("id-", n)), Dialect: []string{"omp", "pi"}[n%2], CWD: fmt.Sprint("/p", n%3),
 			Title: strings.Repeat("t", n%200), Prompt: fmt.Sprint("prompt ", n), Created: session.Time{Text: fmt.Sprint(n)},

@@ -113,3 +113,8 @@ func (f *windowsFile) Unlock() error {
 	}
 	return nil
 }
+
+// Writers implements Shared.
+func (f *windowsFile) Writers() ([]Writer, error) {
+	return nil, &fs.PathError{Op: "writers", Path: f.Name(), Err: errors.ErrUnsupported}
+}

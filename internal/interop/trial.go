@@ -83,7 +83,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	s, err := t.store.Create(ctx, treeline.CreateOptions{Dialect: pi.Pi, Dir: filepath.Join(t.dir, "sessions"), CWD: t.dir,
-		Write: treeline.WriteOptions{Defer: dialect.DeferNever}})
+		Write: treeline.WriteOptions{Defer: dialect.DeferAssistant}})
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (t *trial) ours(ctx context.Context, s *treeline.Session) (err error) {
 	case 1:
 		_, err = s.AppendModelChange(ctx, "", "openai", "gpt")
 	case 2:
-		_, err = s.Compact(ctx, session.Compaction{Summary: t.text(), FirstKept: target, TokensBefore: session.Raw("77"), FromExtension: t.rnd.IntN(2) == 0})
+		_, err = s.Compact(ctx, session.Compaction{Summary: t.text(), FirstKept: target, TokensBefore: session.Raw("77"), FromExtension: new(t.rnd.IntN(2) == 0)})
 	case 3:
 		_, err = s.AppendCustom(ctx, "ext", []byte(`{"state":[1,2.50]}`))
 	case 4:

@@ -67,7 +67,7 @@ func ExampleSession_Branch() {
 	defer s.Close()
 	question := say(s, "user", "plan the beds")
 	say(s, "assistant", "six of them")
-	must(s.Branch(ctx, question, true)) // true: it lasts, also when nothing is appended
+	must(s.Branch(ctx, question, treeline.BranchOptions{Durable: true}))
 	say(s, "assistant", "seven, and a pond")
 	show(s)
 	fmt.Println(len(s.Tree().Children(question)), "branches")
@@ -82,7 +82,7 @@ func ExampleSession_ResetLeaf() {
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))
 	defer s.Close()
 	say(s, "user", "plan the beds")
-	check(s.ResetLeaf(ctx, false))
+	check(s.ResetLeaf(ctx, treeline.BranchOptions{}))
 	say(s, "user", "from the beginning, please")
 	fmt.Println(len(s.Tree().Roots()), "roots")
 	// Output: 2 roots
@@ -235,7 +235,7 @@ func ExampleObserver() {
 	defer s.Close()
 	first := say(s, "user", "plan the beds")
 	must(s.Compact(ctx, session.Compaction{Summary: "Beds.", FirstKept: first}))
-	must(s.Branch(ctx, first, false))
+	must(s.Branch(ctx, first, treeline.BranchOptions{}))
 	// Output:
 	// session_before_compact
 	// session_compact

@@ -197,7 +197,7 @@ func TestReadOnly(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"append": func() error { _, err := s.AppendMessage(t.Context(), []byte(`{}`)); return err },
 		"rename": func() error { return s.Rename(t.Context(), "x") },
-		"branch": func() error { _, err := s.Branch(t.Context(), "", false); return err },
+		"branch": func() error { _, err := s.Branch(t.Context(), "", treeline.BranchOptions{}); return err },
 		"fork":   func() error { return s.Fork(t.Context()) },
 		"move":   func() error { return s.Move(t.Context(), "/") },
 		"delete": func() error { return s.Delete(t.Context()) },

@@ -49,6 +49,9 @@ type CreateOptions = store.CreateOptions
 // WriteOptions say how a session is written: durability, conflicts, deferred creation.
 type WriteOptions = store.WriteOptions
 
+// BranchOptions say how the leaf moves: whether that survives a restart.
+type BranchOptions = store.BranchOptions
+
 // OpenOptions change how a session is opened for reading.
 type OpenOptions = store.OpenOptions
 

@@ -112,8 +112,8 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	switch b := body.(type) {
 	case session.Compaction:
 		// An invalid number is left out; the rest of the compaction is converted.
-		if !isNumber(b.TokensBefore) {
-			b.TokensBefore = nil
+		if !isNumber(b.TokensJSON) {
+			b.TokensBefore, b.TokensJSON = 0, nil
 		}
 		if b.ReplacesAll && !c.same || c.to.Habits().KeepsByRepeating {
 			b.FirstKept = ""

@@ -41,6 +41,8 @@ type Overflower interface {
 	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
 	// gives the bytes of a blob. A string stays cut where its blob is missing or the string was changed since.
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
+	// IsCut reports whether a string of the record is cut.
+	IsCut(record []byte) bool
 }
 
 // Continuer is a Dialect whose logs need not be read from their beginning. Records that name their parents and records

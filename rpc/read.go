@@ -230,6 +230,7 @@ type contextParams struct {
 	Entries *[]json.RawMessage `json:"entries" doc:"entries to use instead of a session"`
 	LeafID  json.RawMessage    `json:"leafId" doc:"the entry to look from; null is the place before the first entry"`
 	dialectParam
+	Whole bool `json:"whole" doc:"restore long texts that the agent's format cut; those that this server appended are whole in any case"`
 }
 
 // buildSessionContext is for a session or for a list of entries. A leaf that is null is the place before the first entry. An
@@ -251,7 +252,7 @@ func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
 	}
 	if c.open != nil {
 		s := c.open.s
-		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true}))
+		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true, Whole: p.Whole}))
 	}
 	if p.Entries == nil {
 		return nil, missing("entries")

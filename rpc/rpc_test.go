@@ -60,6 +60,28 @@ func TestDeferredCreation(t *testing.T) {
 	}
 }
 
+// A text that the agent's format cuts is whole for the server that appended it, and restored for one that opens the file.
+func TestWholeTexts(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	h, file := c.create(members{"dialect": "omp"})
+	id := c.say(h, "user", strings.Repeat("x", 600_000))
+	size := func(h string, whole bool) (context, entry int) {
+		list := c.object("buildSessionContext", members{"session": h, "whole": whole})["messages"].([]any)
+		m := c.object("getEntry", members{"session": h, "id": id})["message"].(members)
+		return len(list[0].(members)["content"].(string)), len(m["content"].(string))
+	}
+	context, entry := size(h, false)
+	equal(t, "in memory", []int{context, entry}, []int{600_000, 600_000})
+	c.raw("close", members{"session": h})
+	h = c.object("open", members{"path": file})["session"].(string)
+	context, entry = size(h, false)
+	equal(t, "opened again", []int{context, entry}, []int{500_000, 600_000})
+	context, _ = size(h, true)
+	equal(t, "whole", context, 600_000)
+	c.hangUp()
+}
+
 // flush writes what waits; close alone does not.
 func TestFlushOfDeferred(t *testing.T) {
 	t.Parallel()

@@ -105,7 +105,7 @@ type compactionParams struct {
 func appendCompaction(c *call, p compactionParams) (appended, error) {
 	return acknowledge(c.open.s.Compact(c.ctx, session.Compaction{
 		Summary: *p.Summary, ShortSummary: p.ShortSummary, FirstKept: session.EntryID(*p.FirstKept),
-		TokensBefore: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
+		TokensJSON: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
 		PreserveData: session.Raw(given(p.PreserveData)), FromExtension: p.is(),
 	}))
 }
@@ -214,7 +214,7 @@ func branch(c *call, p branchParams) (nothing, error) {
 		_, err := c.open.s.Tree().Get("")
 		return nothing{}, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), p.Durable)
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), store.BranchOptions{Durable: p.Durable})
 	return nothing{}, err
 }
 
@@ -223,7 +223,7 @@ type resetParams struct {
 }
 
 func resetLeaf(c *call, p resetParams) (nothing, error) {
-	return nothing{}, c.open.s.ResetLeaf(c.ctx, p.Durable)
+	return nothing{}, c.open.s.ResetLeaf(c.ctx, store.BranchOptions{Durable: p.Durable})
 }
 
 // summaryParams: an id that is null is the place before the first entry. It cannot be left out, or a forgotten id would move

@@ -218,6 +218,10 @@ func (b *Builder) Written() {
 	b.t.pending = nil
 }
 
+// SetWhole sets the whole record of the entry at a position, of which the log has a part: see Entry.Whole. The tree keeps
+// the record without copying it.
+func (b *Builder) SetWhole(i int, record []byte) { put(&b.t.whole, int32(i), record) }
+
 // SetLeaf moves the leaf; "" is the place before the first entry.
 func (b *Builder) SetLeaf(id EntryID) error {
 	t := b.t

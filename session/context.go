@@ -43,6 +43,8 @@ type ContextOptions struct {
 	// Resume are messages with which the agent tells the model that the session resumes. They follow the system messages
 	// that begin the context, and have no entry.
 	Resume []Raw
+	// Restore, if set, gives the record to use instead of that in the log, where the log may have a part of it.
+	Restore func(e Entry, record []byte) []byte
 	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
 	Resolve func(message []byte) ([]byte, error)
 }
@@ -106,7 +108,7 @@ func (c *Context) Detach() {
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
 		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
-		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
+		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), whole: maps.Clone(t.whole), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
 }
 
@@ -375,12 +377,18 @@ func (c *Context) edited(e Entry) ([][]byte, error) {
 	if edited && edit.Content == nil {
 		return nil, nil
 	}
-	raw, err := e.Raw()
-	if err != nil {
-		return nil, err
+	record, whole := e.Whole()
+	if !whole {
+		var err error
+		if record, err = e.Raw(); err != nil {
+			return nil, err
+		}
+		if c.options.Restore != nil {
+			record = c.options.Restore(e, record)
+		}
 	}
 	codec := c.tree.codec
-	list, err := codec.Messages(e, raw)
+	list, err := codec.Messages(e, record)
 	if err != nil || !edited {
 		return list, err
 	}

@@ -1,5 +1,7 @@
 package session
 
+import "strconv"
+
 // Raw is a JSON value as the log has it.
 type Raw []byte
 
@@ -51,8 +53,11 @@ type (
 	Compaction struct {
 		Summary, ShortSummary string
 		// FirstKept is the first entry before the compaction that the model still sees.
-		FirstKept             EntryID
-		TokensBefore          Raw
+		FirstKept EntryID
+		// TokensBefore is how many tokens the context had.
+		TokensBefore int
+		// TokensJSON is the raw count, whatever its type; nil where there is none. If it is set, it is written instead.
+		TokensJSON            Raw
 		Details, PreserveData Raw
 		// FromExtension: an extension made the summary; nil where the entry does not say.
 		FromExtension *bool
@@ -141,6 +146,14 @@ type (
 		JSON Raw
 	}
 )
+
+// Tokens is the count as it is written.
+func (c Compaction) Tokens() Raw {
+	if c.TokensJSON != nil {
+		return c.TokensJSON
+	}
+	return strconv.AppendInt(nil, int64(c.TokensBefore), 10)
+}
 
 func (Message) kind() Kind             { return KindMessage }
 func (ThinkingLevelChange) kind() Kind { return KindThinkingLevelChange }

@@ -66,6 +66,7 @@ type Tree struct {
 	keptByIndex map[int32]int32
 	pending     map[int32][]byte // records that are not in a log yet
 	foreign     map[int32][]byte // records of other logs
+	whole       map[int32][]byte // records of which the log has a part
 	message     map[int32]int32  // an entry that continues a message → the first entry of the message
 	before      *Before          // nil where the log was read from its beginning
 
@@ -322,6 +323,14 @@ func (t *Tree) Tips() int {
 		}
 	}
 	return tips
+}
+
+// seen gives the record that the content of an entry is read from.
+func (t *Tree) seen(i int) ([]byte, error) {
+	if b, ok := t.whole[int32(i)]; ok {
+		return b, nil
+	}
+	return t.raw(i)
 }
 
 func (t *Tree) raw(i int) ([]byte, error) {

@@ -128,7 +128,9 @@ func (y *story) steps(ctx context.Context) []struct {
 			return err
 		}},
 		{"a branch", func() error {
-			return y.append(func() (store.Appended, error) { return s().Branch(ctx, y.written[1], true) })
+			return y.append(func() (store.Appended, error) {
+				return s().Branch(ctx, y.written[1], store.BranchOptions{Durable: true})
+			})
 		}},
 		{"an append behind it", say("assistant", "two")},
 		{"closing", func() error {

@@ -24,7 +24,9 @@ func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, er
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	return Appended{ID: s.tree.At(s.tree.Len() - 1).ID, Durable: w.created && s.stored()}, nil
+	id := s.tree.At(s.tree.Len() - 1).ID
+	s.hold(id, p)
+	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }
 
 // asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.

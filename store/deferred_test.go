@@ -70,7 +70,7 @@ func TestDeferred(t *testing.T) {
 func TestDeferredLeavesNothing(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
 		"nothing":  func(*desk, *store.Session) error { return nil },
-		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), false) },
+		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), store.BranchOptions{}) },
 		"a summary": func(d *desk, s *store.Session) error {
 			_, err := s.BranchWithSummary(d.Context(), s.Leaf(), session.BranchSummary{Summary: "x"})
 			return err
@@ -109,7 +109,7 @@ func TestDeferralEnds(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
 		"a flush": func(d *desk, s *store.Session) error { return s.Flush(d.Context()) },
 		"a branch that is to last": func(d *desk, s *store.Session) error {
-			got, err := s.Branch(d.Context(), s.Leaf(), true)
+			got, err := s.Branch(d.Context(), s.Leaf(), store.BranchOptions{Durable: true})
 			if !got.Durable {
 				d.Error("the branch is not durable")
 			}
@@ -189,7 +189,7 @@ func TestDeferredKeepsWhatWasDone(t *testing.T) {
 	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferAssistant}})
 	one := d.User(s, "one")
 	d.User(s, "two")
-	_, err := s.Branch(t.Context(), one, false)
+	_, err := s.Branch(t.Context(), one, store.BranchOptions{})
 	d.Must(err)
 	d.User(s, "three")
 	_, err = s.Label(t.Context(), one, "start")

@@ -20,6 +20,7 @@ type chain struct {
 	moved   map[session.EntryID]session.EntryID
 	skipped []session.EntryID
 	ids     map[session.EntryID]bool
+	held    held
 }
 
 // add adds the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps has
@@ -48,11 +49,18 @@ func (c *chain) add(e session.Entry) error {
 			keep = c.moved[b.FirstKept]
 		}
 	}
+	whole, _ := e.Whole()
 	if e.Parent != c.last || keep != "" {
 		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
 			return err
 		}
+		if whole != nil {
+			if whole, err = c.editor.Rechain(whole, c.last, keep); err != nil {
+				return err
+			}
+		}
 	}
+	c.held.put(e.ID, record, whole)
 	c.records = append(c.records, record)
 	c.last = e.ID
 	c.ids[e.ID] = true

@@ -53,7 +53,10 @@ func (s *Session) become(next *Session) error {
 	return err
 }
 
-// Fork copies the session with all branches into a new one beside it: the Session is then the copy.
+// Fork copies the session with all branches into a new one beside it, which is written at once. The handle becomes the
+// copy, as in the agents' session managers: what is appended from now on goes to the copy, and the original stays as it is.
+// To have a handle of each, use Store.ForkFrom, which leaves this session alone, or open the original again with
+// Store.OpenWrite.
 func (s *Session) Fork(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,6 +102,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	return next.entitle(ctx, n)
 }
@@ -252,6 +256,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(c.held)
 	return next.entitle(ctx, n)
 }
 

@@ -77,6 +77,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 		return nil, late, err
 	}
 	next = s.store.waiting(h, w.d, s.tree.Header(), records, w.opt)
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	// Deferred entries go on waiting, for another place.
 	if !w.created {

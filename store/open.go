@@ -166,6 +166,7 @@ func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
 	w.builder, w.dec, w.loose = l.Builder, l.Decoder, l.Loose
+	s.showWhole()
 	s.follow(l.Lines, l.Torn)
 	if !w.busy {
 		w.tip = s.tree.LeafID()

@@ -16,6 +16,7 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
+	whole  []byte // the record before persist, if something of it is missing in record
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
@@ -52,7 +53,7 @@ func (s *Session) encode(p *proposal) error {
 		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
 	}
 	if err == nil {
-		p.record, err = s.persist(p.ctx, record)
+		p.record, p.whole, err = s.limit(p.ctx, record)
 	}
 	if s.w.err != nil {
 		return s.w.err // a blob could not be stored; the latched error names the file
@@ -61,8 +62,8 @@ func (s *Session) encode(p *proposal) error {
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
-// A session in memory keeps records as they are.
-func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
+// A session in memory keeps records as they are. The blobs are added to kept, if it is not nil.
+func (s *Session) persist(ctx context.Context, record []byte, kept map[string][]byte) ([]byte, error) {
 	w := s.w
 	if s.at.Path == "" {
 		return record, nil
@@ -73,6 +74,9 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 			ref, err := s.storeBlob(ctx, b)
 			if err != nil && ctx.Err() == nil {
 				err = s.latch(err) // like a record that could not be written
+			}
+			if kept != nil {
+				kept[ref] = b
 			}
 			return ref, err
 		}

@@ -28,6 +28,7 @@ type writing struct {
 	unsure  bool // it is not known how much of the log is in the tree
 	waiting [][]byte
 	end     int64
+	held    held
 
 	// Group commit: an append that finds no write under way leads, and writes all that is queued as one batch.
 	queue []*proposal

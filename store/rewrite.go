@@ -133,6 +133,7 @@ func (s *Session) restart(records [][]byte, known session.Header) {
 		s.wait(r)
 	}
 	s.tree = w.builder.Finish()
+	s.showWhole()
 	w.tip = s.tree.LeafID()
 }
 
@@ -180,16 +181,21 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 		if e.Role != session.RoleAssistant {
 			return nil, nil
 		}
-		raw, err := s.dialect.Encode(e)
+		record, err := s.dialect.Encode(e)
+		if whole, ok := e.Whole(); ok {
+			record = whole
+		}
 		if err != nil {
 			return nil, err
 		}
-		edited, changed, err := editor.SetArguments(raw, callID, arguments)
+		edited, changed, err := editor.SetArguments(record, callID, arguments)
 		if !changed || err != nil {
 			return nil, err
 		}
 		found = true // it stays set if the rewrite is tried again
-		return s.persist(ctx, edited)
+		stored, whole, err := s.limit(ctx, edited)
+		s.w.held.put(e.ID, stored, whole)
+		return stored, err
 	}
 	err = s.replace(ctx, func() ([][]byte, error) {
 		records, err := s.edited(ctx, edits{entry: edit})
@@ -223,14 +229,16 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		if err != nil {
 			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
-		raw, err := e.Raw()
+		record, err := e.Raw()
+		var whole []byte
 		if err == nil {
-			raw, err = s.persist(ctx, raw)
+			record, whole, err = s.limit(ctx, record)
 		}
 		if err != nil {
 			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
-		fresh = append(fresh, raw)
+		s.w.held.put(e.ID, record, whole)
+		fresh = append(fresh, record)
 	}
 	// An empty record removes the entry.
 	none := func(session.Entry) ([]byte, error) { return []byte{}, nil }

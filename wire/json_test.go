@@ -79,7 +79,7 @@ func TestShapes(t *testing.T) {
 			NewStats(usage.Report{Groups: map[usage.Key][]usage.Group{usage.Day: {}}}),
 		},
 		"receipt": {NewReceipt(1, run.Written{Type: run.TypeRunEnd}), NewReceipt(2, run.Written{Type: run.TypeLLMRequest, HasSeq: true}), Receipt{Line: 3, Error: "refused"}},
-		"other":   {Recording{Run: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
+		"other":   {Recording{ID: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
 	} {
 		golden(t, "json/"+name+".json", func(p *Page) error {
 			for _, v := range list {

@@ -14,13 +14,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Run is a run in a list. outcome is null for a run that crashed or is still going on. session and model are absent
-// where the header has none.
+// Run is a run in a list. created is null where the header has no time, outcome for a run that crashed or is still going
+// on. session and model are absent where the header has none.
 type Run struct {
 	ID       string  `json:"id"`
 	Session  string  `json:"session,omitempty"`
 	Path     string  `json:"path"`
-	Started  string  `json:"started"`
+	Created  *string `json:"created"`
 	CWD      string  `json:"cwd"`
 	Model    string  `json:"model,omitempty"`
 	Prompt   string  `json:"prompt"`
@@ -32,8 +32,12 @@ type Run struct {
 // NewRun gives the row of a list.
 func NewRun(r runs.Row) Run {
 	j := Run{
-		ID: r.Header.RunID, Session: r.Header.SessionID, Path: r.Path, Started: r.Header.StartedAt, CWD: r.CWD(), Prompt: r.Prompt,
+		ID: r.Header.RunID, Session: r.Header.SessionID, Path: r.Path, CWD: r.CWD(), Prompt: r.Prompt,
 		Outcome: optional(r.Outcome), Size: r.Log.Size, Modified: UTC(r.Log.Time),
+	}
+	if !r.Started.IsZero() {
+		created := UTC(r.Started)
+		j.Created = &created
 	}
 	if r.Header.Model != nil {
 		j.Model = r.Header.Model.Name
@@ -43,7 +47,7 @@ func NewRun(r runs.Row) Run {
 
 // Recording is a run that is being recorded. session is absent where it belongs to none.
 type Recording struct {
-	Run     string `json:"run"`
+	ID      string `json:"id"`
 	Session string `json:"session,omitempty"`
 	Path    string `json:"path"`
 }

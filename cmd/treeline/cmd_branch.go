@@ -65,5 +65,5 @@ func branch(ctx context.Context, s *store.Session, to, summary string, durable b
 	if summary != "" {
 		return s.BranchWithSummary(ctx, id, session.BranchSummary{Summary: summary})
 	}
-	return s.Branch(ctx, id, durable)
+	return s.Branch(ctx, id, store.BranchOptions{Durable: durable})
 }

@@ -37,7 +37,12 @@ func (a *app) contextCommand() *cobra.Command {
 				}
 				opt.Here = &dialect.Here{WorkDir: dir}
 				problems := slices.Clone(s.Tree().Problems()) // the tree's own list must not grow
-				opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+				opt.Problem = func(p session.Problem) {
+					if p.Kind == session.ProblemCut {
+						p.Advice += "; --whole restores it"
+					}
+					problems = append(problems, p)
+				}
 				opt.NoBlobs = opt.NoBlobs || !a.json // a transcript names images and does not show them
 				c, err := s.Context(cmd.Context(), at, opt)
 				if err != nil {
@@ -62,6 +67,7 @@ func (a *app) contextCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages in the form that goes to the provider")
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
+	cmd.Flags().BoolVar(&opt.Whole, "whole", false, "restore long texts that the agent's format cut, and that the agent does not send")
 	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "do not replace references to blobs by their content")
 	return cmd
 }

@@ -44,14 +44,14 @@ func (a *app) convertCommand() *cobra.Command {
 			}
 			if report != nil {
 				_ = report.Truncate(0) // fails for a pipe
-				if err := errors.Join(wire.Write(report, r), report.Close()); err != nil {
+				if err := errors.Join(wire.Write(report, wire.NewConversion(r)), report.Close()); err != nil {
 					return err
 				}
 			}
 			if why := outcome(r); why != "" && !a.json {
 				a.notice(why)
 			}
-			return a.say(r, r.Target.File)
+			return a.say(wire.NewConversion(r), r.Target.File)
 		},
 		ValidArgsFunction: a.completeSession,
 	}

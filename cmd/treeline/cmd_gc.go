@@ -56,7 +56,7 @@ func (a *app) printGC(r trash.GCReport, opt trash.GCOptions) error {
 			done = "removed"
 		}
 		fmt.Fprintf(out, "%s (%s) and %s %s; %s in use, %s too young; references counted in %s of %s\n",
-			wire.Count(len(r.Unused), "blob", "blobs"), wire.Size(j.Bytes), wire.Count(r.Leftovers, "temporary file", "temporary files"), done,
+			wire.Count(len(r.Unused), "blob", "blobs"), wire.Size(j.Size), wire.Count(r.Leftovers, "temporary file", "temporary files"), done,
 			wire.Count(r.Used, "blob", "blobs"), wire.Count(r.Young, "blob", "blobs"),
 			wire.Count(r.Files, "file", "files"), wire.Count(len(r.Folders), "folder", "folders"))
 		return nil

@@ -150,7 +150,7 @@ func (c *recording) prepare(ctx context.Context) error {
 // begun prints the run, before the first receipt.
 func (c *recording) begun() error {
 	h := c.r.Header()
-	return c.a.say(wire.Recording{Run: h.RunID, Session: h.SessionID, Path: c.r.Path()}, c.r.Path())
+	return c.a.say(wire.Recording{ID: h.RunID, Session: h.SessionID, Path: c.r.Path()}, c.r.Path())
 }
 
 // start begins the run with the header of the input, nil for a new one. A missing id and time are filled in.

@@ -119,9 +119,16 @@ func (a *app) say(v any, line string) error {
 }
 
 // notice prints something that does not fail the command.
-func (a *app) notice(text string) {
+func (a *app) notice(text string) { a.report(wire.Message{Notice: &wire.Notice{Message: text}}, text) }
+
+// report prints a line on stderr: as JSON with --json, otherwise as text.
+func (a *app) report(m wire.Message, text string) {
 	if a.showing != nil {
 		a.showing.clear() // it comes back with the next step
+	}
+	if a.json {
+		_ = wire.Write(a.stderr, m) // there is nowhere else to say that it fails
+		return
 	}
 	fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text))
 }
@@ -137,7 +144,7 @@ func (a *app) problems(list []session.Problem) {
 			a.notice(fmt.Sprintf("and %d more problems; 'treeline check %s' lists them", len(list)-i, p.File))
 			return
 		}
-		a.notice(p.String())
+		a.report(wire.Message{Problem: &p}, p.String())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // Exit codes, on which scripts rely. A search that finds nothing, a check that finds something and runs that differ
@@ -52,22 +53,28 @@ func run(ctx context.Context, a *app, args []string) int {
 	if err == nil {
 		return exitFine
 	}
-	var quiet quietError
-	if !errors.As(err, &quiet) {
-		if errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
-		}
-		a.notice(hint(err).Error())
-	}
+	// A mistake before the flag leaves it unread.
+	a.json = a.json || slices.Contains(args, "--json")
+	code, help := exitProblem, ""
 	var usage usageError
 	if errors.As(err, &usage) {
 		if cmd.Name() == "help" {
 			cmd = root
 		}
-		fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-		return exitUsage
+		code, help = exitUsage, cmd.CommandPath()+" --help"
 	}
-	return exitProblem
+	var quiet quietError
+	if !errors.As(err, &quiet) {
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+		err = hint(err)
+		a.report(wire.NewError(err, code, help), err.Error())
+	}
+	if help != "" && !a.json {
+		fmt.Fprintf(a.stderr, "Run '%s' for usage.\n", help)
+	}
+	return code
 }
 
 // root makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it.

@@ -80,7 +80,7 @@ func (a *app) tell(e store.Event, outcome string) {
 	case e.Kind == store.EventForeign && outcome != "":
 		a.notice(fmt.Sprintf("%s: other programs wrote %s meanwhile; %s", e.Path, wire.Count(e.Count, "entry", "entries"), outcome))
 	case e.Kind == store.EventRepaired || e.Kind == store.EventHeld:
-		a.notice(e.Problem.String())
+		a.report(wire.Message{Problem: e.Problem}, e.Problem.String())
 	}
 }
 

@@ -19,9 +19,10 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindModelChange:
 		return modelChange(raw), nil
 	case session.KindCompaction:
+		tokens := value(raw, "tokens_before")
 		return session.Compaction{
 			Summary: rawjson.Str(raw, "summary"), FirstKept: session.EntryID(text(rawjson.Get(raw, "first_kept_entry_id"))),
-			TokensBefore: value(raw, "tokens_before"), Details: value(raw, "details"),
+			TokensBefore: int(dialect.Integer(tokens)), TokensJSON: tokens, Details: value(raw, "details"),
 			FromExtension: fromHook(raw),
 		}, nil
 	case session.KindBranchSummary:

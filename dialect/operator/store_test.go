@@ -99,7 +99,7 @@ func TestBranch(t *testing.T) {
 	if got := filepath.Dir(sess.Path()); got != filepath.Join(dir, ".operator", "sessions") || !name.MatchString(filepath.Base(sess.Path())) {
 		t.Error(sess.Path())
 	}
-	must[treeline.Appended](t)(sess.Branch(ctx, q, true))
+	must[treeline.Appended](t)(sess.Branch(ctx, q, treeline.BranchOptions{Durable: true}))
 	if sess.Leaf() != q {
 		t.Errorf("the leaf is %s, not %s", sess.Leaf(), q)
 	}
@@ -107,13 +107,13 @@ func TestBranch(t *testing.T) {
 	must[treeline.Appended](t)(sess.BranchWithSummary(ctx, a, session.BranchSummary{Summary: "Three, they said."}))
 	must[treeline.Appended](t)(sess.BranchWithSummary(ctx, "", session.BranchSummary{Summary: "All anew."}))
 	must[treeline.Appended](t)(sess.Label(ctx, q, "depth"))
-	must[treeline.Appended](t)(sess.Branch(ctx, "", true))
+	must[treeline.Appended](t)(sess.Branch(ctx, "", treeline.BranchOptions{Durable: true}))
 	const want = "1<- message, 2<1 message, 3<2 leaf=1, 4<1 message, 5<2 branch_summary from 2, 6<- branch_summary from root, " +
 		"7<6 label depth=1, 8<7 leaf=-"
 	if got := shape(t, sess.Path()); got != want+", leaf -" {
 		t.Errorf("%s, not %s", got, want)
 	}
-	if _, err := sess.Branch(ctx, "nobody", true); !errors.Is(err, session.ErrUnknownEntry) {
+	if _, err := sess.Branch(ctx, "nobody", treeline.BranchOptions{Durable: true}); !errors.Is(err, session.ErrUnknownEntry) {
 		t.Errorf("a branch at an entry that is not there: %v", err)
 	}
 	path := sess.Path()
@@ -142,7 +142,7 @@ func TestBranchBeforeTheLog(t *testing.T) {
 	defer sess.Close()
 	q := must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "One?")))
 	must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "Two?")))
-	must[treeline.Appended](t)(sess.Branch(ctx, q.ID, true))
+	must[treeline.Appended](t)(sess.Branch(ctx, q.ID, treeline.BranchOptions{Durable: true}))
 	must[treeline.Appended](t)(sess.AppendMessage(ctx, said("assistant", "One.")))
 	if got := shape(t, sess.Path()); got != "1<- message, 2<1 message, 3<2 leaf=1, 4<1 message, leaf 4" {
 		t.Error(got)
@@ -155,7 +155,7 @@ func TestCopies(t *testing.T) {
 	sess, q, a := talk(t, s, treeline.CreateOptions{})
 	must[treeline.Appended](t)(sess.Label(ctx, a, "depth"))
 	must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "Wide?")))
-	must[treeline.Appended](t)(sess.Branch(ctx, q, true))
+	must[treeline.Appended](t)(sess.Branch(ctx, q, treeline.BranchOptions{Durable: true}))
 	source := sess.Path()
 	before := readFile(t, source)
 	labelled := sess.Tree().At(2)
@@ -320,7 +320,7 @@ func TestBranchAmidAppends(t *testing.T) {
 		})
 	}
 	for range 20 {
-		if _, err := sess.Branch(ctx, q, true); err != nil {
+		if _, err := sess.Branch(ctx, q, treeline.BranchOptions{Durable: true}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -163,11 +163,10 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	case session.Compaction:
 		w.Str("summary", b.Summary)
 		w.Str("first_kept_entry_id", string(b.FirstKept))
-		tokens := b.TokensBefore
-		if rawjson.IsNull(tokens) {
-			tokens = noTokens
+		if rawjson.IsNull(b.TokensJSON) {
+			b.TokensJSON = nil // the program drops a compaction without a count
 		}
-		raw("tokens_before", tokens)
+		raw("tokens_before", b.Tokens())
 		raw("details", b.Details)
 		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.BranchSummary:

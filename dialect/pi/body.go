@@ -242,10 +242,11 @@ func (d *Dialect) modelChange(e session.Entry, raw []byte) session.ModelChange {
 }
 
 func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
+	tokens := rawjson.Get(raw, "tokensBefore")
 	c := session.Compaction{
 		Summary: rawjson.Str(raw, "summary"), ShortSummary: rawjson.Str(raw, "shortSummary"),
 		FirstKept:    session.EntryID(text(rawjson.Get(raw, "firstKeptEntryId"))),
-		TokensBefore: rawjson.Get(raw, "tokensBefore"), Details: rawjson.Get(raw, "details"),
+		TokensBefore: int(dialect.Integer(tokens)), TokensJSON: tokens, Details: rawjson.Get(raw, "details"),
 		PreserveData: rawjson.Get(raw, "preserveData"), FromExtension: fromExtension(raw),
 	}
 	if id, ok := e.FirstKept(); ok {

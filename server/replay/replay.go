@@ -46,19 +46,15 @@ func Loopback(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Served reports one request. Its JSON is a stable format: difference is null if the request is as recorded.
+// Served reports one request. Difference is nil if the request is as recorded.
 type Served struct {
-	Seq        int64           `json:"seq"`
-	Difference *run.Difference `json:"difference"`
-	Error      string          `json:"error,omitempty"`
+	Seq        int64
+	Difference *run.Difference
+	Error      string
 }
 
-// Result reports how far a replay came. Its JSON is a stable format.
-type Result struct {
-	Requests int `json:"requests"` // recorded
-	Served   int `json:"served"`
-	Differed int `json:"differed"`
-}
+// Result reports how far a replay came: the requests that were recorded, those that were served, and those that differed.
+type Result struct{ Requests, Served, Differed int }
 
 // Player answers requests with the responses of a run.
 type Player struct {

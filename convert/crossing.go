@@ -206,10 +206,12 @@ func (c *crossing) begin() error {
 			random = bytes.NewReader(sum[:])
 		}
 		var err error
-		// The time may be in the id. A session does not begin in the future, whatever the clock said when it was written.
 		began := at
-		if now := c.now(); at.After(now) {
-			began = now
+		// Where lists are ordered by the time in the id, a session from the future would stay the first.
+		if o, ok := c.to.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderNames {
+			if now := c.now(); at.After(now) {
+				began = now
+			}
 		}
 		if n.ID, err = c.to.NewID(began, random); err != nil {
 			return err

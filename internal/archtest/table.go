@@ -124,7 +124,7 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
-	{packages: "rpc", may: ". session run index place store find usage watch convert runs repair trash wire",
+	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
 		may: ". session run dialect backend backend/all index index/query logtree place store find usage watch convert " +

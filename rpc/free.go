@@ -119,6 +119,25 @@ func list(c *call, p whereParams) ([]byte, error) {
 			return nil, err
 		}
 	}
+	return c.listings(opt)
+}
+
+// listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
+func (c *call) listings(opt store.CreateOptions) ([]byte, error) {
+	if opt.Profile != "" {
+		if opt.Dir != "" {
+			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
+		}
+		d := opt.Dialect
+		if d == nil {
+			d = c.store.Dialects()[0]
+		}
+		dir, err := c.store.ProfileDir(d, opt.Profile)
+		if err != nil {
+			return nil, err
+		}
+		opt.Dir = dir
+	}
 	return arrayOf(c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
 }
 
@@ -128,5 +147,6 @@ func listAll(c *call, p whereParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf(c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir}))
+	opt.CWD = ""
+	return c.listings(opt)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -199,11 +200,11 @@ func appendSessionInit(c *call, p sessionInitParams) ([]byte, error) {
 	}))
 }
 
-// branchParams: durable makes the move survive a restart, with an entry that is written for it. It is off by default, unlike
-// on the command line, because the agents' own branch writes nothing.
+// branchParams: durable makes the move survive a restart, with an entry that is written for it. By default it is written
+// where the format has an entry for it: there the agent's own branch writes one. In other formats it writes nothing.
 type branchParams struct {
 	ID      *string `json:"id" need:""`
-	Durable bool    `json:"durable"`
+	Durable *bool   `json:"durable"`
 }
 
 func branch(c *call, p branchParams) ([]byte, error) {
@@ -211,10 +212,17 @@ func branch(c *call, p branchParams) ([]byte, error) {
 		_, err := c.open.s.Tree().Get("")
 		return nil, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), p.Durable)
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), or(p.Durable, hasLeaves(c.open.s.Dialect())))
 	return null, err
 }
 
+// hasLeaves reports whether a format has entries that move the leaf.
+func hasLeaves(d dialect.Dialect) bool {
+	w, ok := d.(dialect.Writer)
+	return ok && w.Habits().Branches && w.Habits().LeafType == ""
+}
+
+// resetParams: the agents' own reset writes nothing.
 type resetParams struct {
 	Durable bool `json:"durable"`
 }

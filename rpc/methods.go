@@ -19,11 +19,12 @@ type method struct {
 	call    func(*call) ([]byte, error)
 }
 
-// call is a request that is being carried out. open is nil for a request without a session.
+// call is a request that is being carried out. open is nil for a request without a session; fresh is the session that it
+// opens, if its client wants to be told of events.
 type call struct {
 	*client
-	open   *openSession
-	params json.RawMessage
+	open, fresh *openSession
+	params      json.RawMessage
 }
 
 // free is a method that takes no session.

@@ -1,7 +1,9 @@
 package rpc_test
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -86,5 +88,53 @@ func TestProfile(t *testing.T) {
 			}
 		}
 	}
+	c.hangUp()
+}
+
+// A client that asks for them is notified of the document's four events, before the answer to what caused them.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	made := c.object("create", members{"cwd": c.home, "dialect": "operator", "deferUntil": "never", "events": true})
+	s := made["session"]
+	one := c.object("appendMessage", members{"session": s, "message": said("user", "one")})["id"]
+	told := func(method string, params members) (events []members) {
+		t.Helper()
+		text, err := json.Marshal(members{"jsonrpc": "2.0", "id": "x", "method": method, "params": params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.send(string(text))
+		for {
+			var line members
+			if err := json.Unmarshal([]byte(c.receive()), &line); err != nil {
+				t.Fatal(err)
+			}
+			if line["id"] != nil {
+				if line["error"] != nil {
+					t.Fatal(line["error"])
+				}
+				return events
+			}
+			events = append(events, line)
+		}
+	}
+	event := func(kind string, session, entry any) members {
+		return members{"jsonrpc": "2.0", "method": kind, "params": members{"session": session, "file": made["file"], "entryId": entry}}
+	}
+	got := told("appendCompaction", members{"session": s, "summary": "S", "firstKeptEntryId": one, "tokensBefore": 1})
+	leaf := c.raw("getLeafId", members{"session": s})
+	equal(t, "a compaction", got, []members{event("session_before_compact", s, one), event("session_compact", s, strings.Trim(leaf, `"`))})
+	equal(t, "a branch", told("branch", members{"session": s, "id": one}), []members{event("session_tree", s, one)})
+	equal(t, "a reset", told("resetLeaf", members{"session": s}), []members{event("session_tree", s, nil)})
+	equal(t, "a message", told("appendMessage", members{"session": s, "message": said("user", "two")}), []members(nil))
+	equal(t, "a copy", told("forkFrom", members{"source": made["file"], "cwd": c.home, "events": true})[0]["params"].(members)["session"], nil)
+	leaf = strings.Trim(c.raw("getLeafId", members{"session": s}), `"`)
+	equal(t, "a fork", told("fork", members{"session": s}), []members{event("session_before_fork", s, leaf)})
+
+	// Without it nothing but answers comes.
+	other := c.object("create", members{"cwd": c.home, "dialect": "operator", "deferUntil": "never"})["session"]
+	first := c.object("appendMessage", members{"session": other, "message": said("user", "one")})["id"]
+	equal(t, "not asked for", told("branch", members{"session": other, "id": first}), []members(nil))
 	c.hangUp()
 }

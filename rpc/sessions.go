@@ -18,6 +18,8 @@ type whereParams struct {
 	Profile string `json:"profile"`
 	// Terminal names the terminal that the client runs in, for breadcrumbs. The server's own is the default.
 	Terminal string `json:"terminal"`
+	// Events asks for notifications of what happens to the session.
+	Events bool `json:"events"`
 }
 
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
@@ -26,6 +28,10 @@ func (c *call) options(p whereParams) (opt store.CreateOptions, err error) {
 	opt = store.CreateOptions{CWD: or(p.CWD, ""), Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
 	opt.Write.Terminal = p.Terminal
+	if p.Events {
+		c.fresh = &openSession{}
+		opt.Write.Observer = c.notify(c.fresh, opt.Write.Observer)
+	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -58,9 +64,13 @@ func (c *call) keep(s *store.Session, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	o := c.fresh
+	if o == nil {
+		o = &openSession{}
+	}
 	c.mu.Lock()
 	c.last++
-	o := &openSession{handle: "s" + strconv.Itoa(c.last), s: s}
+	o.handle, o.s = "s"+strconv.Itoa(c.last), s
 	c.sessions[o.handle] = o
 	c.mu.Unlock()
 	return describe(o, nil)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -212,14 +211,8 @@ func branch(c *call, p branchParams) ([]byte, error) {
 		_, err := c.open.s.Tree().Get("")
 		return nil, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), or(p.Durable, hasLeaves(c.open.s.Dialect())))
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), or(p.Durable, c.open.s.HasLeaves()))
 	return null, err
-}
-
-// hasLeaves reports whether a format has entries that move the leaf.
-func hasLeaves(d dialect.Dialect) bool {
-	w, ok := d.(dialect.Writer)
-	return ok && w.Habits().Branches && w.Habits().LeafType == ""
 }
 
 // resetParams: the agents' own reset writes nothing.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ type contextReader struct {
 type reading struct {
 	Name    string
 	Leaf    *string
-	Context map[string]any
+	Context row
 }
 
 func (r *contextReader) run(ctx context.Context, opt options) (err error) {
@@ -142,15 +143,11 @@ func (r *contextReader) compare(ctx context.Context, path string, exceptModels b
 		return err
 	}
 	if r.members != nil {
-		all := ours.Context
-		ours.Context = map[string]any{}
-		for _, m := range r.members {
-			ours.Context[m] = all[m]
-		}
+		ours.Context = slices.DeleteFunc(ours.Context, func(m member) bool { return !slices.Contains(r.members, m.Name) })
 	}
 	if exceptModels {
-		delete(ours.Context, "models")
-		delete(theirs.Context, "models")
+		models := func(m member) bool { return m.Name == "models" }
+		ours.Context, theirs.Context = slices.DeleteFunc(ours.Context, models), slices.DeleteFunc(theirs.Context, models)
 	}
 	// The ids that version 1 lacks are made anew by each side.
 	if strings.Contains(string(text), `"version":1`) {

@@ -116,13 +116,19 @@ func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 // listParams are those of a list.
 type listParams struct {
 	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	listAllParams
+}
+
+// listAllParams are those of a list of all directories.
+type listAllParams struct {
 	folderParams
+	Profile string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
 }
 
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
 func list(c *call, p listParams) (raw[[]agentRow], error) {
-	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams}})
+	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams, Profile: p.Profile}})
 	switch {
 	case err != nil:
 		return nil, err
@@ -135,13 +141,32 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 			return nil, err
 		}
 	}
+	return c.listings(opt)
+}
+
+// listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
+func (c *call) listings(opt store.CreateOptions) (raw[[]agentRow], error) {
+	if opt.Profile != "" {
+		if opt.Dir != "" {
+			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
+		}
+		d := opt.Dialect
+		if d == nil {
+			d = c.store.Dialects()[0]
+		}
+		dir, err := c.store.ProfileDir(d, opt.Profile)
+		if err != nil {
+			return nil, err
+		}
+		opt.Dir = dir
+	}
 	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
 }
 
-func listAll(c *call, p folderParams) (raw[[]agentRow], error) {
-	opt, err := c.options(placeParams{folderParams: p})
+func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
+	opt, err := c.options(placeParams{folderParams: p.folderParams, Profile: p.Profile})
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir}))
+	return c.listings(opt)
 }

@@ -41,6 +41,7 @@ type section struct {
 type call struct {
 	*client
 	open   *openSession
+	fresh  *openSession // the session that it opens, if its client wants to be told of events
 	params json.RawMessage
 	then   []func()
 }

@@ -20,6 +20,7 @@ type placeParams struct {
 	folderParams
 	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
 	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
+	Events   bool   `json:"events" doc:"asks for notifications of what happens to the session"`
 }
 
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
@@ -44,6 +45,10 @@ func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer, opt.Write.Force = false, false, "", false
 	opt.Write.Terminal = p.Terminal
+	if p.Events {
+		c.fresh = &openSession{}
+		opt.Write.Observer = c.observe(c.fresh, opt.Write.Observer)
+	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -84,9 +89,13 @@ func (c *call) keep(s *store.Session, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	o := c.fresh
+	if o == nil {
+		o = &openSession{}
+	}
 	c.mu.Lock()
 	c.last++
-	o := &openSession{handle: "s" + strconv.Itoa(c.last), s: s}
+	o.handle, o.s = "s"+strconv.Itoa(c.last), s
 	c.sessions[o.handle] = o
 	c.mu.Unlock()
 	return describe(o, nil)

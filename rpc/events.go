@@ -1,0 +1,31 @@
+package rpc
+
+import (
+	"github.com/treeline-dev/treeline/store"
+)
+
+// observe gives the observer of a session whose client wants to be told of events. A notification is written when the event
+// happens, so before the answer to the request that caused it. The server's own observer is told first.
+func (c *client) observe(o *openSession, own store.Observer) store.Observer {
+	return func(e store.Event) {
+		if own != nil {
+			own(e)
+		}
+		switch e.Kind {
+		case store.EventBeforeCompaction, store.EventCompaction, store.EventBeforeFork, store.EventTree:
+		default:
+			return
+		}
+		// A copy that is about to be made has no handle yet.
+		if text, err := encode(sessionEvent{optional(o.handle), optional(e.Path), optional(string(e.Entry))}); err == nil {
+			c.write(append(append(append([]byte(`{"jsonrpc":"2.0","method":`), quote(string(e.Kind))...), `,"params":`...), append(text, '}')...))
+		}
+	}
+}
+
+// sessionEvent is what happens to a session, or is about to happen. A member is null if there is none.
+type sessionEvent struct {
+	Session *string `json:"session"`
+	File    *string `json:"file"`
+	EntryID *string `json:"entryId"`
+}

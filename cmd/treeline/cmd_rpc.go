@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/rpc"
 )
 
@@ -28,7 +27,9 @@ func (a *app) rpcCommand() *cobra.Command {
 				return err
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
-			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
+			opt := a.options()
+			opt.NoBreadcrumbs = false
+			s, err := a.opened(opt)
 			if err != nil {
 				return err
 			}

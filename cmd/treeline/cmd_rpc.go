@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/rpc"
 )
 
@@ -28,7 +30,7 @@ func (a *app) rpcCommand() *cobra.Command {
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 			opt := a.options()
-			opt.NoBreadcrumbs = false
+			opt.NoBreadcrumbs, opt.Piped = false, true
 			s, err := a.opened(opt)
 			if err != nil {
 				return err
@@ -37,7 +39,12 @@ func (a *app) rpcCommand() *cobra.Command {
 			pipe := make(chan os.Signal, 1)
 			signal.Notify(pipe, syscall.SIGPIPE)
 			defer signal.Stop(pipe)
-			return rpc.Serve(cmd.Context(), s, rpc.Options{Write: write, Version: thisVersion()}, a.stdin, a.stdout)
+			return rpc.Serve(cmd.Context(), s, rpc.Options{
+				Write: write, Version: thisVersion(),
+				History: history.Options{
+					State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), Notice: a.notice,
+				},
+			}, a.stdin, a.stdout)
 		},
 	}
 	f.add(cmd)

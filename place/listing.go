@@ -97,7 +97,7 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 		}
 		strict := filter || i > 0 && !deep
 		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
-			return l == nil || strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+			return strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
 		})...)
 	}
 	return rows, nil
@@ -125,25 +125,43 @@ type listed struct {
 	named bool // the agent orders its sessions by their names
 }
 
-// listingsIn gives the rows of a folder, nil for logs that are not sessions.
+// listingsIn gives the rows of a folder.
 func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*listed, error) {
 	b, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]*listed, len(logs))
-	_, named := byNames(d)
+	lister, lists := d.(dialect.Lister)
+	made, rows := make([]*dialect.Listing, len(logs)), make([]Row, len(logs))
 	each(ctx, len(logs), 1, func() func(int) {
 		return func(i int) {
-			if row := m.listing(ctx, b, logs[i], dir, d); row != nil {
-				rows[i] = &listed{row, logs[i], named}
+			rows[i] = Row{Path: Join(dir, logs[i].Name), Log: logs[i]}
+			if lists {
+				made[i] = m.listing(ctx, b, &rows[i], d, lister)
+			} else {
+				m.known(ctx, b, &rows[i], d)
 			}
 		}
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return rows, nil
+	if !lists {
+		rows = Drop(rows, func(r *Row) bool { return r.Dialect == nil })
+		m.PlaceRows(ctx, rows)
+	}
+	_, named := byNames(d)
+	var list []*listed
+	for i := range rows {
+		l := made[i]
+		if !lists {
+			l = plainListing(&rows[i])
+		}
+		if l != nil {
+			list = append(list, &listed{l, rows[i].Log, named})
+		}
+	}
+	return list, nil
 }
 
 // logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below.
@@ -170,43 +188,52 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	return b, logs, nil
 }
 
-// listing gives the row of one log, nil if it has none. A log that cannot be opened is left out, as the agents' programs do.
-func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
-	path := Join(dir, log.Name)
-	// An empty log is a session if its name says all that a header would.
-	var read dialect.Dialect
-	if _, placed := placer(d); placed && log.Size == 0 {
-		read = d
-	}
-	l, err := m.OpenLog(ctx, Location{b, log.Name, path}, read)
+// listing gives a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as the
+// agents' programs do.
+func (m *Machine) listing(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect, lister dialect.Lister) *dialect.Listing {
+	l, err := m.OpenLog(ctx, Location{b, r.Log.Name, r.Path}, nil)
 	if err != nil {
 		return nil
 	}
 	defer l.Close()
 	// The program would not show a log of another agent.
-	if l.Tree.Header().Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
+	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
 		return nil
 	}
-	if lister, ok := d.(dialect.Lister); ok {
-		row, err := lister.List(l.Tree, path, log.Time)
-		if err != nil {
-			return nil
-		}
-		return &row
+	row, err := lister.List(l.Tree, r.Path, r.Log.Time)
+	if err != nil {
+		return nil
 	}
-	row := Row{Path: path, Log: log}
-	m.NewPeeker().Peek(ctx, b, &row, ListOptions{Dialect: l.Dialect})
+	return &row
+}
+
+// known fills in the row of a session from its whole log. The row has no Dialect if the log is not a session of the family, or
+// cannot be read. PlaceRows adds the working directory of a session that does not name it.
+func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect) {
+	// An empty log is a session if its name says all that a header would.
+	var read dialect.Dialect
+	if _, placed := placer(d); placed && r.Log.Size == 0 {
+		read = d
+	}
+	l, err := m.Reader().Open(ctx, b, r.Log.Name, r.Path, read)
+	if err != nil {
+		return
+	}
+	defer l.Close()
 	h := l.Tree.Header()
-	row.Dialect, row.ID, row.CWD, row.Parent, row.Created = d, h.ID, h.CWD, h.Parent, h.Timestamp
+	if h.Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
+		return
+	}
+	m.NewPeeker().Peek(ctx, b, r, ListOptions{Dialect: l.Dialect})
+	r.Dialect, r.ID, r.CWD, r.Parent, r.Created, r.OK = d, h.ID, h.CWD, h.Parent, h.Timestamp, true
 	// It is listed even if its name cannot be read.
-	row.Title, _ = logtree.Title(l.Dialect, l.Tree)
-	row.Messages = 0
+	r.Title, _ = logtree.Title(l.Dialect, l.Tree)
+	r.Messages = 0
 	for e := range l.Tree.Entries() {
 		if e.IsMessage() {
-			row.Messages++
+			r.Messages++
 		}
 	}
-	return plainListing(&row)
 }
 
 // plainListing is the row of a session whose agent has no form of its own for the rows of a list.

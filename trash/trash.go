@@ -156,8 +156,12 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 			return item, keepLate(ctx, bin, made[1], all, late)
 		}
 	}
-	for _, log := range made {
-		err = errors.Join(err, bin.Remove(ctx, log))
+	// An error can also come after the removal: then the copy is all that is left.
+	_, gone := l.Backend.Stat(context.WithoutCancel(ctx), l.Name)
+	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+		for _, log := range made {
+			err = errors.Join(err, bin.Remove(ctx, log))
+		}
 	}
 	return Item{}, logtree.Named(l.Path, err)
 }

@@ -273,7 +273,8 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 		return nil, nil // what is written to the old file cannot be added to a whole log
 	}
 	var waited, quiet time.Duration
-	for pause := lateQuiet / 5; ; pause = min(2*pause, 20*time.Millisecond) {
+	began := o.w.b.opt.Clock()
+	for pause := lateQuiet / 5; ; pause = min(2*pause, 50*time.Millisecond) {
 		// First the holders: what one has written before it closed the file is then seen below.
 		names, blind := o.holders()
 		info, err := o.f.Stat()
@@ -291,7 +292,7 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 			return names, o.rest(info.Size, carry)
 		}
 		if err := o.w.b.opt.Wait(ctx, pause); err == nil {
-			waited += pause
+			waited = max(waited+pause, o.w.b.opt.Clock().Sub(began)) // looking takes time, too
 		}
 		if quiet += pause; len(names) > 0 || blind {
 			quiet = 0

@@ -22,8 +22,12 @@ const foldersLog = "folders.jsonl"
 // notedFolders is what this process knows to be in folders.jsonl.
 type notedFolders struct {
 	mu    sync.Mutex
-	known map[string]bool // paths of sessions
+	known map[string]int // how many sessions of each folder were noted here
 }
+
+// mostNoted is how many sessions of a folder are noted as they are written: enough to recognize the folder. Garbage collection
+// notes more.
+const mostNoted = 16
 
 // NoteFolder remembers that a session is written at path, so that garbage collection keeps the blobs that it refers to.
 // When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway. Neither do
@@ -47,7 +51,7 @@ func (s *Store) NoteFolder(ctx context.Context, path string) error {
 	}
 	s.noted.mu.Lock()
 	defer s.noted.mu.Unlock()
-	if s.noted.known[abs] {
+	if s.noted.known[folder] == mostNoted {
 		return nil
 	}
 	name, _ := place.Below(folder, abs) // it lies in it
@@ -59,9 +63,9 @@ func (s *Store) NoteFolder(ctx context.Context, path string) error {
 		return fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
 	}
 	if s.noted.known == nil {
-		s.noted.known = map[string]bool{}
+		s.noted.known = map[string]int{}
 	}
-	s.noted.known[abs] = true
+	s.noted.known[folder]++
 	return nil
 }
 
@@ -89,7 +93,7 @@ func appendFolder(ctx context.Context, b backend.Backend, folder, name string) e
 		if err != nil {
 			return err
 		}
-		if f := known[folder]; f != nil && !f.Forgotten && slices.Contains(f.Seen, name) {
+		if f := known[folder]; f != nil && !f.Forgotten && (len(f.Seen) >= mostNoted || slices.Contains(f.Seen, name)) {
 			return nil
 		}
 		_, err = b.Append(ctx, at, record)
@@ -168,6 +172,9 @@ func (s *Store) ChangeFolders(ctx context.Context, change func([]place.NotedFold
 	if err != nil {
 		return err
 	}
+	s.noted.mu.Lock()
+	defer s.noted.mu.Unlock()
+	s.noted.known = nil // a folder that is forgotten now is noted again with its next session
 	return retryFolders(func() error {
 		at, err := b.Stat(ctx, foldersLog)
 		missing := errors.Is(err, backend.ErrNotExist)

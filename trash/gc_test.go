@@ -261,6 +261,17 @@ func TestNotedFolders(t *testing.T) {
 	if log := y.read(y.At("state/folders.jsonl")); strings.Count(log, "\n") != 3 {
 		t.Errorf("the log is %q", log)
 	}
+	// Some are enough to recognize the folder.
+	for range 30 {
+		sess, err := y.Create(t.Context(), store.CreateOptions{Dir: y.At("c"), Write: store.WriteOptions{Defer: "never"}})
+		y.Must(err)
+		y.Must(sess.Close())
+	}
+	got, err = y.Folders(t.Context())
+	y.Must(err)
+	if len(got) != 3 || len(got[2].Seen) != 16 {
+		t.Errorf("noted %+v", got)
+	}
 	y.Old("state/folders.jsonl", "nonsense\n")
 	if _, err := y.bin.GC(t.Context(), trash.GCOptions{Apply: true}); err == nil {
 		t.Error("collected although a note cannot be read")

@@ -16,10 +16,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 )
 
@@ -52,6 +54,9 @@ type Machine struct {
 	agents   func() []Source // the roots of all dialects, asked once
 	places   func() []Source // these and Options.Extra, whose folders are looked into once
 	runs     func() []Source
+
+	kept  *index.Index // nil: rows of agents' own lists are not kept
+	clock func() time.Time
 }
 
 // New gives the Machine. Nothing is opened yet.

@@ -95,7 +95,8 @@ type recentSession struct {
 	FullName string  `json:"fullName"`
 }
 
-// getRecentSessions is for a start screen. It reads only the beginning of each log, so it is fast in a folder of thousands.
+// getRecentSessions is for a start screen. It reads only the beginning of logs that changed, so it is fast in a folder of
+// thousands.
 // The default limit is three, as in oh-my-pi.
 func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	limit := or(p.Limit, 3)
@@ -113,10 +114,24 @@ func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	return rows, nil
 }
 
+type textsParam struct {
+	Texts *bool `json:"texts" doc:"false leaves out allMessagesText"`
+}
+
+type listParams struct {
+	hereParams
+	textsParam
+}
+
+type listAllParams struct {
+	placeParams
+	textsParam
+}
+
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
-func list(c *call, p hereParams) (raw[[]agentRow], error) {
-	opt, err := c.optionsHere(p)
+func list(c *call, p listParams) (raw[[]agentRow], error) {
+	opt, err := c.optionsHere(p.hereParams)
 	switch {
 	case err != nil:
 		return nil, err
@@ -129,13 +144,17 @@ func list(c *call, p hereParams) (raw[[]agentRow], error) {
 			return nil, err
 		}
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
+	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{
+		Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir, NoTexts: !or(p.Texts, true),
+	}))
 }
 
-func listAll(c *call, p placeParams) (raw[[]agentRow], error) {
-	opt, err := c.options(p)
+func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
+	opt, err := c.options(p.placeParams)
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir}))
+	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{
+		Dialect: opt.Dialect, Dir: opt.Dir, NoTexts: !or(p.Texts, true),
+	}))
 }

@@ -98,7 +98,8 @@ var table = []section{
 		free("getRecentSessions", "The newest sessions of a folder. `mtime` is in milliseconds since 1970, `name` is cut to 40 "+
 			"characters.", getRecentSessions),
 		free("list", "The sessions of a directory as the agent's own program lists them, newest first. pi has `name?` instead of "+
-			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending.",
+			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
+			"Only files that changed since the last list are read.",
 			list),
 		free("listAll", "The same for all directories, or for one folder.", listAll),
 		free("saveState", "Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It "+

@@ -41,13 +41,14 @@ type keptRows struct {
 	mu      sync.Mutex
 	before  map[string]map[string]index.Row // by folder
 	now     map[string]map[string]index.Row
+	asked   map[string]int // rows of before whose logs are still there
 	changed map[string]bool
 }
 
 func (m *Machine) keptRows(list string, rest bool) *keptRows {
 	return &keptRows{
 		m: m, list: list, rest: rest, before: map[string]map[string]index.Row{}, now: map[string]map[string]index.Row{},
-		changed: map[string]bool{},
+		asked: map[string]int{}, changed: map[string]bool{},
 	}
 }
 
@@ -72,6 +73,9 @@ func (k *keptRows) get(folder, name string, log backend.Log) (index.Row, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	row, ok := k.look(folder)[name]
+	if ok {
+		k.asked[folder]++
+	}
 	if !ok || !row.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 		return row, false
 	}
@@ -96,7 +100,8 @@ func (k *keptRows) put(folder, name string, log backend.Log, head, rest []byte) 
 // save writes what changed. If rows were read without their rests, those of unchanged rows are read first.
 func (k *keptRows) save() {
 	for folder, now := range k.now {
-		if !k.changed[folder] && len(now) == len(k.before[folder]) {
+		gone := k.asked[folder] < len(k.before[folder])
+		if !k.changed[folder] && !gone {
 			continue
 		}
 		var full map[string]index.Row
@@ -108,6 +113,9 @@ func (k *keptRows) save() {
 				row.Rest = old.Rest
 				now[name] = row
 			}
+		}
+		if gone { // from the other lists, too
+			k.m.kept.ForgetRows(folder)
 		}
 		k.m.kept.KeepRows(folder, k.list, now)
 	}

@@ -176,3 +176,13 @@ func ExampleStore_Watch() {
 	}
 	// Output: user true
 }
+
+func ExampleNewRequest() {
+	ctx := context.Background()
+	s := must(treeline.InMemory(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	defer s.Close()
+	say(s, "user", "plan the beds")
+	r := must(treeline.NewRequest(ctx, s, s.Leaf(), treeline.RequestOptions{Provider: "openai", Model: "gpt-4"}))
+	fmt.Println(string(r.Body))
+	// Output: {"model":"gpt-4","messages":[{"role":"user","content":"plan the beds"}]}
+}

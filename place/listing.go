@@ -45,7 +45,7 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 	}
 	slices.SortFunc(rows, func(a, b *listed) int {
 		order := b.Modified.Compare(a.Modified)
-		if order == 0 && deep {
+		if order == 0 && deep && !a.named {
 			order = b.log.Time.Compare(a.log.Time)
 		}
 		// Equal times, as of a session and its fork, are ordered by name: names begin with the time of creation.
@@ -128,7 +128,8 @@ func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) 
 // listed is a row and where it comes from.
 type listed struct {
 	*dialect.Listing
-	log backend.Log
+	log   backend.Log
+	named bool // the agent orders its sessions by their names
 }
 
 // listingsIn gives the rows of a folder, nil for logs that are not sessions.
@@ -138,6 +139,7 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 		return nil, err
 	}
 	rows, kept := make([]*listed, len(logs)), m.keptRows(d.Name(), !noTexts)
+	_, named := byNames(d)
 	if !deep {
 		kept.look(dir)
 	}
@@ -146,7 +148,7 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 			p := Join(dir, logs[i].Name)
 			row := kept.listing(Dir(p), Base(p), logs[i], func() (*dialect.Listing, bool) { return m.listing(ctx, b, logs[i], dir, d) })
 			if row != nil {
-				rows[i] = &listed{row, logs[i]}
+				rows[i] = &listed{row, logs[i], named}
 			}
 		}
 	})
@@ -195,9 +197,10 @@ func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Lo
 		return nil, errors.Is(err, logtree.ErrNotSession)
 	}
 	defer l.Close()
-	cwd := l.Tree.Header().CWD
+	_, placed := placer(l.Dialect)
+	_, runner := l.Dialect.(dialect.Runner)
+	own = l.Tree.Header().CWD != "" || !placed && !runner
 	m.FindCWD(ctx, l.Builder, Location{b, log.Name, path}, l.Dialect)
-	own = l.Tree.Header().CWD == cwd
 	// The program would not show a log of another agent.
 	if l.Tree.Header().Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
 		return nil, own
@@ -267,7 +270,8 @@ type RecentSession struct {
 }
 
 // Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
-// beginning of each log is read, and its end where the agent goes by the last message; with Keep only of logs that changed. d nil is the dialect of the folder.
+// beginning of each log is read, and its end where the agent goes by the last message; with Keep only of logs that changed.
+// d nil is the dialect of the folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
 		d = m.dialectOf(ctx, dir)

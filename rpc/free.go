@@ -118,20 +118,21 @@ type textsParam struct {
 	Texts *bool `json:"texts" doc:"false leaves out allMessagesText"`
 }
 
+// listParams are those of a list.
 type listParams struct {
-	hereParams
-	textsParam
+	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	listAllParams
 }
 
 type listAllParams struct {
-	placeParams
+	folderParams
 	textsParam
 }
 
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
 func list(c *call, p listParams) (raw[[]agentRow], error) {
-	opt, err := c.optionsHere(p.hereParams)
+	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams}})
 	switch {
 	case err != nil:
 		return nil, err
@@ -150,7 +151,7 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 }
 
 func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
-	opt, err := c.options(p.placeParams)
+	opt, err := c.options(placeParams{folderParams: p.folderParams})
 	if err != nil {
 		return nil, err
 	}

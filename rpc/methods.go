@@ -99,14 +99,17 @@ var table = []section{
 			"characters.", getRecentSessions),
 		free("list", "The sessions of a directory as the agent's own program lists them, newest first. pi has `name?` instead of "+
 			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
+			"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions. "+
 			"Only files that changed since the last list are read.",
 			list),
 		free("listAll", "The same for all directories, or for one folder.", listAll),
 		free("saveState", "Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It "+
-			"replaces the previous state.", saveState),
+			"replaces the previous state. A `schema_version` other than 1 is refused, and a state of another one is not replaced.",
+			saveState),
 		free("loadState", "The state of a session, or `null`. `resume` is what the model sees first: the messages without dangling "+
-			"tool calls and results; if `cwd` or `root` differ from the state's, a system message before them says so. Nothing is "+
-			"written.", loadState),
+			"tool calls and results, results without a `tool_call_id` and notices of earlier resumes; nothing else is left out. If "+
+			"`cwd` or `root` differ from the state's, or from the directory of its last run if it names none, a system message says "+
+			"so after those that begin the conversation. Nothing is written.", loadState),
 	}},
 	{"All sessions", []method{
 		slow(free("catalogue", "The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only "+

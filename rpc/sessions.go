@@ -8,10 +8,17 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// placeParams say where a session is, or will be.
-type placeParams struct {
+// folderParams say where sessions are.
+type folderParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
 	dialectParam
+}
+
+// placeParams say where a session is, or will be, and for whom.
+type placeParams struct {
+	folderParams
+	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
+	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
 }
 
 // dialectParam names a dialect. Without it a new session is written as omp, and the format of a file is detected.
@@ -28,8 +35,9 @@ type hereParams struct {
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
 // asks for with each call.
 func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
-	opt = store.CreateOptions{Write: c.opt.Write}
+	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+	opt.Write.Terminal = p.Terminal
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -168,7 +176,7 @@ type memoryParams struct {
 
 // inMemory takes a dialect as well: it decides what the client's entries look like.
 func inMemory(c *call, p memoryParams) (opened, error) {
-	opt, err := c.options(placeParams{dialectParam: p.dialectParam})
+	opt, err := c.options(placeParams{folderParams: folderParams{dialectParam: p.dialectParam}})
 	if err != nil {
 		return opened{}, err
 	}

@@ -361,6 +361,10 @@ export interface CreateParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** the profile of an agent that has several, instead of sessionDir */
+  profile?: string | null;
+  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  terminal?: string | null;
   /** the id of the new session; the default is generated */
   id?: string | null;
   /** the file of the session that this one continues */
@@ -376,6 +380,10 @@ export interface OpenParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** the profile of an agent that has several, instead of sessionDir */
+  profile?: string | null;
+  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  terminal?: string | null;
   /** opens an existing session for reading; nothing is written, and appends are refused */
   readOnly?: boolean | null;
   /** renames a file that is not a session and starts one */
@@ -391,6 +399,10 @@ export interface ContinueRecentParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** the profile of an agent that has several, instead of sessionDir */
+  profile?: string | null;
+  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  terminal?: string | null;
 }
 
 export interface InMemoryParams {
@@ -409,6 +421,10 @@ export interface ForkFromParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** the profile of an agent that has several, instead of sessionDir */
+  profile?: string | null;
+  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  terminal?: string | null;
 }
 
 export interface NewSessionParams {
@@ -669,6 +685,8 @@ export interface ListParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** false leaves out allMessagesText */
+  texts?: boolean | null;
 }
 
 export interface ListAllParams {
@@ -676,6 +694,8 @@ export interface ListAllParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** false leaves out allMessagesText */
+  texts?: boolean | null;
 }
 
 export interface SaveStateParams {
@@ -930,7 +950,9 @@ interface ClientMethods {
   getRecentSessions(params: GetRecentSessionsParams): Promise<Array<RecentSession>>;
   /**
    * The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of title? and
-   * takes modified from the messages, omp from the file. Equal times are ordered by file name, descending.
+   * takes modified from the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is
+   * ordered by id, wave by the last message, codelia by the last save; codelia means its sessions. Only files that
+   * changed since the last list are read.
    */
   list(params: ListParams): Promise<Array<AgentRow>>;
   /**
@@ -939,12 +961,14 @@ interface ClientMethods {
   listAll(params?: ListAllParams): Promise<Array<AgentRow>>;
   /**
    * Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces the
-   * previous state.
+   * previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
    */
   saveState(params: SaveStateParams): Promise<Saved>;
   /**
    * The state of a session, or null. resume is what the model sees first: the messages without dangling tool calls and
-   * results; if cwd or root differ from the state's, a system message before them says so. Nothing is written.
+   * results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If cwd or root
+   * differ from the state's, or from the directory of its last run if it names none, a system message says so after
+   * those that begin the conversation. Nothing is written.
    */
   loadState(params: LoadStateParams): Promise<LoadedState | null>;
   /**

@@ -465,6 +465,8 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
         id: Optional[str] = None,
         parent_session: Optional[str] = None,
         defer_until: Optional[str] = None,
@@ -474,6 +476,8 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: the profile of an agent that has several, instead of sessionDir
+        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
@@ -482,7 +486,7 @@ class _ClientMethods(_Caller):
         """
         return self._opened(self._call(
             "create",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
             ("cwd",),
         ))
 
@@ -492,6 +496,8 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
         read_only: Optional[bool] = None,
         replace_unreadable: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
@@ -506,26 +512,38 @@ class _ClientMethods(_Caller):
         path: the file
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: the profile of an agent that has several, instead of sessionDir
+        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
         force_rewrite: rewrites the file also while another program has it open for writing
         """
         return self._opened(self._call(
             "open",
-            {"path": path, "sessionDir": session_dir, "dialect": dialect, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
             ("path",),
         ))
 
-    def continue_recent(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> Session:
+    def continue_recent(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+    ) -> Session:
         """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: the profile of an agent that has several, instead of sessionDir
+        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
         """
         return self._opened(self._call(
             "continueRecent",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal},
             ("cwd",),
         ))
 
@@ -544,6 +562,8 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
 
@@ -551,10 +571,12 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: the profile of an agent that has several, instead of sessionDir
+        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
         """
         return self._opened(self._call(
             "forkFrom",
-            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal},
             ("source", "cwd",),
         ))
 
@@ -673,24 +695,40 @@ class _ClientMethods(_Caller):
             ("sessionDir",),
         )
 
-    def list(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
+    def list(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        texts: Optional[bool] = None,
+    ) -> List[AgentRow]:
         """The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of
         title? and takes modified from the messages, omp from the file. Equal times are ordered by file name,
-        descending.
+        descending. wave-doc is ordered by id, wave by the last message, codelia by the last save; codelia means its
+        sessions. Only files that changed since the last list are read.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        texts: false leaves out allMessagesText
         """
-        return self._call("list", {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect}, ("cwd",))
+        return self._call("list", {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "texts": texts}, ("cwd",))
 
-    def list_all(self, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
+    def list_all(
+        self,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        texts: Optional[bool] = None,
+    ) -> List[AgentRow]:
         """The same for all directories, or for one folder.
 
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        texts: false leaves out allMessagesText
         """
-        return self._call("listAll", {"sessionDir": session_dir, "dialect": dialect})
+        return self._call("listAll", {"sessionDir": session_dir, "dialect": dialect, "texts": texts})
 
     def save_state(
         self,
@@ -700,7 +738,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
     ) -> Saved:
         """Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces
-        the previous state.
+        the previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
 
         state: {session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?}
         version: that of the last result, or new: fails if another program saved meanwhile
@@ -717,8 +755,9 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
     ) -> Optional[LoadedState]:
         """The state of a session, or null. resume is what the model sees first: the messages without dangling tool
-        calls and results; if cwd or root differ from the state's, a system message before them says so. Nothing is
-        written.
+        calls and results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If
+        cwd or root differ from the state's, or from the directory of its last run if it names none, a system message
+        says so after those that begin the conversation. Nothing is written.
 
         id: the id of the session
         cwd: the working directory now

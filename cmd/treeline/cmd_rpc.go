@@ -30,7 +30,7 @@ func (a *app) rpcCommand() *cobra.Command {
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 			opt := a.options()
-			opt.NoBreadcrumbs = false
+			opt.NoBreadcrumbs, opt.Piped = false, true
 			s, err := a.opened(opt)
 			if err != nil {
 				return err

@@ -170,7 +170,7 @@ func (r *racer) argument(ctx context.Context, name string, t reflect.Type) refle
 	case reflect.TypeFor[context.Context]():
 		return reflect.ValueOf(ctx)
 	case reflect.TypeFor[string]():
-		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": ""}[name]
+		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": "", "ProfileDir": ""}[name]
 		if !ok {
 			text = path
 		}

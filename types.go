@@ -22,7 +22,7 @@ import (
 //
 //	ID, Header, Name, Title                          what it is
 //	CWD, Path, Dir, Log, Dialect                     where it is, and how it is read
-//	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
+//	Leaf, HasLeaves, Tree, View, Read                its entries; View and Read while no append changes them
 //	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed
 //	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob

@@ -145,8 +145,27 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 			return nil, err
 		}
 	}
+	return c.listings(opt, p.textsParam)
+}
+
+// listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
+func (c *call) listings(opt store.CreateOptions, texts textsParam) (raw[[]agentRow], error) {
+	if opt.Profile != "" {
+		if opt.Dir != "" {
+			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
+		}
+		d := opt.Dialect
+		if d == nil {
+			d = c.store.Dialects()[0]
+		}
+		dir, err := c.store.ProfileDir(d, opt.Profile)
+		if err != nil {
+			return nil, err
+		}
+		opt.Dir = dir
+	}
 	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{
-		Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir, NoTexts: !or(p.Texts, true),
+		Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir, NoTexts: !or(texts.Texts, true),
 	}))
 }
 
@@ -155,7 +174,5 @@ func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{
-		Dialect: opt.Dialect, Dir: opt.Dir, NoTexts: !or(p.Texts, true),
-	}))
+	return c.listings(opt, p.textsParam)
 }

@@ -12,13 +12,14 @@ import (
 type folderParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
 	dialectParam
+	Profile string `json:"profile" doc:"a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none"`
 }
 
 // placeParams say where a session is, or will be, and for whom.
 type placeParams struct {
 	folderParams
-	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
-	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
+	Terminal string `json:"terminal" doc:"the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own"`
+	Events   bool   `json:"events" doc:"sends notifications of what happens to the session"`
 }
 
 // dialectParam names a dialect. Without it a new session is written as omp, and the format of a file is detected.
@@ -38,6 +39,10 @@ func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
 	opt.Write.Terminal = p.Terminal
+	if p.Events {
+		c.fresh = &openSession{}
+		opt.Write.Observer = c.observer(c.fresh, opt.Write.Observer)
+	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -77,9 +82,13 @@ func (c *call) keep(s *store.Session, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	o := c.fresh
+	if o == nil {
+		o = &openSession{}
+	}
 	c.mu.Lock()
 	c.last++
-	o := &openSession{handle: "s" + strconv.Itoa(c.last), s: s}
+	o.handle, o.s = "s"+strconv.Itoa(c.last), s
 	c.sessions[o.handle] = o
 	c.mu.Unlock()
 	return describe(o, nil)

@@ -106,6 +106,12 @@ export interface Entry {
   type: string;
 }
 
+export interface Event {
+  entryId: string | null;
+  file: string | null;
+  session: string | null;
+}
+
 export interface Hit {
   cwd: string;
   dialect?: string;
@@ -361,10 +367,12 @@ export interface CreateParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
-  /** the profile of an agent that has several, instead of sessionDir */
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
   profile?: string | null;
-  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
   terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
   /** the id of the new session; the default is generated */
   id?: string | null;
   /** the file of the session that this one continues */
@@ -380,10 +388,12 @@ export interface OpenParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
-  /** the profile of an agent that has several, instead of sessionDir */
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
   profile?: string | null;
-  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
   terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
   /** opens an existing session for reading; nothing is written, and appends are refused */
   readOnly?: boolean | null;
   /** renames a file that is not a session and starts one */
@@ -399,10 +409,12 @@ export interface ContinueRecentParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
-  /** the profile of an agent that has several, instead of sessionDir */
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
   profile?: string | null;
-  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
   terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
 }
 
 export interface InMemoryParams {
@@ -421,10 +433,12 @@ export interface ForkFromParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
-  /** the profile of an agent that has several, instead of sessionDir */
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
   profile?: string | null;
-  /** the terminal that the client runs in, for breadcrumbs; the default is the server's own */
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
   terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
 }
 
 export interface NewSessionParams {
@@ -547,7 +561,7 @@ export interface BranchWithSummaryParams {
 export interface BranchParams {
   /** the entry to continue from */
   id: string;
-  /** appends an entry, so that the move survives a restart */
+  /** appends an entry, so that the move survives a restart; the default is true where the agent has such entries */
   durable?: boolean | null;
 }
 
@@ -685,6 +699,8 @@ export interface ListParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
   /** false leaves out allMessagesText */
   texts?: boolean | null;
 }
@@ -694,6 +710,8 @@ export interface ListAllParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
   /** false leaves out allMessagesText */
   texts?: boolean | null;
 }
@@ -894,7 +912,8 @@ interface ClientMethods {
    */
   open(params: OpenParams): Promise<Session>;
   /**
-   * Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+   * Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of other
+   * profiles do not count.
    */
   continueRecent(params: ContinueRecentParams): Promise<Session>;
   /**
@@ -949,14 +968,15 @@ interface ClientMethods {
    */
   getRecentSessions(params: GetRecentSessionsParams): Promise<Array<RecentSession>>;
   /**
-   * The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of title? and
-   * takes modified from the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is
-   * ordered by id, wave by the last message, codelia by the last save; codelia means its sessions. Only files that
-   * changed since the last list are read.
+   * The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the folder
+   * that the other of program and document would use. pi has name? instead of title? and takes modified from the
+   * messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by
+   * the last message, codelia by the last save; codelia means its sessions. Only files that changed since the last list
+   * are read.
    */
   list(params: ListParams): Promise<Array<AgentRow>>;
   /**
-   * The same for all directories, or for one folder.
+   * The same for all directories, or for one folder or profile.
    */
   listAll(params?: ListAllParams): Promise<Array<AgentRow>>;
   /**

@@ -158,6 +158,12 @@ class Entry(_Entry, total=False):
     text: str
 
 
+class Event(TypedDict):
+    entryId: Optional[str]
+    file: Optional[str]
+    session: Optional[str]
+
+
 class _Hit(TypedDict):
     cwd: str
     entry: Optional[str]
@@ -467,6 +473,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
+        events: Optional[bool] = None,
         id: Optional[str] = None,
         parent_session: Optional[str] = None,
         defer_until: Optional[str] = None,
@@ -476,8 +483,10 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
-        profile: the profile of an agent that has several, instead of sessionDir
-        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
@@ -486,7 +495,7 @@ class _ClientMethods(_Caller):
         """
         return self._opened(self._call(
             "create",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
             ("cwd",),
         ))
 
@@ -498,6 +507,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
+        events: Optional[bool] = None,
         read_only: Optional[bool] = None,
         replace_unreadable: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
@@ -512,15 +522,17 @@ class _ClientMethods(_Caller):
         path: the file
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
-        profile: the profile of an agent that has several, instead of sessionDir
-        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
         force_rewrite: rewrites the file also while another program has it open for writing
         """
         return self._opened(self._call(
             "open",
-            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
             ("path",),
         ))
 
@@ -532,18 +544,22 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
+        events: Optional[bool] = None,
     ) -> Session:
-        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of
+        other profiles do not count.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
-        profile: the profile of an agent that has several, instead of sessionDir
-        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         """
         return self._opened(self._call(
             "continueRecent",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events},
             ("cwd",),
         ))
 
@@ -564,6 +580,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
+        events: Optional[bool] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
 
@@ -571,12 +588,14 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
-        profile: the profile of an agent that has several, instead of sessionDir
-        terminal: the terminal that the client runs in, for breadcrumbs; the default is the server's own
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         """
         return self._opened(self._call(
             "forkFrom",
-            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal},
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events},
             ("source", "cwd",),
         ))
 
@@ -701,34 +720,46 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
         texts: Optional[bool] = None,
     ) -> List[AgentRow]:
-        """The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of
-        title? and takes modified from the messages, omp from the file. Equal times are ordered by file name,
-        descending. wave-doc is ordered by id, wave by the last message, codelia by the last save; codelia means its
-        sessions. Only files that changed since the last list are read.
+        """The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the
+        folder that the other of program and document would use. pi has name? instead of title? and takes modified from
+        the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id,
+        wave by the last message, codelia by the last save; codelia means its sessions. Only files that changed since
+        the last list are read.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
         texts: false leaves out allMessagesText
         """
-        return self._call("list", {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "texts": texts}, ("cwd",))
+        return self._call(
+            "list",
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+            ("cwd",),
+        )
 
     def list_all(
         self,
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
         texts: Optional[bool] = None,
     ) -> List[AgentRow]:
-        """The same for all directories, or for one folder.
+        """The same for all directories, or for one folder or profile.
 
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
         texts: false leaves out allMessagesText
         """
-        return self._call("listAll", {"sessionDir": session_dir, "dialect": dialect, "texts": texts})
+        return self._call(
+            "listAll",
+            {"sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+        )
 
     def save_state(
         self,
@@ -1245,7 +1276,8 @@ class _SessionMethods(_Caller):
         entry.
 
         id: the entry to continue from
-        durable: appends an entry, so that the move survives a restart
+        durable: appends an entry, so that the move survives a restart; the default is true where the agent has such
+        entries
         """
         return self._call("branch", {"id": id, "durable": durable}, ("id",))
 

@@ -18,8 +18,8 @@ import (
 // to.
 func (a *app) newCommand() *cobra.Command {
 	var (
-		f                                  writeFlags
-		cwd, dialectName, title, id, where string
+		f                                           writeFlags
+		cwd, dialectName, title, id, where, profile string
 	)
 	cmd := &cobra.Command{
 		Use:        "new",
@@ -41,7 +41,10 @@ func (a *app) newCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Write: opt}
+			if where != "" && profile != "" {
+				return misused("--file and --profile exclude each other")
+			}
+			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Profile: profile, Write: opt}
 			o.Write.Defer = dialect.DeferNever
 			if o.Dialect, err = namedDialect(s, dialectName); err != nil {
 				return err
@@ -58,6 +61,7 @@ func (a *app) newCommand() *cobra.Command {
 	f.addReplace(cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "the project directory `DIR`")
 	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it as `NAME` does (default omp)")
+	cmd.Flags().StringVar(&profile, "profile", "", "Operator's profile `NAME` (default $OPERATOR_PROFILE, or none)")
 	cmd.Flags().StringVar(&title, "title", "", "the `TITLE`")
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` instead of a new one")
 	cmd.Flags().StringVar(&where, "file", "", "write it to `FILE` instead of the agent's folder")

@@ -25,7 +25,7 @@ import (
 // calls them: a new method is called too, or it is named here.
 const (
 	sessionWrites = `Append AppendCustom AppendCustomMessage AppendMessage AppendModeChange AppendModelChange AppendRecord
-		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange Branch BranchWithSummary
+		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange AppendUser AppendAssistant AppendToolResult Branch BranchWithSummary
 		BranchedSession Close Compact Delete Flush Fork Label Move NewSession Rename ResetLeaf RewriteEntries
 		RewriteToolCallArguments`
 	storeWrites = `BlobsInWriting BlobsWriting BranchFrom Close ContinueRecent ContinueRun Create CreateFrom DropFolder

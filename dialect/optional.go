@@ -29,13 +29,6 @@ type Commander interface {
 	Command(message []byte) (c Command, ok bool)
 }
 
-// Speaker is a Dialect that can make a message from plain text.
-type Speaker interface {
-	// Say gives the message in the dialect's own JSON. model is the one that answers: it counts for answers only and may
-	// be empty.
-	Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error)
-}
-
 // Overflower is a Dialect whose Persist cuts long strings and keeps them whole in blobs.
 type Overflower interface {
 	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get

@@ -52,7 +52,7 @@ const (
 	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
 	WhyConfig  Why = "config"  // the user's settings name it
 	WhyAsked   Why = "asked"   // Options.Roots names it
-	WhyOwn     Why = "own"     // treeline keeps logs of runs there, for agents that have no place for them
+	WhyOwn     Why = "own"     // treeline's own: runs of agents that have no place for them, sessions that belong to no agent
 )
 
 // ExtraRoot is a place with sessions that no agent would find by itself.
@@ -204,6 +204,10 @@ func (m *Machine) agentSources() (list []Source) {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
 			list = append(list, Source{Dialect: d, Root: r, Why: m.why(d, r), Needs: m.needs(r)})
 		}
+	}
+	if m.opt.Own != "" {
+		d := m.opt.Dialects[0]
+		list = append(list, Source{Dialect: d, Root: d.Layout().RootAt(m.opt.Own), Why: WhyOwn})
 	}
 	return list
 }

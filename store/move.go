@@ -15,11 +15,15 @@ import (
 
 // Move moves the session to another working directory. If it lies in the agent's own folders, its log moves to the folder
 // for that directory; otherwise it stays where it is. The log is written at its new place before it is removed from the
-// old one, so a crash leaves it at both rather than at none.
+// old one, so a crash leaves it at both rather than at none. A directory that does not exist is refused with a
+// *RefusedError, unless WriteOptions.Force is set.
 func (s *Session) Move(ctx context.Context, cwd string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.settled(); err != nil {
+		return err
+	}
+	if err := s.store.checkCWD(cwd, s.w.opt); err != nil {
 		return err
 	}
 	cwd = s.store.workDir(s.w.d, cwd)

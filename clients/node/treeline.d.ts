@@ -153,6 +153,7 @@ export interface Loss {
 export type OpenRPCDocument = Record<string, any>;
 
 export interface Opened {
+  dialect: string;
   file: string | null;
   id: string;
   leafId: string | null;
@@ -377,6 +378,8 @@ export interface CreateParams {
   id?: string | null;
   /** the file of the session that this one continues */
   parentSession?: string | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
   /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
   deferUntil?: "assistant" | "message" | "never" | null;
 }
@@ -400,6 +403,8 @@ export interface OpenParams {
   replaceUnreadable?: boolean | null;
   /** rewrites the file also while another program has it open for writing */
   forceRewrite?: boolean | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
 }
 
 export interface ContinueRecentParams {
@@ -415,6 +420,8 @@ export interface ContinueRecentParams {
   terminal?: string | null;
   /** sends notifications of what happens to the session */
   events?: boolean | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
 }
 
 export interface InMemoryParams {
@@ -439,6 +446,8 @@ export interface ForkFromParams {
   terminal?: string | null;
   /** sends notifications of what happens to the session */
   events?: boolean | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
 }
 
 export interface NewSessionParams {

@@ -212,6 +212,7 @@ OpenRPCDocument = Dict[str, Any]
 
 
 class Opened(TypedDict):
+    dialect: str
     file: Optional[str]
     id: str
     leafId: Optional[str]
@@ -476,6 +477,7 @@ class _ClientMethods(_Caller):
         events: Optional[bool] = None,
         id: Optional[str] = None,
         parent_session: Optional[str] = None,
+        force: Optional[bool] = None,
         defer_until: Optional[str] = None,
     ) -> Session:
         """Starts a session.
@@ -489,13 +491,15 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
         or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
         with level always the first append creates the file, and flush always does
         """
         return self._opened(self._call(
             "create",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "force": force, "deferUntil": defer_until},
             ("cwd",),
         ))
 
@@ -511,6 +515,7 @@ class _ClientMethods(_Caller):
         read_only: Optional[bool] = None,
         replace_unreadable: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
         missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
@@ -529,10 +534,12 @@ class _ClientMethods(_Caller):
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
         force_rewrite: rewrites the file also while another program has it open for writing
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "open",
-            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite, "force": force},
             ("path",),
         ))
 
@@ -545,6 +552,7 @@ class _ClientMethods(_Caller):
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
         events: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of
         other profiles do not count.
@@ -556,10 +564,12 @@ class _ClientMethods(_Caller):
         terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
         which session; the default is the server's own
         events: sends notifications of what happens to the session
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "continueRecent",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
             ("cwd",),
         ))
 
@@ -581,6 +591,7 @@ class _ClientMethods(_Caller):
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
         events: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
 
@@ -592,10 +603,12 @@ class _ClientMethods(_Caller):
         terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
         which session; the default is the server's own
         events: sends notifications of what happens to the session
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "forkFrom",
-            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events},
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
             ("source", "cwd",),
         ))
 

@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager})
 }
 
-// eager is the command with progress for every file.
+// eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
 func eager() {
 	a := newApp()
-	a.progressAfter, a.progressEvery = 0, 0
+	a.progressAfter, a.progressEvery, a.patience = 0, 0, time.Minute
 	os.Exit(command(a))
 }
 
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
 			e.Values[backgroundKey{}] = map[string]*background{}
-			return os.MkdirAll(home, 0o700)
+			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":       codeCmd,

@@ -23,6 +23,7 @@ import (
 // contextShape is what WriteContext prints besides the members of the agent's own context.
 type contextShape struct {
 	Messages []json.RawMessage `json:"messages"`
+	Tokens   int64             `json:"estimatedTokens"`
 	Problems []session.Problem `json:"problems,omitempty"`
 }
 

@@ -124,7 +124,9 @@ func TestJSONOutput(t *testing.T) {
 			}
 		}
 		a, stdout, stderr := testApp(t)
-		a.getenv = func(key string) string { return map[string]string{"HOME": home, "XDG_CACHE_HOME": home + "/cache"}[key] }
+		a.getenv = func(key string) string {
+			return map[string]string{"HOME": home, "XDG_CACHE_HOME": home + "/cache"}[key]
+		}
 		args := strings.Fields(strings.ReplaceAll(c.args, path, dir+"/"+path))
 		if code := run(t.Context(), a, append(args, "--json")); code == exitUsage {
 			t.Errorf("%s: %s", c.args, stderr)

@@ -68,7 +68,7 @@ func ExampleSession_Branch() {
 	defer s.Close()
 	question := say(s, "user", "plan the beds")
 	say(s, "assistant", "six of them")
-	must(s.Branch(ctx, question, true)) // true: it lasts, also when nothing is appended
+	must(s.Branch(ctx, question, treeline.BranchOptions{Durable: true}))
 	say(s, "assistant", "seven, and a pond")
 	show(s)
 	fmt.Println(len(s.Tree().Children(question)), "branches")
@@ -83,7 +83,7 @@ func ExampleSession_ResetLeaf() {
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))
 	defer s.Close()
 	say(s, "user", "plan the beds")
-	check(s.ResetLeaf(ctx, false))
+	check(s.ResetLeaf(ctx, treeline.BranchOptions{}))
 	say(s, "user", "from the beginning, please")
 	fmt.Println(len(s.Tree().Roots()), "roots")
 	// Output: 2 roots
@@ -151,12 +151,12 @@ func ExampleSession_Move() {
 	st, done := home()
 	defer done()
 	ctx := context.Background()
-	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer s.Close()
 	say(s, "assistant", "here we were")
-	check(s.Move(ctx, "/work/kitchen"))
-	fmt.Println(s.Header().CWD, filepath.Base(filepath.Dir(s.Path())))
-	// Output: /work/kitchen --work-kitchen--
+	check(s.Move(ctx, "kitchen"))
+	fmt.Println(filepath.Base(s.Header().CWD), filepath.Base(filepath.Dir(s.Path())))
+	// Output: kitchen -kitchen
 }
 
 func ExampleSession_RewriteToolCallArguments() {
@@ -236,7 +236,7 @@ func ExampleObserver() {
 	defer s.Close()
 	first := say(s, "user", "plan the beds")
 	must(s.Compact(ctx, session.Compaction{Summary: "Beds.", FirstKept: first}))
-	must(s.Branch(ctx, first, false))
+	must(s.Branch(ctx, first, treeline.BranchOptions{}))
 	// Output:
 	// session_before_compact
 	// session_compact

@@ -17,6 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
+	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/watch"
 )
 
@@ -62,6 +63,23 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 	return s.find.Search(ctx, text, opt)
 }
 
+// Stats sums up what sessions used. It comes from the catalogue: only logs that changed are read. Forks and copies are not
+// counted twice; see package usage.
+func (s *Store) Stats(ctx context.Context, opt StatsOptions) (Stats, error) {
+	rows, err := s.Catalogue(ctx, opt.Refresh)
+	if err != nil {
+		return Stats{}, err
+	}
+	all, narrow := usage.Look(rows), opt.Filter
+	narrow.Since, narrow.Until = time.Time{}, time.Time{} // a session may have messages on both sides of them
+	if rows, err = s.Filter(ctx, rows, narrow); err != nil {
+		return Stats{}, err
+	}
+	return all.Sum(rows, usage.Options{
+		By: opt.By, Since: opt.Filter.Since, Until: opt.Filter.Until, Model: opt.Filter.Model, Zone: opt.Zone,
+	}), nil
+}
+
 // LookAtSources says of each source what is in it.
 func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
@@ -86,12 +104,21 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 	return s.Machine.Filter(rows, narrow)
 }
 
-// Find gives the session that a person named: "@last" (the newest of the working directory), an id, or the beginning of
-// one. If no session matches, a run may: its log is read as a session.
+// Find gives the session that a person named; see place.Machine.Find. If no session matches, a run may: its log is read as
+// a session.
 func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
-	row, err := s.Machine.Find(ctx, ref)
-	if !errors.Is(err, place.ErrNoSession) || ref == "" || ref == "@last" {
+	source, ref := s.SplitSource(ref)
+	return s.FindIn(ctx, source, ref)
+}
+
+// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
+func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
+	row, err := s.Machine.FindIn(ctx, source, ref)
+	if _, last := place.Last(ref); !errors.Is(err, place.ErrNoSession) || ref == "" || last {
 		return row, err
+	}
+	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {
+		return row, err // a source of sessions alone
 	}
 	r, runErr := s.runs.Find(ctx, ref)
 	if runErr != nil {
@@ -123,7 +150,7 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 	return s.runs.List(ctx, opt)
 }
 
-// FindRun gives the run that a person named: "@last", an id, or the beginning of one.
+// FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
 	return s.runs.Find(ctx, ref)
 }
@@ -168,6 +195,11 @@ func (s *Store) Repair(ctx context.Context, path string, opt RepairOptions) (*Re
 // Trash moves the session at a path to the trash.
 func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
+}
+
+// TrashHeld is Trash even if another program has the log open for writing. What that program writes later is lost.
+func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {
+	return s.trash.PutHeld(ctx, path)
 }
 
 // Trashed lists the trash, the last removed first.

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
+	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/watch"
 )
 
@@ -28,7 +29,8 @@ import (
 //
 // Appending; each returns an Appended:
 //
-//	Append, AppendRecord, AppendMessage, AppendText  an entry, a record, a message, plain text
+//	AppendUser, AppendAssistant, AppendToolResult    messages from texts, images, calls and results, in any dialect
+//	Append, AppendRecord, AppendMessage, AppendText  an entry, a record, a message in the dialect's own JSON, plain text
 //	AppendModelChange, AppendThinkingLevelChange, AppendModeChange, AppendSessionInfo, AppendSessionInit,
 //	AppendCustom, AppendCustomMessage, AppendTTSRInjection
 //	Compact, Label                                   a compaction, a label
@@ -47,6 +49,15 @@ type CreateOptions = store.CreateOptions
 
 // WriteOptions say how a session is written: durability, conflicts, deferred creation.
 type WriteOptions = store.WriteOptions
+
+// Answer says what is known of an answer besides its parts: the model, what it took, why it ended.
+type Answer = store.Answer
+
+// RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it.
+type RefusedError = store.RefusedError
+
+// BranchOptions say how the leaf moves: whether that survives a restart.
+type BranchOptions = store.BranchOptions
 
 // OpenOptions change how a session is opened for reading.
 type OpenOptions = store.OpenOptions
@@ -126,6 +137,32 @@ type RefreshOptions = find.RefreshOptions
 
 // Progress is how far the reading of logs for the catalogue is.
 type Progress = find.Progress
+
+// StatsOptions narrow Store.Stats.
+type StatsOptions struct {
+	// Filter chooses the sessions. Since and Until choose messages, to a quarter of an hour, and Model answers.
+	Filter Filter
+	// By are the keys to group by; nil is all.
+	By []StatsKey
+	// Zone decides which day it is; nil is the local one.
+	Zone *time.Location
+	// Refresh is for the catalogue, which is brought up to date first.
+	Refresh RefreshOptions
+}
+
+// StatsKey is what statistics are grouped by.
+type StatsKey = usage.Key
+
+// What statistics are grouped by.
+const (
+	StatsByAgent   = usage.Agent
+	StatsByModel   = usage.Model
+	StatsByProject = usage.Project
+	StatsByDay     = usage.Day
+)
+
+// Stats is what sessions used.
+type Stats = usage.Report
 
 // SearchOptions narrow a search.
 type SearchOptions = find.Options

@@ -34,6 +34,7 @@
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
 //   - Sweeper: a crash can leave files that are not logs.
+//   - Rewriter: programs that take no lock can write to a log while it is replaced or removed. Replace and Remove call it.
 //   - Releaser: something is held for a log that is written, such as an open file. Release calls it.
 //
 // All methods may be called from several goroutines at once.
@@ -61,6 +62,9 @@ var (
 	// ErrLocked: another writer held the log's lock for too long; nothing was written. The error names its process if
 	// the system tells.
 	ErrLocked = errors.New("log is locked by another writer")
+	// ErrHeld: another program has the log open for writing, so it cannot be replaced or removed: what that program
+	// writes afterwards would be lost. Nothing was changed. The error names the program if the system tells.
+	ErrHeld = errors.New("log is open for writing in another program")
 	// ErrChanged: the log was truncated or replaced while it was read. The records read before are still good.
 	ErrChanged = errors.New("log was truncated or replaced while it was read")
 	// ErrName: the name is not a valid slash path, or this backend cannot store it.
@@ -100,6 +104,15 @@ type Log struct {
 	Size int64
 	// Time is the last modification.
 	Time time.Time
+	// Changed is when anything about the log last changed, its name included, in nanoseconds since 1970. Programs can set
+	// Time, but not Changed. It is 0 if the backend cannot tell, and in what a mutation returns.
+	Changed int64
+}
+
+// Same reports whether both are the same content of the same log, as far as Generation, Size and Time tell.
+func (l Log) Same(m Log) bool {
+	l.Changed, m.Changed = 0, 0
+	return l == m
 }
 
 // Record is one record as Read yields it.

@@ -250,6 +250,50 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 	return b.Create(ctx, name, records...)
 }
 
+// Rewriter is a Backend in which another program can write to a log while it is replaced or removed.
+type Rewriter interface {
+	// ReplaceShared is Replace, and says what other programs wrote meanwhile.
+	ReplaceShared(ctx context.Context, at Log, opt RewriteOptions, records ...[]byte) (Log, Late, error)
+	// RemoveShared is Remove in the same way.
+	RemoveShared(ctx context.Context, at Log, opt RewriteOptions) (Late, error)
+}
+
+// RewriteOptions say what a Rewriter does beside other programs. The zero value is what Backend.Replace and Remove do.
+type RewriteOptions struct {
+	// Force replaces or removes a log that another program has open for writing. Otherwise that is ErrHeld.
+	Force bool
+	// Grown takes lines that were appended since the caller saw the log for late ones. Otherwise they are ErrConflict. A
+	// caller that reads the log again and again, and is always too late, gets on with it.
+	Grown bool
+}
+
+// Late is what other programs did to a log while it was replaced or removed.
+type Late struct {
+	// Records were written to the old log after the caller last saw it. ReplaceShared adds them to the new log, and the Log
+	// that it returns has them. Those of a removed log are here only.
+	Records [][]byte
+	// Holders are programs that still have the old log open for writing, which happens only with force. What they write
+	// from now on is lost.
+	Holders []string
+}
+
+// Replace replaces a log of any Backend; see Rewriter.
+func Replace(ctx context.Context, b Backend, at Log, opt RewriteOptions, records ...[]byte) (Log, Late, error) {
+	if r, ok := b.(Rewriter); ok {
+		return r.ReplaceShared(ctx, at, opt, records...)
+	}
+	now, err := b.Replace(ctx, at, records...)
+	return now, Late{}, err
+}
+
+// Remove removes a log of any Backend; see Rewriter.
+func Remove(ctx context.Context, b Backend, at Log, opt RewriteOptions) (Late, error) {
+	if r, ok := b.(Rewriter); ok {
+		return r.RemoveShared(ctx, at, opt)
+	}
+	return Late{}, b.Remove(ctx, at)
+}
+
 // Sweeper is a Backend in which a crash can leave files that are not logs.
 type Sweeper interface {
 	// Sweep finds such files that are older than before, removes them if remove is set, and returns how many they are.

@@ -4,8 +4,9 @@
 // dialect.Composer on the other. The records that some entries became are a passage. The new log is then converted back,
 // in memory, and compared record by record. The difference is the loss: it is reported, and the old records go as text into
 // the last record of their passage, its origin, with a hash over the new records. A crossing that meets an origin whose
-// hash is right restores the old records. What no record can carry goes into the header. New ids depend on the entries
-// alone, so converting there, back and there again makes the same session.
+// hash is right restores the old records. What no record can carry goes into the header, which also names the session that
+// the copy was made from. New ids depend on the old ones alone, so converting there, back and there again makes the same
+// session.
 package convert
 
 import (
@@ -31,6 +32,14 @@ type Options struct {
 	// Dir is the folder of the new log; "" is where the agent would keep it.
 	Dir   string
 	Write store.WriteOptions
+}
+
+// SameError says that a session is of the dialect that it is to be converted to.
+type SameError struct{ Dialect dialect.Dialect }
+
+// Error implements error.
+func (e *SameError) Error() string {
+	return fmt.Sprintf("it is read as a session of %s already; a fork copies it", e.Dialect.Name())
 }
 
 // ErrConverted is wrapped by the error for a converted session that differs when it is read back. The new log is removed.
@@ -60,7 +69,7 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 			return logtree.Named(l.Path, err)
 		}
 		v := &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt}
-		if v.loose, v.slot, err = looseLines(ctx, l); err != nil {
+		if v.outline, err = outlineOf(ctx, l); err != nil {
 			return logtree.Named(l.Path, err)
 		}
 		if dst, err = v.run(); err == nil {
@@ -86,7 +95,7 @@ func composer(src side, d dialect.Dialect) (dialect.ComposingDialect, error) {
 	to, ok := dialect.AsComposer(d)
 	switch {
 	case d == src.dialect:
-		return to, fmt.Errorf("it is a session of %s already; a fork copies it", d.Name())
+		return to, &SameError{d}
 	case !ok:
 		return to, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), store.ErrUnsupported)
 	case src.tree.Header().Raw == nil && src.tree.Len() == 0:
@@ -104,16 +113,14 @@ type conversion struct {
 	to    dialect.ComposingDialect
 	opt   Options
 
-	cross   *crossing
-	head    [][]byte // records before the entries
-	carried []bool   // by passage
-	all     bool     // all passages are carried: the source has no room for what the target's records need
-	eased   []bool   // by passage: carried for the way back alone; nil until easeTheWayBack has run
-	inner   bool     // it is the way back of another conversion, and needs no way back of its own
-	header  bool     // the header carries the old one
-	// loose are the lines that are neither header nor entry; slot is the title slot before the header.
-	loose    []int
-	slot     []byte
+	cross    *crossing
+	head     [][]byte // records before the entries
+	carried  []bool   // by passage
+	all      bool     // all passages are carried: the source has no room for what the target's records need
+	eased    []bool   // by passage: carried for the way back alone; nil until easeTheWayBack has run
+	inner    bool     // it is the way back of another conversion, and needs no way back of its own
+	header   bool     // the header carries the old one
+	outline  outline
 	ledger   ledger
 	progress bool  // this round carries more than the one before
 	owner    []int // the passage of each record
@@ -203,9 +210,13 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 	if err := v.addLeaf(made); err != nil {
 		return nil, logtree.Named(v.src.path, err)
 	}
-	if len(v.cross.homeless) > 0 {
+	// A copy has an id of its own, so its header always names the old one.
+	if v.cross.back == nil {
 		v.header = true
 		v.ledger.note("", "header", Carried)
+		if v.outline.slot != nil {
+			v.ledger.note("", "slot", Carried)
+		}
 	}
 	for {
 		records, err := v.records()

@@ -43,6 +43,7 @@ type crossing struct {
 	leaf *session.EntryID
 
 	// The rest is filled in by run. Maps by int have the index of an entry as key.
+	ofRun     bool         // the source is the log of a run
 	same      bool         // both dialects are of one family: messages are copied, not composed
 	linear    bool         // the target has no branches
 	onPath    []int        // the entries to convert, in order
@@ -55,6 +56,8 @@ type crossing struct {
 	last      map[session.EntryID]session.EntryID // the id of the last one
 	used      map[session.EntryID]bool
 	tools     map[string]string        // names of tools by the ids of calls
+	calls     map[int][]string         // the calls that a result after an entry may answer
+	recent    []string                 // the messages of a run since the last answer; see follow
 	models    map[int]session.ModelRef // the model in use after an entry
 	said      map[int]string           // the model that the target's records name up to there
 	tip       session.EntryID          // the last record, in linear targets
@@ -69,11 +72,12 @@ type crossing struct {
 
 // newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
+	_, ofRun := from.(dialect.Runs)
 	return &crossing{
-		tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
+		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
-		models: map[int]session.ModelRef{}, said: map[int]string{},
+		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int][]string{},
 	}
 }
 
@@ -188,18 +192,24 @@ func (c *crossing) begin() error {
 	// Operator writes times in microseconds: a finer time would not come back.
 	at = at.Round(time.Microsecond)
 	c.clock, c.latest = at, at
-	n := dialect.NewSession{ID: h.ID, Time: at, CWD: h.CWD, Parent: h.Parent}
-	check := c.to.CheckID
+	n := dialect.NewSession{Time: at, CWD: h.CWD, Parent: h.Parent}
 	if c.back != nil { // the session had that id: it only has to be a valid file name
-		n.ID, check = c.back.Session, dialect.CheckFileID
+		if dialect.CheckFileID(c.back.Session) == nil {
+			n.ID = c.back.Session
+		}
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
 			n.Time = began
 		}
 	}
-	// The id is kept if the target allows it, so that a session and its copy can be matched.
-	if n.ID == "" || check(n.ID) != nil {
+	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
+	if n.ID == "" {
+		random := c.random
+		if h.ID != "" {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), h.ID))
+			random = bytes.NewReader(sum[:])
+		}
 		var err error
-		if n.ID, err = c.to.NewID(at, c.random); err != nil {
+		if n.ID, err = c.to.NewID(c.began(at), random); err != nil {
 			return err
 		}
 	}
@@ -209,6 +219,21 @@ func (c *crossing) begin() error {
 	c.newOf = n
 	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
 	return nil
+}
+
+// began is the time for an id, which may show it: no session begins after its last entry.
+func (c *crossing) began(header time.Time) time.Time {
+	for _, i := range slices.Backward(c.onPath) {
+		if at, err := c.tree.At(i).Time(); err == nil {
+			if last, ok := at.Time(); ok {
+				if last.Before(header) {
+					return last
+				}
+				break
+			}
+		}
+	}
+	return header
 }
 
 // lastName is the session's name by the last entry that gives one.
@@ -250,16 +275,23 @@ func (c *crossing) learn(e session.Entry) {
 	case session.ModelChange:
 		c.said[e.Index] = b.Provider + "/" + b.ModelID
 	case session.Message:
-		c.noteTools(c.parts(b.JSON))
+		c.noteTools(e, c.parts(b.JSON))
 	}
 }
 
-// noteTools remembers the names of tools: some agents name them only in calls.
-func (c *crossing) noteTools(parts []session.Part) {
+// noteTools remembers the calls of a message and the names of their tools: some agents name them only in calls. Providers
+// want the results right after the message with the calls, so the last message with calls on the path is the one that
+// counts.
+func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
+	var ids []string
 	for _, part := range parts {
-		if call, ok := part.(session.ToolCall); ok {
+		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
 			c.tools[call.ID] = call.Name
+			ids = append(ids, call.ID)
 		}
+	}
+	if ids != nil {
+		c.calls[e.Index] = ids
 	}
 }
 

@@ -26,6 +26,11 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	if m, ok := body.(session.Message); ok {
 		return c.messagePassage(p, e, m, n, pos)
 	}
+	if c.ofRun && e.Kind == session.KindCustomMessage {
+		if done, err := c.prompts(p, e, raw, n); done != nil || err != nil {
+			return done, err
+		}
+	}
 	if n.Body, err = c.translate(e, raw, body, &n); err != nil {
 		return nil, err
 	}
@@ -58,10 +63,11 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 }
 
 // inherit finds the model in use after an entry, in the source (models) and by the target's records (said). If they differ,
-// an entry that names the model is written.
+// an entry that names the model is written. The calls that wait for a result are those of the parent, too.
 func (c *crossing) inherit(e session.Entry, body session.Body) {
 	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
 		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
+		c.calls[e.Index] = c.calls[parent.Index]
 	}
 	switch b := body.(type) {
 	case session.ModelChange:
@@ -111,8 +117,8 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	switch b := body.(type) {
 	case session.Compaction:
 		// An invalid number is left out; the rest of the compaction is converted.
-		if !isNumber(b.TokensBefore) {
-			b.TokensBefore = nil
+		if !isNumber(b.TokensJSON) {
+			b.TokensBefore, b.TokensJSON = 0, nil
 		}
 		if b.ReplacesAll && !c.same || c.to.Habits().KeepsByRepeating {
 			b.FirstKept = ""
@@ -142,8 +148,15 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		if c.same {
 			return b, nil
 		}
+		// In the log of a run it is a request, whose messages are other entries, or an error, which the model did not see.
+		if c.ofRun {
+			return nil, nil
+		}
 		parts, err := c.partsOf(e, raw)
-		b.Content = c.to.Content(dialect.Prose(parts))
+		if parts = spoken(dialect.Prose(parts)); len(parts) == 0 {
+			return nil, err // no provider accepts it
+		}
+		b.Content = c.to.Content(parts)
 		return b, err
 	case session.Leaf:
 		b.Target = c.lastOf(b.Target)
@@ -197,9 +210,6 @@ func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]b
 
 // asMeta makes a message in the user's name of an entry that the model sees and the target cannot express.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
-	if _, ok := c.from.(dialect.Runs); ok {
-		return nil, nil // logs of runs hold whole requests: the model saw nothing else
-	}
 	var parts []session.Part
 	var err error
 	switch k, _ := n.Body.(session.Compaction); {
@@ -208,10 +218,10 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	case e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary:
 		parts, err = c.partsOf(e, raw)
 	}
-	if parts = dialect.Prose(parts); err != nil || len(parts) == 0 {
+	if parts = spoken(dialect.Prose(parts)); err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	return c.write(p, e, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts}, n)
+	return c.write(p, e, n, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts})
 }
 
 // stand makes a custom entry in the place of one that the target cannot express, so that its children keep their parent. It
@@ -255,7 +265,14 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 			return nil, err
 		}
 	}
-	done, err := c.write(p, e, m2, n)
+	var before []dialect.NewMessage
+	if c.ofRun {
+		if before, err = c.history(e, message, pos, n); err != nil {
+			return nil, err
+		}
+		c.follow(m.Role, message)
+	}
+	done, err := c.write(p, e, n, append(before, m2)...)
 	if done == nil && err == nil {
 		return c.stand(p, e, n)
 	}
@@ -265,6 +282,7 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 // gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that
 // answers none of them.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
+	at := c.onPath[pos] // what holds after the message with the calls holds after their results
 	calls := map[string]bool{}
 	for _, part := range m.Parts {
 		if call, ok := part.(session.ToolCall); ok {
@@ -296,7 +314,8 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if err != nil {
 			return err
 		}
-		_, results := dialect.Results(c.parts(message))
+		c.models[i], c.said[i], c.calls[i] = c.models[at], c.said[at], c.calls[at]
+		_, results := dialect.Results(c.accepted(e, c.parts(message)))
 		for _, r := range results {
 			if !calls[r.CallID] {
 				return nil
@@ -314,25 +333,30 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 	return nil
 }
 
-// write makes the records of a message. The last one has the entry's id, which children and labels name. If the target cannot
-// express the message it gives nil, and changes nothing.
-func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n dialect.NewEntry) (*passage, error) {
-	messages, err := c.to.Compose(m)
-	if err != nil || len(messages) == 0 {
-		return nil, nil
-	}
+// write makes the records of an entry's messages. The last one has the entry's id, which children and labels name. If the
+// target cannot express the messages it gives nil, and changes nothing.
+func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list ...dialect.NewMessage) (*passage, error) {
 	var bodies []session.Body
-	model := m.Provider + "/" + m.Model
-	if m.Role == session.RoleAssistant && c.to.Habits().ModelByEntry && m.Model != "" && model != c.said[e.Index] {
-		bodies = append(bodies, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: model, Split: true})
-	}
-	for _, j := range messages {
-		bodies = append(bodies, session.Message{Role: m.Role, JSON: j})
+	said := c.said[e.Index]
+	for _, m := range list {
+		messages, err := c.to.Compose(m)
+		if err != nil || len(messages) == 0 {
+			return nil, nil
+		}
+		model := m.Provider + "/" + m.Model
+		if m.Role == session.RoleAssistant && c.to.Habits().ModelByEntry && m.Model != "" && model != said {
+			said = model
+			bodies = append(bodies, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: model, Split: true})
+		}
+		for _, j := range messages {
+			bodies = append(bodies, session.Message{Role: m.Role, JSON: j})
+		}
 	}
 	var records [][]byte
 	for k, body := range bodies {
 		n.Body, n.ID = body, e.ID
 		if k < len(bodies)-1 {
+			var err error
 			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
 				return nil, err
 			}
@@ -347,9 +371,7 @@ func (c *crossing) write(p *passage, e session.Entry, m dialect.NewMessage, n di
 		records = append(records, record)
 		n.Parent = n.ID // each record is the parent of the next
 	}
-	if len(bodies) > len(messages) {
-		c.said[e.Index] = model
-	}
+	c.said[e.Index] = said
 	p.records = records
 	for _, i := range p.entries {
 		id := c.tree.At(i).ID

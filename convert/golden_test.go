@@ -58,12 +58,11 @@ func TestConvertGolden(t *testing.T) {
 				defer src.Close()
 				there, report := thereAndBack(w, src, to)
 				report.Source.File, report.Target.File = "", filepath.Base(report.Target.File)
-				if report.Target.ID != report.Source.ID {
-					return // an id that is made anew carries a time, which gives way to ids that other tests made
-				}
 				text, err := json.MarshalIndent(report, "", "  ")
 				w.Must(err)
 				got := strings.Join(w.ReadLines(there.Path()), "\n") + "\n\n" + string(text) + "\n"
+				// An id may carry a time, which gives way to ids that other tests made.
+				got = strings.ReplaceAll(got, string(report.Target.ID), "NEW-ID")
 				golden := filepath.Join("testdata", "convert", name+"-"+to.Name()+".golden")
 				if *updateConverted {
 					w.Must(os.MkdirAll(filepath.Dir(golden), 0o777))

@@ -23,13 +23,16 @@ const (
 	Carried Became = "carried"
 	// Dropped: it is not in the converted session.
 	Dropped Became = "dropped"
+	// Migrated: converting back gives it in the format's current version.
+	Migrated Became = "migrated"
 )
 
 // Loss is a line of a Report.
 type Loss struct {
 	// Path is a JSON pointer into records of this kind; "" is the whole record.
 	Path string `json:"path"`
-	// Kind is that of the entries; or "header", "slot" for a title slot, "line" for a line that is not an entry.
+	// Kind is that of the entries; or "header", "slot" for a title slot, "line" for a line that is not an entry, "spacing" for
+	// white space around records, blank lines, several records on a line and a last line without its newline.
 	Kind   string `json:"kind"`
 	Count  int    `json:"count"`
 	Became Became `json:"became"`
@@ -43,7 +46,7 @@ type Loss struct {
 type Report struct {
 	Source Converted `json:"source"`
 	Target Converted `json:"target"`
-	// Lossless: nothing was dropped, so converting back gives the same session.
+	// Lossless: nothing was dropped or migrated, so converting back gives the same log, byte for byte.
 	Lossless bool `json:"lossless"`
 	// Mapped, Carried and Dropped count entries. An entry counts as carried if any part of it is.
 	Mapped  int    `json:"mapped"`
@@ -95,7 +98,7 @@ func (l *ledger) entry(path string, e session.Entry, became Became) {
 
 // sorted gives the losses, the worst first.
 func (l *ledger) sorted() []Loss {
-	rank := map[Became]int{Dropped: 0, Carried: 1, Mapped: 2}
+	rank := map[Became]int{Dropped: 0, Migrated: 1, Carried: 2, Mapped: 3}
 	list := append([]Loss{}, l.losses...)
 	slices.SortStableFunc(list, func(a, b Loss) int {
 		return cmp.Or(cmp.Compare(rank[a.Became], rank[b.Became]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path))
@@ -123,26 +126,44 @@ func differences(before, after [][]byte) [][]string {
 	return paths
 }
 
-// looseLines gives the numbers of the lines that hold something other than header and entries, and the title slot.
-func looseLines(ctx context.Context, l *logtree.Log) (loose []int, slot []byte, err error) {
+// outline is what a log holds besides its header and entries.
+type outline struct {
+	loose  []int  // the lines with something that is neither header nor entry
+	spaced []int  // the lines with another form than a record and its newline
+	slot   []byte // the title slot before the header
+}
+
+// outlineOf reads a log once more, as lines.
+func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 	if l.Path == "" || l.At.Name == "" || !backend.Lines(l.Source.Backend(), l.At.Name) {
-		return nil, nil, nil
+		return o, nil
 	}
 	h := l.Tree.Header()
 	next, slotLine := 0, 0
+	last, lastLine := int64(-1), 0
+	// follow notes a line whose newline is two bytes: a carriage return is no part of its record.
+	follow := func(offset int64) {
+		if offset-last == 2 && lastLine > 0 && (len(o.spaced) == 0 || o.spaced[len(o.spaced)-1] != lastLine) {
+			o.spaced = append(o.spaced, lastLine)
+		}
+	}
 	for r, err := range logtree.Records(ctx, l.Source.Backend(), l.At) {
 		if err != nil {
-			return nil, nil, err
+			return o, err
 		}
+		follow(r.Offset)
 		end := r.Offset + int64(len(r.Data))
+		last, lastLine = end, r.Line
 		// Header and entries are blanked out, and the rest is looked at.
 		rest := bytes.Clone(r.Data)
+		covered, records := int64(0), 0
 		blank := func(span session.Span) {
 			if span.Offset >= r.Offset && span.End() <= end {
 				copy(rest[span.Offset-r.Offset:span.End()-r.Offset], bytes.Repeat([]byte{' '}, int(span.Length)))
+				covered, records = covered+span.Length, records+1
 			}
 		}
-		if h.Raw != nil {
+		if h.Raw != nil && !h.InEntry {
 			blank(h.Span)
 		}
 		for ; next < l.Tree.Len() && l.Tree.At(next).Span.End() <= end; next++ {
@@ -153,14 +174,21 @@ func looseLines(ctx context.Context, l *logtree.Log) (loose []int, slot []byte, 
 		slotted, ok := l.Dialect.(dialect.Slotted)
 		switch {
 		case len(rest) == 0:
-		case r.Line < h.Line && ok && slotted.IsSlot(dialect.TrimBOM(r.Data)):
-			if slot != nil {
-				loose = append(loose, slotLine) // only the last slot counts
+			if r.Torn || records != 1 || covered != int64(len(r.Data)) {
+				o.spaced = append(o.spaced, r.Line)
 			}
-			slot, slotLine = bytes.Clone(dialect.TrimBOM(r.Data)), r.Line
+		case r.Line < h.Line && ok && slotted.IsSlot(dialect.TrimBOM(r.Data)):
+			if o.slot != nil {
+				o.loose = append(o.loose, slotLine) // only the last slot counts
+			}
+			o.slot, slotLine = bytes.Clone(dialect.TrimBOM(r.Data)), r.Line
+			if len(o.slot) != len(r.Data) {
+				o.spaced = append(o.spaced, r.Line)
+			}
 		default:
-			loose = append(loose, r.Line)
+			o.loose = append(o.loose, r.Line)
 		}
 	}
-	return loose, slot, nil
+	follow(l.At.Size)
+	return o, nil
 }

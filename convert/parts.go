@@ -1,7 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -35,8 +38,9 @@ func (c *crossing) parts(message []byte) []session.Part {
 	return d.MessageParts(message)
 }
 
-// neutral gives a message in neutral form. A message with a role that only its agent knows is converted as the model sees
-// it; ok is false if the model does not see it.
+// neutral gives a message in neutral form, with the parts that a model may see. What the user said is converted as the
+// agent would send it, and so is a message with a role that only its agent knows. ok is false for a message that the agent
+// does not send, unless it is a command of the user's.
 func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n dialect.NewEntry) (dialect.NewMessage, bool) {
 	out := dialect.NewMessage{
 		ID: c.messageID(e), Role: m.Role, Meta: m.Meta, Time: n.Time,
@@ -48,21 +52,72 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 	if m.Role == session.RoleAssistant && m.Model == "" {
 		out.Provider, out.Model = c.models[e.Index].Provider, c.models[e.Index].Model
 	}
-	if m.Role == session.RoleOther || m.Role == session.RoleNone {
+	if out.Model != "" && out.Provider == "" {
+		out.Provider = cmp.Or(dialect.ProviderOf(out.Model), "unknown")
+	}
+	if d, ok := c.from.(dialect.Commander); ok {
+		if command, ok := d.Command(message); ok {
+			out.Command, out.Role = &command, session.RoleUser
+		}
+	}
+	if m.Role == session.RoleUser || m.Role == session.RoleOther || m.Role == session.RoleNone {
 		seen, err := c.from.Codec().LLM(message)
 		if err != nil || seen == nil {
-			return out, false
+			return out, out.Command != nil
 		}
 		message, out.Role = seen, c.from.Codec().Role(seen)
 	}
-	out.Parts = c.parts(message)
-	c.noteTools(out.Parts)
-	for i, part := range out.Parts {
-		// Some formats name the tool only in the call, others need the name in the result.
-		if r, ok := part.(session.ToolResult); ok && r.Name == "" {
-			r.Name = c.tools[r.CallID]
-			out.Parts[i] = r
+	parts := c.parts(message)
+	if c.ofRun && m.Role == session.RoleAssistant {
+		// A response may consist of several messages: thinking, and the answer.
+		if all, err := e.Parts(); err == nil {
+			parts = all
 		}
 	}
+	out.Parts = c.accepted(e, parts)
 	return out, true
+}
+
+// accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without
+// its call. The rest is carried along with the record.
+func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []session.Part) {
+	c.noteTools(e, parts)
+	for _, part := range parts {
+		switch p := part.(type) {
+		case session.ToolCall:
+			if p.ID == "" {
+				continue
+			}
+		case session.ToolResult:
+			if !slices.Contains(c.calls[e.Index], p.CallID) {
+				continue
+			}
+			// Some formats name the tool only in the call, others need the name in the result.
+			if p.Name == "" {
+				p.Name = c.tools[p.CallID]
+			}
+			p.Parts = spoken(p.Parts)
+			part = p
+		}
+		list = append(list, part)
+	}
+	return spoken(list)
+}
+
+// spoken leaves out texts and thinking without a word.
+func spoken(parts []session.Part) (list []session.Part) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case session.Text:
+			if strings.TrimSpace(p.Text) == "" {
+				continue
+			}
+		case session.Thinking:
+			if strings.TrimSpace(p.Text) == "" && p.Signature == "" {
+				continue
+			}
+		}
+		list = append(list, part)
+	}
+	return list
 }

@@ -22,6 +22,7 @@ type dice struct {
 	ids   []string
 	calls []string
 	n     int
+	whole bool // compactions keep nothing: what they keep may begin with a result
 }
 
 func (r *dice) one(list ...string) string { return list[r.IntN(len(list))] }
@@ -97,6 +98,13 @@ func (r *dice) some() string {
 	return r.ids[r.IntN(len(r.ids))]
 }
 
+func (r *dice) kept() string {
+	if r.whole {
+		return "none"
+	}
+	return r.some()
+}
+
 func (r *dice) piBlocks() string {
 	var list []string
 	for range r.IntN(4) {
@@ -123,7 +131,7 @@ func (r *dice) piEntry() string {
 	case 10:
 		return r.one(`"message","message":{"role":"bashExecution","command":"ls","output":"a","exitCode":0,"cancelled":false,"truncated":false,"timestamp":1}`, `"message","message":{"role":"odd"}`, `"message"`)
 	case 11:
-		return `"compaction","summary":` + r.text() + `,"firstKeptEntryId":"` + r.some() + `","tokensBefore":100` + r.maybe(`,"shortSummary":"s"`) + r.maybe(`,"details":{"f":[1]}`)
+		return `"compaction","summary":` + r.text() + `,"firstKeptEntryId":"` + r.kept() + `","tokensBefore":100` + r.maybe(`,"shortSummary":"s"`) + r.maybe(`,"details":{"f":[1]}`)
 	case 12:
 		return `"branch_summary","fromId":"` + r.one(r.some(), "root") + `","summary":` + r.text()
 	case 13:
@@ -177,7 +185,7 @@ func (r *dice) operatorEntry() string {
 	case 6, 7:
 		return `"message","message":{"contents":[` + result() + `,` + result() + `]` + end + r.one("tool", "user", "system", "odd") + `"}`
 	case 8:
-		return r.one(`"compaction","summary":"s","first_kept_entry_id":"`+r.some()+`","tokens_before":7,"from_hook":false`, `"branch_summary","from_id":"root","summary":"b","from_hook":true`)
+		return r.one(`"compaction","summary":"s","first_kept_entry_id":"`+r.kept()+`","tokens_before":7,"from_hook":false`, `"branch_summary","from_id":"root","summary":"b","from_hook":true`)
 	case 9:
 		return r.one(`"label","label":"here","target_id":"`+r.some()+`"`, `"leaf","target_id":"`+r.some()+`"`, `"leaf"`, `"session_info","name":"Pond"`)
 	case 10:

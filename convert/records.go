@@ -112,8 +112,8 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	if raw != nil {
 		o.Header = new(carry(raw, 0))
 	}
-	if v.slot != nil {
-		o.Slot = new(carry(v.slot, 0))
+	if v.outline.slot != nil {
+		o.Slot = new(carry(v.outline.slot, 0))
 	}
 	return o, err
 }
@@ -151,4 +151,16 @@ func (c *crossing) headRecords() ([][]byte, error) {
 		return present(o.Slot.bytes(), o.Header.bytes()), nil
 	}
 	return dialect.Opening(c.to.WritingDialect, c.newOf)
+}
+
+// setOf makes a set of a list that may be as long as the session.
+func setOf(list []int) map[int]bool {
+	if len(list) == 0 {
+		return nil
+	}
+	set := make(map[int]bool, len(list))
+	for _, i := range list {
+		set[i] = true
+	}
+	return set
 }

@@ -80,9 +80,12 @@ func (v *conversion) originsBack(sess side, r *returned) error {
 	return nil
 }
 
-// compare converts the new session back and tells which passages differ from the old session; -1 is the header. Carried
-// records must come back byte for byte, others with the same meaning. Restored passages are not compared: their bytes are
-// those of an older session.
+// equal reports whether records came back byte for byte. The order of members, white space and the spelling of texts and
+// numbers count: an agent's own tools may rely on them.
+func equal(before, after [][]byte) bool { return slices.EqualFunc(before, after, bytes.Equal) }
+
+// compare converts the new session back and tells which passages differ from the old session; -1 is the header. Restored
+// passages are not compared: their bytes are those of an older session.
 func (v *conversion) compare(sess side, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
 	if sess.tree.Len() != len(v.owner) {
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
@@ -95,7 +98,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 	if err != nil {
 		return false, err
 	}
-	if !v.equal(homeless, r.homeless, true) {
+	if !equal(homeless, r.homeless) {
 		wrong = true
 		tell(-1, homeless, r.homeless)
 	}
@@ -107,7 +110,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 		if err != nil {
 			return false, err
 		}
-		if !v.equal(before, r.records[k], v.carries(k)) {
+		if !equal(before, r.records[k]) {
 			wrong = true
 			tell(k, before, r.records[k])
 		}
@@ -120,10 +123,10 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 	if err != nil {
 		return false, err
 	}
-	before := present(v.slot, header)
-	// An id that cannot be a file name is replaced. That is not a loss: the old id comes back with the header.
+	before := present(v.outline.slot, header)
 	id := v.src.tree.Header().ID
-	if !v.equal(before, r.head, v.header) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
+	// An id that cannot be a file name is replaced on the way back, too.
+	if !equal(before, r.head) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
 		wrong = true
 		tell(-1, before, r.head)
 	}
@@ -143,41 +146,19 @@ func (v *conversion) encoded(entries []int) ([][]byte, error) {
 	return list, nil
 }
 
-// equal reports whether records came back: byte for byte if they were carried, otherwise with the same meaning.
-func (v *conversion) equal(before, after [][]byte, carried bool) bool {
-	if len(before) != len(after) {
-		return false
-	}
-	for i := range before {
-		if bytes.Equal(before[i], after[i]) {
-			continue
-		}
-		same := !carried
-		// Diff ignores the order of members, white space and the spelling of strings and numbers.
-		rawjson.Diff(before[i], after[i], func(string) { same = false })
-		if !same {
-			return false
-		}
-	}
-	return true
-}
-
 // note records a loss and marks its passage as carried.
 func (v *conversion) note(k int, before, after [][]byte) {
-	if k < 0 {
-		v.noteHeader(before, after)
-		return
-	}
 	// It is carried and still differs. Without progress the conversion fails.
-	if v.carried[k] {
+	if k < 0 || v.carried[k] {
 		return
 	}
 	v.carried[k], v.progress = true, true
 	p := v.cross.passages[k]
 	var said [][]byte // without entries that have no record of their own
 	var entries []int
+	extra := setOf(p.extra)
 	for j, i := range sources(p) {
-		if slices.Contains(p.entries, i) {
+		if !extra[i] {
 			said, entries = append(said, before[j]), append(entries, i)
 		}
 	}
@@ -188,27 +169,6 @@ func (v *conversion) note(k int, before, after [][]byte) {
 		for _, path := range paths {
 			v.ledger.entry(path, v.src.tree.At(entries[j]), Carried)
 		}
-	}
-}
-
-// noteHeader marks the header as carried and records in what it differs.
-func (v *conversion) noteHeader(before, after [][]byte) {
-	if v.header {
-		return
-	}
-	v.header, v.progress = true, true
-	if v.slot != nil {
-		v.ledger.note("", "slot", Carried)
-	}
-	var paths []string
-	if len(before) > 0 && len(after) > 0 {
-		rawjson.Diff(before[len(before)-1], after[len(after)-1], func(p string) { paths = append(paths, p) })
-	}
-	if paths == nil {
-		paths = []string{""}
-	}
-	for _, p := range paths {
-		v.ledger.note(p, "header", Carried)
 	}
 }
 
@@ -243,13 +203,15 @@ func (v *conversion) report(dst *store.Session) Report {
 		v.ledger.entry("", t.At(i), Carried)
 	}
 	r.Carried = len(v.cross.homeless)
-	for _, n := range v.loose {
-		loss := v.ledger.note("", "line", Dropped)
-		loss.Lines = append(loss.Lines, n)
+	for kind, lines := range map[string][]int{"line": v.outline.loose, "spacing": v.outline.spaced} {
+		for _, n := range lines {
+			loss := v.ledger.note("", kind, Dropped)
+			loss.Lines = append(loss.Lines, n)
+		}
 	}
 	// Eased passages count as mapped: they lose nothing.
 	for k, p := range v.cross.passages {
-		list := sources(p)
+		list, extra := sources(p), setOf(p.extra)
 		if v.carried[k] {
 			r.Carried += len(list)
 		}
@@ -257,21 +219,22 @@ func (v *conversion) report(dst *store.Session) Report {
 			switch {
 			case !v.carried[k]:
 				v.ledger.entry("", t.At(i), Mapped)
-			case p.custom != nil || slices.Contains(p.extra, i):
+			case p.custom != nil || extra[i]:
 				v.ledger.entry("", t.At(i), Carried)
 			}
 		}
 	}
 	r.Mapped = t.Len() - r.Dropped - r.Carried
 	// A log is migrated as a whole: the first entry tells.
-	if t.Len() > 0 && t.At(0).Migrated {
-		v.ledger.note("/version", "header", Mapped) // an old version comes back as the current one
+	migrated := t.Len() > 0 && t.At(0).Migrated
+	if migrated {
+		v.ledger.note("/version", "header", Migrated)
 	}
 	if !v.header {
 		v.ledger.note("", "header", Mapped)
 	}
 	r.Losses = v.ledger.sorted()
-	r.Lossless = r.Dropped == 0 && len(v.loose) == 0
+	r.Lossless = r.Dropped == 0 && len(v.outline.loose) == 0 && len(v.outline.spaced) == 0 && !migrated
 	return r
 }
 

@@ -3,19 +3,22 @@ package dialect
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Composer is a Writer that sessions of other dialects can be converted to. It makes its own messages from neutral parts,
-// and has a place in its records for what it cannot express. A conversion takes the result apart again and compares: a
+// Composer is a Writer that makes its own messages from neutral parts: typed appends use it, and sessions of other dialects
+// can be converted to it. It has a place in its records for what it cannot express. A conversion takes the result apart again and compares: a
 // Composer may lose something but must never invent anything.
 type Composer interface {
 	// Compose gives the message in the dialect's own JSON. There may be several: some agents keep tool results in messages
-	// of their own. It fails where the dialect has no such message, and leaves out parts that have no place in it.
+	// of their own. It fails where the dialect has no such message or nothing is left to say, and leaves out parts that have
+	// no place in it.
 	Compose(m NewMessage) ([][]byte, error)
 	// Content gives the content of a custom message with these texts and images.
 	Content(parts []session.Part) []byte
@@ -37,11 +40,30 @@ type NewMessage struct {
 	Time  time.Time
 	// Meta: the agent inserted it in the user's name.
 	Meta bool
+	// Command is set for a command that the user ran. Parts are what the model sees of it, for agents without such messages.
+	Command *Command
 	// The rest is for answers.
 	Provider, Model string
 	Stop            Stop
 	Error           string
 	Usage           *session.Usage
+}
+
+// Failed reports whether it is an answer that ended in an error or was aborted. Agents keep such answers, even empty ones,
+// and show the error.
+func (m NewMessage) Failed() bool {
+	return m.Role == session.RoleAssistant && (m.Error != "" && m.Stop == "" || m.Stop == StopError || m.Stop == StopAborted)
+}
+
+// Command is a command that the user ran without the model.
+type Command struct {
+	// Tool is "bash" or "python", Code what it ran.
+	Tool, Code, Output string
+	// Exit is the exit code, a number; nil where it is unknown.
+	Exit      session.Raw
+	Cancelled bool
+	// Hidden: the agent never sends it to the model.
+	Hidden bool
 }
 
 // Stop says why an answer ended.
@@ -108,6 +130,24 @@ func Prose(parts []session.Part) []session.Part {
 	return out
 }
 
+// ErrSilent is returned for a message that says nothing. No provider accepts one.
+var ErrSilent = errors.New("the message is empty")
+
+// Speaks reports whether there is anything among parts that a provider accepts: a text, a picture, thinking or a call.
+func Speaks(parts []session.Part) bool {
+	return slices.ContainsFunc(parts, func(p session.Part) bool {
+		switch p := p.(type) {
+		case session.Text:
+			return strings.TrimSpace(p.Text) != ""
+		case session.Thinking:
+			return strings.TrimSpace(p.Text) != ""
+		case session.OpaquePart:
+			return false
+		}
+		return true
+	})
+}
+
 // TextOf joins the texts among parts with newlines.
 func TextOf(parts []session.Part) string {
 	var out []byte
@@ -128,8 +168,15 @@ func ComposeEach(m NewMessage, name string, said func(role string, parts []sessi
 	parts, results := Results(m.Parts)
 	switch m.Role {
 	case session.RoleUser, session.RoleSystem:
-		list = append(list, said(m.Role.String(), Prose(parts)))
+		prose := Prose(parts)
+		if !Speaks(prose) {
+			return nil, nil, ErrSilent
+		}
+		list = append(list, said(m.Role.String(), prose))
 	case session.RoleAssistant:
+		if !Speaks(parts) && !m.Failed() {
+			return nil, nil, ErrSilent
+		}
 		list = append(list, answer(parts))
 	case session.RoleTool:
 		if len(results) == 0 {

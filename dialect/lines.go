@@ -220,3 +220,11 @@ func Shorten(b []byte) string {
 	}
 	return string(b)
 }
+
+// Spelled gives the beginning of a value for a message about it; "missing" where there is none.
+func Spelled(value []byte) string {
+	if value == nil {
+		return "missing"
+	}
+	return Shorten(value)
+}

@@ -3,7 +3,9 @@ package dialect
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -21,11 +23,10 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
-// Speaker is a Dialect that can make a message from plain text.
-type Speaker interface {
-	// Say gives the message in the dialect's own JSON. model is the one that answers: it counts for answers only and may
-	// be empty.
-	Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error)
+// Commander is a Dialect that keeps commands that the user ran without the model.
+type Commander interface {
+	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
+	Command(message []byte) (c Command, ok bool)
 }
 
 // Overflower is a Dialect whose Persist cuts long strings and keeps them whole in blobs.
@@ -33,6 +34,8 @@ type Overflower interface {
 	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
 	// gives the bytes of a blob. A string stays cut where its blob is missing or the string was changed since.
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
+	// IsCut reports whether a string of the record is cut.
+	IsCut(record []byte) bool
 }
 
 // Continuer is a Dialect whose logs need not be read from their beginning. Records that name their parents and records
@@ -145,11 +148,11 @@ type Lister interface {
 	Recent(head []byte, path string) (r Recent, ok bool)
 }
 
-// Resumer is a Dialect of an agent that changes a conversation before it resumes a session.
+// Resumer is a Dialect of an agent that tells the model where a session resumes.
 type Resumer interface {
-	// Resume gives the messages that the model sees first. header is the record of the session's header, messages are those
-	// of its context. If the session resumes elsewhere than before, the first message says what changed.
-	Resume(header session.Raw, messages []session.Raw, now Here) []session.Raw
+	// Resume gives the messages that say so, none where nothing changed. They follow the system messages that begin the
+	// conversation.
+	Resume(h session.Header, now Here) []session.Raw
 }
 
 // Here is where a session resumes. The model is not told what is "".
@@ -182,4 +185,22 @@ type Listing struct {
 type Recent struct {
 	// Name is FullName, cut where it is too long for a narrow list.
 	Name, FullName string
+}
+
+// recentMost is how many characters of a name a narrow list shows.
+const recentMost = 40
+
+// NameRecent names a session by the first line of the first text that has one.
+func NameRecent(texts ...string) Recent {
+	var r Recent
+	for _, text := range texts {
+		if r.FullName, _, _ = strings.Cut(strings.TrimSpace(text), "\n"); r.FullName != "" {
+			break
+		}
+	}
+	r.Name = r.FullName
+	if utf8.RuneCountInString(r.Name) > recentMost {
+		r.Name = string([]rune(r.Name)[:recentMost-1]) + "…"
+	}
+	return r
 }

@@ -100,7 +100,7 @@ func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, rec
 	h := b.Header()
 	s := Summary{OK: true, ID: h.ID, CWD: h.CWD, Parent: h.Parent, Version: h.Version, Created: h.Timestamp, Title: h.Title}
 	for e := range b.Finish().Entries() {
-		if e.Kind == session.KindMessage {
+		if e.IsMessage() {
 			s.Messages++
 		}
 		if each != nil {

@@ -4,7 +4,18 @@ import (
 	"io"
 
 	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
 )
+
+// Runner is a Dialect of sessions whose runs are logs of their own. They tell where a session was if it does not say so
+// itself.
+type Runner interface {
+	// LastRun gives the id of the last run that the record of a session's header names; "" where it names none.
+	LastRun(header []byte) string
+	// RunDir gives the working directory, the session and the beginning of a run whose log begins with that record. They
+	// are empty where it does not say them.
+	RunDir(header []byte) (cwd string, of session.ID, began session.Time)
+}
 
 // Runs is a Dialect of run logs: it knows how they are named. Package run knows how they are written. Runs of agents without
 // run logs are recorded in the same form.

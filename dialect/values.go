@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -56,6 +57,18 @@ func Integer(value []byte) int64 {
 	return int64(f)
 }
 
+// Number reads a JSON number; 0 for any other value. One that is too large is an infinity.
+func Number(value []byte) float64 {
+	if len(value) == 1 && value[0] == '0' {
+		return 0 // the usual case
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return f
+}
+
 // TextParts gives a text as parts: none where it is empty.
 func TextParts(s string) []session.Part {
 	if s == "" {
@@ -80,6 +93,25 @@ func ImageURL(i session.Image) string {
 		return i.Data
 	}
 	return "data:" + i.MIME + ";base64," + i.Data
+}
+
+// ProviderOf gives the provider whose models have names like this one; "" for an unknown name. Some agents record the model
+// alone, and others need both.
+func ProviderOf(model string) string {
+	name := strings.ToLower(model)
+	if provider, _, ok := strings.Cut(name, "/"); ok {
+		return provider // a gateway's name for it
+	}
+	for _, m := range []struct{ begin, provider string }{
+		{"claude", "anthropic"}, {"gpt", "openai"}, {"chatgpt", "openai"}, {"codex", "openai"}, {"o1", "openai"}, {"o3", "openai"},
+		{"o4", "openai"}, {"gemini", "google"}, {"grok", "xai"}, {"deepseek", "deepseek"}, {"mistral", "mistral"}, {"kimi", "moonshotai"},
+		{"glm", "zai"},
+	} {
+		if strings.HasPrefix(name, m.begin) {
+			return m.provider
+		}
+	}
+	return ""
 }
 
 // BlockIDs gives the ids of the blocks of a type in a member of a message.

@@ -83,6 +83,9 @@ const (
 
 // Habits say how an agent behaves, as data.
 type Habits struct {
+	// Defer says when a session is worth a log. A value that is named after a program creates it with the first message of
+	// the user or the model, even where the program waits for an answer: a prompt must not be lost. A "-doc" value does what
+	// its document says.
 	Defer Defer
 	// FromTarget: a branch summary's From is the entry that the new branch begins at; otherwise the leaf that was left.
 	FromTarget bool
@@ -111,12 +114,11 @@ type Habits struct {
 	SavedWhole bool
 	// LeafType is the type of the custom entry that makes a move of the leaf durable; "" where the format has leaf entries.
 	LeafType string
-	// AskedAtOnce: a log that is created at a given path, a fork and a branched session are written at once; otherwise
-	// their creation is deferred like that of any new session.
-	AskedAtOnce bool
 	// ListsByCWD: a list of a folder that may hold sessions of several working directories shows only those of the one
 	// asked for; otherwise it shows all sessions in the folder.
 	ListsByCWD bool
+	// ResolvesCWD: a session names its working directory with links resolved.
+	ResolvesCWD bool
 	// ContinuesListed: the session to continue is the first of the list; otherwise it is the log that was written last.
 	ContinuesListed bool
 	// RelabelKeepsTime: a label that is copied to a branched session keeps its time.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -40,8 +41,8 @@ func continues(ctx context.Context, b backend.Backend, at backend.Log, known *in
 	s := &known.Stamp
 	tail := logtree.Tail{Backend: b, At: backend.Log{Name: at.Name, Generation: s.Generation, Size: s.Size, Time: time.Unix(0, s.Nanos)}}
 	change, err := tail.Compare(ctx, at)
-	// A log of the same size with another generation was touched, or edited in place: all of it is read.
-	return change == logtree.Grown || change == logtree.Same && at.Generation == s.Generation, err
+	// A log of the same size with another generation or time of change was touched, or edited in place: all of it is read.
+	return change == logtree.Grown || change == logtree.Same && at.Generation == s.Generation && at.Changed == s.Changed, err
 }
 
 // resume continues a log that was read before. It reports false if all of it must be read.
@@ -88,7 +89,9 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 		return false, nil
 	}
 	t.builder = builder
-	t.begin(known, was)
+	if !t.begin(known, was) {
+		return false, nil
+	}
 	line := h.Line
 	for r, err := range b.Read(ctx, at, was.From) {
 		if err != nil {
@@ -147,13 +150,20 @@ func (t *tally) within(h session.Header, before session.Before, has func(session
 	return b, dec, ok
 }
 
-// begin takes over what was counted before the last chunk.
-func (t *tally) begin(known *index.Log, was index.Resume) {
+// begin takes over what was counted before the last chunk; false if the catalogue does not have it.
+func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
+	if t.spells, ok = known.Summary.Spells.Cut(was.Spells); !ok {
+		return false
+	}
+	if was.Last.Messages > 0 {
+		t.spells = append(t.spells, was.Last)
+	}
 	t.base, t.chunk = was, was.From
 	s := t.sum
 	s.Messages, s.Entries, s.Tokens, s.Cost = was.Messages, was.Before.Entries, was.Tokens, was.Cost
 	s.Has, s.Models = was.Has, slices.Clone(known.Summary.Models[:was.Models])
 	t.name, t.short, t.first = was.Name, was.Short, was.Prompt
+	return true
 }
 
 // setResume notes what is needed to continue the log later; nothing if all of it must be read then. earlier counts the
@@ -194,21 +204,44 @@ type past struct {
 	hashes []uint32
 	chunks []int64 // where the chunk of each entry begins
 	unsure bool    // an id has the hash of another one, or could not be looked up
+
+	ends   map[session.EntryID]bool // the ids of Before.Ends
+	byHash map[uint32][]int         // the entries of each hash
+	looked int64                    // bytes of chunks that were read
 }
+
+// index prepares has.
+func (p *past) index() {
+	p.ends, p.byHash = map[session.EntryID]bool{}, make(map[uint32][]int, len(p.hashes))
+	for _, end := range p.was.Before.Ends {
+		for _, id := range end {
+			p.ends[id] = true
+		}
+	}
+	for i, hash := range p.hashes {
+		p.byHash[hash] = append(p.byHash[hash], i)
+	}
+}
+
+// lookMost is how many bytes of chunks are read to look ids up, at least. After more, reading the whole log costs less.
+const lookMost = 64 << 20
 
 // has reports whether the past has an entry with the id. If its hash is there, the id must stand in that chunk.
 func (p *past) has(id session.EntryID) bool {
-	if slices.ContainsFunc(p.was.Before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) {
+	if p.byHash == nil {
+		p.index()
+	}
+	if p.ends[id] {
 		return true
 	}
-	hash := hashID(id)
-	for i := range p.hashes {
-		if p.hashes[i] == hash {
-			if bytes.Contains(p.chunk(i), []byte(id)) {
-				return true
-			}
-			p.unsure = true
+	for _, i := range p.byHash[hashID(id)] {
+		if p.unsure = p.unsure || p.looked > max(p.was.From, lookMost); p.unsure {
+			return false
 		}
+		if bytes.Contains(p.chunk(i), []byte(id)) {
+			return true
+		}
+		p.unsure = true
 	}
 	return false
 }
@@ -216,13 +249,14 @@ func (p *past) has(id session.EntryID) bool {
 // chunk reads the chunk of an entry; nil if it cannot.
 func (p *past) chunk(i int) []byte {
 	from, to := p.chunks[i], p.was.From
-	if k := slices.IndexFunc(p.chunks[i:], func(next int64) bool { return next > from }); k >= 0 {
-		to = p.chunks[i+k]
+	if k := sort.Search(len(p.chunks), func(k int) bool { return p.chunks[k] > from }); k < len(p.chunks) {
+		to = p.chunks[k]
 	}
 	if from == p.chunks[0] {
 		from = 0 // entries without text may stand before it
 	}
 	data := make([]byte, to-from)
+	p.looked += to - from
 	if n, _ := p.r.ReadAt(data, from); n < len(data) {
 		return nil
 	}

@@ -54,7 +54,7 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 	if err != nil {
 		return nil, err
 	}
-	return f.rows(list), nil
+	return f.rows(ctx, list), nil
 }
 
 // Models returns the models that answered in any session, by name. It reads the catalogue as it was kept and does not
@@ -72,14 +72,14 @@ func (f *Finder) Models() []string {
 }
 
 // rows makes rows of what is known, newest first.
-func (f *Finder) rows(list []source) []place.Row {
+func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 	n := 0
 	for i := range list {
 		n += len(list[i].logs) + len(list[i].unread)
 	}
 	rows := make([]place.Row, 0, n)
 	for i := range list {
-		rows = f.appendRows(rows, &list[i])
+		rows = f.appendRows(ctx, rows, &list[i])
 	}
 	place.Shorten(rows)
 	return place.NewestFirst(rows, (*place.Row).When)
@@ -87,7 +87,7 @@ func (f *Finder) rows(list []source) []place.Row {
 
 // appendRows adds the rows of one source, in the order of names, then those that could not be read. Working directories
 // that a log does not name are worked out here and not kept in the catalogue: they depend on the log's neighbours.
-func (f *Finder) appendRows(rows []place.Row, s *source) []place.Row {
+func (f *Finder) appendRows(ctx context.Context, rows []place.Row, s *source) []place.Row {
 	begin := len(rows)
 	names, byName := listedByName(s.Dialect)
 	for k := range s.logs {
@@ -100,7 +100,7 @@ func (f *Finder) appendRows(rows []place.Row, s *source) []place.Row {
 		}
 		rows = append(rows, r)
 	}
-	f.m.PlaceRows(rows[begin:])
+	f.m.PlaceRows(ctx, rows[begin:])
 	return append(rows, s.unread...)
 }
 
@@ -114,11 +114,12 @@ func listedByName(d dialect.Dialect) (dialect.Placer, bool) {
 }
 
 // selfContained reports whether appendRows would give the rows of this source just as row does: nothing depends on the
-// names of files or on their neighbours.
+// names of files, on their neighbours or on runs.
 func (f *Finder) selfContained(s *source) bool {
 	plain := func(d dialect.Dialect) bool {
 		_, placed := d.Layout().(dialect.Placer)
-		return !placed && !place.IsRuns(d)
+		_, ran := d.(dialect.Runner)
+		return !placed && !ran && !place.IsRuns(d)
 	}
 	if !plain(s.Dialect) {
 		return false
@@ -138,7 +139,7 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 	known := &l.Summary
 	r := place.Row{
 		Source: s.Source, Path: s.pathOf(l.Name), Known: known, Dialect: s.Dialect,
-		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos)},
+		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos), Changed: l.Stamp.Changed},
 	}
 	// The content of a log may name another value of the family than its place does.
 	if known.Dialect != s.Dialect.Name() {

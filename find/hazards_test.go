@@ -1,8 +1,10 @@
 package find
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -188,5 +190,65 @@ func TestGrownMeanwhile(t *testing.T) {
 				d.put(d.text+d.append("user"), "more")
 			})
 		}
+	}
+}
+
+// tellsChange: the system has a time of change that no program can set.
+const tellsChange = runtime.GOOS == "linux"
+
+// TestEditedInPlace: an edit in the middle of a log that keeps its size and gets its old time again is seen, where the
+// system tells.
+func TestEditedInPlace(t *testing.T) {
+	t.Parallel()
+	for i := range growingFamilies {
+		f := &growingFamilies[i]
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := newGrowingDesk(t, f, 15)
+			d.begin()
+			info, err := os.Stat(d.log())
+			d.Must(err)
+			file, err := os.OpenFile(d.log(), os.O_WRONLY, 0)
+			d.Must(err)
+			edited := middle(d.text)
+			_, err = file.WriteAt([]byte(edited), 0)
+			d.Must(errors.Join(err, file.Close(), os.Chtimes(d.log(), info.ModTime(), info.ModTime())))
+			if edited == d.text {
+				t.Fatal("nothing was edited")
+			}
+			if !tellsChange {
+				return
+			}
+			before := d.anew
+			if d.same("edited in place"); d.anew == before {
+				t.Error("the log was not read")
+			}
+		})
+	}
+}
+
+// TestLongBeginning: a session whose first record, or what stands before it, is longer than 1 MB is listed and found.
+func TestLongBeginning(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	long := strings.Repeat("x", 1<<20)
+	note := `,"note":"` + long + `"`
+	d.Put(".omp/agent/sessions/-p/a.jsonl", fmt.Sprintf(header, "omp", note)+needle)
+	d.Put(".omp/agent/sessions/-p/b.jsonl", `{"type":"title","v":1,"title":"Slot","updatedAt":"2026-05-01T10:00:00.000Z","pad":""}`+"\n"+fmt.Sprintf(header, "slot", note)+needle)
+	d.Put(".pi/agent/sessions/--p--/c.jsonl", strings.Repeat("\n", 1<<20)+fmt.Sprintf(header, "blank", "")+needle)
+	d.Put(".operator/sessions/d.jsonl", `{"type":"session","version":3,"id":"operator","timestamp":1755000000.25,"cwd":"/p"`+note+"}\n"+
+		`{"id":"aaaa0001","timestamp":1755000001.25,"type":"message","message":{"contents":[{"type":"text","content":"needle"}],"id":"m","role":"user"},"parent_id":null}`+"\n")
+	d.Put(".wave/projects/-p/1efaa2c8-90b1-6d30-8000-5b7c9e1d2f3a.jsonl",
+		`{"role":"user","blocks":[{"type":"text","content":"needle"}],"timestamp":"2024-11-24T06:23:16.633Z","metadata":{"pad":"`+long+`"}}`+"\n")
+	f := d.finder(nil)
+	rows, err := f.Catalogue(d.Context(), RefreshOptions{})
+	d.Must(err)
+	for i := range rows {
+		if rows[i].Err != nil || rows[i].Known.Messages != 1 {
+			t.Errorf("%s: %v, %+v", rows[i].Path, rows[i].Err, rows[i].Known)
+		}
+	}
+	if hits := d.search(f, "needle", Options{}).Hits; len(rows) != 5 || len(hits) != 5 {
+		t.Errorf("%d sessions, %d hits", len(rows), len(hits))
 	}
 }

@@ -174,7 +174,7 @@ func (f *Finder) compare(
 		j := job{b: b, log: log}
 		if len(known) > 0 && known[0].Name == log.Name {
 			j.known, known = &known[0], known[1:]
-			if j.known.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
+			if j.known.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 				continue
 			}
 		}

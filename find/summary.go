@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -20,6 +22,7 @@ const (
 	promptMost = 600 // bytes; lists show no more
 	titleMost  = 1000
 	modelsMost = 32
+	spellsMost = 4000 // a thousand hours; what follows counts in the last one
 )
 
 // tally makes the summary of one log while its records pass by.
@@ -33,8 +36,10 @@ type tally struct {
 
 	name, short string // the last name of the session and the short summary of the last compaction
 	first       string // what the user said first
-	untimed     bool   // the ends of the log do not show when it was last used: its last entry is too long
-	from, to    int64  // the record at hand
+	spells      []index.Spell
+	forked      time.Time // when the session was forked; zero if it was not
+	untimed     bool      // the ends of the log do not show when it was last used: its last entry is too long
+	from, to    int64     // the record at hand
 	take        func(query.Field, string)
 
 	begun int64        // where the first chunk begins, or -1
@@ -51,6 +56,13 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
 	}
 	t.untimed = row.Active.Text == ""
+	if row.Parent != "" {
+		created := row.Created
+		if names, ok := listedByName(row.Dialect); ok {
+			_, created = names.Named(row.Log.Name) // the records say when the first message was written
+		}
+		t.forked, _ = created.Time()
+	}
 	r.signer.Reset()
 	r.ids = r.ids[:0]
 	t.take = func(_ query.Field, text string) {
@@ -67,6 +79,9 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	base := index.Resume{
 		Messages: t.sum.Messages, Models: len(t.sum.Models), Tokens: t.sum.Tokens, Cost: t.sum.Cost, Has: t.sum.Has & seen,
 		Name: t.name, Short: t.short, Prompt: t.first,
+	}
+	if n := len(t.spells); n > 0 {
+		base.Spells, base.Last = n-1, t.spells[n-1]
 	}
 	before, headless := t.builder.Len(), t.builder.Header().Raw == nil
 	dec.Decode(r)
@@ -116,9 +131,12 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob
 	}
+	if e.IsMessage() {
+		t.sum.Messages++
+		t.spell(raw).Messages++
+	}
 	switch e.Kind {
 	case session.KindMessage:
-		t.sum.Messages++
 		switch {
 		case e.Role == session.RoleAssistant:
 			t.answer(e, raw)
@@ -156,18 +174,55 @@ func (t *tally) answer(e session.Entry, raw []byte) {
 	if provider != "" && model != "" {
 		model = provider + "/" + model
 	}
-	if model != "" && len(t.sum.Models) < modelsMost && !slices.Contains(t.sum.Models, model) {
+	which := slices.Index(t.sum.Models, model)
+	if model != "" && which < 0 && len(t.sum.Models) < modelsMost {
+		which = len(t.sum.Models)
 		t.sum.Models = append(t.sum.Models, strings.Clone(model)) // it may be the skim's
 	}
-	n := &t.sum.Tokens
-	n.Input, n.Output = n.Input+u.Input, n.Output+u.Output
-	n.CacheRead, n.CacheWrite = n.CacheRead+u.CacheRead, n.CacheWrite+u.CacheWrite
 	// Not every provider sums them up.
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
 	}
-	n.Total += u.Total
+	used := index.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
+	t.sum.Tokens.Add(used)
 	t.sum.Cost += u.Cost
+	if p, ok := u.Problem(e); ok {
+		t.builder.Problem(p)
+	}
+	s := t.spellOf(which)
+	s.Answers++
+	s.Tokens.Add(used)
+	s.Cost += u.Cost
+}
+
+// spell gives the spell that a message belongs to. A message without a time belongs to that of the one before.
+func (t *tally) spell(raw []byte) *index.Spell {
+	next := index.Spell{Model: -1}
+	n := len(t.spells)
+	if n > 0 {
+		next.Quarter, next.Copied = t.spells[n-1].Quarter, t.spells[n-1].Copied
+	}
+	if at, ok := t.codec.Time(raw).Time(); ok {
+		next.Quarter, next.Copied = index.QuarterOf(at), at.Before(t.forked)
+	}
+	if n == 0 || n < spellsMost && (next.Quarter != t.spells[n-1].Quarter || next.Copied != t.spells[n-1].Copied) {
+		t.spells = append(t.spells, next)
+	}
+	return &t.spells[len(t.spells)-1]
+}
+
+// spellOf gives the spell of an answer, which spell has counted as a message. If another model answered in that spell, the
+// answer begins a new one.
+func (t *tally) spellOf(model int) *index.Spell {
+	s := &t.spells[len(t.spells)-1]
+	switch {
+	case s.Answers == 0:
+		s.Model = model
+	case s.Model != model && len(t.spells) < spellsMost:
+		s.Messages--
+		t.spells = append(t.spells, index.Spell{Quarter: s.Quarter, Model: model, Copied: s.Copied, Messages: 1})
+	}
+	return &t.spells[len(t.spells)-1]
 }
 
 // prompt keeps the first thing that the user said.
@@ -195,9 +250,14 @@ func (t *tally) finish(tree *session.Tree) {
 	if t.builder.Labelled() {
 		t.sum.Has |= index.HasLabel
 	}
+	t.sum.Spells = index.EncodeSpells(t.spells)
 	h := tree.Header()
 	if t.sum.CWD == "" {
 		t.sum.CWD = h.CWD
+	}
+	if c, ok := t.d.(dialect.Composer); ok && h.Raw != nil {
+		origin, _ := c.Origin(h.Raw)
+		t.sum.Origin = session.ID(strings.Clone(rawjson.Str(origin, "session")))
 	}
 	// The ends of the log may show a later prompt than the first. Without a Lister they are trusted: only they know what
 	// the agent shows of a session that does not begin with a prompt.

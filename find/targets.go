@@ -88,7 +88,7 @@ func (s *search) list(ctx context.Context) error {
 	for i := range list {
 		src := &list[i]
 		if s.opt.narrows() || !s.f.selfContained(src) {
-			if err := s.listRows(src); err != nil {
+			if err := s.listRows(ctx, src); err != nil {
 				return err
 			}
 			continue
@@ -115,8 +115,8 @@ func (s *search) list(ctx context.Context) error {
 }
 
 // listRows finds the logs of one source to search, by their rows.
-func (s *search) listRows(src *source) (err error) {
-	rows := s.f.appendRows(nil, src)
+func (s *search) listRows(ctx context.Context, src *source) (err error) {
+	rows := s.f.appendRows(ctx, nil, src)
 	for i := range rows {
 		s.ids = append(s.ids, string(rows[i].ID))
 	}

@@ -192,7 +192,7 @@ func gone(known map[string]string, there map[string]bool) (list []string) {
 }
 
 func stampOf(r *place.Row) string {
-	return fmt.Sprintf("%s %d %d", r.Log.Generation, r.Log.Size, r.Log.Time.UnixNano())
+	return fmt.Sprintf("%s %d %d %d", r.Log.Generation, r.Log.Size, r.Log.Time.UnixNano(), r.Log.Changed)
 }
 
 // read collects the prompts of one session. A session that cannot be read is counted, and the import goes on.

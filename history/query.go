@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +27,9 @@ type Query struct {
 	CWD string
 	// Also, if set, is called for prompts of other directories than CWD; true selects them as well. See Places.In.
 	Also func(Prompt) bool
-	// Limit is how many prompts are wanted, from 1 to MaxLimit; other values are clamped.
+	// Limit is how many prompts are wanted, from 1 to MaxLimit; other values are clamped. All lifts the limit.
 	Limit int
+	All   bool
 }
 
 const (
@@ -50,7 +52,7 @@ func (h *History) Search(ctx context.Context, q Query) ([]Prompt, error) {
 
 func (h *History) search(ctx context.Context, q Query) ([]Prompt, error) {
 	a := newQuestion(q)
-	if a.indexed && !h.foreign {
+	if a.indexed && !h.foreign && !q.All {
 		if list, ok, err := h.amongNewest(ctx, a); ok || err != nil {
 			return list, h.explain(err)
 		}
@@ -74,6 +76,9 @@ type question struct {
 
 func newQuestion(q Query) question {
 	a := question{from: `SELECT ` + columns + ` FROM history h`, limit: min(max(q.Limit, 1), MaxLimit), keep: q.filter()}
+	if q.All {
+		a.limit = math.MaxInt32
+	}
 	words := match(q.Text)
 	a.indexed = words != "" && !q.Anywhere
 	if a.indexed {

@@ -17,7 +17,7 @@ const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
 	// meaning of what is encoded, takes the next number.
-	catalogueVersion = 4
+	catalogueVersion = 6
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 
@@ -88,6 +88,7 @@ func (w *writer) log(l *Log) {
 	w.string(l.Stamp.Generation)
 	w.varint(l.Stamp.Size)
 	w.varint(l.Stamp.Nanos)
+	w.varint(l.Stamp.Changed)
 	flags := uint64(0)
 	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.resume != "", l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
 		if on {
@@ -117,6 +118,7 @@ func (w *writer) summary(s *Summary) {
 	w.string(s.Created.Text)
 	w.string(s.Active.Text)
 	w.string(s.Parent)
+	w.string(string(s.Origin))
 	for _, n := range []int{s.Version, s.Messages, s.Entries, s.Branches, s.Problems} {
 		w.varint(int64(n))
 	}
@@ -128,13 +130,22 @@ func (w *writer) summary(s *Summary) {
 	if s.Tokens != (Tokens{}) || s.Cost != 0 {
 		w.usage(s.Tokens, s.Cost)
 	}
+	w.string(string(s.Spells))
 }
 
 func (w *writer) usage(t Tokens, cost float64) {
+	w.tokens(t)
+	w.float(cost)
+}
+
+func (w *writer) tokens(t Tokens) {
 	for _, n := range []int64{t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Total} {
 		w.varint(n)
 	}
-	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(cost))
+}
+
+func (w *writer) float(f float64) {
+	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(f))
 }
 
 // decodeCatalogue decodes the content of the file. The strings of the catalogue share data, which must not change
@@ -253,7 +264,7 @@ func (r *reader) shared() string {
 // log reads what writer.log wrote. Calls in a composite literal are evaluated in the order of the file.
 func (r *reader) log(l *Log) {
 	l.Name = r.string()
-	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint()}
+	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint(), Changed: r.varint()}
 	flags := r.uvarint()
 	l.Stamp.Racy = flags&1 != 0
 	if n := r.count(3); n > 0 {
@@ -275,7 +286,7 @@ func (r *reader) summary(s *Summary, used bool) {
 	s.Dialect, s.CWD = r.shared(), r.shared()
 	s.Title, s.Prompt = r.string(), r.string()
 	s.Created.Text, s.Active.Text = r.string(), r.string()
-	s.Parent = r.string()
+	s.Parent, s.Origin = r.string(), session.ID(r.string())
 	s.Version, s.Messages, s.Entries = int(r.varint()), int(r.varint()), int(r.varint())
 	s.Branches, s.Problems = int(r.varint()), int(r.varint())
 	s.Has = Has(r.uvarint())
@@ -288,14 +299,20 @@ func (r *reader) summary(s *Summary, used bool) {
 	if used {
 		s.Tokens, s.Cost = r.usage()
 	}
+	s.Spells = Spells(r.string())
 }
 
-func (r *reader) usage() (t Tokens, cost float64) {
-	t = Tokens{r.varint(), r.varint(), r.varint(), r.varint(), r.varint()}
+func (r *reader) usage() (t Tokens, cost float64) { return r.tokens(), r.float() }
+
+func (r *reader) tokens() Tokens {
+	return Tokens{r.varint(), r.varint(), r.varint(), r.varint(), r.varint()}
+}
+
+func (r *reader) float() float64 {
 	if b := r.bytes(8); b != nil {
-		cost = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
 	}
-	return t, cost
+	return 0
 }
 
 // take cuts n elements off a block of memory, and allocates a new block if it is too short. The part has no spare capacity,

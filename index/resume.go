@@ -9,11 +9,14 @@ type Resume struct {
 	From int64
 	// Head is a hash of the log's header.
 	Head uint64
-	// The rest is what the entries before From contribute. Models counts the first of the summary's models. Name and Short
-	// are the last names from an entry and from a compaction, Prompt is the first prompt.
+	// The rest is what the entries before From contribute. Models counts the first of the summary's models, Spells the first
+	// of its spells; Last is the spell after these as it was then. Name and Short are the last names from an entry and from a
+	// compaction, Prompt is the first prompt.
 	Messages, Models    int
 	Tokens              Tokens
 	Cost                float64
+	Spells              int
+	Last                Spell
 	Has                 Has
 	Name, Short, Prompt string
 	Before              session.Before
@@ -52,6 +55,8 @@ func (w *writer) resume(r *Resume, s *Summary) {
 		w.varint(int64(n))
 	}
 	w.usage(r.Tokens, r.Cost)
+	w.varint(int64(r.Spells))
+	w.spell(&r.Last, &Spell{})
 	w.uvarint(uint64(r.Has))
 	w.like(r.Name, s.Title)
 	w.like(r.Short, s.Title)
@@ -89,6 +94,8 @@ func (r *reader) resume(v *Resume, s *Summary) {
 	*v = Resume{From: r.varint(), Head: r.uvarint(), Messages: int(r.varint()), Models: int(r.varint())}
 	v.Before.Entries, v.Before.Problems = int(r.varint()), int(r.varint())
 	v.Tokens, v.Cost = r.usage()
+	v.Spells = int(r.varint())
+	r.spell(&v.Last)
 	v.Has = Has(r.uvarint())
 	v.Name, v.Short, v.Prompt = r.like(s.Title), r.like(s.Title), r.like(s.Prompt)
 	if n := r.count(1); n > 0 {

@@ -22,7 +22,9 @@ type Summary struct {
 	// Created and Active are the times of creation and last use, as the log spells them.
 	Created, Active session.Time
 	// Parent is the session from which this one was forked, as the log spells it: an id or a path.
-	Parent  string
+	Parent string
+	// Origin is the session from which this one was converted.
+	Origin  session.ID
 	Version int
 	// Messages and Entries count all branches; Branches counts the branch tips.
 	Messages, Entries, Branches, Problems int
@@ -31,11 +33,20 @@ type Summary struct {
 	// Tokens and Cost are the recorded sums of all answers; Cost is in dollars.
 	Tokens Tokens
 	Cost   float64
+	// Spells say when, and by which model, that was used.
+	Spells Spells
 	Has    Has
 }
 
 // Tokens count what answers used, as far as it was recorded.
 type Tokens struct{ Input, Output, CacheRead, CacheWrite, Total int64 }
+
+// Add adds what another answer used.
+func (t *Tokens) Add(u Tokens) {
+	t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
+	t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+	t.Total += u.Total
+}
 
 // Has says what occurs in a session.
 type Has uint8
@@ -80,12 +91,14 @@ type Stamp struct {
 	Size       int64
 	// Nanos is when the log was last changed, in nanoseconds since 1970.
 	Nanos int64
+	// Changed is when anything about the log last changed; see backend.Log. It shows an edit whose time was set back.
+	Changed int64
 	// Racy is set if the log changed so shortly before it was read that a second change could have the same time. Such a
 	// stamp does not prove that nothing changed. See Log.Continues.
 	Racy bool
 }
 
 // Same says whether a log in a list is unchanged since it was read. A list may have only the beginning of the generation.
-func (s *Stamp) Same(generation string, size, nanos int64) bool {
-	return !s.Racy && s.Size == size && s.Nanos == nanos && generation != "" && strings.HasPrefix(s.Generation, generation)
+func (s *Stamp) Same(generation string, size, nanos, changed int64) bool {
+	return !s.Racy && s.Size == size && s.Nanos == nanos && s.Changed == changed && generation != "" && strings.HasPrefix(s.Generation, generation)
 }

@@ -56,15 +56,20 @@ func (b Blobs) Get(ctx context.Context, ref string) ([]byte, *session.Problem) {
 // Whole gives the record of an entry with the strings that the agent's format cut restored from their blobs. Most
 // records have none and come back as they are. What cannot be restored stays cut, and the problems say why.
 func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
-	record, err = e.Raw()
-	if err != nil {
+	if record, err = e.Raw(); err != nil {
 		return nil, nil, err
 	}
+	record, problems = b.Restore(ctx, e, record)
+	return record, problems, nil
+}
+
+// Restore is Whole for a record that was read.
+func (b Blobs) Restore(ctx context.Context, e session.Entry, record []byte) (whole []byte, problems []session.Problem) {
 	d, ok := b.Dialect.(dialect.Overflower)
 	if !ok {
-		return record, nil, nil
+		return record, nil
 	}
-	record = d.Whole(record, func(ref string) ([]byte, error) {
+	whole = d.Whole(record, func(ref string) ([]byte, error) {
 		content, p := b.Get(ctx, ref)
 		if p != nil {
 			p.Line, p.Offset = e.Line, e.Span.Offset
@@ -73,5 +78,5 @@ func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, probl
 		}
 		return content, nil
 	})
-	return record, problems, nil
+	return whole, problems
 }

@@ -93,7 +93,7 @@ func (t *Tail) Look(ctx context.Context) (now backend.Log, c Change, err error) 
 // written as a whole: it is Same or Replaced. It fails with backend.ErrChanged if the log is not now any more.
 func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 	if !backend.Lines(t.Backend, now.Name) {
-		if now == t.At {
+		if now.Same(t.At) {
 			return Same, nil
 		}
 		return Replaced, nil

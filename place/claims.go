@@ -23,7 +23,7 @@ func (c claim) has(name string) bool {
 
 // Owns reports whether a log of that name, relative to the folder of sessions, is listed for this source.
 func (src *Source) Owns(name string) bool {
-	return src.Dialect.Layout().Owns(name) && !slices.ContainsFunc(src.claims, func(c claim) bool { return c.has(name) })
+	return src.Dialect.Layout().Owns(src.below+name) && !slices.ContainsFunc(src.claims, func(c claim) bool { return c.has(name) })
 }
 
 // beside makes added sources fit beside the known ones, so that each log is listed once: a source inside a known one is

@@ -104,6 +104,9 @@ func (m *Machine) ofSource(name string) (func(*Row) bool, error) {
 	return func(r *Row) bool { return Within(dir, Clean(r.Source.Root.Sessions)) }, nil
 }
 
+// ModelPattern gives the condition that Filter.Model sets for the name of a model.
+func ModelPattern(pattern string) func(model string) bool { return wildcard(pattern, true).MatchString }
+
 // wildcard makes an expression of a pattern with * and ?, nil of an empty one. With part set, a pattern without either need
 // only occur.
 func wildcard(pattern string, part bool) *regexp.Regexp {
@@ -175,7 +178,7 @@ func Sort(rows []Row, by Order) []Row {
 // Forks puts each fork after its parent, if that is in the list, whatever their times, and gives the depth of each row. In a
 // cycle of parents the first row of the list counts as the root.
 func Forks(rows []Row) (ordered []Row, depth []int) {
-	parent := parents(rows)
+	parent := Parents(rows)
 	children := make([][]int, len(rows))
 	for i, p := range parent {
 		if p >= 0 {
@@ -202,9 +205,9 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 	return ordered, depth
 }
 
-// parents gives the index of each row's parent, -1 for none, without cycles. A parent is named by its path or its id. Folders
+// Parents gives the index of each row's parent, -1 for none, without cycles. A parent is named by its path or its id. Folders
 // move to other machines and keep the paths inside: a path that is not in the list means the only file of that name.
-func parents(rows []Row) []int {
+func Parents(rows []Row) []int {
 	const several = -2
 	byID, byPath, byName := map[session.ID]int{}, map[string]int{}, map[string]int{}
 	for i := range rows {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 	}
 	var logs []backend.Log
 	names, named := byNames(src.Dialect)
-	named = named && opt.Dialect == nil
+	named = named && opt.Dialect == nil && !src.apart
 	list := b.List
 	// Names alone: each file is then opened once and not asked for its size before that.
 	if g, ok := b.(backend.Glimpser); ok && !named {
@@ -110,7 +111,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 		rows[i] = Row{Source: src, Path: pathOf(log.Name), Log: log}
 	}
 	if named {
-		m.listNames(ctx, b, names, src.Dialect, rows)
+		m.listNames(ctx, b, names, src, rows)
 		return rows, nil
 	}
 	m.PeekAll(ctx, b, rows, opt)
@@ -121,27 +122,34 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 		gone := r.Log.Generation == "" && errors.Is(r.Err, backend.ErrNotExist) // since it was listed
 		return gone || opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect)
 	})
-	m.PlaceRows(rows)
+	m.PlaceRows(ctx, rows)
 	return rows, nil
 }
 
 // Newest finds the session of a working directory that its agent would go on with, in one folder or, with dir "", in all
 // of the dialect's places. ok is false if there is none.
 func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string) (row Row, ok bool, err error) {
-	roots := []dialect.Root{{Sessions: dir}}
+	var sources []Source
 	// Only the depth of this name counts: how many folders the agent puts its sessions into.
 	usual := filepath.ToSlash(d.Layout().File(time.Time{}, "x"))
-	if dir == "" {
-		roots = m.roots(d)
+	if dir != "" {
+		sources = []Source{m.folder(d, m.In(d, dir))}
+	} else {
+		for _, r := range m.roots(d) {
+			sources = append(sources, Source{Dialect: d, Root: r, Needs: m.needs(r)})
+		}
 		usual = path.Join(filepath.ToSlash(d.Layout().Dir(m.opt.Env, cwd)), usual)
 	}
 	depth := strings.Count(usual, "/")
 	shown, lists := d.(dialect.Lister)
 	var rows []Row
-	for _, r := range roots {
-		part, err := m.listSource(ctx, Source{Dialect: d, Root: r, Needs: m.needs(r)}, ListOptions{})
+	for _, src := range sources {
+		part, err := m.listSource(ctx, src, ListOptions{})
 		if err != nil {
 			return Row{}, false, err
+		}
+		if src.apart {
+			m.assume(d, part)
 		}
 		// Logs that lie deeper are those of subagents.
 		part = slices.DeleteFunc(part, func(r Row) bool {
@@ -150,17 +158,38 @@ func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string
 		})
 		rows = append(rows, part...)
 	}
-	// Most agents go on with the log that was written last, whatever their lists show.
-	when := func(r *Row) time.Time { return r.Log.Time }
-	if w, ok := d.(dialect.Writer); ok && w.Habits().ContinuesListed {
-		when = (*Row).When
-	}
+	when, _ := continues(d)
 	for _, r := range NewestFirst(m.InDir(cwd, rows), when) {
 		if r.Err == nil && r.OK {
 			return r, true, nil
 		}
 	}
 	return Row{}, false, nil
+}
+
+// assume makes rows of a caller's own folder those of a dialect, if they are of its family: no place says of which value
+// they are.
+func (m *Machine) assume(d dialect.Dialect, rows []Row) {
+	names, named := byNames(d)
+	for i := range rows {
+		r := &rows[i]
+		if r.Dialect == nil || r.Dialect.Family() != d.Family() {
+			continue
+		}
+		if r.Dialect = d; named {
+			r.ID, r.Created = names.Named(r.Log.Name)
+		}
+	}
+}
+
+// continues says by which time an agent chooses the session to continue: mostly that of the log's last change, whatever its
+// lists show.
+func continues(d dialect.Dialect) (when func(*Row) time.Time, order dialect.Order) {
+	o, ok := d.Layout().(dialect.Orderer)
+	if w, writes := d.(dialect.Writer); ok && writes && w.Habits().ContinuesListed {
+		return (*Row).When, o.Order()
+	}
+	return func(r *Row) time.Time { return r.Log.Time }, dialect.OrderChanged
 }
 
 // AmbiguousError says that several sessions match.
@@ -177,27 +206,51 @@ func (e *AmbiguousError) Error() string {
 // ErrNoSession is wrapped by the error for a reference that no session matches.
 var ErrNoSession = errors.New("no such session")
 
-// Find gives the session that a person named: "@last" (the newest of the working directory), an id, or the beginning of
-// one.
-func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
-	if ref == "@last" {
-		rows, err := m.List(ctx, ListOptions{CWD: m.opt.Env.WorkDir})
-		if err != nil {
-			return Row{}, err
-		}
-		for _, r := range rows {
-			if r.Err == nil {
-				return r, nil
-			}
-		}
-		return Row{}, fmt.Errorf("@last: %w for %s", ErrNoSession, m.opt.Env.WorkDir)
+// Last reads "@last" and "@last~2", the second one before it; ok is false for anything else.
+func Last(ref string) (before int, ok bool) {
+	rest, ok := strings.CutPrefix(ref, "@last")
+	if !ok || rest == "" {
+		return 0, ok
 	}
+	number, ok := strings.CutPrefix(rest, "~")
+	before, err := strconv.Atoi(number)
+	return before, ok && err == nil && before >= 0 && number[0] != '+'
+}
+
+// Find gives the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or
+// the beginning of one. Before it may stand the name of a dialect, as in "pi:@last". If several sessions match an id as
+// long as those of lists, but only one of the project does, it is that one: lists of the project show ids that are unique
+// there.
+func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
+	source, ref := m.SplitSource(ref)
+	return m.FindIn(ctx, source, ref)
+}
+
+// SplitSource splits a reference like "pi:019c" into the name of a dialect, "" for none, and the rest.
+func (m *Machine) SplitSource(ref string) (source, rest string) {
+	if source, rest, ok := strings.Cut(ref, ":"); ok {
+		if _, err := m.Dialect(source); err == nil {
+			return source, rest
+		}
+	}
+	return "", ref
+}
+
+// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all. An id may
+// occur in several places, such as a copy of a folder.
+func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
 	}
 	rows, err := m.List(ctx, ListOptions{})
+	if err == nil {
+		rows, err = m.Filter(rows, Filter{Source: source})
+	}
 	if err != nil {
 		return Row{}, err
+	}
+	if before, ok := Last(ref); ok {
+		return m.last(rows, ref, before)
 	}
 	var exact, begin []Row
 	for _, r := range rows {
@@ -212,6 +265,12 @@ func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 	if len(exact) == 0 {
 		exact = begin
 	}
+	if len(exact) > 1 && len(ref) >= leastShort {
+		here := m.InDir(m.Project(rows), slices.Clone(exact))
+		if len(here) == 1 && here[0].Err == nil {
+			exact = here
+		}
+	}
 	switch len(exact) {
 	case 0:
 		return Row{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
@@ -219,6 +278,19 @@ func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 		return exact[0], nil
 	}
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
+}
+
+// last gives the newest session of the project but so many. rows are all sessions, newest first.
+func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
+	project := m.Project(rows)
+	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil })
+	switch {
+	case len(rows) == 0:
+		return Row{}, fmt.Errorf("%s: %w for %s", ref, ErrNoSession, project)
+	case before >= len(rows):
+		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, ErrNoSession, project, len(rows))
+	}
+	return rows[before], nil
 }
 
 // fileID is the id in a file's name: what follows the last underscore.

@@ -27,20 +27,60 @@ type ListingOptions struct {
 // Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
 // faster. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
-	d := cmp.Or(opt.Dialect, m.opt.Dialects[0])
+	deep := opt.Dir == "" && opt.CWD == ""
+	if opt.CWD != "" {
+		opt.CWD = m.Absolute(opt.CWD)
+	}
+	var rows []*listed
+	for _, d := range m.listedFor(cmp.Or(opt.Dialect, m.opt.Dialects[0])) {
+		part, err := m.listingsOf(ctx, d, opt)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, part...)
+	}
+	slices.SortFunc(rows, func(a, b *listed) int {
+		order := b.Modified.Compare(a.Modified)
+		if order == 0 && deep && !a.named {
+			order = b.log.Time.Compare(a.log.Time)
+		}
+		// Equal times, as of a session and its fork, are ordered by name: names begin with the time of creation.
+		return cmp.Or(order, strings.Compare(path.Base(b.log.Name), path.Base(a.log.Name)), strings.Compare(b.log.Name, a.log.Name))
+	})
+	list := make([][]byte, len(rows))
+	for i, l := range rows {
+		list[i] = l.JSON
+	}
+	return list, nil
+}
+
+// listedFor gives the dialects whose sessions an agent lists. The dialect of an agent's runs stands for its sessions, and
+// for the values after it in the family: the program lists what its document describes as well.
+func (m *Machine) listedFor(d dialect.Dialect) []dialect.Dialect {
+	if !IsRuns(d) {
+		return []dialect.Dialect{d}
+	}
+	d = Sessions(d)
+	list := m.opt.Dialects[max(slices.Index(m.opt.Dialects, d), 0):]
+	return slices.DeleteFunc(slices.Clone(list), func(o dialect.Dialect) bool { return o.Family() != d.Family() })
+}
+
+// listingsOf gives the rows of one dialect.
+func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt ListingOptions) ([]*listed, error) {
 	// own is the folder in which the agent itself would look.
 	own := ""
 	if opt.CWD != "" {
-		opt.CWD = m.Absolute(opt.CWD)
 		own = m.Home(d, opt.CWD)
 	}
-	dirs, deep := []string{opt.Dir}, false
+	var dirs []string
+	deep := false
 	switch {
 	case opt.Dir != "":
+		dirs = []string{m.In(d, opt.Dir)}
 	case own != "":
 		dirs = append([]string{own}, m.elsewhere(d, opt.CWD, own)...)
 	default:
-		dirs, deep = nil, true
+		deep = true
 		for _, r := range m.roots(d) {
 			dirs = append(dirs, r.Sessions)
 		}
@@ -57,22 +97,10 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 		}
 		strict := filter || i > 0 && !deep
 		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
-			return l == nil || strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+			return strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
 		})...)
 	}
-	slices.SortFunc(rows, func(a, b *listed) int {
-		order := b.Modified.Compare(a.Modified)
-		if order == 0 && deep {
-			order = b.log.Time.Compare(a.log.Time)
-		}
-		// Equal times, as of a session and its fork, are ordered by name: names begin with the time of creation.
-		return cmp.Or(order, strings.Compare(path.Base(b.log.Name), path.Base(a.log.Name)), strings.Compare(b.log.Name, a.log.Name))
-	})
-	list := make([][]byte, len(rows))
-	for i, l := range rows {
-		list[i] = l.JSON
-	}
-	return list, nil
+	return rows, nil
 }
 
 // elsewhere gives the folders besides own in which sessions of a working directory may lie, because another version of the
@@ -93,27 +121,47 @@ func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) 
 // listed is a row and where it comes from.
 type listed struct {
 	*dialect.Listing
-	log backend.Log
+	log   backend.Log
+	named bool // the agent orders its sessions by their names
 }
 
-// listingsIn gives the rows of a folder, nil for logs that are not sessions.
+// listingsIn gives the rows of a folder.
 func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*listed, error) {
 	b, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]*listed, len(logs))
+	lister, lists := d.(dialect.Lister)
+	made, rows := make([]*dialect.Listing, len(logs)), make([]Row, len(logs))
 	each(ctx, len(logs), 1, func() func(int) {
 		return func(i int) {
-			if row := m.listing(ctx, b, logs[i], dir, d); row != nil {
-				rows[i] = &listed{row, logs[i]}
+			rows[i] = Row{Path: Join(dir, logs[i].Name), Log: logs[i]}
+			if lists {
+				made[i] = m.listing(ctx, b, &rows[i], d, lister)
+			} else {
+				m.known(ctx, b, &rows[i], d)
 			}
 		}
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return rows, nil
+	if !lists {
+		rows = Drop(rows, func(r *Row) bool { return r.Dialect == nil })
+		m.PlaceRows(ctx, rows)
+	}
+	_, named := byNames(d)
+	var list []*listed
+	for i := range rows {
+		l := made[i]
+		if !lists {
+			l = plainListing(&rows[i])
+		}
+		if l != nil {
+			list = append(list, &listed{l, rows[i].Log, named})
+		}
+	}
+	return list, nil
 }
 
 // logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below.
@@ -122,24 +170,28 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	if err != nil {
 		return nil, nil, err
 	}
-	shows := func(name string) bool { return deep || !strings.Contains(name, "/") }
+	p, placed := placer(d)
+	shows := func(name string) bool {
+		return (deep || !strings.Contains(name, "/")) && (!placed || p.Main(name))
+	}
 	if l, ok := d.(dialect.Lister); ok {
 		shows = func(name string) bool { return l.Shows(name, deep) }
 	}
+	src := m.folder(d, dir)
 	var logs []backend.Log
 	for log, err := range b.List(ctx, "") {
 		// A folder that cannot be read hides only its own sessions.
-		if err == nil && d.Layout().Owns(log.Name) && shows(log.Name) {
+		if err == nil && src.Owns(log.Name) && shows(log.Name) {
 			logs = append(logs, log)
 		}
 	}
 	return b, logs, nil
 }
 
-// listing gives the row of one log, nil if it has none. A log that cannot be opened is left out, as the agents' programs do.
-func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) *dialect.Listing {
-	path := Join(dir, log.Name)
-	l, err := m.OpenLog(ctx, Location{b, log.Name, path}, nil)
+// listing gives a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as the
+// agents' programs do.
+func (m *Machine) listing(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect, lister dialect.Lister) *dialect.Listing {
+	l, err := m.OpenLog(ctx, Location{b, r.Log.Name, r.Path}, nil)
 	if err != nil {
 		return nil
 	}
@@ -148,21 +200,44 @@ func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Lo
 	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
 		return nil
 	}
-	if lister, ok := d.(dialect.Lister); ok {
-		row, err := lister.List(l.Tree, path, log.Time)
-		if err != nil {
-			return nil
-		}
-		return &row
+	row, err := lister.List(l.Tree, r.Path, r.Log.Time)
+	if err != nil {
+		return nil
 	}
-	return plainListing(l, path, log.Time)
+	return &row
 }
 
-// plainListing is the row of a session whose agent has no list of its own.
-func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listing {
+// known fills in the row of a session from its whole log. The row has no Dialect if the log is not a session of the family, or
+// cannot be read. PlaceRows adds the working directory of a session that does not name it.
+func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect) {
+	// An empty log is a session if its name says all that a header would.
+	var read dialect.Dialect
+	if _, placed := placer(d); placed && r.Log.Size == 0 {
+		read = d
+	}
+	l, err := m.Reader().Open(ctx, b, r.Log.Name, r.Path, read)
+	if err != nil {
+		return
+	}
+	defer l.Close()
 	h := l.Tree.Header()
+	if h.Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
+		return
+	}
+	m.NewPeeker().Peek(ctx, b, r, ListOptions{Dialect: l.Dialect})
+	r.Dialect, r.ID, r.CWD, r.Parent, r.Created, r.OK = d, h.ID, h.CWD, h.Parent, h.Timestamp, true
 	// It is listed even if its name cannot be read.
-	name, _ := logtree.Title(l.Dialect, l.Tree)
+	r.Title, _ = logtree.Title(l.Dialect, l.Tree)
+	r.Messages = 0
+	for e := range l.Tree.Entries() {
+		if e.IsMessage() {
+			r.Messages++
+		}
+	}
+}
+
+// plainListing is the row of a session whose agent has no form of its own for the rows of a list.
+func plainListing(r *Row) *dialect.Listing {
 	const iso = "2006-01-02T15:04:05.000Z"
 	row := struct {
 		Path     string  `json:"path"`
@@ -172,8 +247,19 @@ func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listi
 		Parent   string  `json:"parentSessionPath,omitempty"`
 		Created  *string `json:"created"`
 		Modified string  `json:"modified"`
-	}{Path: path, ID: string(h.ID), CWD: h.CWD, Title: name, Parent: h.Parent, Modified: changed.UTC().Format(iso)}
-	if at, ok := h.Timestamp.Time(); ok {
+		Messages int     `json:"messageCount"`
+		First    string  `json:"firstMessage"`
+		Size     int64   `json:"fileSize"`
+	}{
+		Path: r.Path, ID: string(r.ID), CWD: r.CWD, Title: r.Title, Parent: r.Parent,
+		Messages: r.Messages, First: r.Prompt, Size: r.Log.Size,
+	}
+	modified := r.Log.Time
+	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderActive {
+		modified = r.When()
+	}
+	row.Modified = modified.UTC().Format(iso)
+	if at, ok := r.Created.Time(); ok {
 		created := at.UTC().Format(iso)
 		row.Created = &created
 	}
@@ -181,7 +267,7 @@ func plainListing(l *logtree.Log, path string, changed time.Time) *dialect.Listi
 	if err != nil {
 		return nil
 	}
-	return &dialect.Listing{JSON: text, CWD: h.CWD, Modified: changed}
+	return &dialect.Listing{JSON: text, CWD: r.CWD, Modified: r.When()}
 }
 
 // RecentSession is a session among the recent ones of a folder.
@@ -192,25 +278,39 @@ type RecentSession struct {
 	dialect.Recent
 }
 
-// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Only the
-// beginning of each log is read. d nil is the dialect of the folder.
+// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
+// beginning of each log is read, and its end where the agent goes by the last message. d nil is the dialect of the folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
-		d = m.DialectAt(dir)
+		d = m.dialectOf(ctx, dir)
 	}
+	d = Sessions(d)
+	dir = m.In(d, dir)
 	b, logs, err := m.logsIn(ctx, d, dir, false)
 	if err != nil {
 		return nil, err
 	}
-	// Stable: among equals the first name stays first.
-	slices.SortStableFunc(logs, func(a, b backend.Log) int { return b.Time.Compare(a.Time) })
+	rows := make([]Row, len(logs))
+	for i, log := range logs {
+		rows[i] = Row{Dialect: d, Path: Join(dir, log.Name), Log: log}
+	}
+	when, order := continues(d)
+	if p, ok := placer(d); ok && order == dialect.OrderNames {
+		for i := range rows {
+			rows[i].ID, rows[i].Created = p.Named(rows[i].Log.Name)
+		}
+	}
+	if order == dialect.OrderActive {
+		m.PeekAll(ctx, b, rows, ListOptions{Dialect: d})
+	}
 	var list []RecentSession
 	buf := m.NewPeeker()
-	for _, log := range logs {
+	// Among equals the first name stays first.
+	for _, row := range NewestFirst(rows, when) {
 		if len(list) >= limit {
 			break
 		}
-		r, ok := m.recentName(ctx, b, log, Join(dir, log.Name), d, buf)
+		r, ok := recentName(ctx, b, &row, d, buf)
 		if ok {
 			list = append(list, r)
 		}
@@ -218,25 +318,40 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 	return list, ctx.Err()
 }
 
+// dialectOf gives the dialect of a folder: that of its first log, since several values may share the agent's place.
+func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
+	if b, err := m.Open(dir); err == nil {
+		for log, err := range b.List(ctx, "") {
+			if err == nil {
+				return m.DialectAt(Join(dir, log.Name))
+			}
+		}
+	}
+	return m.DialectAt(dir)
+}
+
 // recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family.
-func (m *Machine) recentName(ctx context.Context, b backend.Backend, log backend.Log, path string, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
-	r := RecentSession{Path: path, Changed: log.Time}
+func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
+	r := RecentSession{Path: row.Path, Changed: row.Log.Time}
 	if l, ok := d.(dialect.Lister); ok {
-		head, _, err := buf.Ends(ctx, b, log, dialect.RecentHead, 0)
+		head, _, err := buf.Ends(ctx, b, row.Log, dialect.RecentHead, 0)
 		if err != nil {
 			return r, false
 		}
-		if r.Recent, ok = l.Recent(head, path); ok {
+		if r.Recent, ok = l.Recent(head, row.Path); ok {
 			return r, true
 		}
 	}
 	// The header is longer than the piece that was read, or the agent has no such list.
-	row := Row{Path: path, Log: log}
-	buf.Peek(ctx, b, &row, ListOptions{})
-	if row.Err != nil || !row.OK || row.Dialect.Family() != d.Family() {
+	buf.Peek(ctx, b, row, ListOptions{})
+	p, placed := placer(d)
+	empty := placed && row.Log.Size == 0 // a session that has only a name
+	if row.Err != nil || !empty && (!row.OK || row.Dialect.Family() != d.Family()) {
 		return r, false
 	}
-	r.FullName = cmp.Or(row.Title, string(row.ID))
-	r.Name = r.FullName
+	if placed && row.ID == "" {
+		row.ID, _ = p.Named(row.Log.Name)
+	}
+	r.Recent = dialect.NameRecent(row.Title, row.Prompt, string(row.ID))
 	return r, true
 }

@@ -42,6 +42,9 @@ type Options struct {
 	Roots []string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
+	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
+	// "" is none.
+	Own string
 	// RunsDir is treeline's own folder of run logs; "" for none.
 	RunsDir string
 }
@@ -166,6 +169,9 @@ func (m *Machine) canonical(dir string) string {
 	return Clean(dir)
 }
 
+// Resolved gives a directory with its links resolved, as far as it exists.
+func (m *Machine) Resolved(dir string) string { return m.canonical(dir) }
+
 // SameDir reports whether two paths mean one directory, links resolved.
 func (m *Machine) SameDir(a, b string) bool { return a == b || m.canonical(a) == m.canonical(b) }
 
@@ -192,7 +198,11 @@ func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	if list != nil {
 		return list
 	}
-	return d.Layout().Roots(m.opt.Env)
+	list = d.Layout().Roots(m.opt.Env)
+	if d == m.opt.Dialects[0] && m.opt.Own != "" {
+		list = append(list, d.Layout().RootAt(m.opt.Own))
+	}
+	return list
 }
 
 // RootOf gives the place of the dialect's agent that a path lies in.
@@ -378,7 +388,10 @@ func (m *Machine) DropFolder(d dialect.Dialect, path string) {
 	// Never the agent's folder of sessions itself, nor one that the user chose.
 	for _, r := range d.Layout().Roots(m.opt.Env) {
 		if dir != Clean(r.Sessions) && Within(r.Sessions, dir) {
-			_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+			// Of a symbolic link the link would be removed, whatever is left in the folder.
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+				_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+			}
 		}
 	}
 }

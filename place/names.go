@@ -17,11 +17,18 @@ import (
 
 // FindCWD gives a session whose log does not name its working directory that of its folder, if it is certain: the one
 // that all other logs in it name, or the only one on this machine whose sessions would lie there. Nothing is guessed: a
-// hyphen in a folder's name may be a hyphen or a slash. If logs disagree it stays unknown.
+// hyphen in a folder's name may be a hyphen or a slash. If logs disagree it stays unknown. A session with runs gets the
+// directory of its last run.
 func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Location, d dialect.Dialect) {
 	h := builder.Header()
+	if h.CWD != "" {
+		return
+	}
 	p, ok := placer(d)
-	if !ok || h.CWD != "" {
+	if !ok {
+		if h.CWD = m.lastRuns().cwd(ctx, d, h.ID, h.Raw); h.CWD != "" {
+			builder.SetHeader(h)
+		}
 		return
 	}
 	abs, err := Abs(l.Path)
@@ -95,14 +102,15 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 
 // listNames fills in rows of sessions that are listed by their names alone. Logs are read only if the name of their folder
 // may mean several directories: mostly one log each.
-func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, d dialect.Dialect, rows []Row) {
+func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, src Source, rows []Row) {
+	d := src.Dialect
 	known := map[string]string{} // by folder
 	for i := range rows {
 		r := &rows[i]
 		r.Dialect = d
 		r.Summary = dialect.Summary{OK: true, Messages: -1} // not counted
 		r.ID, r.Created = p.Named(r.Log.Name)
-		folder := path.Dir(r.Log.Name)
+		folder := path.Dir(src.below + r.Log.Name)
 		cwd, ok := known[folder]
 		if !ok {
 			var several bool
@@ -118,16 +126,23 @@ func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Pl
 	}
 }
 
-// PlaceRows fills in what the names of logs say, and working directories that all other logs of the folder agree on. It
-// needs all rows of a folder at once, so it comes after the peeking.
-func (m *Machine) PlaceRows(rows []Row) {
+// PlaceRows fills in what the names of logs say, and working directories that all other logs of the folder agree on or
+// that runs name. It needs all rows of a folder at once, so it comes after the peeking.
+func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
+	runs := m.lastRuns()
 	type folder struct{ path, dialect string }
 	named := map[folder]string{} // "" where logs differ
 	var silent []int
 	for i := range rows {
 		r := &rows[i]
 		p, ok := placer(r.Dialect)
-		if !ok || !r.OK {
+		if _, ran := r.Dialect.(dialect.Runner); ran && r.OK && r.CWD == "" {
+			if l, err := m.Locate(r.Path); err == nil {
+				r.CWD = runs.cwd(ctx, r.Dialect, r.ID, runs.header(ctx, l))
+			}
+		}
+		// An empty log is a session as well: its name says which.
+		if !ok || !r.OK && (r.Err != nil || r.Log.Size > 0) {
 			continue
 		}
 		if r.ID == "" {

@@ -57,13 +57,16 @@ type Peeker struct {
 func (m *Machine) NewPeeker() *Peeker { return &Peeker{m: m, places: m.places()} }
 
 // The ends that are read at first and at most. Mostly a page at each end shows the header and the last message; a header
-// may hold a system prompt, and much may follow the last message.
+// may hold a system prompt, and much may follow the last message. Beyond EndMost the beginning is read as long as its
+// records are cut off, up to HeadMost: several logs are read at a time, and one must not take all memory.
 const (
-	EndSize = 4 << 10
-	EndMost = 1 << 20
+	EndSize  = 4 << 10
+	EndMost  = 1 << 20
+	HeadMost = 64 << 20
 )
 
-// Peek fills in a row. If the dialect saw too little, it reads sixteen times as much, up to EndMost at each end.
+// Peek fills in a row. If the dialect saw too little, it reads sixteen times as much, up to EndMost at each end and
+// HeadMost for the first records.
 func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions) {
 	head, tail, err := p.begin(ctx, b, row)
 	length := row.Log.Size
@@ -90,8 +93,8 @@ func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt List
 				size = length
 			}
 			continue
-		case !row.OK && size < EndMost:
-			size *= 16
+		case !row.OK && (size < EndMost || size < HeadMost && p.cut(head, backend.Lines(b, row.Log.Name))):
+			size = min(16*size, HeadMost)
 			continue
 		}
 		break
@@ -99,6 +102,13 @@ func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt List
 	if !row.OK && length > 0 {
 		row.Err = logtree.ErrNotSession
 	}
+}
+
+// cut reports whether the beginning of a log, which consists of lines or is a document, has fewer records than it takes to
+// recognise it.
+func (p *Peeker) cut(head []byte, lines bool) bool {
+	p.first = logtree.LeadingIn(p.first[:0], head, false)
+	return !lines || len(p.first) < logtree.EnoughToDetect
 }
 
 // detect finds the dialect of a log that begins with head.

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ type Row struct {
 	dialect.Summary
 	// Known is what a catalogue knows besides; nil in lists that are made without one.
 	Known *index.Summary
-	// Short is the shortest prefix of ID, of eight characters or more, that no other session's id has.
+	// Short is the shortest prefix of ID, of eight characters or more, that the id of no other session in the list has.
 	Short string
 	// Err says why nothing is known of the log; the other fields are then empty.
 	Err error
@@ -55,13 +56,28 @@ func (r *Row) When() time.Time {
 	return r.Log.Time
 }
 
-// NewestFirst sorts rows by a time, in place; equals keep their order.
+// named reports whether the agent orders its sessions by their names.
+func (r *Row) named() bool {
+	if r.Dialect == nil {
+		return false
+	}
+	_, ok := byNames(r.Dialect)
+	return ok
+}
+
+// NewestFirst sorts rows by a time, in place; equals keep their order. Names that are times are more precise than the times.
 func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	times := make([]time.Time, len(rows))
 	for i := range rows {
 		times[i] = when(&rows[i])
 	}
-	return reorder(rows, func(a, b int) int { return times[b].Compare(times[a]) })
+	return reorder(rows, func(a, b int) int {
+		order := times[b].Compare(times[a])
+		if order == 0 && rows[a].named() && rows[b].named() {
+			order = strings.Compare(path.Base(rows[b].Log.Name), path.Base(rows[a].Log.Name))
+		}
+		return order
+	})
 }
 
 // reorder sorts rows by their indexes, in place; equals keep their order. Rows are large, so each is moved once: along the

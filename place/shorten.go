@@ -5,10 +5,13 @@ import (
 	"strings"
 )
 
+// leastShort is the length of the shortest ids in lists.
+const leastShort = 8
+
 // shortID gives the shortest prefix of an id, of eight characters or more, that none of the others has, and whether another
 // one is the same. near are the ids that may begin alike, id itself among them.
 func shortID(id string, near []string) (short string, shared bool) {
-	const least = 8
+	const least = leastShort
 	same, n := 0, least
 	for _, other := range near {
 		if other == id {
@@ -36,7 +39,8 @@ func neighbours(sorted []string, id string) []string {
 	return sorted[max(at-1, 0):min(at+2, len(sorted))]
 }
 
-// Shorten fills in the short ids of all sessions.
+// Shorten fills in the short ids of some sessions: unique among these. Machine.Find understands those of all sessions, and
+// those of all sessions of the project.
 func Shorten(rows []Row) {
 	ids := make([]string, len(rows))
 	for i := range rows {

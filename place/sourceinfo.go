@@ -36,6 +36,9 @@ func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]
 		if err := m.lookAt(ctx, &info, known.Logs(src.Key())); err != nil {
 			return nil, err
 		}
+		if src.Why == WhyOwn && !info.Exists {
+			continue // it appears with its first session
+		}
 		list = append(list, info)
 	}
 	return list, nil
@@ -75,7 +78,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 		}
 		i, ok := slices.BinarySearchFunc(known, log.Name, func(l index.Log, name string) int { return strings.Compare(l.Name, name) })
 		// The catalogue is not brought up to date: that would cost more than a list.
-		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano()) {
+		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 			unknown = append(unknown, Row{Source: info.Source, Path: info.PathOf(log.Name), Log: log})
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -24,6 +25,23 @@ type Source struct {
 	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
 	// owns.
 	claims []claim
+	// below is what layouts expect before the names of logs if Root.Sessions is a single folder of the agent's; see folder.
+	below string
+	// apart: the folder is the caller's own, so its name says nothing about working directories.
+	apart bool
+}
+
+// folder makes a source of one folder with logs of a dialect: a folder in one of the agent's places, or any other.
+func (m *Machine) folder(d dialect.Dialect, dir string) Source {
+	src := Source{Dialect: d, Root: dialect.Root{Sessions: dir}}
+	layout := d.Layout()
+	if root, ok := m.RootOf(d, dir); ok {
+		src.Needs, src.below = m.needs(root), folderBelow(root.Sessions, dir)
+	} else if src.apart = true; !layout.Owns(layout.File(time.Time{}, "x")) {
+		// The layout recognises its logs by their folder. Here they are in none that it would choose.
+		src.below = filepath.ToSlash(layout.Dir(m.opt.Env, dir)) + "/"
+	}
+	return src
 }
 
 // Why says how a source is known: one of the constants, or an environment variable with its dollar.
@@ -34,7 +52,7 @@ const (
 	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
 	WhyConfig  Why = "config"  // the user's settings name it
 	WhyAsked   Why = "asked"   // Options.Roots names it
-	WhyOwn     Why = "own"     // treeline keeps logs of runs there, for agents that have no place for them
+	WhyOwn     Why = "own"     // treeline's own: runs of agents that have no place for them, sessions that belong to no agent
 )
 
 // ExtraRoot is a place with sessions that no agent would find by itself.
@@ -44,6 +62,18 @@ type ExtraRoot struct {
 	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
 	Dialect string
 }
+
+// NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
+type NotedFolder struct {
+	Folder string `json:"folder"`
+	// Seen are names of sessions, relative to the folder, that were there last.
+	Seen []string `json:"seen,omitempty"`
+	// Forgotten says that the user gave it up.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+// ExtraRoots gives the places that were added to those of the agents.
+func (m *Machine) ExtraRoots() []ExtraRoot { return slices.Clone(m.opt.Extra) }
 
 // Key names the source in a catalogue. Values of a family that share a folder have their own logs each.
 func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name() }
@@ -186,6 +216,10 @@ func (m *Machine) agentSources() (list []Source) {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
 			list = append(list, Source{Dialect: d, Root: r, Why: m.why(d, r), Needs: m.needs(r)})
 		}
+	}
+	if m.opt.Own != "" {
+		d := m.opt.Dialects[0]
+		list = append(list, Source{Dialect: d, Root: d.Layout().RootAt(m.opt.Own), Why: WhyOwn})
 	}
 	return list
 }

@@ -27,6 +27,9 @@ import (
 type Options struct {
 	// Reattach makes the entry before an orphan in the log its parent. Otherwise orphans stay roots.
 	Reattach bool
+	// Force repairs a log that another program has open for writing. Otherwise that is backend.ErrHeld; see package
+	// backend/file for the systems that tell.
+	Force bool
 	// Durability is that of the backend; "" is backend.DurabilityFlush.
 	Durability backend.Durability
 	// Clock and Random are the sources of times and ids; nil means those of the machine.
@@ -69,7 +72,7 @@ func (r *Repairer) Plan(ctx context.Context, path string, opt Options) (*Plan, e
 // Repair makes a plan and applies it. What is taken out of the log goes to "<name>.torn-<time>", the log as it was to
 // "<name>.repair-<time>.bak".
 //
-// A program that has the file open and takes no lock keeps writing to the old file: close it first.
+// What other programs append meanwhile is kept; see Plan.Late.
 func (r *Repairer) Repair(ctx context.Context, path string, opt Options) (plan *Plan, err error) {
 	opt.fill()
 	l, release, err := r.m.LocateWriting(path, opt.Durability, nil)
@@ -88,7 +91,7 @@ func (r *Repairer) Repair(ctx context.Context, path string, opt Options) (plan *
 	if err := r.note(ctx, path); err != nil {
 		return nil, err
 	}
-	return plan, logtree.Named(path, plan.apply(ctx, l, at, opt.Clock()))
+	return plan, logtree.Named(path, plan.apply(ctx, l, at, opt))
 }
 
 // standstill waits until the log has not been written to for two seconds. What looks torn may be a write in progress.
@@ -162,8 +165,8 @@ func freshIDs(w dialect.Writer, t *session.Tree, random io.Reader) func() (sessi
 
 // apply writes the backup and what is taken out, then the new log. If the log was written to since the plan, nothing
 // changes.
-func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, now time.Time) error {
-	b := l.Backend
+func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt Options) error {
+	b, now := l.Backend, opt.Clock()
 	abs, err := place.Abs(l.Path)
 	if err != nil {
 		return err
@@ -190,7 +193,7 @@ func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, now 
 		}
 	}
 	if err == nil {
-		_, err = b.Replace(ctx, at, p.lines...)
+		_, p.Late, err = backend.Replace(ctx, b, at, backend.RewriteOptions{Force: opt.Force}, p.lines...)
 	}
 	if err != nil {
 		for _, log := range made {

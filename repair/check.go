@@ -8,21 +8,27 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // Check lists everything that is wrong with a log: the problems that the reader found, what breaks the rules of its agent,
-// and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
+// impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
 func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
 	problems := slices.Clone(l.Tree.Problems())
+	// Without a header in the log there is no such limit.
+	if h := l.Tree.Header(); h.Raw != nil && h.Span.Offset+h.Span.Length > place.HeadMost {
+		problems = append(problems, session.Problem{
+			File: l.Path, Line: h.Line, Offset: h.Span.Offset, Kind: session.ProblemField,
+			Message: "the header does not end within the first 64 MB: lists and searches leave the session out",
+			Advice:  "it can be opened by its path",
+		})
+	}
 	if r, ok := l.Dialect.(dialect.Ruler); ok && l.Path != "" {
 		for _, p := range r.Check(l.Tree, dialect.LogInfo{Name: l.Path, Size: l.At.Size, Changed: l.At.Time}) {
 			p.File = l.Path
 			problems = append(problems, p)
 		}
-	}
-	if blobs.Reader == nil {
-		return problems, nil // the agent keeps no blobs: what looks like a reference is text
 	}
 	// A blob is read once, and reported wherever it is named.
 	known := map[string]*session.Problem{}
@@ -47,8 +53,13 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 		if err != nil {
 			return problems, err
 		}
-		// Few entries name blobs, and decoding messages is most of the cost.
-		if !bytes.Contains(raw, []byte(blob.Prefix)) {
+		if p, ok := usage(codec, e, raw).Problem(e); ok {
+			p.File = l.Path
+			problems = append(problems, p)
+		}
+		// Without blobs of the agent, what looks like a reference is text. Few entries name blobs, and decoding messages
+		// is most of the cost.
+		if blobs.Reader == nil || !bytes.Contains(raw, []byte(blob.Prefix)) {
 			continue
 		}
 		// A string that was cut names its blob in a member outside of the message.
@@ -72,4 +83,14 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 		}
 	}
 	return problems, nil
+}
+
+// usage is that of an answer; nil for any other entry, and for one that cannot be decoded.
+func usage(codec session.Codec, e session.Entry, raw []byte) *session.Usage {
+	if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
+		return nil
+	}
+	body, _ := codec.Body(e, raw)
+	m, _ := body.(session.Message)
+	return m.Usage
 }

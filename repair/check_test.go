@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // Check reports a missing blob at each entry that names it, and only for agents that keep blobs.
@@ -36,5 +37,17 @@ func TestCheck(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%s: %v, %v", path, got, err)
 		}
+	}
+}
+
+// TestCheckLongHeader: a header that is too long for lists is reported.
+func TestCheckLongHeader(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	long := strings.Replace(header, "{", `{"note":"`+strings.Repeat("x", place.HeadMost)+`",`, 1) + "\n"
+	l := b.open(b.Old(".omp/agent/sessions/-x/a.jsonl", long))
+	problems, err := Check(t.Context(), l, logtree.Blobs{})
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "64 MB") {
+		t.Errorf("%v, %v", problems, err)
 	}
 }

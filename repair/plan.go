@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -40,6 +41,8 @@ type Plan struct {
 	Repairs []Repair
 	// Backup is the copy of the log as it was, Aside the log of what was taken out. Both are "" until they are written.
 	Backup, Aside string
+	// Late is what other programs did to the log while it was repaired. What they wrote is in it.
+	Late backend.Late
 
 	lines [][]byte // the new content
 	aside []byte   // what is taken out

@@ -1,37 +1,175 @@
-package rpc
+package rpc_test
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Every method is in the documentation, and nothing else is in its tables.
+// schema is the part of JSON Schema that the OpenRPC document uses.
+type schema struct {
+	Ref        string             `json:"$ref"`
+	Type       string             `json:"type"`
+	Enum       []string           `json:"enum"`
+	Items      *schema            `json:"items"`
+	Properties map[string]*schema `json:"properties"`
+	Required   []string           `json:"required"`
+	Additional *schema            `json:"additionalProperties"`
+	AnyOf      []*schema          `json:"anyOf"`
+}
+
+type parameter struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Required    bool    `json:"required"`
+	Schema      *schema `json:"schema"`
+}
+
+type openRPC struct {
+	Methods []struct {
+		Name        string                  `json:"name"`
+		Tags        []struct{ Name string } `json:"tags"`
+		Summary     string                  `json:"summary"`
+		Description string                  `json:"description"`
+		Params      []parameter             `json:"params"`
+		Result      parameter               `json:"result"`
+	} `json:"methods"`
+	Notifications []parameter `json:"x-notifications"`
+	Components    struct {
+		Schemas map[string]*schema `json:"schemas"`
+	} `json:"components"`
+}
+
+// words says what a value may be, for docs/rpc.md.
+func (s *schema) words() string {
+	switch {
+	case s.Ref != "":
+		return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+	case s.AnyOf != nil:
+		var list []string
+		for _, one := range s.AnyOf {
+			list = append(list, one.words())
+		}
+		return strings.Join(list, " or ")
+	case s.Enum != nil:
+		return `"` + strings.Join(s.Enum, `" or "`) + `"`
+	case s.Items != nil:
+		return "[" + s.Items.words() + "]"
+	case s.Additional != nil:
+		return "{string: " + s.Additional.words() + "}"
+	}
+	return cmp.Or(s.Type, "any")
+}
+
+// members lists the members of an object.
+func (s *schema) members() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		optional := "?"
+		if slices.Contains(s.Required, name) {
+			optional = ""
+		}
+		list = append(list, name+optional+": "+s.Properties[name].words())
+	}
+	if list != nil && s.Additional != nil {
+		list = append(list, "…")
+	}
+	if list == nil {
+		return "an object as the agent, or the specification, defines it"
+	}
+	return "`{" + strings.Join(list, ", ") + "}`"
+}
+
+// shared is by how many methods a description of a parameter is shared before it is given once for all of them.
+const shared = 4
+
+// tables gives the tables of docs/rpc.md by their headings.
+func (d openRPC) tables() map[string]string {
+	uses := map[parameter]int{}
+	key := func(p parameter) parameter { return parameter{Name: p.Name, Description: p.Description} }
+	for _, m := range d.Methods {
+		for _, p := range m.Params {
+			uses[key(p)]++
+		}
+	}
+	all := map[string]string{
+		"Common parameters": "| parameter | what it is |\n|---|---|\n",
+		"Shapes":            "| shape | members |\n|---|---|\n",
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(uses), func(a, b parameter) int {
+		return cmp.Or(uses[b]-uses[a], cmp.Compare(a.Name, b.Name), cmp.Compare(a.Description, b.Description))
+	}) {
+		if uses[p] >= shared {
+			all["Common parameters"] += fmt.Sprintf("| `%s` | %s |\n", p.Name, p.Description)
+		}
+	}
+	all["Notifications"] = "| notification | parameters | when |\n|---|---|---|\n"
+	for _, n := range d.Notifications {
+		all["Notifications"] += fmt.Sprintf("| `%s` | `%s` | %s |\n", n.Name, n.Schema.words(), n.Description)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+		all["Shapes"] += fmt.Sprintf("| `%s` | %s |\n", name, d.Components.Schemas[name].members())
+	}
+	for _, m := range d.Methods {
+		title := m.Tags[0].Name
+		if all[title] == "" {
+			all[title] = "| method | parameters | result | what it does |\n|---|---|---|---|\n"
+		}
+		var params []string
+		for _, p := range m.Params {
+			text := "`" + p.Name + "`"
+			if !p.Required {
+				text = "`" + p.Name + "?`"
+			}
+			if uses[key(p)] < shared && p.Description != "" {
+				text += " (" + p.Description + ")"
+			}
+			params = append(params, text)
+		}
+		all[title] += fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", m.Name, strings.Join(params, ", "), m.Result.Schema.words(), m.Description)
+	}
+	return all
+}
+
+// The tables of docs/rpc.md are those of the OpenRPC document. With -update they are written anew.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/rpc.md")
+	const path = "../docs/rpc.md"
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := map[string]bool{}
+	tables := promised.tables()
+	var want strings.Builder
+	heading := ""
 	for line := range strings.Lines(string(text)) {
-		cell, ok := strings.CutPrefix(line, "| `")
-		if !ok {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			heading = strings.TrimSpace(title)
+		}
+		table, ours := tables[heading]
+		if !ours || !strings.HasPrefix(line, "|") {
+			want.WriteString(line)
 			continue
 		}
-		cell, _, _ = strings.Cut(cell, " |")
-		for name := range strings.SplitSeq(cell, ", ") {
-			documented[strings.Trim(name, "`")] = true
+		if table != "" { // at the first line of the old table
+			want.WriteString(table)
+			tables[heading] = ""
 		}
 	}
-	for name := range methods {
-		if !documented[name] {
-			t.Errorf("%s is not in docs/rpc.md", name)
+	for title, table := range tables {
+		if table != "" {
+			t.Errorf("docs/rpc.md has no section %q with a table", title)
 		}
 	}
-	for name := range documented {
-		if _, ok := methods[name]; !ok {
-			t.Errorf("docs/rpc.md has %s, which is not a method", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
 		}
+		return
 	}
+	equal(t, "docs/rpc.md, which go test ./rpc -update writes", strings.Split(string(text), "\n"), strings.Split(want.String(), "\n"))
 }

@@ -1,14 +1,12 @@
 package rpc
 
 import (
-	"fmt"
-
 	"github.com/treeline-dev/treeline/store"
 )
 
-// notify gives the observer of a session whose client wants to be told of events. A notification is written when the event
+// observe gives the observer of a session whose client wants to be told of events. A notification is written when the event
 // happens, so before the answer to the request that caused it. The server's own observer is told first.
-func (c *client) notify(o *openSession, own store.Observer) store.Observer {
+func (c *client) observe(o *openSession, own store.Observer) store.Observer {
 	return func(e store.Event) {
 		if own != nil {
 			own(e)
@@ -19,7 +17,15 @@ func (c *client) notify(o *openSession, own store.Observer) store.Observer {
 			return
 		}
 		// A copy that is about to be made has no handle yet.
-		c.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":{"session":%s,"file":%s,"entryId":%s}}`,
-			quote(string(e.Kind)), quoteOrNull(o.handle), quoteOrNull(e.Path), quoteOrNull(string(e.Entry))))
+		if text, err := encode(sessionEvent{optional(o.handle), optional(e.Path), optional(string(e.Entry))}); err == nil {
+			c.write(append(append(append([]byte(`{"jsonrpc":"2.0","method":`), quote(string(e.Kind))...), `,"params":`...), append(text, '}')...))
+		}
 	}
+}
+
+// sessionEvent is what happens to a session, or is about to happen. A member is null if there is none.
+type sessionEvent struct {
+	Session *string `json:"session"`
+	File    *string `json:"file"`
+	EntryID *string `json:"entryId"`
 }

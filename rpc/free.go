@@ -1,9 +1,8 @@
 package rpc
 
 import (
-	"fmt"
+	"encoding/json"
 	"path/filepath"
-	"strconv"
 
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
@@ -13,13 +12,13 @@ import (
 // write run with c.ctx and are finished.
 
 type pathParams struct {
-	Path    *string `json:"path" need:""`
-	Dialect string  `json:"dialect"`
+	Path *string `json:"path" need:"" doc:"the file"`
+	dialectParam
 }
 
 // loadEntries gives the records of a file unmigrated. The list is empty if there is no file or no header in it: the agents'
 // own method does not fail either.
-func loadEntries(c *call, p pathParams) ([]byte, error) {
+func loadEntries(c *call, p pathParams) (raw[[]agentEntry], error) {
 	path, err := absolute("path", *p.Path)
 	if err != nil {
 		return nil, err
@@ -28,40 +27,45 @@ func loadEntries(c *call, p pathParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf(c.store.LoadEntries(c.outer, path, in))
+	return arrayOf[agentEntry](c.store.LoadEntries(c.outer, path, in))
 }
 
 type textParams struct {
-	Text *string `json:"text" need:""`
+	Text *string `json:"text" need:"" doc:"JSON Lines"`
 }
 
 // parseEntries splits a text into JSON values and skips everything else. It needs no dialect: it does not check whether they
 // are entries.
-func parseEntries(_ *call, p textParams) ([]byte, error) {
+func parseEntries(_ *call, p textParams) (raw[[]json.RawMessage], error) {
 	return array(store.ParseEntries([]byte(*p.Text))), nil
 }
 
+type migrateParams struct {
+	entriesParams
+	dialectParam
+}
+
 // migrateEntries works on the client's own list and touches no file. The answers have the order and the number of the list.
-func migrateEntries(c *call, p entriesParams) ([]byte, error) {
+func migrateEntries(c *call, p migrateParams) (raw[[]agentEntry], error) {
 	in, err := c.dialect(p.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf(c.store.MigrateEntries(in.Dialect, records(*p.Entries)))
+	return arrayOf[agentEntry](c.store.MigrateEntries(in.Dialect, records(*p.Entries)))
 }
 
 type dirParams struct {
-	Dir     *string `json:"dir" need:""`
-	Dialect string  `json:"dialect"`
+	Dir *string `json:"dir" need:"" doc:"the folder"`
+	dialectParam
 }
 
 // findMostRecent answers with a path, or null. Only the folder counts; continueRecent goes by the working directory.
-func findMostRecent(c *call, p dirParams) ([]byte, error) {
+func findMostRecent(c *call, p dirParams) (*string, error) {
 	list, err := c.recent("dir", *p.Dir, p.Dialect, 1)
 	if err != nil || len(list) == 0 {
-		return null, err
+		return nil, err
 	}
-	return quote(list[0].Path), nil
+	return &list[0].Path, nil
 }
 
 func (c *call) recent(name, dir, dialect string, limit int) ([]place.RecentSession, error) {
@@ -77,14 +81,23 @@ func (c *call) recent(name, dir, dialect string, limit int) ([]place.RecentSessi
 }
 
 type recentParams struct {
-	SessionDir *string `json:"sessionDir" need:""`
-	Limit      *int    `json:"limit"`
-	Dialect    string  `json:"dialect"`
+	SessionDir *string `json:"sessionDir" need:"" doc:"the folder"`
+	Limit      *int    `json:"limit" doc:"how many; the default is 3"`
+	dialectParam
+}
+
+// recentSession is a row for a start screen. MTime is in milliseconds with a fraction, like JavaScript's mtimeMs: a float64 of
+// that size has no digits after microseconds.
+type recentSession struct {
+	Path     string  `json:"path"`
+	MTime    float64 `json:"mtime"`
+	Name     string  `json:"name"`
+	FullName string  `json:"fullName"`
 }
 
 // getRecentSessions is for a start screen. It reads only the beginning of each log, so it is fast in a folder of thousands.
 // The default limit is three, as in oh-my-pi.
-func getRecentSessions(c *call, p recentParams) ([]byte, error) {
+func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	limit := or(p.Limit, 3)
 	if limit < 0 {
 		return nil, badParams(`parameter "limit": must not be negative`)
@@ -93,20 +106,29 @@ func getRecentSessions(c *call, p recentParams) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([][]byte, len(list))
+	rows := make([]recentSession, len(list))
 	for i, r := range list {
-		// Milliseconds with a fraction, like JavaScript's mtimeMs. A float64 of that size has no digits after microseconds.
-		mtime := strconv.FormatFloat(float64(r.Changed.UnixMicro())/1000, 'f', -1, 64)
-		rows[i] = fmt.Appendf(nil, `{"path":%s,"mtime":%s,"name":%s,"fullName":%s}`,
-			quote(r.Path), mtime, quote(r.Name), quote(r.FullName))
+		rows[i] = recentSession{r.Path, float64(r.Changed.UnixMicro()) / 1000, r.Name, r.FullName}
 	}
-	return array(rows), nil
+	return rows, nil
+}
+
+// listParams are those of a list.
+type listParams struct {
+	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	listAllParams
+}
+
+// listAllParams are those of a list of all directories.
+type listAllParams struct {
+	folderParams
+	Profile string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
 }
 
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
-func list(c *call, p whereParams) ([]byte, error) {
-	opt, err := c.optionsHere(p)
+func list(c *call, p listParams) (raw[[]agentRow], error) {
+	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams, Profile: p.Profile}})
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,7 +145,7 @@ func list(c *call, p whereParams) ([]byte, error) {
 }
 
 // listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
-func (c *call) listings(opt store.CreateOptions) ([]byte, error) {
+func (c *call) listings(opt store.CreateOptions) (raw[[]agentRow], error) {
 	if opt.Profile != "" {
 		if opt.Dir != "" {
 			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
@@ -138,15 +160,13 @@ func (c *call) listings(opt store.CreateOptions) ([]byte, error) {
 		}
 		opt.Dir = dir
 	}
-	return arrayOf(c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
+	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
 }
 
-// listAll ignores a cwd.
-func listAll(c *call, p whereParams) ([]byte, error) {
-	opt, err := c.options(p)
+func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
+	opt, err := c.options(placeParams{folderParams: p.folderParams, Profile: p.Profile})
 	if err != nil {
 		return nil, err
 	}
-	opt.CWD = ""
 	return c.listings(opt)
 }

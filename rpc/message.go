@@ -115,14 +115,11 @@ func coded(err error) *rpcError {
 
 // quote gives a string as JSON.
 func quote(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	// Escaping for browsers (\u003c for "<") is of no use on a pipe.
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
+	text, err := encode(s)
+	if err != nil {
 		return []byte(`""`) // a string can always be encoded
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return text
 }
 
 // quoteOrNull gives null for the empty string.
@@ -133,8 +130,16 @@ func quoteOrNull(s string) []byte {
 	return quote(s)
 }
 
+// optional gives nil, which is null as JSON, for the empty string.
+func optional[T ~string](s T) *T {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // arrayOf is array for what a method of the store returns.
-func arrayOf(values [][]byte, err error) ([]byte, error) {
+func arrayOf[T any](values [][]byte, err error) (raw[[]T], error) {
 	if err != nil {
 		return nil, err
 	}

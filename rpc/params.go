@@ -5,13 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
+
+// param is a parameter of a method, as the tags of its field describe it:
+//
+//	json  the name
+//	need  it must be given; for a json.RawMessage the kind of JSON that it must be, see kinds
+//	one   the values that it may have, separated by spaces
+//	doc   what it is, for rpc.discover
+type param struct {
+	name, doc string
+	field     []int // its index, through embedded structs
+	kind      reflect.Type
+	needed    bool
+	json      string // a key of kinds
+	one       []string
+}
+
+// paramsOf lists the parameters that a struct holds, those of embedded structs in their place.
+func paramsOf(t reflect.Type) []param {
+	var list []param
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		p := param{name: f.Tag.Get("json"), doc: f.Tag.Get("doc"), field: f.Index, kind: f.Type, one: strings.Fields(f.Tag.Get("one"))}
+		p.json, p.needed = f.Tag.Lookup("need")
+		list = append(list, p)
+	}
+	return list
+}
 
 // decode reads parameters into a struct. They are named; absent ones and null are the same, except for those of type
 // json.RawMessage. Unknown members are ignored, as the agents' own methods ignore them: a newer client must be able to talk
 // to an older server.
-func decode(params json.RawMessage, into any) error {
+func decode(params json.RawMessage, into any, list []param) error {
 	if len(params) == 0 || string(params) == "null" {
 		params = json.RawMessage("{}")
 	}
@@ -28,7 +58,12 @@ func decode(params json.RawMessage, into any) error {
 	case err != nil:
 		return badParams("%v", err)
 	}
-	return require(reflect.ValueOf(into).Elem())
+	for i := range list {
+		if err := list[i].check(reflect.ValueOf(into).Elem().FieldByIndex(list[i].field)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // typeName is the type in the words of JSON: a client in another language does not know Go's types.
@@ -53,24 +88,22 @@ var kinds = map[string]string{
 	"a string or null":   `"n`,
 }
 
-// require checks the fields that have a tag "need", in their order. A pointer must not be nil. A json.RawMessage must be of
-// the kind that the tag names. Its content is not checked further: it goes into the log as it came.
-func require(params reflect.Value) error {
-	for i := range params.NumField() {
-		field := params.Type().Field(i)
-		kind, needed := field.Tag.Lookup("need")
-		if !needed {
-			continue
-		}
-		name := field.Tag.Get("json")
-		value, isJSON := params.Field(i).Interface().(json.RawMessage)
-		switch begin := kinds[kind]; {
-		case !isJSON && !params.Field(i).IsNil():
-		case !isJSON, value == nil, given(value) == nil && !strings.Contains(begin, "n"):
-			return missing(name)
-		case strings.IndexByte(begin, value[0]) < 0:
-			return badParams("parameter %q: must be %s", name, kind)
-		}
+// check refuses a value that the tags do not allow. A needed pointer must not be nil. A needed json.RawMessage must be of the
+// kind that the tag names. Its content is not checked further: it goes into the log as it came.
+func (p *param) check(value reflect.Value) error {
+	if text := value.Kind() == reflect.String && value.Len() > 0; text && len(p.one) > 0 && !slices.Contains(p.one, value.String()) {
+		return badParams("parameter %q: must be one of %s, not %q", p.name, strings.Join(p.one, ", "), value.String())
+	}
+	if !p.needed {
+		return nil
+	}
+	text, isJSON := value.Interface().(json.RawMessage)
+	switch begin := kinds[p.json]; {
+	case !isJSON && !value.IsNil():
+	case !isJSON, text == nil, given(text) == nil && !strings.Contains(begin, "n"):
+		return missing(p.name)
+	case strings.IndexByte(begin, text[0]) < 0:
+		return badParams("parameter %q: must be %s", p.name, p.json)
 	}
 	return nil
 }

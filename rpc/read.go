@@ -13,23 +13,23 @@ import (
 // The getters answer what the agents' own methods return, with null for undefined. They look at the tree in memory under the
 // session's lock; only the text of entries is read from the log.
 
-func getLeafID(_ *call, s *store.Session) ([]byte, error) { return quoteOrNull(string(s.Leaf())), nil }
+func getLeafID(_ *call, s *store.Session) (*session.EntryID, error) { return optional(s.Leaf()), nil }
 
-func getLeafEntry(c *call, s *store.Session) ([]byte, error) {
+func getLeafEntry(c *call, s *store.Session) (raw[*agentEntry], error) {
 	return c.entryOrNull(s, (*session.Tree).Leaf)
 }
 
 // idParams are those of methods that name an entry.
 type idParams struct {
-	ID *string `json:"id" need:""`
+	ID *string `json:"id" need:"" doc:"the id of an entry"`
 }
 
-func getEntry(c *call, p idParams) ([]byte, error) {
+func getEntry(c *call, p idParams) (raw[*agentEntry], error) {
 	return c.entryOrNull(c.open.s, func(t *session.Tree) (session.Entry, bool) { return t.Lookup(session.EntryID(*p.ID)) })
 }
 
 // entryOrNull gives the entry that is found, or null.
-func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.Entry, bool)) ([]byte, error) {
+func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.Entry, bool)) (raw[*agentEntry], error) {
 	text := []byte(null)
 	err := s.View(func(t *session.Tree) (err error) {
 		if e, ok := find(t); ok {
@@ -42,12 +42,12 @@ func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.E
 
 // parentParams: no parentId means the entries without a parent.
 type parentParams struct {
-	ParentID *string `json:"parentId"`
+	ParentID *string `json:"parentId" doc:"the id of an entry; null means the entries without a parent"`
 }
 
 // getChildren compares the parents that entries name, as the agents do. So it also finds the children of an entry that does
 // not exist.
-func getChildren(c *call, p parentParams) ([]byte, error) {
+func getChildren(c *call, p parentParams) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) {
 		// An empty text is not an id. Roots have the parent "", and are not its children.
 		if p.ParentID != nil && *p.ParentID == "" {
@@ -69,7 +69,7 @@ func current(t *session.Tree, e session.Entry) bool {
 
 // entries makes a list of entries while no append can change the tree. each must not call the session's methods, which would
 // wait forever.
-func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool)) ([]byte, error) {
+func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool)) (raw[[]agentEntry], error) {
 	list := [][]byte{}
 	err := c.open.s.View(func(t *session.Tree) (err error) {
 		each(t, func(e session.Entry) bool {
@@ -80,16 +80,16 @@ func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool
 		})
 		return err
 	})
-	return arrayOf(list, err)
+	return arrayOf[agentEntry](list, err)
 }
 
 // fromParams: no fromId means the leaf.
 type fromParams struct {
-	FromID *string `json:"fromId"`
+	FromID *string `json:"fromId" doc:"the last entry of the path; the default is the leaf"`
 }
 
 // getBranch gives an empty list for an entry that does not exist, as the agents do.
-func getBranch(c *call, p fromParams) ([]byte, error) {
+func getBranch(c *call, p fromParams) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) {
 		path, err := t.Path(session.EntryID(or(p.FromID, string(t.LeafID()))))
 		if err != nil {
@@ -104,39 +104,50 @@ func getBranch(c *call, p fromParams) ([]byte, error) {
 }
 
 // getEntries gives all entries in the order of the log. Of several with the same id it gives each, as the agents do.
-func getEntries(c *call, _ *store.Session) ([]byte, error) {
+func getEntries(c *call, _ *store.Session) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) { t.Entries()(yield) })
+}
+
+type treeParams struct {
+	Flat bool `json:"flat" doc:"gives all nodes in one list, parents first, with id, parentId and depth instead of children"`
 }
 
 // level is one level of the tree that is being written: siblings, and the next of them.
 type level struct {
 	nodes []session.Entry
 	next  int
-	label string // of the node that they are the children of
+	of    session.EntryID // the node that they are the children of
 }
 
-// getTree writes the tree without recursion: a session of a million entries is a million levels deep.
-func getTree(c *call, s *store.Session) ([]byte, error) {
-	text := []byte{'['}
+// getTree writes the tree without recursion: a session of a million entries is a million levels deep. Both forms have the
+// same nodes in the same order.
+func getTree(c *call, p treeParams) (raw[[]treeNode], error) {
+	s, text := c.open.s, []byte{'['}
 	err := s.View(func(t *session.Tree) error {
+		label := func(id session.EntryID) {
+			if label := t.Label(id); label != "" {
+				text = append(append(text, `,"label":`...), quote(label)...)
+			}
+		}
 		stack := []level{{nodes: t.Roots()}}
 		// Each turn writes the beginning of a node, or the end of a list of children and of the node above it.
 		for {
 			top := &stack[len(stack)-1]
 			if top.next == len(top.nodes) {
-				text = append(text, ']')
-				if len(stack) == 1 {
+				stack = stack[:len(stack)-1]
+				if len(stack) == 0 {
 					return nil
 				}
-				if top.label != "" {
-					text = append(append(text, `,"label":`...), quote(top.label)...)
+				if !p.Flat {
+					text = append(text, ']')
+					label(top.of)
+					text = append(text, '}')
 				}
-				text = append(text, '}')
-				stack = stack[:len(stack)-1]
 				continue
 			}
 			e := top.nodes[top.next]
-			if top.next++; top.next > 1 {
+			top.next++
+			if last := text[len(text)-1]; last != '[' {
 				text = append(text, ',')
 			}
 			entry, err := s.EntryJSON(c.ctx, e)
@@ -144,15 +155,23 @@ func getTree(c *call, s *store.Session) ([]byte, error) {
 				return err
 			}
 			text = append(append(text, `{"entry":`...), entry...)
-			text = append(text, `,"children":[`...)
+			if p.Flat {
+				text = append(append(text, `,"id":`...), quote(string(e.ID))...)
+				text = append(append(text, `,"parentId":`...), quoteOrNull(string(top.of))...)
+				text = strconv.AppendInt(append(text, `,"depth":`...), int64(len(stack)-1), 10)
+				label(e.ID)
+				text = append(text, '}')
+			} else {
+				text = append(text, `,"children":[`...)
+			}
 			children, err := oldestFirst(t, e)
 			if err != nil {
 				return err
 			}
-			stack = append(stack, level{nodes: children, label: t.Label(e.ID)})
+			stack = append(stack, level{nodes: children, of: e.ID})
 		}
 	})
-	return text, err
+	return append(text, ']'), err
 }
 
 // oldestFirst gives the children of an entry by time, as the agents' getTree does. Those of the same time, or without one, stay
@@ -192,52 +211,51 @@ func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 }
 
 // getHeader answers with the record byte for byte, or null if the file was empty.
-func getHeader(_ *call, s *store.Session) ([]byte, error) {
+func getHeader(_ *call, s *store.Session) (raw[*agentHeader], error) {
 	if h := s.Header(); h.Raw != nil {
-		return h.Raw, nil
+		return raw[*agentHeader](h.Raw), nil
 	}
-	return null, nil
+	return raw[*agentHeader](null), nil
 }
 
 // getLabel answers null for an entry that does not exist, as the agents do.
-func getLabel(c *call, p idParams) ([]byte, error) {
+func getLabel(c *call, p idParams) (*string, error) {
 	label := ""
 	err := c.open.s.View(func(t *session.Tree) error {
 		label = t.Label(session.EntryID(*p.ID))
 		return nil
 	})
-	return quoteOrNull(label), err
+	return optional(label), err
 }
 
-func getSessionName(_ *call, s *store.Session) ([]byte, error) {
+func getSessionName(_ *call, s *store.Session) (*string, error) {
 	name, err := s.Name()
-	return quoteOrNull(name), err
+	return optional(name), err
 }
 
 // getSessionFile is null for a session in memory. It is the path even while creation is deferred.
-func getSessionFile(_ *call, s *store.Session) ([]byte, error) { return quoteOrNull(s.Path()), nil }
+func getSessionFile(_ *call, s *store.Session) (*string, error) { return optional(s.Path()), nil }
 
-func getSessionID(_ *call, s *store.Session) ([]byte, error) { return quote(string(s.ID())), nil }
+func getSessionID(_ *call, s *store.Session) (session.ID, error) { return s.ID(), nil }
 
 // getSessionDir is empty, not null, for a session in memory, as in the agents.
-func getSessionDir(_ *call, s *store.Session) ([]byte, error) { return quote(s.Dir()), nil }
+func getSessionDir(_ *call, s *store.Session) (string, error) { return s.Dir(), nil }
 
-func getCWD(_ *call, s *store.Session) ([]byte, error) { return quote(s.CWD()), nil }
+func getCWD(_ *call, s *store.Session) (string, error) { return s.CWD(), nil }
 
 // isPersisted is true even while creation is deferred, as in the agents.
-func isPersisted(_ *call, s *store.Session) ([]byte, error) {
-	return strconv.AppendBool(nil, s.Path() != ""), nil
-}
+func isPersisted(_ *call, s *store.Session) (bool, error) { return s.Path() != "", nil }
 
 type contextParams struct {
-	Entries *[]json.RawMessage `json:"entries"`
-	LeafID  json.RawMessage    `json:"leafId"`
-	Dialect string             `json:"dialect"`
+	Entries *[]json.RawMessage `json:"entries" doc:"entries to use instead of a session"`
+	LeafID  json.RawMessage    `json:"leafId" doc:"the entry to look from; null is the place before the first entry"`
+	dialectParam
+	Whole bool `json:"whole" doc:"restore long texts that the agent's format cut; those that this server appended are whole in any case"`
 }
 
 // buildSessionContext is for a session or for a list of entries. A leaf that is null is the place before the first entry. An
 // unknown one means the last entry, as in the agents.
-func buildSessionContext(c *call, p contextParams) ([]byte, error) {
+func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
 	var leaf *session.EntryID
 	// As in JavaScript: undefined (the leaf), null (before the first entry), a text. To the agents "" is undefined.
 	switch {
@@ -254,7 +272,7 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 	}
 	if c.open != nil {
 		s := c.open.s
-		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true}))
+		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true, Whole: p.Whole}))
 	}
 	if p.Entries == nil {
 		return nil, missing("entries")
@@ -268,7 +286,7 @@ func buildSessionContext(c *call, p contextParams) ([]byte, error) {
 
 // contextJSON writes the context in the agent's own form. The messages are the bytes of the log. The state after them (models,
 // thinking level, mode) is spelled by the dialect's rules.
-func contextJSON(c *session.Context, err error) ([]byte, error) {
+func contextJSON(c *session.Context, err error) (raw[agentContext], error) {
 	if err != nil {
 		return nil, err
 	}

@@ -21,17 +21,19 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Each dialect creates its log when its program would; deferUntil overrides it.
+// A log is created with the first message, or when the dialect's document says so; deferUntil overrides it.
 func TestDeferredCreation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		dialect, until          string
 		header, user, assistant bool
 	}{
-		{"omp", "", false, false, true},
+		{"omp", "", false, true, true},
+		{"omp-doc", "", false, false, true},
+		{"operator-doc", "", false, false, true},
 		{"pi", "", false, true, true},
 		{"omp", "never", true, true, true},
-		{"omp", "message", false, true, true},
+		{"omp-doc", "message", false, true, true},
 		{"pi", "assistant", false, false, true},
 	} {
 		t.Run(tt.dialect+tt.until, func(t *testing.T) {
@@ -44,12 +46,103 @@ func TestDeferredCreation(t *testing.T) {
 			equal(t, "after create", exists(file), tt.header)
 			equal(t, "getSessionFile", c.raw("getSessionFile", members{"session": h}), `"`+file+`"`)
 			equal(t, "isPersisted", c.raw("isPersisted", members{"session": h}), "true")
-			c.say(h, "user", "hello")
-			equal(t, "after the user", exists(file), tt.user)
-			c.say(h, "assistant", "hi")
-			equal(t, "after the assistant", exists(file), tt.assistant)
+			for _, step := range []struct {
+				role    string
+				durable bool
+			}{{"user", tt.user}, {"assistant", tt.assistant}} {
+				m := members{"role": step.role, "content": "hello", "contents": []any{}}
+				got := c.object("appendMessage", members{"session": h, "message": m})
+				equal(t, "durable after the "+step.role, got["durable"], any(step.durable))
+				equal(t, "on disk after the "+step.role, exists(file), step.durable)
+			}
 			c.hangUp()
 		})
+	}
+}
+
+// A text that the agent's format cuts is whole for the server that appended it, and restored for one that opens the file.
+func TestWholeTexts(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	h, file := c.create(members{"dialect": "omp"})
+	id := c.say(h, "user", strings.Repeat("x", 600_000))
+	size := func(h string, whole bool) (context, entry int) {
+		list := c.object("buildSessionContext", members{"session": h, "whole": whole})["messages"].([]any)
+		m := c.object("getEntry", members{"session": h, "id": id})["message"].(members)
+		return len(list[0].(members)["content"].(string)), len(m["content"].(string))
+	}
+	context, entry := size(h, false)
+	equal(t, "in memory", []int{context, entry}, []int{600_000, 600_000})
+	c.raw("close", members{"session": h})
+	h = c.object("open", members{"path": file})["session"].(string)
+	context, entry = size(h, false)
+	equal(t, "opened again", []int{context, entry}, []int{500_000, 600_000})
+	context, _ = size(h, true)
+	equal(t, "whole", context, 600_000)
+	c.hangUp()
+}
+
+// Without a dialect the answer says which one was chosen. omp's folder is not there: the session goes to treeline's own.
+func TestDefaultDialect(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	m := c.object("create", members{"cwd": c.home})
+	equal(t, "dialect", m["dialect"], any("omp"))
+	if err := os.RemoveAll(filepath.Join(c.home, ".omp")); err != nil {
+		t.Fatal(err)
+	}
+	m = c.object("create", members{"cwd": c.home, "deferUntil": "never"})
+	equal(t, "dialect", m["dialect"], any("omp"))
+	equal(t, "place", strings.HasPrefix(m["file"].(string), filepath.Join(c.home, ".local", "share", "treeline", "sessions")), true)
+	wave := c.object("create", members{"cwd": filepath.Join(c.home, "work"), "dialect": "wave"})
+	c.object("appendMessage", members{"session": wave["session"], "message": members{"role": "user", "blocks": []any{members{"type": "text", "content": "x"}}}})
+	m = c.object("create", members{"cwd": filepath.Join(c.home, "work")})
+	equal(t, "dialect", m["dialect"], any("wave"))
+	c.hangUp()
+}
+
+// What looks like a mistake is refused, unless the session was opened with force.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	none := filepath.Join(c.home, "none")
+	r := c.try("create", members{"cwd": none})
+	if r.Error == nil || !strings.Contains(r.Error.Message, "does not exist; nothing was written") {
+		t.Errorf("a directory that does not exist: %+v", r.Error)
+	}
+	for _, force := range []bool{false, true} {
+		h := c.object("create", members{"cwd": c.home, "force": force})["session"]
+		c.say(h.(string), "user", "hello")
+		for method, params := range map[string]members{
+			"appendMessage":    {"message": members{"rol": "user"}},
+			"appendCompaction": {"summary": "s", "firstKeptEntryId": "nothing", "tokensBefore": 1},
+			"rewriteEntries":   {"entries": []any{members{"type": "custom", "id": "a", "parentId": "nothing", "timestamp": "2026-01-02T03:04:05.000Z", "customType": "x"}}},
+		} {
+			params["session"] = h
+			if r := c.try(method, params); (r.Error == nil) != force || !force && !strings.Contains(r.Error.Message, "nothing was written") {
+				t.Errorf("%s, force %v: %+v", method, force, r.Error)
+			}
+		}
+	}
+	equal(t, "forced", c.object("create", members{"cwd": none, "force": true})["dialect"], any("omp"))
+	c.hangUp()
+}
+
+// flush writes what waits; close alone does not.
+func TestFlushOfDeferred(t *testing.T) {
+	t.Parallel()
+	for _, flush := range []bool{true, false} {
+		c := dial(t)
+		h, file := c.create(members{"dialect": "omp-doc"})
+		got := c.object("appendMessage", members{"session": h, "message": members{"role": "user", "content": "hello"}})
+		equal(t, "durable", got["durable"], any(false))
+		if flush {
+			c.raw("flush", members{"session": h})
+		}
+		equal(t, "after flush", exists(file), flush)
+		c.raw("close", members{"session": h})
+		equal(t, "after close", exists(file), flush)
+		c.hangUp()
 	}
 }
 
@@ -115,6 +208,7 @@ func TestAppendsAndGetters(t *testing.T) {
 	header := c.object("getHeader", in(nil))
 	equal(t, "getSessionId", c.raw("getSessionId", in(nil)), `"`+header["id"].(string)+`"`)
 	c.raw("appendLabelChange", in(members{"targetId": user, "label": nil}))
+	equal(t, "flush", c.raw("flush", in(nil)), `null`)
 	equal(t, "label cleared", c.raw("getLabel", in(members{"id": user})), `null`)
 	c.hangUp()
 }

@@ -3,7 +3,6 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/treeline-dev/treeline"
@@ -14,41 +13,54 @@ import (
 
 // startRunParams: header has the members that the client wants in the run's header besides the id, session and time.
 type startRunParams struct {
-	SessionID session.ID      `json:"sessionId"`
-	Dialect   string          `json:"dialect"`
-	Header    json.RawMessage `json:"header"`
+	SessionID session.ID `json:"sessionId" doc:"the id of the session that the run belongs to"`
+	dialectParam
+	Header json.RawMessage `json:"header" doc:"members of the run's first record"`
+}
+
+// recording is a run that is being recorded.
+type recording struct {
+	Run  string `json:"run"`
+	ID   string `json:"id"`
+	File string `json:"file"`
 }
 
 // startRun begins a run of an open session, of one that is named, or of none.
-func startRun(c *call, p startRunParams) ([]byte, error) {
+func startRun(c *call, p startRunParams) (recording, error) {
 	in, err := c.dialect(p.Dialect)
 	if err != nil {
-		return nil, err
+		return recording{}, err
 	}
-	w := c.opt.Write
-	opt := treeline.RunOptions{
-		Session: p.SessionID, Dialect: in.Dialect, Header: given(p.Header),
-		Write: runs.WriteOptions{Durability: w.Durability, Clock: w.Clock, Random: w.Random},
-	}
+	opt := treeline.RunOptions{Session: p.SessionID, Dialect: in.Dialect, Header: given(p.Header), Write: c.writeRun()}
 	if c.open != nil {
 		id := c.open.s.ID()
 		// Both may be given. A client that names another session has confused two.
 		if opt.Session != "" && opt.Session != id {
-			return nil, badParams(`parameter "sessionId": the session's own id is %q`, id)
+			return recording{}, badParams(`parameter "sessionId": the session's own id is %q`, id)
 		}
 		opt.Session = id
 	}
-	r, err := c.store.StartRun(c.ctx, opt)
+	return c.keepRun(c.store.StartRun(c.ctx, opt))
+}
+
+// writeRun is how runs are written: as sessions are.
+func (c *call) writeRun() runs.WriteOptions {
+	w := c.opt.Write
+	return runs.WriteOptions{Durability: w.Durability, Clock: w.Clock, Random: w.Random}
+}
+
+// keepRun gives a recording its handle. Sessions and runs share the counter of handles. A handle is never used again, so a
+// late request cannot reach another run.
+func (c *call) keepRun(r *treeline.Recording, err error) (recording, error) {
 	if err != nil {
-		return nil, err
+		return recording{}, err
 	}
-	// Sessions and runs share the counter of handles. A handle is never used again, so a late request cannot reach another run.
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.last++
 	handle := "r" + strconv.Itoa(c.last)
 	c.runs[handle] = r
-	c.mu.Unlock()
-	return fmt.Appendf(nil, `{"run":%s,"id":%s,"file":%s}`, quote(handle), quote(r.Header().RunID), quote(r.Path())), nil
+	return recording{Run: handle, ID: r.Header().RunID, File: r.Path()}, nil
 }
 
 // recording gives the run with that handle.
@@ -63,25 +75,30 @@ func (c *call) recording(handle string) (*treeline.Recording, error) {
 }
 
 type appendRecordParams struct {
-	Run    *string         `json:"run" need:""`
-	Record json.RawMessage `json:"record" need:"an object"`
+	Run    *string         `json:"run" need:"" doc:"the handle of a run"`
+	Record json.RawMessage `json:"record" need:"an object" doc:"a record with a type"`
 }
 
-// appendRecord answers with the type and the seq. A client that left the seq out needs it for the response to its request.
-func appendRecord(c *call, p appendRecordParams) ([]byte, error) {
+// recorded acknowledges a record. A client that left the seq out needs it for the response to its request.
+type recorded struct {
+	Type run.Type `json:"type"`
+	Seq  *int64   `json:"seq,omitempty"`
+}
+
+func appendRecord(c *call, p appendRecordParams) (recorded, error) {
 	r, err := c.recording(*p.Run)
 	if err != nil {
-		return nil, err
+		return recorded{}, err
 	}
 	written, err := r.AppendRaw(c.ctx, p.Record)
 	if err != nil {
-		return nil, refused(err)
+		return recorded{}, refused(err)
 	}
-	text := append([]byte(`{"type":`), quote(string(written.Type))...)
+	done := recorded{Type: written.Type}
 	if written.HasSeq {
-		text = strconv.AppendInt(append(text, `,"seq":`...), written.Seq, 10)
+		done.Seq = &written.Seq
 	}
-	return append(text, '}'), nil
+	return done, nil
 }
 
 // refused makes a refused record an error of a parameter: it is the client's mistake, and the run goes on. After the end of the
@@ -94,26 +111,26 @@ func refused(err error) error {
 }
 
 type endRunParams struct {
-	Run     *string `json:"run" need:""`
-	Outcome *string `json:"outcome"`
-	Final   string  `json:"final"`
+	Run     *string `json:"run" need:"" doc:"the handle of a run"`
+	Outcome *string `json:"outcome" doc:"how it ended; may be absent if run.end was appended"`
+	Final   string  `json:"final" doc:"the last text of the assistant"`
 }
 
 // endRun writes run.end, unless the client has appended it, and closes the log. The handle stays valid only if the outcome is
 // missing.
-func endRun(c *call, p endRunParams) ([]byte, error) {
+func endRun(c *call, p endRunParams) (nothing, error) {
 	r, err := c.recording(*p.Run)
 	if err != nil {
-		return nil, err
+		return nothing{}, err
 	}
 	if !r.Ended() {
 		if p.Outcome == nil {
-			return nil, missing("outcome")
+			return nothing{}, missing("outcome")
 		}
 		err = r.End(c.ctx, *p.Outcome, p.Final)
 	}
 	c.mu.Lock()
 	delete(c.runs, *p.Run)
 	c.mu.Unlock()
-	return null, errors.Join(err, r.Close())
+	return nothing{}, errors.Join(err, r.Close())
 }

@@ -1,7 +1,7 @@
 package rpc
 
 import (
-	"fmt"
+	"cmp"
 	"path/filepath"
 	"strconv"
 
@@ -9,28 +9,45 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// whereParams say where a session is, or will be.
-type whereParams struct {
-	CWD        *string `json:"cwd"`
-	SessionDir string  `json:"sessionDir"`
-	Dialect    string  `json:"dialect"`
-	// Profile is the profile of an agent that has several, instead of sessionDir.
-	Profile string `json:"profile"`
-	// Terminal names the terminal that the client runs in, for breadcrumbs. The server's own is the default.
-	Terminal string `json:"terminal"`
-	// Events asks for notifications of what happens to the session.
-	Events bool `json:"events"`
+// folderParams say where sessions are.
+type folderParams struct {
+	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
+	dialectParam
+}
+
+// placeParams say where a session is, or will be, and for whom.
+type placeParams struct {
+	folderParams
+	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
+	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
+	Events   bool   `json:"events" doc:"asks for notifications of what happens to the session"`
+}
+
+// forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
+type forceParam struct {
+	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it"`
+}
+
+// dialectParam names a dialect. Without it create chooses one (place.Machine.Default), and the format of a file is detected.
+type dialectParam struct {
+	Dialect string `json:"dialect" doc:"the agent's format, such as omp or pi"`
+}
+
+// hereParams are those of methods that need the working directory.
+type hereParams struct {
+	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	placeParams
 }
 
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
 // asks for with each call.
-func (c *call) options(p whereParams) (opt store.CreateOptions, err error) {
-	opt = store.CreateOptions{CWD: or(p.CWD, ""), Profile: p.Profile, Write: c.opt.Write}
-	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
+	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer, opt.Write.Force = false, false, "", false
 	opt.Write.Terminal = p.Terminal
 	if p.Events {
 		c.fresh = &openSession{}
-		opt.Write.Observer = c.notify(c.fresh, opt.Write.Observer)
+		opt.Write.Observer = c.observe(c.fresh, opt.Write.Observer)
 	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
@@ -42,12 +59,11 @@ func (c *call) options(p whereParams) (opt store.CreateOptions, err error) {
 	return opt, err
 }
 
-// optionsHere is options for a method that needs the cwd.
-func (c *call) optionsHere(p whereParams) (store.CreateOptions, error) {
-	if p.CWD == nil {
-		return store.CreateOptions{}, missing("cwd")
-	}
-	return c.options(p)
+// optionsHere is options with the working directory.
+func (c *call) optionsHere(p hereParams) (store.CreateOptions, error) {
+	opt, err := c.options(p.placeParams)
+	opt.CWD = *p.CWD
+	return opt, err
 }
 
 // dialect gives options with the dialect of that name. "" is nil: the store then goes by the place, or uses its default.
@@ -58,11 +74,20 @@ func (c *call) dialect(name string) (opt store.OpenOptions, err error) {
 	return opt, err
 }
 
+// opened is the answer of all that opens a session or makes it another one.
+type opened struct {
+	Session string           `json:"session"`
+	ID      session.ID       `json:"id"`
+	Dialect string           `json:"dialect"`
+	File    *string          `json:"file"`   // null in memory
+	LeafID  *session.EntryID `json:"leafId"` // null before the first entry
+}
+
 // keep gives a session its handle and answers with it. From then on the session belongs to its queue: the caller must not use
 // it any further.
-func (c *call) keep(s *store.Session, err error) ([]byte, error) {
+func (c *call) keep(s *store.Session, err error) (opened, error) {
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	o := c.fresh
 	if o == nil {
@@ -76,67 +101,80 @@ func (c *call) keep(s *store.Session, err error) ([]byte, error) {
 	return describe(o, nil)
 }
 
-// describe is the answer of all that opens a session or makes it another one. Its members are stable: session (the handle),
-// id, file (null in memory), leafId (null before the first entry).
-func describe(o *openSession, err error) ([]byte, error) {
+// describe says what a session is now.
+func describe(o *openSession, err error) (opened, error) {
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	return fmt.Appendf(nil, `{"session":%s,"id":%s,"file":%s,"leafId":%s}`,
-		quote(o.handle), quote(string(o.s.ID())), quoteOrNull(o.s.Path()), quoteOrNull(string(o.s.Leaf()))), nil
+	return opened{Session: o.handle, ID: o.s.ID(), Dialect: o.s.Dialect().Name(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
 }
 
 // createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is created; the
 // default is the dialect's.
 type createParams struct {
-	whereParams
+	hereParams
 	newSessionParams
-	DeferUntil string `json:"deferUntil"`
+	forceParam
+	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does"`
 }
 
 // create answers with the path even while creation is deferred.
-func create(c *call, p createParams) ([]byte, error) {
-	opt, err := c.optionsHere(p.whereParams)
+func create(c *call, p createParams) (opened, error) {
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	if opt.ID, err = p.id(); err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt.Parent = p.ParentSession
+	opt.Parent, opt.Write.Force = p.ParentSession, p.Force
+	if opt.Dialect == nil {
+		chosen, err := c.store.Default(c.ctx, opt.CWD)
+		if err != nil {
+			return opened{}, err
+		}
+		opt.Dialect, opt.Dir = chosen.Dialect, cmp.Or(opt.Dir, chosen.Dir)
+	}
 	switch p.DeferUntil {
-	case "":
 	case "assistant":
 		opt.Write.Defer = "assistant"
 	case "message":
 		opt.Write.Defer = "message"
 	case "never":
 		opt.Write.Defer = "never"
-	default:
-		return nil, badParams(`parameter "deferUntil": "assistant", "message" or "never", not %q`, p.DeferUntil)
 	}
 	return c.keep(c.store.Create(c.ctx, opt))
 }
 
 // openParams: sessionDir is for the session that this one becomes later (newSession, fork).
 type openParams struct {
-	whereParams
-	Path              *string `json:"path" need:""`
-	ReplaceUnreadable bool    `json:"replaceUnreadable"`
+	Path *string `json:"path" need:"" doc:"the file"`
+	placeParams
+	ReadOnly          bool `json:"readOnly" doc:"opens an existing session for reading; nothing is written, and appends are refused"`
+	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
+	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
+	forceParam
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
 // replaceUnreadable, and with it the old bytes stay beside the new file.
-func open(c *call, p openParams) ([]byte, error) {
+func open(c *call, p openParams) (opened, error) {
 	path, err := absolute("path", *p.Path)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt, err := c.options(p.whereParams)
+	opt, err := c.options(p.placeParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
+	}
+	if p.ReadOnly {
+		if p.ReplaceUnreadable {
+			return opened{}, badParams(`parameter "replaceUnreadable": it cannot be combined with "readOnly"`)
+		}
+		return c.keep(c.store.Open(c.ctx, path, store.OpenOptions{Dialect: opt.Dialect}))
 	}
 	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.ForceRewrite, opt.Write.Force = p.ForceRewrite, p.Force
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 
@@ -148,47 +186,60 @@ func absolute(name, path string) (string, error) {
 	return filepath.Abs(path)
 }
 
+type continueParams struct {
+	hereParams
+	forceParam
+}
+
 // continueRecent goes by the terminal first, if the server was started in one, then by time.
-func continueRecent(c *call, p whereParams) ([]byte, error) {
-	opt, err := c.optionsHere(p)
+func continueRecent(c *call, p continueParams) (opened, error) {
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
+	opt.Write.Force = p.Force
 	return c.keep(c.store.ContinueRecent(c.ctx, opt))
 }
 
+type memoryParams struct {
+	CWD string `json:"cwd" doc:"the working directory that its header names"`
+	dialectParam
+}
+
 // inMemory takes a dialect as well: it decides what the client's entries look like.
-func inMemory(c *call, p whereParams) ([]byte, error) {
-	opt, err := c.options(p)
+func inMemory(c *call, p memoryParams) (opened, error) {
+	opt, err := c.options(placeParams{folderParams: folderParams{dialectParam: p.dialectParam}})
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt.Dir = "" // it is never stored
+	opt.CWD = p.CWD
 	return c.keep(c.store.InMemory(c.ctx, opt))
 }
 
 type forkParams struct {
-	whereParams
-	Source *string `json:"source" need:""`
+	Source *string `json:"source" need:"" doc:"the file that is copied"`
+	hereParams
+	forceParam
 }
 
 // forkFrom only reads the source, so it works with a file of another user or of an old version. It needs the cwd, which
 // decides where the copy belongs.
-func forkFrom(c *call, p forkParams) ([]byte, error) {
+func forkFrom(c *call, p forkParams) (opened, error) {
 	source, err := absolute("source", *p.Source)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	opt, err := c.optionsHere(p.whereParams)
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
+	opt.Write.Force = p.Force
 	return c.keep(c.store.ForkFrom(c.ctx, source, opt))
 }
 
 type newSessionParams struct {
-	ID            *string `json:"id"`
-	ParentSession string  `json:"parentSession"`
+	ID            *string `json:"id" doc:"the id of the new session; the default is generated"`
+	ParentSession string  `json:"parentSession" doc:"the file of the session that this one continues"`
 }
 
 // id refuses an empty id, which is most likely a variable that the client forgot to fill. An absent one is generated.
@@ -201,42 +252,42 @@ func (p newSessionParams) id() (session.ID, error) {
 
 // newSession begins a session in the same place. As in the agents' session manager, the handle then refers to the new
 // session; so do those of the methods below.
-func newSession(c *call, p newSessionParams) ([]byte, error) {
+func newSession(c *call, p newSessionParams) (opened, error) {
 	id, err := p.id()
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	return describe(c.open, c.open.s.NewSession(c.ctx, id, p.ParentSession))
 }
 
 type leafParams struct {
-	LeafID *string `json:"leafId" need:""`
+	LeafID *string `json:"leafId" need:"" doc:"the last entry that is copied"`
 }
 
 // createBranchedSession copies one path.
-func createBranchedSession(c *call, p leafParams) ([]byte, error) {
+func createBranchedSession(c *call, p leafParams) (opened, error) {
 	return describe(c.open, c.open.s.BranchedSession(c.ctx, session.EntryID(*p.LeafID)))
 }
 
-func fork(c *call, s *store.Session) ([]byte, error) { return describe(c.open, s.Fork(c.ctx)) }
+func fork(c *call, s *store.Session) (opened, error) { return describe(c.open, s.Fork(c.ctx)) }
 
 type moveParams struct {
-	CWD *string `json:"cwd" need:""`
+	CWD *string `json:"cwd" need:"" doc:"the new working directory"`
 }
 
 // move answers with the new file: the log may have moved to another folder.
-func move(c *call, p moveParams) ([]byte, error) {
+func move(c *call, p moveParams) (opened, error) {
 	return describe(c.open, c.open.s.Move(c.ctx, *p.CWD))
 }
 
-func flush(c *call, s *store.Session) ([]byte, error) { return null, s.Flush(c.ctx) }
+func flush(c *call, s *store.Session) (nothing, error) { return nothing{}, s.Flush(c.ctx) }
 
 // closeSession flushes and closes. The handle becomes invalid even if that fails. Requests that are queued already find nil
 // and are told that the session is closed.
-func closeSession(c *call, s *store.Session) ([]byte, error) {
+func closeSession(c *call, s *store.Session) (nothing, error) {
 	c.mu.Lock()
 	delete(c.sessions, c.open.handle)
 	c.open.s = nil
 	c.mu.Unlock()
-	return null, s.Close()
+	return nothing{}, s.Close()
 }

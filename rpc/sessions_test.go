@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -33,12 +34,11 @@ func TestOpen(t *testing.T) {
 	for _, tt := range []struct {
 		name, dialect string
 		text          *string
-		written       bool // at once
 	}{
-		{"missing.jsonl", "omp", nil, true},
-		{"missing-pi.jsonl", "pi", nil, false},
-		{"empty.jsonl", "omp", new(string), true},
-		{"empty-pi.jsonl", "pi", new(string), true},
+		{"missing.jsonl", "omp", nil},
+		{"missing-pi.jsonl", "pi", nil},
+		{"empty.jsonl", "omp", new(string)},
+		{"empty-pi.jsonl", "pi", new(string)},
 	} {
 		file := filepath.Join(dir, tt.name)
 		if tt.text != nil {
@@ -46,7 +46,7 @@ func TestOpen(t *testing.T) {
 		}
 		m := c.object("open", members{"path": file, "dialect": tt.dialect})
 		equal(t, tt.name, []any{m["file"], m["leafId"]}, []any{file, nil})
-		equal(t, tt.name+" has a header", exists(file) && strings.HasPrefix(read(t, file), `{"type":"session"`), tt.written)
+		equal(t, tt.name+" has a header", exists(file) && strings.HasPrefix(read(t, file), `{"type":"session"`), true)
 		h := m["session"].(string)
 		user := c.say(h, "user", "hello")
 		if exists(file) != true || !strings.Contains(read(t, file), user) {
@@ -166,15 +166,15 @@ func TestRelabel(t *testing.T) {
 	}
 }
 
-// A branched session without a conversation is written when the agent would write it.
+// A branched session is written at once, even without a conversation.
 func TestBranchedSessionWithoutAnswer(t *testing.T) {
 	t.Parallel()
-	for dialect, written := range map[string]bool{"omp": true, "pi": false} {
+	for _, dialect := range []string{"omp", "pi", "omp-doc"} {
 		c := dial(t)
 		h, first := c.create(members{"dialect": dialect})
 		a := c.object("appendCustomEntry", members{"session": h, "customType": "x"})["id"]
 		m := c.object("createBranchedSession", members{"session": h, "leafId": a})
-		equal(t, dialect, exists(m["file"].(string)), written)
+		equal(t, dialect, exists(m["file"].(string)), true)
 		equal(t, dialect+" parent", c.object("getHeader", members{"session": h})["parentSession"], first)
 		c.say(h, "user", "1")
 		c.say(h, "assistant", "2")
@@ -282,4 +282,31 @@ func TestMemoryKeepsAll(t *testing.T) {
 	id := c.say(h, "user", long)
 	entry := c.object("getEntry", members{"session": h, "id": id})
 	equal(t, "length", len(entry["message"].(members)["content"].(string)), len(long))
+}
+
+// A file that another program keeps open is not rewritten, unless the client opened it with forceRewrite.
+func TestForceRewrite(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Log("this system does not tell which programs have a file open")
+		return
+	}
+	c := dial(t)
+	path := filepath.Join(c.home, "held.jsonl")
+	write(t, path, `{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:00.000Z","cwd":"/w"}`+"\n")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, force := range []bool{false, true} {
+		h := c.object("open", members{"path": path, "forceRewrite": force})["session"].(string)
+		r := c.try("setSessionName", members{"session": h, "name": "new"})
+		if refused := r.Error != nil && strings.Contains(r.Error.Message, "open for writing in another program"); refused == force {
+			t.Errorf("force %v: %+v", force, r.Error)
+		}
+		equal(t, "renamed", strings.Contains(read(t, path), `"new"`), force)
+		c.raw("close", members{"session": h})
+	}
+	c.hangUp()
 }

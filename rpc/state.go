@@ -17,29 +17,39 @@ import (
 // saveStateParams: with a version that loadState or saveState gave, the state is saved only if it was not saved since
 // ("new": only if there is no such state). Without a version the last save wins, as in the agent's own program.
 type saveStateParams struct {
-	Dialect string          `json:"dialect"`
-	State   json.RawMessage `json:"state" need:"an object"`
-	Version string          `json:"version"`
+	State   json.RawMessage `json:"state" need:"an object" doc:"{session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?}"`
+	Version string          `json:"version" doc:"that of the last result, or new: fails if another program saved meanwhile"`
+	stateDialect
+}
+
+type stateDialect struct {
+	Dialect string `json:"dialect" doc:"codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file)"`
+}
+
+// saved acknowledges a state.
+type saved struct {
+	Version   string `json:"version"`
+	UpdatedAt string `json:"updatedAt"`
 }
 
 // saveState answers with the new version, for the next save, and with the time, which the agent's place may have set.
-func saveState(c *call, p saveStateParams) ([]byte, error) {
+func saveState(c *call, p saveStateParams) (saved, error) {
 	id, records, err := stateRecords(p.State)
 	if err != nil {
-		return nil, badParams(`parameter "state": %v`, err)
+		return saved{}, badParams(`parameter "state": %v`, err)
 	}
 	sess, err := c.store.Save(c.ctx, p.Dialect, id, records, p.Version)
 	if err != nil {
-		return nil, err
+		return saved{}, err
 	}
 	defer sess.Close()
 	var header struct {
 		UpdatedAt string `json:"updated_at"`
 	}
 	if err := json.Unmarshal(sess.Tree().Header().Raw, &header); err != nil {
-		return nil, err
+		return saved{}, err
 	}
-	return fmt.Appendf(nil, `{"version":%s,"updatedAt":%s}`, quote(sess.Log().Generation), quote(header.UpdatedAt)), nil
+	return saved{Version: sess.Log().Generation, UpdatedAt: header.UpdatedAt}, nil
 }
 
 // breaks spells characters that some programs treat as ends of lines so that they do not. In JSON they occur only in
@@ -80,19 +90,19 @@ func stateRecords(text []byte) (session.ID, [][]byte, error) {
 }
 
 type loadStateParams struct {
-	Dialect string  `json:"dialect"`
-	ID      *string `json:"id" need:""`
-	CWD     string  `json:"cwd"`
-	Root    string  `json:"root"`
+	ID   *string `json:"id" need:"" doc:"the id of the session"`
+	CWD  string  `json:"cwd" doc:"the working directory now"`
+	Root string  `json:"root" doc:"the workspace now"`
+	stateDialect
 }
 
 // loadState gives the state as it was saved, and the messages that the agent would begin with (resume): the two differ if
 // the agent adds a note about a changed directory or model. Without such a state it gives null, which tells a client to
 // begin a new one.
-func loadState(c *call, p loadStateParams) ([]byte, error) {
+func loadState(c *call, p loadStateParams) (raw[*loadedState], error) {
 	sess, err := c.store.OpenSaved(c.outer, p.Dialect, session.ID(*p.ID))
 	if errors.Is(err, place.ErrNoSession) {
-		return null, nil
+		return raw[*loadedState](null), nil
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -48,4 +49,13 @@ func TestStates(t *testing.T) {
 	fails("saveState", members{"state": members{"session_id": "x"}}, -32602, "messages")
 	fails("saveState", members{"state": state, "dialect": "pi"}, -32000, "keeps none")
 	fails("loadState", members{"id": "../x"}, -32602, "only letters")
+
+	// A state of another version is told with that version, and none is saved.
+	state["schema_version"] = 2
+	fails("saveState", members{"state": state}, -32000, "schema_version 2 is not known; only 1 is written")
+	write(t, filepath.Join(c.home, ".codelia", "sessions", "state", "later.json"), `{"schema_version":2,"session_id":"later","updated_at":"2026-01-01T00:00:00.000Z","messages":[]}`)
+	later := c.object("loadState", members{"id": "later"})
+	equal(t, "version 2", later["state"].(members)["schema_version"], 2.0)
+	state["schema_version"], state["session_id"] = 1, "later"
+	fails("saveState", members{"state": state, "dialect": "codelia-doc"}, -32000, "written by a newer version")
 }

@@ -4,58 +4,61 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// appended is the answer of an append. If other programs wrote meanwhile, "foreign" counts their entries, and "outcome" says
-// what the policy did about them.
-func appended(a store.Appended, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	text := append([]byte(`{"id":`), quote(string(a.ID))...)
+// appended is the answer of an append. Durable says whether the entry is in its file. If other programs wrote meanwhile,
+// Foreign counts their entries, and Outcome says what the policy did about them.
+type appended struct {
+	ID      session.EntryID `json:"id"`
+	Durable bool            `json:"durable"`
+	Foreign int             `json:"foreign,omitempty"`
+	Outcome store.Policy    `json:"outcome,omitempty"`
+}
+
+func acknowledge(a store.Appended, err error) (appended, error) {
+	done := appended{ID: a.ID, Durable: a.Durable, Foreign: a.Foreign}
 	if a.Foreign > 0 {
-		text = fmt.Appendf(text, `,"foreign":%d,"outcome":%q`, a.Foreign, a.Outcome)
+		done.Outcome = a.Outcome
 	}
-	return append(text, '}'), nil
+	return done, err
 }
 
 type messageParams struct {
-	Message json.RawMessage `json:"message" need:"an object"`
+	Message json.RawMessage `json:"message" need:"an object" doc:"a message as the agent writes it"`
 }
 
 // appendMessage does not look inside the message: what a role or a part means is for the dialect to know, and unknown ones
 // are kept.
-func appendMessage(c *call, p messageParams) ([]byte, error) {
-	return appended(c.open.s.AppendMessage(c.ctx, p.Message))
+func appendMessage(c *call, p messageParams) (appended, error) {
+	return acknowledge(c.open.s.AppendMessage(c.ctx, p.Message))
 }
 
 type thinkingParams struct {
-	ThinkingLevel json.RawMessage `json:"thinkingLevel" need:"a string or null"`
+	ThinkingLevel json.RawMessage `json:"thinkingLevel" need:"a string or null" doc:"null means not set"`
 }
 
 // appendThinkingLevelChange also takes null, the agent's own "not set".
-func appendThinkingLevelChange(c *call, p thinkingParams) ([]byte, error) {
+func appendThinkingLevelChange(c *call, p thinkingParams) (appended, error) {
 	body := session.ThinkingLevelChange{JSON: session.Raw(p.ThinkingLevel)}
 	if err := json.Unmarshal(p.ThinkingLevel, &body.Level); err != nil {
-		return nil, err
+		return appended{}, err
 	}
-	return appended(c.open.s.Append(c.ctx, body))
+	return acknowledge(c.open.s.Append(c.ctx, body))
 }
 
 type modelParams struct {
-	Model    *string `json:"model"`
-	Role     string  `json:"role"`
-	Provider *string `json:"provider"`
-	ModelID  *string `json:"modelId"`
+	Model    *string `json:"model" doc:"provider/id; or give provider and modelId"`
+	Role     string  `json:"role" doc:"the role of the model, such as default"`
+	Provider *string `json:"provider" doc:"instead of model, together with modelId"`
+	ModelID  *string `json:"modelId" doc:"instead of model, together with provider"`
 }
 
 // appendModelChange takes both spellings; the dialect writes its own.
-func appendModelChange(c *call, p modelParams) ([]byte, error) {
+func appendModelChange(c *call, p modelParams) (appended, error) {
 	body := session.ModelChange{Role: p.Role, Provider: or(p.Provider, ""), ModelID: or(p.ModelID, "")}
 	switch {
 	case p.Model != nil:
@@ -67,21 +70,21 @@ func appendModelChange(c *call, p modelParams) ([]byte, error) {
 			body.ModelID = body.Model
 		}
 	case p.Provider == nil && p.ModelID == nil:
-		return nil, badParams(`parameter "model" is missing, or "provider" and "modelId"`)
+		return appended{}, badParams(`parameter "model" is missing, or "provider" and "modelId"`)
 	case p.Provider == nil:
-		return nil, missing("provider")
+		return appended{}, missing("provider")
 	case p.ModelID == nil:
-		return nil, missing("modelId")
+		return appended{}, missing("modelId")
 	default:
 		body.Model = body.Provider + "/" + body.ModelID
 	}
-	return appended(c.open.s.Append(c.ctx, body))
+	return acknowledge(c.open.s.Append(c.ctx, body))
 }
 
 // byExtension says that an extension made a summary; each agent has its own word for it.
 type byExtension struct {
-	FromExtension *bool `json:"fromExtension"`
-	FromHook      *bool `json:"fromHook"`
+	FromExtension *bool `json:"fromExtension" doc:"an extension made the summary; each dialect writes its own word"`
+	FromHook      *bool `json:"fromHook" doc:"the same as fromExtension"`
 }
 
 // is gives what was said in either word; nil if in neither.
@@ -96,45 +99,45 @@ func (b byExtension) is() *bool {
 // is spelled.
 type compactionParams struct {
 	Summary      *string         `json:"summary" need:""`
-	ShortSummary string          `json:"shortSummary"`
-	FirstKept    *string         `json:"firstKeptEntryId" need:""`
-	TokensBefore json.RawMessage `json:"tokensBefore" need:"a number"`
-	Details      json.RawMessage `json:"details"`
-	PreserveData json.RawMessage `json:"preserveData"`
+	ShortSummary string          `json:"shortSummary" doc:"the summary on one line"`
+	FirstKept    *string         `json:"firstKeptEntryId" need:"" doc:"the first entry that the model still sees"`
+	TokensBefore json.RawMessage `json:"tokensBefore" need:"a number" doc:"the size of the context before"`
+	Details      json.RawMessage `json:"details" doc:"any JSON, for extensions"`
+	PreserveData json.RawMessage `json:"preserveData" doc:"any JSON, for extensions"`
 	byExtension
 }
 
-func appendCompaction(c *call, p compactionParams) ([]byte, error) {
-	return appended(c.open.s.Compact(c.ctx, session.Compaction{
+func appendCompaction(c *call, p compactionParams) (appended, error) {
+	return acknowledge(c.open.s.Compact(c.ctx, session.Compaction{
 		Summary: *p.Summary, ShortSummary: p.ShortSummary, FirstKept: session.EntryID(*p.FirstKept),
-		TokensBefore: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
+		TokensJSON: session.Raw(p.TokensBefore), Details: session.Raw(given(p.Details)),
 		PreserveData: session.Raw(given(p.PreserveData)), FromExtension: p.is(),
 	}))
 }
 
 // customParams: data may be any JSON; null means no data.
 type customParams struct {
-	CustomType *string         `json:"customType" need:""`
+	CustomType *string         `json:"customType" need:"" doc:"the extension's own name of the type"`
 	Data       json.RawMessage `json:"data"`
 }
 
 // appendCustomEntry keeps an extension's own state, which the model does not see.
-func appendCustomEntry(c *call, p customParams) ([]byte, error) {
-	return appended(c.open.s.AppendCustom(c.ctx, *p.CustomType, given(p.Data)))
+func appendCustomEntry(c *call, p customParams) (appended, error) {
+	return acknowledge(c.open.s.AppendCustom(c.ctx, *p.CustomType, given(p.Data)))
 }
 
 // customMessageParams: content is a text or a list of parts. display has no default, because pi and oh-my-pi always write it.
 type customMessageParams struct {
-	CustomType *string         `json:"customType" need:""`
-	Content    json.RawMessage `json:"content" need:"a string or a list"`
-	Display    *bool           `json:"display" need:""`
-	Details    json.RawMessage `json:"details"`
+	CustomType *string         `json:"customType" need:"" doc:"the extension's own name of the type"`
+	Content    json.RawMessage `json:"content" need:"a string or a list" doc:"a text or a list of blocks"`
+	Display    *bool           `json:"display" need:"" doc:"whether people see it"`
+	Details    json.RawMessage `json:"details" doc:"any JSON, for extensions"`
 	// Attribution is for agents that keep it.
-	Attribution string `json:"attribution"`
+	Attribution string `json:"attribution" doc:"omp: user or agent, which is the default"`
 }
 
-func appendCustomMessageEntry(c *call, p customMessageParams) ([]byte, error) {
-	return appended(c.open.s.AppendCustomMessage(c.ctx, session.CustomMessage{
+func appendCustomMessageEntry(c *call, p customMessageParams) (appended, error) {
+	return acknowledge(c.open.s.AppendCustomMessage(c.ctx, session.CustomMessage{
 		Type: *p.CustomType, Content: session.Raw(p.Content), Display: *p.Display,
 		Details: session.Raw(given(p.Details)), Attribution: p.Attribution,
 	}))
@@ -142,27 +145,27 @@ func appendCustomMessageEntry(c *call, p customMessageParams) ([]byte, error) {
 
 // labelParams: an empty label removes the label.
 type labelParams struct {
-	TargetID *string `json:"targetId" need:""`
-	Label    string  `json:"label"`
+	TargetID *string `json:"targetId" need:"" doc:"the id of an entry"`
+	Label    string  `json:"label" doc:"absent, null or empty removes the label"`
 }
 
 // appendLabelChange fails if the target does not exist, as in the agents: such a label would be seen nowhere.
-func appendLabelChange(c *call, p labelParams) ([]byte, error) {
-	return appended(c.open.s.Label(c.ctx, session.EntryID(*p.TargetID), p.Label))
+func appendLabelChange(c *call, p labelParams) (appended, error) {
+	return acknowledge(c.open.s.Label(c.ctx, session.EntryID(*p.TargetID), p.Label))
 }
 
 type nameParams struct {
 	Name *string `json:"name" need:""`
 }
 
-func appendSessionInfo(c *call, p nameParams) ([]byte, error) {
-	return appended(c.open.s.AppendSessionInfo(c.ctx, *p.Name))
+func appendSessionInfo(c *call, p nameParams) (appended, error) {
+	return acknowledge(c.open.s.AppendSessionInfo(c.ctx, *p.Name))
 }
 
 // setSessionName writes the name as the agent does: as an entry in pi, into the header in oh-my-pi. appendSessionInfo always
 // appends an entry.
-func setSessionName(c *call, p nameParams) ([]byte, error) {
-	return null, c.open.s.Rename(c.ctx, *p.Name)
+func setSessionName(c *call, p nameParams) (nothing, error) {
+	return nothing{}, c.open.s.Rename(c.ctx, *p.Name)
 }
 
 type modeParams struct {
@@ -171,35 +174,35 @@ type modeParams struct {
 }
 
 // appendModeChange and the two methods below are oh-my-pi's. Dialects without such entries refuse them.
-func appendModeChange(c *call, p modeParams) ([]byte, error) {
-	return appended(c.open.s.AppendModeChange(c.ctx, *p.Mode, given(p.Data)))
+func appendModeChange(c *call, p modeParams) (appended, error) {
+	return acknowledge(c.open.s.AppendModeChange(c.ctx, *p.Mode, given(p.Data)))
 }
 
 type ttsrParams struct {
-	InjectedRules *[]*string `json:"injectedRules" need:""`
+	InjectedRules *[]*string `json:"injectedRules" need:"" doc:"names of rules"`
 }
 
-func appendTtsrInjection(c *call, p ttsrParams) ([]byte, error) {
+func appendTtsrInjection(c *call, p ttsrParams) (appended, error) {
 	rules, err := texts("injectedRules", *p.InjectedRules)
 	if err != nil {
-		return nil, err
+		return appended{}, err
 	}
-	return appended(c.open.s.AppendTTSRInjection(c.ctx, rules))
+	return acknowledge(c.open.s.AppendTTSRInjection(c.ctx, rules))
 }
 
 type sessionInitParams struct {
 	SystemPrompt *string         `json:"systemPrompt" need:""`
 	Task         *string         `json:"task" need:""`
-	Tools        *[]*string      `json:"tools" need:""`
-	OutputSchema json.RawMessage `json:"outputSchema"`
+	Tools        *[]*string      `json:"tools" need:"" doc:"names of tools"`
+	OutputSchema json.RawMessage `json:"outputSchema" doc:"any JSON"`
 }
 
-func appendSessionInit(c *call, p sessionInitParams) ([]byte, error) {
+func appendSessionInit(c *call, p sessionInitParams) (appended, error) {
 	tools, err := texts("tools", *p.Tools)
 	if err != nil {
-		return nil, err
+		return appended{}, err
 	}
-	return appended(c.open.s.AppendSessionInit(c.ctx, session.SessionInit{
+	return acknowledge(c.open.s.AppendSessionInit(c.ctx, session.SessionInit{
 		SystemPrompt: *p.SystemPrompt, Task: *p.Task, Tools: tools, OutputSchema: session.Raw(given(p.OutputSchema)),
 	}))
 }
@@ -207,72 +210,70 @@ func appendSessionInit(c *call, p sessionInitParams) ([]byte, error) {
 // branchParams: durable makes the move survive a restart, with an entry that is written for it. By default it is written
 // where the format has an entry for it: there the agent's own branch writes one. In other formats it writes nothing.
 type branchParams struct {
-	ID      *string `json:"id" need:""`
-	Durable *bool   `json:"durable"`
+	ID      *string `json:"id" need:"" doc:"the entry to continue from"`
+	Durable *bool   `json:"durable" doc:"appends an entry, so that the move survives a restart; the default is true where the format has an entry for it"`
 }
 
-func branch(c *call, p branchParams) ([]byte, error) {
+func branch(c *call, p branchParams) (nothing, error) {
 	if *p.ID == "" { // the library would branch before the first entry; to the agents it is an entry that does not exist
 		_, err := c.open.s.Tree().Get("")
-		return nil, err
+		return nothing{}, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), or(p.Durable, c.open.s.HasLeaves()))
-	return null, err
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), store.BranchOptions{Durable: or(p.Durable, c.open.s.HasLeaves())})
+	return nothing{}, err
 }
 
 // resetParams: the agents' own reset writes nothing.
 type resetParams struct {
-	Durable bool `json:"durable"`
+	Durable bool `json:"durable" doc:"appends an entry, so that the move survives a restart"`
 }
 
-func resetLeaf(c *call, p resetParams) ([]byte, error) {
-	return null, c.open.s.ResetLeaf(c.ctx, p.Durable)
+func resetLeaf(c *call, p resetParams) (nothing, error) {
+	return nothing{}, c.open.s.ResetLeaf(c.ctx, store.BranchOptions{Durable: p.Durable})
 }
 
 // summaryParams: an id that is null is the place before the first entry. It cannot be left out, or a forgotten id would move
 // the leaf there.
 type summaryParams struct {
-	ID      json.RawMessage `json:"id" need:"a string or null"`
+	ID      json.RawMessage `json:"id" need:"a string or null" doc:"the entry to continue from; null is the place before the first entry"`
 	Summary *string         `json:"summary" need:""`
-	Details json.RawMessage `json:"details"`
+	Details json.RawMessage `json:"details" doc:"any JSON, for extensions"`
 	byExtension
 }
 
-func branchWithSummary(c *call, p summaryParams) ([]byte, error) {
+func branchWithSummary(c *call, p summaryParams) (appended, error) {
 	var id session.EntryID
 	if err := json.Unmarshal(p.ID, &id); err != nil {
-		return nil, err
+		return appended{}, err
 	}
-	return appended(c.open.s.BranchWithSummary(c.ctx, id, session.BranchSummary{
+	return acknowledge(c.open.s.BranchWithSummary(c.ctx, id, session.BranchSummary{
 		Summary: *p.Summary, Details: session.Raw(given(p.Details)), FromExtension: p.is(),
 	}))
 }
 
 type entriesParams struct {
-	Entries *[]json.RawMessage `json:"entries" need:""`
-	Dialect string             `json:"dialect"`
+	Entries *[]json.RawMessage `json:"entries" need:"" doc:"entries as the agent writes them"`
 }
 
 // rewriteEntries replaces the log as a whole. All entries are checked first, so that a bad one changes nothing.
-func rewriteEntries(c *call, p entriesParams) ([]byte, error) {
+func rewriteEntries(c *call, p entriesParams) (nothing, error) {
 	for i, e := range *p.Entries {
 		switch name := fmt.Sprintf("entries[%d]", i); {
 		case given(e) == nil:
-			return nil, missing(name)
+			return nothing{}, missing(name)
 		case e[0] != '{':
-			return nil, badParams("parameter %q: must be an object", name)
+			return nothing{}, badParams("parameter %q: must be an object", name)
 		}
 	}
-	return null, c.open.s.RewriteEntries(c.ctx, records(*p.Entries))
+	return nothing{}, c.open.s.RewriteEntries(c.ctx, records(*p.Entries))
 }
 
 type argumentsParams struct {
-	ToolCallID *string         `json:"toolCallId" need:""`
-	Arguments  json.RawMessage `json:"arguments" need:"an object"`
+	ToolCallID *string         `json:"toolCallId" need:"" doc:"the id of a tool call"`
+	Arguments  json.RawMessage `json:"arguments" need:"an object" doc:"its new arguments"`
 }
 
 // rewriteToolCallArgs answers false if no entry has the tool call, as the agents do.
-func rewriteToolCallArgs(c *call, p argumentsParams) ([]byte, error) {
-	found, err := c.open.s.RewriteToolCallArguments(c.ctx, *p.ToolCallID, p.Arguments)
-	return strconv.AppendBool(nil, found), err
+func rewriteToolCallArgs(c *call, p argumentsParams) (bool, error) {
+	return c.open.s.RewriteToolCallArguments(c.ctx, *p.ToolCallID, p.Arguments)
 }

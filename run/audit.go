@@ -29,28 +29,28 @@ const (
 	FindingLate         FindingKind = "late-snapshot"    // a request contains its own answer
 	FindingOutcome      FindingKind = "outcome-mismatch" // the last status contradicts the end
 	FindingTime         FindingKind = "time-order"       // time goes backwards
+	FindingValue        FindingKind = "unknown-value"    // a status or an outcome that the format does not name
 )
 
-// Finding is something that an audit found, and where. Its members, like those of Tokens and Report, are a stable JSON
-// format.
+// Finding is something that an audit found, and where.
 type Finding struct {
-	Kind FindingKind `json:"kind"`
-	Line int         `json:"line"` // 0: the whole run
+	Kind FindingKind
+	Line int // 0: the whole run
 	// Note: worth knowing, but not a fault.
-	Note    bool   `json:"note,omitempty"`
-	Message string `json:"message"`
+	Note    bool
+	Message string
 }
 
 // Tokens are sums over responses.
 type Tokens struct {
-	Model         string `json:"model,omitempty"` // "" for all models together
-	Responses     int    `json:"responses"`
-	Input         int64  `json:"input"`
-	Cached        int64  `json:"inputCached"`
-	CacheCreation int64  `json:"inputCacheCreation"`
-	Image         int64  `json:"inputImage"`
-	Output        int64  `json:"output"`
-	Total         int64  `json:"total"`
+	Model         string // "" for all models together
+	Responses     int
+	Input         int64
+	Cached        int64
+	CacheCreation int64
+	Image         int64
+	Output        int64
+	Total         int64
 }
 
 // add adds the counts. A count that the provider does not give is nil.
@@ -71,24 +71,24 @@ func (t *Tokens) add(u *Usage) {
 
 // Report is the result of an audit. Its lists are never null. Sums cover what the log has.
 type Report struct {
-	RunID     string `json:"run"`
-	SessionID string `json:"session,omitempty"`
+	RunID     string
+	SessionID string
 	// Outcome is that of run.end, or Crashed.
-	Outcome     string `json:"outcome"`
-	Records     int    `json:"records"`
-	Requests    int    `json:"requests"`
-	Responses   int    `json:"responses"`
-	Events      int    `json:"events"`
-	ToolCalls   int    `json:"toolCalls"`
-	ToolOutputs int    `json:"toolOutputs"`
-	ToolErrors  int    `json:"toolErrors"`
-	Compactions int    `json:"compactions"`
+	Outcome     string
+	Records     int
+	Requests    int
+	Responses   int
+	Events      int
+	ToolCalls   int
+	ToolOutputs int
+	ToolErrors  int
+	Compactions int
 	// from the first known time (that of the header, or else of a record) to the last
-	Seconds  float64   `json:"seconds"`
-	Tokens   Tokens    `json:"tokens"`
-	Models   []Tokens  `json:"models"`
-	Findings []Finding `json:"findings"`
-	Problems []Problem `json:"problems"`
+	Seconds  float64
+	Tokens   Tokens
+	Models   []Tokens
+	Findings []Finding
+	Problems []Problem
 }
 
 // Crashed is the outcome of a run without run.end.
@@ -223,9 +223,15 @@ func (a *audit) record(r Record) error {
 		a.output(r, b)
 	case *RunStatus:
 		a.status = b.Status
+		if !slices.Contains([]string{StatusRunning, StatusAwaitingUI, StatusCompleted, StatusError, StatusCancelled}, b.Status) {
+			a.note(FindingValue, r.Line, "the status %q is not one that the format names", b.Status)
+		}
 	case *RunEnd:
 		a.ended = true
 		a.Outcome = b.Outcome
+		if !slices.Contains([]string{OutcomeCompleted, OutcomeCancelled, OutcomeError}, b.Outcome) {
+			a.note(FindingValue, r.Line, "the outcome %q is not one that the format names", b.Outcome)
+		}
 		// A program may stop in "running" or "awaiting_ui" without another status; run.end says how it ended.
 		if ends := a.status; ends != b.Outcome && ends != "" && ends != StatusRunning && ends != StatusAwaitingUI {
 			a.fault(FindingOutcome, r.Line, "the run ends as %q, its last status was %q", b.Outcome, ends)

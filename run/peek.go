@@ -22,22 +22,23 @@ type Summary struct {
 func (s *Summary) CWD() string { return s.Header.WorkDir() }
 
 // Peek reads the summary of a log of that size. ends gives the first head bytes of the log and, of the rest, the last
-// tail bytes; Peek asks for more until it sees a whole record at each end, up to 1 MB. It fails with ErrNotHeader, or
-// with the error of ends.
+// tail bytes; Peek asks for more until it sees a whole record at each end, up to 1 MB, and up to 64 MB for the header. It
+// fails with ErrNotHeader, or with the error of ends.
 func Peek(size int64, ends func(head, tail int64) (first, last []byte, err error)) (s Summary, err error) {
-	const begin, most, factor = 4 << 10, 1 << 20, 16
+	const begin, most, headMost, factor = 4 << 10, 1 << 20, 64 << 20, 16
 	for head, tail := int64(begin), int64(begin); ; {
 		first, last, err := ends(head, tail)
 		if err != nil {
 			return s, err
 		}
 		whole := head >= size
+		found, cut := s.peekHead(first, whole)
 		switch {
-		case !s.peekHead(first, whole):
-			if whole || head >= most {
+		case !found:
+			if whole || !cut || head >= headMost {
 				return s, ErrNotHeader
 			}
-			head *= factor
+			head = min(head*factor, headMost)
 			continue
 		case whole:
 			last = first
@@ -45,14 +46,13 @@ func Peek(size int64, ends func(head, tail int64) (first, last []byte, err error
 		if s.peekTail(last) || whole || tail >= most {
 			return s, nil
 		}
-		head, tail = head*factor, tail*factor // the last record may begin in the head
+		head, tail = max(head, min(head*factor, most)), tail*factor // the last record may begin in the head
 	}
 }
 
-// peekHead reads the header and the prompt. It reports whether there is a header. A last line that is cut off counts
-// only if head is the whole log.
-func (s *Summary) peekHead(head []byte, whole bool) bool {
-	found := false
+// peekHead reads the header and the prompt. It reports whether there is a header, and whether the first record is cut off.
+// A last line that is cut off counts only if head is the whole log.
+func (s *Summary) peekHead(head []byte, whole bool) (found, cut bool) {
 	for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\ufeff"))) {
 		if !whole && line[len(line)-1] != '\n' {
 			break
@@ -63,7 +63,7 @@ func (s *Summary) peekHead(head []byte, whole bool) bool {
 		if !found {
 			h, err := DecodeHeader(bytes.Clone(line)) // the header points into its bytes, and the buffer is used again
 			if err != nil {
-				return false
+				return false, false
 			}
 			found = true
 			s.Header = h
@@ -80,7 +80,7 @@ func (s *Summary) peekHead(head []byte, whole bool) bool {
 		}
 		break
 	}
-	return found
+	return found, !found
 }
 
 // peekTail reads the outcome. It reports whether the last record lies in tail as a whole. A torn record is not an

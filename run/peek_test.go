@@ -27,6 +27,7 @@ func TestPeek(t *testing.T) {
 		"short":             {header + `"}` + "\n" + start + end + `"}` + "\n", "dig", "completed", nil},
 		"long":              {header + `"}` + "\n" + start + filler + end + `"}` + "\n", "dig", "completed", nil},
 		"long records":      {header + long + `"}` + "\n" + start + filler + end + long + `"}` + "\n", "dig", "completed", nil},
+		"longest records":   {header + strings.Repeat(long, 30) + `"}` + "\n" + start + filler + end + long + `"}` + "\n", "dig", "completed", nil},
 		"with a mark":       {"\ufeff" + header + `"}` + "\n" + start, "dig", "", nil},
 		"torn end":          {header + `"}` + "\n" + start + filler + end, "dig", "", nil},
 		"no prompt":         {header + `"}` + "\n" + filler, "", "", nil},

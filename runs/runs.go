@@ -150,19 +150,23 @@ func (l *Logs) Holds(ctx context.Context, dir string) bool {
 	return false
 }
 
-// Find gives the run that a person named: "@last" (the newest of all), an id, or a unique prefix of one.
+// Find gives the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique
+// prefix of one.
 func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
 	rows, err := l.List(ctx, ListOptions{})
 	if err != nil {
 		return Row{}, err
 	}
+	before, last := place.Last(ref)
 	var matches []Row
 	var ids []string
 	for _, r := range rows {
 		switch {
 		case r.Err != nil:
+		case last && before > 0:
+			before--
 		// The newest, if several have the id.
-		case ref == "@last", strings.EqualFold(r.Header.RunID, ref):
+		case last, strings.EqualFold(r.Header.RunID, ref):
 			return r, nil
 		case ref != "" && place.HasPrefixFold(r.Header.RunID, ref):
 			matches, ids = append(matches, r), append(ids, r.Header.RunID)
@@ -173,8 +177,8 @@ func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
 		return matches[0], nil
 	case len(matches) > 1:
 		return Row{}, fmt.Errorf("%q matches %d runs: %s", ref, len(ids), strings.Join(ids[:min(len(ids), 20)], ", "))
-	case ref == "@last":
-		return Row{}, fmt.Errorf("@last: %w", ErrNoRun)
+	case last:
+		return Row{}, fmt.Errorf("%s: %w", ref, ErrNoRun)
 	}
 	return Row{}, fmt.Errorf("%q: %w", ref, ErrNoRun)
 }

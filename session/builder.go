@@ -63,6 +63,7 @@ type Builder struct {
 	finished   bool             // Finish was called
 	indexed    int              // number of entries whose ids are in the table
 	messages   map[string]int32 // message id → the first entry of the message
+	repeats    map[string]int   // id → the last number that repeat gave it
 	navigated  int              // number of entries when the Navigator last chose the leaf
 }
 
@@ -217,6 +218,10 @@ func (b *Builder) Written() {
 	b.pending = false
 	b.t.pending = nil
 }
+
+// SetWhole sets the whole record of the entry at a position, of which the log has a part: see Entry.Whole. The tree keeps
+// the record without copying it.
+func (b *Builder) SetWhole(i int, record []byte) { put(&b.t.whole, int32(i), record) }
 
 // SetLeaf moves the leaf; "" is the place before the first entry.
 func (b *Builder) SetLeaf(id EntryID) error {

@@ -38,8 +38,11 @@ type ContextOptions struct {
 	LLM bool
 	// FallBack uses the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
 	FallBack bool
-	// Before are messages that precede those of the session, such as what the agent says on resuming. They have no entry.
-	Before []Raw
+	// Resume are messages with which the agent tells the model that the session resumes. They follow the system messages
+	// that begin the context, and have no entry.
+	Resume []Raw
+	// Restore, if set, gives the record to use instead of that in the log, where the log may have a part of it.
+	Restore func(e Entry, record []byte) []byte
 	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
 	Resolve func(message []byte) ([]byte, error)
 }
@@ -103,7 +106,7 @@ func (c *Context) Detach() {
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
 		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
-		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
+		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), whole: maps.Clone(t.whole), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
 }
 
@@ -291,10 +294,15 @@ func (c *Context) addEdit(i int32) error {
 // Messages reads the messages, in order.
 func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 	return func(yield func(ContextMessage, error) bool) {
-		for _, m := range c.options.Before {
-			if !yield(ContextMessage{JSON: m}, nil) {
-				return
+		resume := c.options.Resume
+		resumed := func() bool {
+			for _, m := range resume {
+				if !yield(ContextMessage{JSON: m}, nil) {
+					return false
+				}
 			}
+			resume = nil
+			return true
 		}
 		n := -1
 		for m, err := range c.read() {
@@ -307,10 +315,14 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 				yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, m.Entry.ID, err))
 				return
 			}
-			if m.JSON != nil && !yield(m, nil) {
+			if m.JSON == nil {
+				continue
+			}
+			if resume != nil && c.tree.codec.Role(m.JSON) != RoleSystem && !resumed() || !yield(m, nil) {
 				return
 			}
 		}
+		resumed()
 	}
 }
 
@@ -363,12 +375,18 @@ func (c *Context) edited(e Entry) ([][]byte, error) {
 	if edited && edit.Content == nil {
 		return nil, nil
 	}
-	raw, err := e.Raw()
-	if err != nil {
-		return nil, err
+	record, whole := e.Whole()
+	if !whole {
+		var err error
+		if record, err = e.Raw(); err != nil {
+			return nil, err
+		}
+		if c.options.Restore != nil {
+			record = c.options.Restore(e, record)
+		}
 	}
 	codec := c.tree.codec
-	list, err := codec.Messages(e, raw)
+	list, err := codec.Messages(e, record)
 	if err != nil || !edited {
 		return list, err
 	}

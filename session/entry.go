@@ -196,7 +196,7 @@ func (e Entry) FirstPiece() int {
 	return e.Index
 }
 
-// Raw gives the entry's record, byte for byte.
+// Raw gives the entry's record as it is in the log, byte for byte.
 func (e Entry) Raw() ([]byte, error) {
 	if e.tree == nil {
 		return nil, fmt.Errorf("entry %s belongs to no tree", e.ID)
@@ -204,9 +204,27 @@ func (e Entry) Raw() ([]byte, error) {
 	return e.tree.raw(e.Index)
 }
 
+// Whole gives the entry's record as it was appended, where the log has a part of it: agents cut very long texts. ok is false
+// for an entry that the log has as it is, and for one that was appended before the session was opened.
+func (e Entry) Whole() (record []byte, ok bool) {
+	if e.tree == nil {
+		return nil, false
+	}
+	record, ok = e.tree.whole[int32(e.Index)]
+	return record, ok
+}
+
+// seen gives the record that the content is read from.
+func (e Entry) seen() ([]byte, error) {
+	if e.tree == nil {
+		return e.Raw()
+	}
+	return e.tree.seen(e.Index)
+}
+
 // Body decodes the content of the entry.
 func (e Entry) Body() (Body, error) {
-	raw, err := e.Raw()
+	raw, err := e.seen()
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +233,7 @@ func (e Entry) Body() (Body, error) {
 
 // Time gives when the entry was made.
 func (e Entry) Time() (Time, error) {
-	raw, err := e.Raw()
+	raw, err := e.seen()
 	if err != nil {
 		return Time{}, err
 	}
@@ -224,11 +242,17 @@ func (e Entry) Time() (Time, error) {
 
 // Parts gives what is inside the entry in neutral form, in order.
 func (e Entry) Parts() ([]Part, error) {
-	raw, err := e.Raw()
+	raw, err := e.seen()
 	if err != nil {
 		return nil, err
 	}
 	return e.tree.codec.Parts(e, raw)
+}
+
+// IsMessage reports whether the entry counts as a message. In formats of messages alone a compaction is one of them, with a
+// role.
+func (e Entry) IsMessage() bool {
+	return e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone
 }
 
 // FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other

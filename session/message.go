@@ -1,5 +1,7 @@
 package session
 
+import "strconv"
+
 // Raw is a JSON value as the log has it.
 type Raw []byte
 
@@ -51,8 +53,11 @@ type (
 	Compaction struct {
 		Summary, ShortSummary string
 		// FirstKept is the first entry before the compaction that the model still sees.
-		FirstKept             EntryID
-		TokensBefore          Raw
+		FirstKept EntryID
+		// TokensBefore is how many tokens the context had.
+		TokensBefore int
+		// TokensJSON is the raw count, whatever its type; nil where there is none. If it is set, it is written instead.
+		TokensJSON            Raw
 		Details, PreserveData Raw
 		// FromExtension: an extension made the summary; nil where the entry does not say.
 		FromExtension *bool
@@ -142,6 +147,14 @@ type (
 	}
 )
 
+// Tokens is the count as it is written.
+func (c Compaction) Tokens() Raw {
+	if c.TokensJSON != nil {
+		return c.TokensJSON
+	}
+	return strconv.AppendInt(nil, int64(c.TokensBefore), 10)
+}
+
 func (Message) kind() Kind             { return KindMessage }
 func (ThinkingLevelChange) kind() Kind { return KindThinkingLevelChange }
 func (ModelChange) kind() Kind         { return KindModelChange }
@@ -161,17 +174,6 @@ func (ToolSelection) kind() Kind       { return KindToolSelection }
 func (Reset) kind() Kind               { return KindReset }
 func (Opaque) kind() Kind              { return KindOpaque }
 
-// Usage counts what one answer took, as far as it was recorded.
-type Usage struct {
-	Input, Output, CacheRead, CacheWrite, Total int64
-	// Cost is the sum of Costs, in dollars.
-	Cost  float64
-	Costs Costs
-}
-
-// Costs are the costs of the tokens of one answer.
-type Costs struct{ Input, Output, CacheRead, CacheWrite float64 }
-
 // Part is a piece of an entry in neutral form, for transcripts, search and conversion.
 type Part interface{ part() }
 
@@ -183,6 +185,8 @@ type (
 	Thinking struct {
 		Text      string
 		Signature string
+		// Redacted: Signature is the reasoning itself, encrypted; Text only stands for it.
+		Redacted bool
 	}
 
 	// ToolCall asks to run a tool.

@@ -23,13 +23,15 @@ const (
 	ProblemNewer       ProblemKind = "newer-version" // the log is of a version newer than we know
 	ProblemBlobMissing ProblemKind = "missing-blob"  // a blob reference without its blob
 	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // an invalid blob reference
+	ProblemCut         ProblemKind = "cut"           // a long text is in the log in part
 	ProblemField       ProblemKind = "field"         // a member has an unexpected value
 	ProblemUnreadable  ProblemKind = "unreadable"    // the log could not be read to its end
+	ProblemHeld        ProblemKind = "held"          // a program still writes to the file that the log was before a rewrite
 )
 
 // Problem is something wrong that did not stop the reader, and where it is. It is also an error, for the few cases that do.
 type Problem struct {
-	File    string      `json:"file"`
+	File    string      `json:"path"`
 	Line    int         `json:"line"`   // from 1; 0 for the whole log
 	Offset  int64       `json:"offset"` // in bytes from the start of the log
 	Kind    ProblemKind `json:"kind"`

@@ -66,6 +66,7 @@ type Tree struct {
 	keptByIndex map[int32]int32
 	pending     map[int32][]byte // records that are not in a log yet
 	foreign     map[int32][]byte // records of other logs
+	whole       map[int32][]byte // records of which the log has a part
 	message     map[int32]int32  // an entry that continues a message → the first entry of the message
 	before      *Before          // nil where the log was read from its beginning
 
@@ -316,12 +317,21 @@ func (t *Tree) OnActivePath() []bool {
 // and do not count.
 func (t *Tree) Tips() int {
 	tips, below := t.tips(len(t.nodes))
-	for _, end := range t.open(len(t.nodes), below) {
+	ends, _ := t.open(len(t.nodes), below)
+	for _, end := range ends {
 		if end != nil {
 			tips++
 		}
 	}
 	return tips
+}
+
+// seen gives the record that the content of an entry is read from.
+func (t *Tree) seen(i int) ([]byte, error) {
+	if b, ok := t.whole[int32(i)]; ok {
+		return b, nil
+	}
+	return t.raw(i)
 }
 
 func (t *Tree) raw(i int) ([]byte, error) {

@@ -35,19 +35,19 @@ func TestAppendKinds(t *testing.T) {
 		{"pi", "model_change", `"provider":"anthropic","modelId":"opus"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
 			return s.AppendModelChange(ctx, "", "anthropic", "opus")
 		}},
-		{"omp", "compaction", `"summary":"S","shortSummary":"s","firstKeptEntryId":"k","tokensBefore":7,"details":{"a":1},"preserveData":{"b":2},"fromExtension":true`,
+		{"omp", "compaction", `"summary":"S","shortSummary":"s","firstKeptEntryId":"FIRST","tokensBefore":7,"details":{"a":1},"preserveData":{"b":2},"fromExtension":true`,
 			func(s *store.Session, ctx context.Context) (store.Appended, error) {
-				return s.Compact(ctx, session.Compaction{Summary: "S", ShortSummary: "s", FirstKept: "k", TokensBefore: session.Raw("7"),
+				return s.Compact(ctx, session.Compaction{Summary: "S", ShortSummary: "s", FirstKept: s.Leaf(), TokensBefore: 7,
 					Details: session.Raw(`{"a":1}`), PreserveData: session.Raw(`{"b":2}`), FromExtension: new(true)})
 			}},
-		{"pi", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromHook":true`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: new(true)})
+		{"pi", "compaction", `"summary":"S","firstKeptEntryId":"FIRST","tokensBefore":0,"fromHook":true`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: s.Leaf(), FromExtension: new(true)})
 		}},
-		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromExtension":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: new(false)})
+		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"FIRST","tokensBefore":0,"fromExtension":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: s.Leaf(), FromExtension: new(false)})
 		}},
-		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k"})
+		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"FIRST","tokensBefore":0`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: s.Leaf()})
 		}},
 		{"pi", "branch_summary", `"fromId":"root","summary":"S","fromHook":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
 			return s.Append(ctx, session.BranchSummary{From: "root", Summary: "S", FromExtension: new(false)})
@@ -99,7 +99,7 @@ func TestAppendKinds(t *testing.T) {
 				t.Errorf("%+v, leaf %s", got, s.Leaf())
 			}
 			lines := d.ReadLines(s.Path())
-			want := `{"type":"` + test.name + `","id":"` + string(got.ID) + `","parentId":"` + string(first) + `","timestamp":"2026-02-16T10:00:03.000Z",` + test.want + `}`
+			want := `{"type":"` + test.name + `","id":"` + string(got.ID) + `","parentId":"` + string(first) + `","timestamp":"2026-02-16T10:00:03.000Z",` + strings.ReplaceAll(test.want, "FIRST", string(first)) + `}`
 			if last := lines[len(lines)-1]; last != want {
 				t.Errorf("got  %s\nwant %s", last, want)
 			}
@@ -120,7 +120,9 @@ func TestAppendRefuses(t *testing.T) {
 		"two messages":               func() (store.Appended, error) { return s.AppendMessage(t.Context(), []byte(`{} {}`)) },
 		"data that are not JSON":     func() (store.Appended, error) { return s.AppendCustom(t.Context(), "x", []byte(`{`)) },
 		"a label on nothing":         func() (store.Appended, error) { return s.Label(t.Context(), "nobody", "x") },
-		"a branch from nothing":      func() (store.Appended, error) { return s.Branch(t.Context(), "nobody", true) },
+		"a branch from nothing": func() (store.Appended, error) {
+			return s.Branch(t.Context(), "nobody", store.BranchOptions{Durable: true})
+		},
 		"a header": func() (store.Appended, error) {
 			return s.AppendRecord(t.Context(), []byte(`{"type":"session","id":"x"}`))
 		},
@@ -260,7 +262,7 @@ func TestInMemory(t *testing.T) {
 	s := d.Closing(d.InMemory(t.Context(), d.fill(store.CreateOptions{Title: "T"})))
 	one := d.User(s, "one")
 	d.Answer(s, strings.Repeat("x", 600_000)) // nothing is cut: there is no place for the rest
-	_, err := s.Branch(t.Context(), one, true)
+	_, err := s.Branch(t.Context(), one, store.BranchOptions{Durable: true})
 	d.Must(err)
 	d.Must(s.Rename(t.Context(), "name"))
 	d.Must(s.Move(t.Context(), "/elsewhere"))

@@ -9,25 +9,33 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// BranchOptions say how the leaf moves.
+type BranchOptions struct {
+	// Durable: the move survives a restart, in the agent's own program too. An entry that the model does not see is appended
+	// there and becomes the leaf; it creates the log of a session whose creation is deferred. Otherwise the move is forgotten
+	// unless something is appended.
+	Durable bool
+}
+
 // Branch moves the leaf to an entry: what is appended next follows it. The entries after it stay, as another branch. "" is
 // the place before the first entry.
-//
-// With durable set the move survives a restart, in the agent's own program too: an entry that the model does not see is
-// appended there and becomes the leaf. Otherwise the move is forgotten unless something is appended.
-func (s *Session) Branch(ctx context.Context, id session.EntryID, durable bool) (Appended, error) {
+func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOptions) (Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.canBranch(id)
 	if err != nil {
 		return Appended{}, err
 	}
-	if !durable {
+	if !opt.Durable {
 		if err := w.builder.SetLeaf(id); err != nil {
 			return Appended{}, err
 		}
 		w.tip = id
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 		return Appended{ID: id}, nil
+	}
+	if err := s.endDeferral(ctx); err != nil {
+		return Appended{}, err
 	}
 	// Some formats have an entry for it. In others the leaf is the last entry of the file: there a custom entry below the
 	// target makes the agent's program resume at it (LeafType is the type of that entry).
@@ -64,8 +72,8 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 }
 
 // ResetLeaf moves the leaf before the first entry: what is appended next becomes a new root.
-func (s *Session) ResetLeaf(ctx context.Context, durable bool) error {
-	_, err := s.Branch(ctx, "", durable)
+func (s *Session) ResetLeaf(ctx context.Context, opt BranchOptions) error {
+	_, err := s.Branch(ctx, "", opt)
 	return err
 }
 

@@ -56,7 +56,7 @@ func TestValuesDiffer(t *testing.T) {
 			if got := d.member(s.Path(), -1, "fromId"); got != "root" && test.target || d.member(s.Path(), -1, "parentId") != nil {
 				t.Errorf("before the first entry: fromId %v", got)
 			}
-			d.Must(s.ResetLeaf(t.Context(), false))
+			d.Must(s.ResetLeaf(t.Context(), store.BranchOptions{}))
 			_, err = s.BranchWithSummary(t.Context(), "", session.BranchSummary{Summary: "nothing"})
 			d.Must(err)
 			if got := d.member(s.Path(), -1, "fromId"); got != "root" {
@@ -130,7 +130,7 @@ func TestBranchLasts(t *testing.T) {
 		s := d.Begin("pi", store.CreateOptions{})
 		one := d.User(s, "one")
 		d.Answer(s, "two")
-		a, err := s.Branch(t.Context(), one, lasts)
+		a, err := s.Branch(t.Context(), one, store.BranchOptions{Durable: lasts})
 		d.Must(err)
 		if lasts != (a.ID != one) || s.Leaf() != a.ID || a.Durable != lasts {
 			t.Errorf("%+v, leaf %s", a, s.Leaf())
@@ -143,7 +143,7 @@ func TestBranchLasts(t *testing.T) {
 		d.Same(d.Seen(s.Path()), want)
 		d.User(s, "three")
 		d.Same(d.Seen(s.Path()), []string{"one", "three"})
-		d.Must(s.ResetLeaf(t.Context(), lasts))
+		d.Must(s.ResetLeaf(t.Context(), store.BranchOptions{Durable: lasts}))
 		d.Same(d.Texts(s), []string{})
 		d.User(s, "four")
 		d.Same(d.Seen(s.Path()), []string{"four"})
@@ -252,8 +252,8 @@ func TestObserver(t *testing.T) {
 			return err
 		},
 			[]store.EventKind{store.EventBeforeCompaction, store.EventCompaction}},
-		{func() error { _, err := s.Branch(t.Context(), one, false); return err }, []store.EventKind{store.EventTree}},
-		{func() error { _, err := s.Branch(t.Context(), one, true); return err }, []store.EventKind{store.EventTree}},
+		{func() error { _, err := s.Branch(t.Context(), one, store.BranchOptions{}); return err }, []store.EventKind{store.EventTree}},
+		{func() error { _, err := s.Branch(t.Context(), one, store.BranchOptions{Durable: true}); return err }, []store.EventKind{store.EventTree}},
 		{func() error {
 			_, err := s.BranchWithSummary(t.Context(), one, session.BranchSummary{Summary: "x"})
 			return err
@@ -269,7 +269,7 @@ func TestObserver(t *testing.T) {
 			return err
 		},
 			[]store.EventKind{store.EventBeforeCompaction, store.EventCompaction}},
-		{func() error { return s.ResetLeaf(t.Context(), false) }, []store.EventKind{store.EventTree}},
+		{func() error { return s.ResetLeaf(t.Context(), store.BranchOptions{}) }, []store.EventKind{store.EventTree}},
 		{func() error { return s.Fork(t.Context()) }, []store.EventKind{store.EventBeforeFork}},
 		{func() error { return s.BranchedSession(t.Context(), one) }, []store.EventKind{store.EventBeforeFork}},
 		{func() error { d.User(s, "two"); return nil }, nil},
@@ -294,7 +294,7 @@ func TestObserverOfLeaves(t *testing.T) {
 	one, err := s.AppendText(t.Context(), session.RoleUser, "one")
 	d.Must(err)
 	for name, do := range map[string]func() error{
-		"Branch": func() error { _, err := s.Branch(t.Context(), one.ID, true); return err },
+		"Branch": func() error { _, err := s.Branch(t.Context(), one.ID, store.BranchOptions{Durable: true}); return err },
 		"Append": func() error { _, err := s.Append(t.Context(), session.Leaf{Target: one.ID}); return err },
 		"AppendRecord": func() error {
 			_, err := s.AppendRecord(t.Context(), []byte(`{"type":"leaf","target_id":"`+string(one.ID)+`"}`))
@@ -355,7 +355,7 @@ func TestVeto(t *testing.T) {
 	}
 	d.Same(d.ReadLines(path), before)
 	// What cannot be refused goes on, and so does the session.
-	_, err := s.Branch(t.Context(), one, true)
+	_, err := s.Branch(t.Context(), one, store.BranchOptions{Durable: true})
 	d.Must(err)
 	d.User(s, "two")
 	d.MemoryEqualsDisk(s)

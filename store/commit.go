@@ -87,7 +87,7 @@ func (s *Session) tighten(ctx context.Context) error {
 		return err
 	}
 	s.source.Hold(ctx) // trees that were handed out keep reading the old file
-	now, err := s.at.Backend.Replace(ctx, s.log, lines...)
+	now, err := s.swap(ctx, lines, 0)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,9 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 // acknowledge tells the appenders of a batch that it is written.
 func (s *Session) acknowledge(batch []*proposal, foreign int) {
 	for _, p := range batch {
-		p.result = Appended{ID: cmp.Or(p.given, p.entry.ID), Durable: true, Foreign: foreign}
+		id := cmp.Or(p.given, p.entry.ID)
+		s.hold(id, p)
+		p.result = Appended{ID: id, Durable: s.stored(), Foreign: foreign}
 		if foreign > 0 {
 			p.result.Outcome = s.w.opt.Policy
 		}

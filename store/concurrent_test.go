@@ -74,7 +74,7 @@ func TestEverythingConcurrently(t *testing.T) {
 	for _, do := range []func() error{
 		func() error { return s.Rename(t.Context(), "name") },
 		func() error { return s.Fork(t.Context()) },
-		func() error { _, err := s.Branch(t.Context(), root, true); return err },
+		func() error { _, err := s.Branch(t.Context(), root, store.BranchOptions{Durable: true}); return err },
 		func() error { _, err := s.Label(t.Context(), root, "l"); return err },
 		func() error { return s.Flush(t.Context()) },
 		func() error { return s.Move(t.Context(), "/other") },

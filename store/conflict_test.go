@@ -99,7 +99,7 @@ func TestPolicyRefuse(t *testing.T) {
 		t.Errorf("has theirs: %v, leaf %s", a.Tree().Has(b1), a.Leaf())
 	}
 	// He knows now, and decides himself.
-	_, err = a.Branch(t.Context(), b1, false)
+	_, err = a.Branch(t.Context(), b1, store.BranchOptions{})
 	d.Must(err)
 	if got := d.Say(a, "user", "a1"); got.Foreign != 0 || d.parent(a, got.ID) != b1 {
 		t.Errorf("%+v", got)

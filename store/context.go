@@ -14,9 +14,12 @@ type ContextOptions struct {
 	DropFailed, StripDangling, LLM bool
 	// NoBlobs leaves references to blobs as they are.
 	NoBlobs bool
+	// Whole restores texts that the agent's format cut; otherwise the messages are those that the agent would send. What was
+	// appended since the session was opened is whole in any case.
+	Whole bool
 	// FallBack uses the last entry if the leaf is unknown.
 	FallBack bool
-	// Problem, if set, is told of blobs that are missing.
+	// Problem, if set, is told of blobs that are missing and of texts that are cut.
 	Problem func(session.Problem)
 	// Here, if set, is where the session goes on. Agents that tell the model when that is elsewhere than before have their
 	// message before all others.
@@ -35,6 +38,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 		shelf := s.shelf() // a copy: the context may be read when the session has become another one
 		o.Resolve = func(m []byte) ([]byte, error) { return shelf.Resolve(ctx, m, opt.Problem) }
 	}
+	o.Restore = s.restorer(ctx, opt)
 	if r, ok := s.dialect.(dialect.Resumer); ok && opt.Here != nil {
 		here := *opt.Here
 		if root := s.tree.Header().CWD; here.Root == "" {
@@ -42,7 +46,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 				here.Root = root
 			}
 		}
-		o.Before = r.Resume(s.tree.Header().Raw, nil, here)
+		o.Resume = r.Resume(s.tree.Header(), here)
 	}
 	c, err := session.BuildContext(s.tree, leaf, o)
 	if err != nil {
@@ -65,22 +69,29 @@ func (s *Session) Blob(ctx context.Context, ref string) ([]byte, *session.Proble
 	return shelf.Get(ctx, ref)
 }
 
-// Whole gives the record of an entry with the strings that were cut when it was written restored: see
-// WriteOptions.NoOverflow. What cannot be restored stays cut, and the problems say why.
+// Whole gives the record of an entry as it was appended. If it was appended before the session was opened, the strings
+// that were cut when it was written are restored: see WriteOptions.NoOverflow. What cannot be restored stays cut, and the
+// problems say why.
 func (s *Session) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.shelf().Whole(ctx, e)
+	return s.whole(ctx, e)
 }
 
 // EntryJSON gives an entry in the dialect's own JSON, as the agent has it in memory: its record, byte for byte, with
-// blobs in the place of their references. It does not lock the session and may be called in View.
+// blobs in the place of their references and whole texts in the place of cut ones. It does not lock the session and may be
+// called in View.
 func (s *Session) EntryJSON(ctx context.Context, e session.Entry) ([]byte, error) {
+	if record, ok := e.Whole(); ok {
+		return record, nil
+	}
 	record, err := s.dialect.Encode(e)
 	if err != nil {
 		return nil, err
 	}
-	return s.shelf().Resolve(ctx, record, nil)
+	shelf := s.shelf()
+	record, _ = shelf.Restore(ctx, e, record)
+	return shelf.Resolve(ctx, record, nil)
 }
 
 // MessageParts gives what is inside a message of a context in neutral form. If the dialect cannot tell, the message is

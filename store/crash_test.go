@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
@@ -83,7 +84,7 @@ func (y *story) steps(ctx context.Context) []struct {
 		do   func() error
 	}{
 		{"create", func() error {
-			opt := y.d.fill(store.CreateOptions{CWD: "/w", Write: store.WriteOptions{Durability: y.level}})
+			opt := y.d.fill(store.CreateOptions{CWD: "/w", Write: store.WriteOptions{Durability: y.level, Defer: dialect.DeferAssistant}})
 			made, err := y.d.Create(ctx, opt)
 			if err == nil {
 				y.s, y.path, y.mayLack = made, made.Path(), true
@@ -127,7 +128,9 @@ func (y *story) steps(ctx context.Context) []struct {
 			return err
 		}},
 		{"a branch", func() error {
-			return y.append(func() (store.Appended, error) { return s().Branch(ctx, y.written[1], true) })
+			return y.append(func() (store.Appended, error) {
+				return s().Branch(ctx, y.written[1], store.BranchOptions{Durable: true})
+			})
 		}},
 		{"an append behind it", say("assistant", "two")},
 		{"closing", func() error {

@@ -32,7 +32,12 @@ type CreateOptions struct {
 }
 
 // Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
+//
+// A CWD that does not exist is refused with a *RefusedError, unless Write.Force is set.
 func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
+	if err := s.checkCWD(opt.CWD, opt.Write); err != nil {
+		return nil, err
+	}
 	return s.create(ctx, opt, false)
 }
 
@@ -126,7 +131,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.Absolute(opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.workDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -136,6 +141,15 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	var err error
 	n.ID, err = d.NewID(n.Time, opt.Write.Random)
 	return n, err
+}
+
+// workDir is a working directory as a session names it: absolute, and with links resolved if the agent does so.
+func (s *Store) workDir(d dialect.WritingDialect, cwd string) string {
+	cwd = s.Absolute(cwd)
+	if d.Habits().ResolvesCWD {
+		cwd = s.Resolved(cwd)
+	}
+	return cwd
 }
 
 // dirFor is the folder for a new session: the one asked for, or else the agent's.
@@ -247,7 +261,7 @@ func (d *Draft) Path() string { return d.home.Path }
 // Persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
 // final is set for an error that a second try would meet again.
 func (d *Draft) Persist(ctx context.Context, record []byte) (kept []byte, final bool, err error) {
-	kept, err = d.scratch.persist(ctx, record)
+	kept, err = d.scratch.persist(ctx, record, nil)
 	return kept, d.scratch.w.err != nil || ctx.Err() != nil, err
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Deferred creation: the log of a new session is created with the first entry that makes it worth keeping. Until then its
-// records wait in memory.
+// Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first
+// entry of any kind at DurabilityAlways, by Flush, or by a branch that is to last. Until then its records wait in memory.
 
 // appendDeferred adds an entry to a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
 	w := s.w
-	if wakes(w.opt.Defer, s.asWritten(p)) {
+	if w.opt.Durability == DurabilityAlways || wakes(w.opt.Defer, s.asWritten(p)) {
 		if err := s.create(ctx, p.record); err != nil {
 			return Appended{}, err
 		}
@@ -24,7 +24,9 @@ func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, er
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	return Appended{ID: s.tree.At(s.tree.Len() - 1).ID, Durable: w.created}, nil
+	id := s.tree.At(s.tree.Len() - 1).ID
+	s.hold(id, p)
+	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }
 
 // asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.
@@ -60,8 +62,22 @@ func wakes(d dialect.Defer, body session.Body) bool {
 	return true
 }
 
+// stored reports whether what is written outlives the process.
+func (s *Session) stored() bool { return s.at.Path != "" }
+
+// endDeferral creates the log now if its creation is deferred.
+func (s *Session) endDeferral(ctx context.Context) error {
+	if s.w.created {
+		return nil
+	}
+	return s.create(ctx)
+}
+
 // worthALog reports whether the session has an entry that ends the deferral.
 func (s *Session) worthALog() bool {
+	if s.w.opt.Durability == DurabilityAlways {
+		return true
+	}
 	for e := range s.tree.Entries() {
 		if e.Kind != session.KindMessage {
 			continue

@@ -19,8 +19,8 @@ func TestDeferred(t *testing.T) {
 		habit   dialect.Defer
 		creates string // the role of the message that creates the log; "" is the header alone
 	}{
-		{"pi", "", "user"}, {"omp", "", "assistant"}, {"omp-doc", "", "assistant"},
-		{"omp", dialect.DeferMessage, "user"}, {"pi", dialect.DeferAssistant, "assistant"},
+		{"pi", "", "user"}, {"omp", "", "user"}, {"omp-doc", "", "assistant"},
+		{"omp-doc", dialect.DeferMessage, "user"}, {"pi", dialect.DeferAssistant, "assistant"},
 		{"omp", dialect.DeferNever, ""}, {"pi", dialect.DeferNever, ""},
 	} {
 		t.Run(test.dialect+"/"+string(test.habit), func(t *testing.T) {
@@ -66,18 +66,11 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// A session without an answer leaves no log, whatever else was done with it.
+// While creation is deferred nothing of the session is on disk, whatever is done with it, and Close writes nothing.
 func TestDeferredLeavesNothing(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
 		"nothing":  func(*desk, *store.Session) error { return nil },
-		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), false) },
-		"a rewind that is to last": func(d *desk, s *store.Session) error {
-			return s.ResetLeaf(d.Context(), true)
-		},
-		"a branch": func(d *desk, s *store.Session) error {
-			_, err := s.Branch(d.Context(), s.Leaf(), true)
-			return err
-		},
+		"a rewind": func(d *desk, s *store.Session) error { return s.ResetLeaf(d.Context(), store.BranchOptions{}) },
 		"a summary": func(d *desk, s *store.Session) error {
 			_, err := s.BranchWithSummary(d.Context(), s.Leaf(), session.BranchSummary{Summary: "x"})
 			return err
@@ -88,7 +81,6 @@ func TestDeferredLeavesNothing(t *testing.T) {
 		},
 		"a name":        func(d *desk, s *store.Session) error { return s.Rename(d.Context(), "x") },
 		"a move":        func(d *desk, s *store.Session) error { return s.Move(d.Context(), "/elsewhere") },
-		"a flush":       func(d *desk, s *store.Session) error { return s.Flush(d.Context()) },
 		"a deletion":    func(d *desk, s *store.Session) error { return s.Delete(d.Context()) },
 		"a new session": func(d *desk, s *store.Session) error { return s.NewSession(d.Context(), "", "") },
 		"a rewrite": func(d *desk, s *store.Session) error {
@@ -101,7 +93,7 @@ func TestDeferredLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			s := d.Begin("omp", store.CreateOptions{})
+			s := d.Begin("omp-doc", store.CreateOptions{})
 			d.User(s, "anybody there?")
 			d.Must(do(d, s))
 			d.Must(s.Close())
@@ -112,13 +104,92 @@ func TestDeferredLeavesNothing(t *testing.T) {
 	}
 }
 
+// What asks for a log ends the deferral, also that of a document which waits for an answer.
+func TestDeferralEnds(t *testing.T) {
+	for name, do := range map[string]func(d *desk, s *store.Session) error{
+		"a flush": func(d *desk, s *store.Session) error { return s.Flush(d.Context()) },
+		"a branch that is to last": func(d *desk, s *store.Session) error {
+			got, err := s.Branch(d.Context(), s.Leaf(), store.BranchOptions{Durable: true})
+			if !got.Durable {
+				d.Error("the branch is not durable")
+			}
+			return err
+		},
+		"a fork": func(d *desk, s *store.Session) error { return s.Fork(d.Context()) },
+		"a branched session": func(d *desk, s *store.Session) error {
+			return s.BranchedSession(d.Context(), s.Leaf())
+		},
+	} {
+		for _, format := range []string{"omp", "omp-doc", "pi", "operator", "operator-doc"} {
+			t.Run(name+"/"+format, func(t *testing.T) {
+				d := newDesk(t)
+				s := d.Begin(format, store.CreateOptions{})
+				got, err := s.AppendModelChange(t.Context(), "", "p", "m")
+				d.Must(err)
+				if got.Durable || d.Exists(s.Path()) {
+					t.Fatal("written too early")
+				}
+				d.Must(do(d, s))
+				if !d.Exists(s.Path()) {
+					t.Fatal("not written")
+				}
+				d.MemoryEqualsDisk(s)
+				if !s.Tree().Has(got.ID) {
+					t.Errorf("entry %s is lost", got.ID)
+				}
+			})
+		}
+	}
+}
+
+// A session without entries leaves no log, even if it is flushed.
+func TestFlushOfNothing(t *testing.T) {
+	for _, level := range []store.Durability{store.DurabilityFlush, store.DurabilityAlways} {
+		d := newDesk(t)
+		s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Durability: level}})
+		d.Must(s.Flush(t.Context()))
+		d.Must(s.Close())
+		if files, _ := os.ReadDir(d.Home); len(files) > 0 {
+			t.Errorf("%s: left %v", level, files)
+		}
+	}
+}
+
+// At DurabilityAlways the first append creates the log, whatever it appends.
+func TestAlwaysCreates(t *testing.T) {
+	for _, format := range []string{"omp", "omp-doc", "pi", "operator-doc"} {
+		d := newDesk(t)
+		s := d.Begin(format, store.CreateOptions{Write: store.WriteOptions{Durability: store.DurabilityAlways}})
+		if d.Exists(s.Path()) {
+			t.Errorf("%s: written before the first append", format)
+		}
+		got, err := s.AppendModelChange(t.Context(), "", "p", "m")
+		d.Must(err)
+		if !got.Durable || !d.Exists(s.Path()) {
+			t.Errorf("%s: durable %v, exists %v", format, got.Durable, d.Exists(s.Path()))
+		}
+		d.MemoryEqualsDisk(s)
+	}
+}
+
+// A session in memory never says that an entry is durable.
+func TestInMemoryIsNotDurable(t *testing.T) {
+	d := newDesk(t)
+	s := d.Closing(d.InMemory(t.Context(), d.fill(store.CreateOptions{Dialect: d.Format("omp")})))
+	for range 2 {
+		if d.Say(s, "assistant", "x").Durable {
+			t.Error("durable in memory")
+		}
+	}
+}
+
 // What was done before the log existed is in it.
 func TestDeferredKeepsWhatWasDone(t *testing.T) {
 	d := newDesk(t)
-	s := d.Begin("omp", store.CreateOptions{})
+	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferAssistant}})
 	one := d.User(s, "one")
 	d.User(s, "two")
-	_, err := s.Branch(t.Context(), one, false)
+	_, err := s.Branch(t.Context(), one, store.BranchOptions{})
 	d.Must(err)
 	d.User(s, "three")
 	_, err = s.Label(t.Context(), one, "start")

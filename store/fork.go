@@ -29,7 +29,7 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 		next, err = s.store.InMemory(ctx, opt)
 	} else {
 		opt.Dir = s.folder()
-		next, err = s.store.Create(ctx, opt)
+		next, err = s.store.create(ctx, opt, false)
 	}
 	if err != nil {
 		return err
@@ -53,7 +53,10 @@ func (s *Session) become(next *Session) error {
 	return err
 }
 
-// Fork copies the session with all branches into a new one beside it: the Session is then the copy.
+// Fork copies the session with all branches into a new one beside it, which is written at once. The handle becomes the
+// copy, as in the agents' session managers: what is appended from now on goes to the copy, and the original stays as it is.
+// To have a handle of each, use Store.ForkFrom, which leaves this session alone, or open the original again with
+// Store.OpenWrite.
 func (s *Session) Fork(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,27 +104,22 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	return next.entitle(ctx, n)
 }
 
-// from begins a session that consists of these records. They are written at once if they end the deferral, or if the
-// agent always does so; otherwise they wait. dir is "" for a session in memory.
+// from writes a session that consists of these records, at once: a copy was asked for. dir is "" for a session in memory.
 func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
-	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
+	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	h := memoryHome()
-	if dir == "" {
-		opt.Defer = dialect.DeferNever
-	} else {
+	if dir != "" {
 		var err error
 		if h, err = s.homeAt(place.Join(dir, s.FileName(d.Dialect, n)), opt); err != nil {
 			return nil, err
 		}
 	}
 	next := s.waiting(h, d, logtree.Born(n), records, opt)
-	if opt.Defer != dialect.DeferNever && !d.Habits().AskedAtOnce && !next.worthALog() {
-		return next, nil
-	}
 	if err := next.create(ctx); err != nil {
 		return nil, cmp.Or(err, next.letGo())
 	}
@@ -145,6 +143,9 @@ func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) 
 // openSource opens a session that is to be copied, and fills in what the copy is to be. The source gets the state of a
 // writer so that records can be made from it; it is not written.
 func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions) (*Session, CreateOptions, error) {
+	if err := s.checkCWD(opt.CWD, opt.Write); err != nil {
+		return nil, opt, err
+	}
 	src, err := s.Open(ctx, source, OpenOptions{})
 	if err == nil && opt.Dialect != nil && opt.Dialect != src.dialect && opt.Dialect.Family() == src.dialect.Family() {
 		// The other value decides which entries it would write in another form.
@@ -181,9 +182,6 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 		return nil, opt, errors.Join(logtree.Named(source, err), src.Close())
 	}
 	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
-	if opt.Write.Defer == "" {
-		opt.Write.Defer = dialect.DeferNever // it was asked for
-	}
 	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil
@@ -278,6 +276,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
+	next.inherit(c.held)
 	return next.entitle(ctx, n)
 }
 

@@ -59,7 +59,7 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 	case n == 0:
 		return store.Appended{}, s.Rename(ctx, strconv.Itoa(rnd.IntN(1000)))
 	case n == 1 && s.Tree().Len() > 0:
-		return s.Branch(ctx, s.Tree().At(rnd.IntN(s.Tree().Len())).ID, true)
+		return s.Branch(ctx, s.Tree().At(rnd.IntN(s.Tree().Len())).ID, store.BranchOptions{Durable: true})
 	case n == 2:
 		return store.Appended{}, s.Flush(ctx)
 	case n < 8: // long enough for a kill in the middle of the write

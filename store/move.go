@@ -15,26 +15,30 @@ import (
 
 // Move moves the session to another working directory. If it lies in the agent's own folders, its log moves to the folder
 // for that directory; otherwise it stays where it is. The log is written at its new place before it is removed from the
-// old one, so a crash leaves it at both rather than at none.
+// old one, so a crash leaves it at both rather than at none. A directory that does not exist is refused with a
+// *RefusedError, unless WriteOptions.Force is set.
 func (s *Session) Move(ctx context.Context, cwd string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.settled(); err != nil {
 		return err
 	}
-	cwd = s.store.Absolute(cwd)
+	if err := s.store.checkCWD(cwd, s.w.opt); err != nil {
+		return err
+	}
+	cwd = s.store.workDir(s.w.d, cwd)
 	edit := edits{header: dialect.HeaderEdit{CWD: &cwd}}
 	dir, elsewhere := s.store.HomeBeside(s.dialect, s.at.Path, cwd)
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
 	// Each round writes the copy again; the last one has all that others wrote.
-	for range maxRounds {
-		next, err := s.moveTo(ctx, dir, edit)
+	for round := range maxRounds {
+		next, late, err := s.moveTo(ctx, dir, edit, round)
 		if err == nil {
 			// What it turns into later goes to the new folder as well.
 			s.dir = ""
-			return s.become(next)
+			return cmp.Or(s.become(next), s.adopt(context.WithoutCancel(ctx), late))
 		}
 		if !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrChanged) {
 			return s.named(err)
@@ -47,22 +51,41 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	return s.named(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// moveTo writes the session in another folder and removes it from its own.
-func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session, error) {
+// adopt appends what other programs wrote to the old log while it was moved.
+func (s *Session) adopt(ctx context.Context, late backend.Late) error {
+	s.tellLate(late)
+	for try := 0; len(late.Records) > 0; try++ {
+		_, err := s.at.Backend.Append(ctx, s.log, late.Records...)
+		if err != nil && (!errors.Is(err, backend.ErrConflict) || try == maxRounds) {
+			return s.latch(fmt.Errorf("%d records that another program wrote during the move could not be kept: %w", len(late.Records), err))
+		}
+		if _, catchErr := s.catchUp(ctx); catchErr != nil {
+			return s.latch(catchErr)
+		}
+		if err == nil {
+			break
+		}
+	}
+	return nil
+}
+
+// moveTo writes the session in another folder and removes it from its own. late is what came after the copy.
+func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int) (next *Session, late backend.Late, err error) {
 	w := s.w
 	records, err := s.edited(ctx, edit)
 	if err != nil {
-		return nil, err
+		return nil, late, err
 	}
 	h, err := s.store.homeAt(place.Join(dir, place.Base(s.at.Path)), w.opt)
 	if err != nil {
-		return nil, err
+		return nil, late, err
 	}
-	next := s.store.waiting(h, w.d, s.tree.Header(), records, w.opt)
+	next = s.store.waiting(h, w.d, s.tree.Header(), records, w.opt)
+	next.inherit(w.held)
 	next.stay(s.tree.LeafID())
 	// Deferred entries go on waiting, for another place.
 	if !w.created {
-		return next, nil
+		return next, late, nil
 	}
 	s.source.Hold(ctx)
 	// The copy must survive a crash before the original is removed.
@@ -71,15 +94,19 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits) (*Session,
 		err = backend.Sync(ctx, h.Backend, next.log)
 	}
 	if err == nil {
-		// If another process wrote to the old one, the copy is removed and the caller makes another.
-		if err = s.at.Backend.Remove(ctx, s.log); err != nil {
-			err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+		// If another process wrote to the old one, the copy is removed and the caller makes another. An error can also come
+		// after the removal: then the copy is all that is left, and stays.
+		if late, err = backend.Remove(ctx, s.at.Backend, s.log, w.beside(round)); err != nil {
+			_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
+			if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+				err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+			}
 		}
 	}
 	if err != nil {
-		return nil, cmp.Or(err, next.letGo())
+		return nil, late, cmp.Or(err, next.letGo())
 	}
-	return next, nil
+	return next, late, nil
 }
 
 // Delete removes the session's log for good and closes the session. If another process wrote entries first, it fails with
@@ -92,8 +119,9 @@ func (s *Session) Delete(ctx context.Context) error {
 		return err
 	}
 	for try := 0; w.created; try++ {
-		err := s.at.Backend.Remove(ctx, s.log)
+		late, err := backend.Remove(ctx, s.at.Backend, s.log, w.beside(0))
 		if err == nil {
+			s.tellLate(late)
 			break
 		}
 		if !errors.Is(err, backend.ErrConflict) || try == maxRounds {

@@ -62,7 +62,7 @@ func TestNameOnPath(t *testing.T) {
 	if name, err := s.Name(); err != nil || name != "there" {
 		t.Errorf("name %q, %v", name, err)
 	}
-	_, err = s.Branch(t.Context(), one.ID, true)
+	_, err = s.Branch(t.Context(), one.ID, store.BranchOptions{Durable: true})
 	d.Must(err)
 	if name, err := s.Name(); err != nil || name != "" {
 		t.Errorf("on the other branch: name %q, %v", name, err)

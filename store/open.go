@@ -166,6 +166,7 @@ func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
 	w.builder, w.dec, w.loose = l.Builder, l.Decoder, l.Loose
+	s.showWhole()
 	s.follow(l.Lines, l.Torn)
 	if !w.busy {
 		w.tip = s.tree.LeafID()
@@ -217,6 +218,9 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		kind = s.DialectAt(h.Path)
 	}
 	d, err := s.writer(place.Sessions(kind))
+	if err == nil {
+		err = s.checkCWD(opt.CWD, opt.Write)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -231,8 +235,12 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 			return nil, err
 		}
 		// A conflict means that another process was faster: then the session is the one that it began.
-		if _, err := h.Backend.Replace(ctx, *at, opening...); err != nil && !errors.Is(err, backend.ErrConflict) {
+		_, late, err := backend.Replace(ctx, h.Backend, *at, backend.RewriteOptions{Force: w.ForceRewrite}, opening...)
+		if err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
+		}
+		for _, e := range Late(h.Path, late) {
+			w.tell(e)
 		}
 		w.Create, w.ReplaceUnreadable = false, false
 		sess, err := s.openWrite(ctx, h, CreateOptions{Dialect: opt.Dialect, Write: w})
@@ -241,9 +249,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		}
 		return sess.entitle(ctx, n)
 	}
-	if w.Defer == "" && d.Habits().AskedAtOnce {
-		w.Defer = dialect.DeferNever
-	}
+	w.Defer = cmp.Or(w.Defer, dialect.DeferNever) // the file was asked for
 	sess, err := s.begin(ctx, h, d, n, w)
 	if err == nil {
 		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes

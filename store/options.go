@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,10 +60,17 @@ type WriteOptions struct {
 	// ReplaceUnreadable begins a fresh session where OpenWrite finds a file that is not a session. Its content is first copied
 	// to a file beside it.
 	ReplaceUnreadable bool
+	// ForceRewrite rewrites, moves and deletes a log even if another program has it open for writing. Otherwise that fails
+	// with backend.ErrHeld: the program would go on writing to a file that no longer has a name. See package backend/file
+	// for the systems that tell.
+	ForceRewrite bool
 	// Policy is for a second writer; "" is PolicyBranch.
 	Policy Policy
-	// Defer says when the log of a new session is created; "" is the dialect's own habit.
+	// Defer says when the log of a new session is created; "" is what dialect.Habits says. DurabilityAlways, Flush and a
+	// branch that is to last create it earlier.
 	Defer dialect.Defer
+	// Force writes what is otherwise refused with a *RefusedError because it looks like a mistake.
+	Force bool
 	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
 	// blob.
 	NoOverflow bool
@@ -154,7 +162,8 @@ func (o *WriteOptions) tell(e Event) {
 // Appended says what became of an append.
 type Appended struct {
 	ID session.EntryID
-	// Durable is false while the creation of the log is deferred.
+	// Durable: the entry is in a log and survives what WriteOptions.Durability says. It is false while the creation of the
+	// log is deferred, in a session that is never stored, and for a move of the leaf that wrote nothing.
 	Durable bool
 	// Foreign is how many entries others wrote first; Outcome what was done about it.
 	Foreign int
@@ -173,6 +182,7 @@ const (
 	EventForeign          EventKind = "foreign"                // others wrote to the log
 	EventRepaired         EventKind = "repaired"               // the end of the log was mended before an append
 	EventProblem          EventKind = "problem"                // something is wrong with the log
+	EventHeld             EventKind = "held"                   // a program has the old log open after a forced rewrite
 )
 
 // Event is what an Observer is told.
@@ -184,7 +194,7 @@ type Event struct {
 	Entry session.EntryID
 	// Count is how many entries others wrote.
 	Count int
-	// Problem is set for EventProblem and EventRepaired.
+	// Problem is set for EventProblem, EventRepaired and EventHeld.
 	Problem *session.Problem
 	// Refuse, for EventBeforeCompaction and EventBeforeFork, vetoes what is about to happen: the call fails with a VetoError
 	// that wraps the reason, and nothing is changed. It is nil for other events, and must not be called later.
@@ -205,4 +215,19 @@ func Mended(path string, e backend.Mended) Event {
 		p.Advice = "they were moved to " + e.To
 	}
 	return Event{Kind: EventRepaired, Path: path, Problem: &p}
+}
+
+// Late gives the events for what other programs did to a log while it was replaced or removed.
+func Late(path string, late backend.Late) (list []Event) {
+	if n := len(late.Records); n > 0 {
+		list = append(list, Event{Kind: EventForeign, Path: path, Count: n})
+	}
+	if len(late.Holders) > 0 {
+		list = append(list, Event{Kind: EventHeld, Path: path, Problem: &session.Problem{
+			File: path, Kind: session.ProblemHeld,
+			Message: "the old file is still open in " + strings.Join(late.Holders, ", "),
+			Advice:  "what it writes from now on is lost; end it and open the session again",
+		}})
+	}
+	return list
 }

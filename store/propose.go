@@ -16,6 +16,7 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
+	whole  []byte // the record before persist, if something of it is missing in record
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
@@ -27,6 +28,12 @@ type proposal struct {
 
 // propose makes the record of a new entry. Blobs are stored before the record that names them. The caller holds the lock.
 func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) (*proposal, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := s.check(body, parent); err != nil {
+		return nil, err
+	}
 	id, err := s.freshID()
 	if err != nil {
 		return nil, s.named(err)
@@ -52,7 +59,7 @@ func (s *Session) encode(p *proposal) error {
 		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
 	}
 	if err == nil {
-		p.record, err = s.persist(p.ctx, record)
+		p.record, p.whole, err = s.limit(p.ctx, record)
 	}
 	if s.w.err != nil {
 		return s.w.err // a blob could not be stored; the latched error names the file
@@ -61,8 +68,8 @@ func (s *Session) encode(p *proposal) error {
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
-// A session in memory keeps records as they are.
-func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
+// A session in memory keeps records as they are. The blobs are added to kept, if it is not nil.
+func (s *Session) persist(ctx context.Context, record []byte, kept map[string][]byte) ([]byte, error) {
 	w := s.w
 	if s.at.Path == "" {
 		return record, nil
@@ -73,6 +80,9 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 			ref, err := s.storeBlob(ctx, b)
 			if err != nil && ctx.Err() == nil {
 				err = s.latch(err) // like a record that could not be written
+			}
+			if kept != nil {
+				kept[ref] = b
 			}
 			return ref, err
 		}
@@ -100,20 +110,21 @@ func (s *Session) freshID() (session.EntryID, error) {
 		if err != nil {
 			return "", err
 		}
-		if !s.tree.Has(id) && !s.isProposed(id) {
+		if !s.tree.Has(id) && s.proposed(id) == nil {
 			return id, nil
 		}
 	}
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
-func (s *Session) isProposed(id session.EntryID) bool {
+// proposed gives the entry with that id that is not written yet, nil if there is none.
+func (s *Session) proposed(id session.EntryID) *proposal {
 	for _, list := range [...][]*proposal{s.w.batch, s.w.queue} {
 		for _, p := range list {
 			if p.entry.ID == id {
-				return true
+				return p
 			}
 		}
 	}
-	return false
+	return nil
 }

@@ -71,12 +71,13 @@ func TestBreadcrumbs(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(d *world.World) { d.Terminal = "pts-3" })
 	mine := d.Begin("omp", store.CreateOptions{CWD: "/a"})
-	d.User(mine, "mine")
+	_, err := mine.AppendThinkingLevelChange(t.Context(), "high")
+	d.Must(err)
 	crumb := filepath.Join(d.Home, ".omp", "agent", "terminal-sessions", "pts-3")
 	if d.Exists(crumb) {
 		t.Error("a breadcrumb to a session that may never be")
 	}
-	d.Answer(mine, "yes")
+	d.User(mine, "mine")
 	d.Same(d.ReadLines(crumb), []string{"/a", mine.Path()})
 	if list, _ := os.ReadDir(filepath.Dir(crumb)); len(list) != 1 {
 		t.Errorf("left beside it: %v", list)

@@ -19,7 +19,7 @@ import (
 // nothing to do. The caller holds the lock, and has waited for appends to end.
 func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) error {
 	w := s.w
-	for range maxRounds {
+	for round := range maxRounds {
 		records, err := lines()
 		leaf := s.tree.LeafID()
 		switch {
@@ -36,7 +36,7 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 			return nil
 		default:
 			s.source.Hold(ctx)
-			err = s.put(ctx, records, leaf)
+			err = s.put(ctx, records, leaf, round)
 		}
 		switch {
 		case err == nil:
@@ -53,9 +53,31 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
+// strictRounds is how often a rewrite is made again because others wrote first. After that, what they appended is kept as
+// it is: a long log would never be read faster than a busy agent writes.
+const strictRounds = 3
+
+// beside is how the log is rewritten in a round.
+func (w *writing) beside(round int) backend.RewriteOptions {
+	return backend.RewriteOptions{Force: w.opt.ForceRewrite, Grown: round >= strictRounds && w.opt.Policy != PolicyRefuse}
+}
+
+// swap replaces the log, and tells the observer what other programs did meanwhile.
+func (s *Session) swap(ctx context.Context, records [][]byte, round int) (backend.Log, error) {
+	now, late, err := backend.Replace(ctx, s.at.Backend, s.log, s.w.beside(round), records...)
+	s.tellLate(late)
+	return now, err
+}
+
+func (s *Session) tellLate(late backend.Late) {
+	for _, e := range Late(s.at.Path, late) {
+		s.w.opt.tell(e)
+	}
+}
+
 // put replaces the log once.
-func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryID) error {
-	now, err := s.at.Backend.Replace(ctx, s.log, records...)
+func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryID, round int) error {
+	now, err := s.swap(ctx, records, round)
 	if err != nil {
 		return err
 	}
@@ -111,6 +133,7 @@ func (s *Session) restart(records [][]byte, known session.Header) {
 		s.wait(r)
 	}
 	s.tree = w.builder.Finish()
+	s.showWhole()
 	w.tip = s.tree.LeafID()
 }
 
@@ -158,16 +181,21 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 		if e.Role != session.RoleAssistant {
 			return nil, nil
 		}
-		raw, err := s.dialect.Encode(e)
+		record, err := s.dialect.Encode(e)
+		if whole, ok := e.Whole(); ok {
+			record = whole
+		}
 		if err != nil {
 			return nil, err
 		}
-		edited, changed, err := editor.SetArguments(raw, callID, arguments)
+		edited, changed, err := editor.SetArguments(record, callID, arguments)
 		if !changed || err != nil {
 			return nil, err
 		}
 		found = true // it stays set if the rewrite is tried again
-		return s.persist(ctx, edited)
+		stored, whole, err := s.limit(ctx, edited)
+		s.w.held.put(e.ID, stored, whole)
+		return stored, err
 	}
 	err = s.replace(ctx, func() ([][]byte, error) {
 		records, err := s.edited(ctx, edits{entry: edit})
@@ -179,8 +207,8 @@ func (s *Session) RewriteToolCallArguments(ctx context.Context, callID string, a
 	return found && err == nil, err
 }
 
-// RewriteEntries replaces all entries by these records. The header and what is not an entry stay; a header among the
-// records is ignored.
+// RewriteEntries replaces all entries that the session knows by these records. The header, what is not an entry, and entries
+// that another process writes meanwhile stay; a header among the records is ignored.
 func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,6 +216,7 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		return err
 	}
 	var fresh [][]byte
+	var list []session.Entry
 	for i, r := range entries {
 		if !rawjson.IsObject(r) || !rawjson.Valid(r) {
 			return s.named(fmt.Errorf("entry %d is not a JSON object", i))
@@ -201,20 +230,43 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		if err != nil {
 			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
-		raw, err := e.Raw()
+		record, err := e.Raw()
+		var whole []byte
 		if err == nil {
-			raw, err = s.persist(ctx, raw)
+			record, whole, err = s.limit(ctx, record)
 		}
 		if err != nil {
 			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
-		fresh = append(fresh, raw)
+		s.w.held.put(e.ID, record, whole)
+		fresh, list = append(fresh, record), append(list, e)
+	}
+	if err := s.checkParents(list); err != nil {
+		return err
 	}
 	// An empty record removes the entry.
 	none := func(session.Entry) ([]byte, error) { return []byte{}, nil }
+	known := make(map[session.EntryID]bool, s.tree.Len())
+	for e := range s.tree.Entries() {
+		known[e.ID] = true
+	}
 	return s.replace(ctx, func() ([][]byte, error) {
 		records, err := s.edited(ctx, edits{entry: none})
-		return append(records, fresh...), err
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, fresh...)
+		for e := range s.tree.Entries() {
+			if known[e.ID] {
+				continue
+			}
+			raw, err := e.Raw()
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, raw)
+		}
+		return records, nil
 	})
 }
 

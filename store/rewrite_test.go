@@ -142,7 +142,7 @@ func TestRewriteEntries(t *testing.T) {
 // A session whose log waits is rewritten in memory, and written when there is an answer in it.
 func TestRewriteEntriesOfWaiting(t *testing.T) {
 	d := newDesk(t)
-	s := d.Begin("omp", store.CreateOptions{})
+	s := d.Begin("omp-doc", store.CreateOptions{})
 	d.User(s, "one")
 	d.Must(s.RewriteEntries(t.Context(), [][]byte{[]byte(world.Said("a", "", "x"))}))
 	if d.Exists(s.Path()) {
@@ -281,8 +281,8 @@ func TestOpenWriteBegins(t *testing.T) {
 	path := filepath.Join(d.Home, "x", "pi.jsonl")
 	opt := d.fill(store.CreateOptions{Dialect: d.Format("pi"), Title: "T", Write: begin})
 	s = d.Closing(d.OpenWrite(t.Context(), path, opt))
-	if d.Exists(path) {
-		t.Error("pi waits for a message")
+	if !d.Exists(path) {
+		t.Error("a named file is written at once")
 	}
 	d.User(s, "hello")
 	d.Same(d.Seen(path), []string{"hello"})

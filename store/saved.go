@@ -96,7 +96,7 @@ func (s *Store) Save(ctx context.Context, name string, id session.ID, records []
 
 // Resume gives the messages that the agent would begin with in a project folder and working directory.
 func (s *Session) Resume(ctx context.Context, root, workDir string) (list []session.Raw, err error) {
-	c, err := s.Context(ctx, s.Leaf(), ContextOptions{})
+	c, err := s.Context(ctx, s.Leaf(), ContextOptions{Here: &dialect.Here{Root: root, WorkDir: workDir}})
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,6 @@ func (s *Session) Resume(ctx context.Context, root, workDir string) (list []sess
 			return nil, err
 		}
 		list = append(list, bytes.Clone(m.JSON))
-	}
-	if r, ok := s.dialect.(dialect.Resumer); ok {
-		list = r.Resume(s.Header().Raw, list, dialect.Here{Root: root, WorkDir: workDir})
 	}
 	return list, nil
 }

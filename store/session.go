@@ -161,12 +161,19 @@ func (s *Session) letGo() error {
 	return err
 }
 
-// Flush returns when all that was appended survives a crash of the machine.
+// Flush returns when all that was appended survives a crash of the machine. It creates the log of a session whose creation
+// is still deferred, unless the session has no entries.
 func (s *Session) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.writable()
-	if err != nil || !w.created {
+	if err != nil || !w.created && s.tree.Len() == 0 {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := s.endDeferral(ctx); err != nil {
 		return err
 	}
 	err = backend.Sync(ctx, s.at.Backend, s.log)

@@ -46,12 +46,12 @@ type Options struct {
 
 // Folders remembers the folders outside of the agents' own in which sessions were written.
 type Folders interface {
-	// Folders lists them.
-	Folders(ctx context.Context) ([]string, error)
+	// Folders lists them, including those that were forgotten.
+	Folders(ctx context.Context) ([]place.NotedFolder, error)
 	// NoteFolder adds the folder of a log. When it returns, the note survives a crash.
 	NoteFolder(ctx context.Context, path string) error
-	// ForgetFolders removes folders from the list.
-	ForgetFolders(ctx context.Context, folders []string) error
+	// ChangeFolders changes the list. change may be called several times.
+	ChangeFolders(ctx context.Context, change func([]place.NotedFolder) []place.NotedFolder) error
 }
 
 // Trash is the trash of a machine.
@@ -93,8 +93,18 @@ func (t *Trash) open() (backend.Backend, error) {
 	return t.m.OpenWriting(place.Join(t.opt.State, folder), backend.DurabilityAlways)
 }
 
-// Put moves the session at a path to the trash. A log that is not a session is refused.
-func (t *Trash) Put(ctx context.Context, path string) (item Item, err error) {
+// Put moves the session at a path to the trash. A log that is not a session is refused, and so is one that another program
+// has open for writing: backend.ErrHeld.
+func (t *Trash) Put(ctx context.Context, path string) (Item, error) {
+	return t.putPath(ctx, path, false)
+}
+
+// PutHeld is Put even if another program has the log open. What that program writes later is lost.
+func (t *Trash) PutHeld(ctx context.Context, path string) (Item, error) {
+	return t.putPath(ctx, path, true)
+}
+
+func (t *Trash) putPath(ctx context.Context, path string, force bool) (item Item, err error) {
 	bin, err := t.open()
 	if err != nil {
 		return Item{}, err
@@ -104,8 +114,9 @@ func (t *Trash) Put(ctx context.Context, path string) (item Item, err error) {
 		return Item{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	for range mostRetries {
-		item, err = t.put(ctx, bin, l)
+	// Strictly at first, then with what others appended meanwhile.
+	for round := range mostRetries {
+		item, err = t.put(ctx, bin, l, backend.RewriteOptions{Force: force, Grown: round > 0})
 		if !errors.Is(err, backend.ErrConflict) {
 			return item, err
 		}
@@ -114,7 +125,7 @@ func (t *Trash) Put(ctx context.Context, path string) (item Item, err error) {
 }
 
 // put fails with ErrConflict, and leaves nothing in the trash, if another process wrote to the session meanwhile.
-func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location) (Item, error) {
+func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, opt backend.RewriteOptions) (Item, error) {
 	from, err := place.Abs(l.Path)
 	if err != nil {
 		return Item{}, err
@@ -137,22 +148,39 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location) 
 		Session: h.ID, Title: about.Title, Prompt: about.Prompt, CWD: h.CWD, Dialect: d.Name(), From: from,
 		Time: t.opt.Clock().UTC().Truncate(time.Millisecond), Size: at.Size,
 	}
-	made, err := item.write(ctx, bin, nameFor(d, h.ID), all)
+	made, err := item.write(ctx, bin, nameFor(h.ID), all)
 	if err == nil {
-		if err = l.Backend.Remove(ctx, at); err == nil {
+		var late backend.Late
+		if late, err = backend.Remove(ctx, l.Backend, at, opt); err == nil {
 			t.m.DropFolder(d, from)
-			return item, nil
+			return item, keepLate(ctx, bin, made[1], all, late)
 		}
 	}
-	for _, log := range made {
-		err = errors.Join(err, bin.Remove(ctx, log))
+	// An error can also come after the removal: then the copy is all that is left.
+	_, gone := l.Backend.Stat(context.WithoutCancel(ctx), l.Name)
+	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+		for _, log := range made {
+			err = errors.Join(err, bin.Remove(ctx, log))
+		}
 	}
 	return Item{}, logtree.Named(l.Path, err)
 }
 
+// keepLate adds to the content in the trash what other programs wrote while the session was removed.
+func keepLate(ctx context.Context, bin backend.Backend, content backend.Log, all []byte, late backend.Late) error {
+	if len(late.Records) == 0 {
+		return nil
+	}
+	for _, r := range late.Records {
+		all = append(append(all, r...), '\n')
+	}
+	_, err := bin.Replace(context.WithoutCancel(ctx), content, all)
+	return err
+}
+
 // nameFor is the preferred name of a session in the trash. An id from a log may not be a valid file name.
-func nameFor(d dialect.Dialect, id session.ID) string {
-	if w, ok := d.(dialect.Writer); ok && w.CheckID(id) == nil {
+func nameFor(id session.ID) string {
+	if dialect.CheckFileID(id) == nil {
 		return string(id)
 	}
 	return "session"

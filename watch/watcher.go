@@ -215,7 +215,7 @@ func (w *watcher) elsewhere(ctx context.Context, src *source) {
 		f.elsewhere = true
 	}
 	w.m.PeekAll(ctx, src.b, rows, place.ListOptions{Dialect: w.opt.Dialect})
-	w.m.PlaceRows(rows)
+	w.m.PlaceRows(ctx, rows)
 	for _, r := range w.m.InDir(w.opt.CWD, rows) {
 		src.logs[r.Log.Name].elsewhere = false
 	}

@@ -15,7 +15,7 @@
 //     points.
 //   - Pieces of a log (tool arguments, records of a run) are passed on byte for byte. A piece that encoding/json cannot
 //     read is passed on as a string.
-//   - Characters that could control a terminal are escaped.
+//   - Characters that could control a terminal or hide text are escaped, and bytes that are not UTF-8 are replaced.
 //
 // The golden files in testdata pin every shape.
 //

@@ -21,9 +21,9 @@ type Entry struct {
 	Time *string `json:"time"`
 	// Label is absent for an entry without one, and while a session is followed.
 	Label string `json:"label,omitempty"`
-	// Leaf and Active are set in a tree: the entry is the session's leaf, or on the path to the leaf that is looked at.
+	// Leaf and OnPath are set in a tree: the entry is the session's leaf, or on the path to the leaf that is looked at.
 	Leaf   bool `json:"leaf,omitempty"`
-	Active bool `json:"active,omitempty"`
+	OnPath bool `json:"onPath,omitempty"`
 	// Here marks the entry that the caller named.
 	Here bool `json:"here,omitempty"`
 	// Display is present for messages of extensions: whether people see them.

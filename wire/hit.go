@@ -16,7 +16,7 @@ type SearchResult struct {
 	Hits    []Hit  `json:"hits"`
 }
 
-// Hit is one entry that was found. session is null for a record of a run, entry for a session's title or header. active
+// Hit is one entry that was found. session is null for a record of a run, entry for a session's title or header. onPath
 // is false on an abandoned branch. run, line, dialect, label and score are absent without a value.
 type Hit struct {
 	// Ref names the entry for the caller's next request: session#entry, or the id of a run.
@@ -34,7 +34,7 @@ type Hit struct {
 	Role    *string          `json:"role"`
 	Time    *string          `json:"time"`
 	Label   string           `json:"label,omitempty"`
-	Active  bool             `json:"active"`
+	OnPath  bool             `json:"onPath"`
 	// Field says which part of the entry the snippet is from.
 	Field   string `json:"field"`
 	Snippet string `json:"snippet"`
@@ -62,7 +62,7 @@ func NewSearchResult(res *find.Result, regexp bool) SearchResult {
 func NewHit(h *find.Hit) Hit {
 	j := Hit{
 		Ref: HitRef(h, false), Kind: h.Kind.String(), Type: h.Type, Role: optional(h.Role.String()), Time: utc(h.Time), Label: h.Label,
-		Active: h.OnPath, Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
+		OnPath: h.OnPath, Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
 	}
 	// Marks of the store are byte offsets.
 	for _, m := range h.Marks {

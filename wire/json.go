@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -25,17 +26,38 @@ func Write(w io.Writer, v any) error {
 	return err
 }
 
-// escape escapes the characters that screen.Clean would. In JSON they occur only inside strings.
+// Escaped gives a writer of JSON for a terminal: it escapes the characters that screen.Clean would. Each Write takes whole
+// characters.
+func Escaped(w io.Writer) io.Writer { return escaper{w} }
+
+type escaper struct{ w io.Writer }
+
+func (e escaper) Write(b []byte) (int, error) {
+	if _, err := e.w.Write(escape(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// escape escapes the characters that screen.Clean would, and replaces bytes that are not UTF-8. In JSON both occur only
+// inside strings.
 func escape(b []byte) []byte {
-	if bytes.IndexFunc(b, screen.Dangerous) < 0 {
+	odd := func(r rune) bool { return r == utf8.RuneError || screen.Dangerous(r) }
+	if bytes.IndexFunc(b, odd) < 0 {
 		return b
 	}
 	var out []byte
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
-		if screen.Dangerous(r) {
+		switch {
+		case r == utf8.RuneError && n == 1:
+			out = append(out, `\ufffd`...)
+		case r > 0xffff && screen.Dangerous(r):
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		case screen.Dangerous(r):
 			out = fmt.Appendf(out, `\u%04x`, r)
-		} else {
+		default:
 			out = append(out, b[:n]...)
 		}
 		b = b[n:]

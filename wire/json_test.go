@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
+	"github.com/treeline-dev/treeline/usage"
 )
 
 // TestShapes pins the members of every shape, with values and without.
@@ -51,6 +52,7 @@ func TestShapes(t *testing.T) {
 		{Session: &bare, Shared: true, Type: "session"},
 		{Run: &runHit, Line: 4, Type: "tool.output", Field: query.FieldTool},
 	}}
+	used := usage.Amount{Sessions: 1, Messages: 2, Tokens: index.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Total: 10}, Cost: 0.5}
 	session, err := NewSession(sess)
 	if err != nil {
 		t.Fatal(err)
@@ -64,14 +66,20 @@ func TestShapes(t *testing.T) {
 		"hit":      {NewSearchResult(hits, false), NewSearchResult(&find.Result{}, true), NewSearchResult(&find.Result{Substring: true}, false), HitRef(&hits.Hits[0], true), HitRef(&hits.Hits[1], true), HitRef(&hits.Hits[2], true)},
 		"source":   {NewSource(place.SourceInfo{Source: source, Exists: true, Sessions: 1, Bytes: 2, Newest: at, Dialects: []dialect.Dialect{omp}}), NewSource(place.SourceInfo{Source: assumed})},
 		"session":  {session},
-		"appended": {NewAppended(sess, store.Appended{ID: "00000002"}), NewAppended(sess, store.Appended{ID: "00000001", Foreign: 2, Outcome: store.PolicyBranch})},
+		"appended": {NewAppended(sess, store.Appended{ID: "00000002"}), NewAppended(sess, store.Appended{ID: "00000001", Durable: true, Foreign: 2, Outcome: store.PolicyBranch})},
 		"label":    {NewLabel("e", "l"), NewLabel("e", "")},
 		"trashed":  {NewTrashed(trash.Item{ID: "i", Session: "s", Prompt: "p", CWD: "/", Dialect: "omp", From: "/f", Time: at, Size: 3})},
 		"plan":     {NewPlan(plan), NewPlan(&repair.Plan{Path: "a"})},
 		"gc":       {NewGC(trash.GCReport{Unused: []trash.GCBlob{{Path: "p", Size: 3, Time: at}}, Young: 1, Used: 2, Leftovers: 3, Files: 4, Obstacles: []error{errors.New("o")}})},
 		"run":      {NewRun(runRow), NewRun(runs.Row{Log: log})},
-		"receipt":  {NewReceipt(1, run.Written{Type: run.TypeRunEnd}), NewReceipt(2, run.Written{Type: run.TypeLLMRequest, HasSeq: true}), Receipt{Line: 3, Error: "refused"}},
-		"other":    {Recording{Run: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
+		"stats": {
+			NewStats(usage.Report{Total: used, Copies: 1, Groups: map[usage.Key][]usage.Group{
+				usage.Agent: {{Name: "omp", Amount: used}}, usage.Model: {{Amount: used}}, usage.Project: {}, usage.Day: {{Name: "2026-03-02", Amount: used}},
+			}}),
+			NewStats(usage.Report{Groups: map[usage.Key][]usage.Group{usage.Day: {}}}),
+		},
+		"receipt": {NewReceipt(1, run.Written{Type: run.TypeRunEnd}), NewReceipt(2, run.Written{Type: run.TypeLLMRequest, HasSeq: true}), Receipt{Line: 3, Error: "refused"}},
+		"other":   {Recording{ID: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
 	} {
 		golden(t, "json/"+name+".json", func(p *Page) error {
 			for _, v := range list {

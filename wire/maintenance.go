@@ -9,42 +9,45 @@ import (
 // Plan is a repair, planned or applied. backup is the file as it was and torn what was taken out of it; each is null
 // where no such file was written.
 type Plan struct {
-	File    string   `json:"file"`
+	Path    string   `json:"path"`
 	Applied bool     `json:"applied"`
 	Backup  *string  `json:"backup"`
 	Torn    *string  `json:"torn"`
 	Repairs []Repair `json:"repairs"`
 }
 
-// Repair is one step of a plan. change is false where no repair is certain to be right, so that nothing is done.
+// Repair is one step of a plan. message is the problem. change is false where no repair is certain to be right, so that nothing is done.
 type Repair struct {
 	Line    int                 `json:"line"`
 	Offset  int64               `json:"offset"`
 	Kind    session.ProblemKind `json:"kind"`
 	Entry   session.EntryID     `json:"entry,omitempty"`
-	Problem string              `json:"problem"`
+	Problem string              `json:"message"`
 	Action  string              `json:"action"`
 	Change  bool                `json:"change"`
 }
 
 // NewPlan gives a repair.
 func NewPlan(p *repair.Plan) Plan {
-	j := Plan{File: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
+	j := Plan{Path: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
 	for _, r := range p.Repairs {
 		j.Repairs = append(j.Repairs, Repair(r))
 	}
 	return j
 }
 
-// GC is a garbage collection, planned or applied. bytes is the size of all unused blobs. missing are folders that held
-// sessions once and no longer exist. obstacles say why nothing was removed.
+// GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are places that held
+// sessions once and no longer do. restored and expired count blobs that leave the trash: put back, or deleted after 30 days.
+// obstacles say why nothing was removed.
 type GC struct {
 	Applied   bool     `json:"applied"`
 	Unused    []GCBlob `json:"unused"`
-	Bytes     int64    `json:"bytes"`
+	Size      int64    `json:"size"`
 	Young     int      `json:"young"`
 	Used      int      `json:"used"`
 	Leftovers int      `json:"leftovers"`
+	Restored  int      `json:"restored"`
+	Expired   int      `json:"expired"`
 	Files     int      `json:"files"`
 	Folders   []string `json:"folders"`
 	Missing   []string `json:"missing"`
@@ -53,20 +56,21 @@ type GC struct {
 
 // GCBlob is a blob that nothing refers to.
 type GCBlob struct {
-	Ref  string `json:"ref"`
-	File string `json:"file"`
-	Size int64  `json:"size"`
-	Time string `json:"time"`
+	Ref      string `json:"ref"`
+	Path     string `json:"path"`
+	Size     int64  `json:"size"`
+	Modified string `json:"modified"`
 }
 
 // NewGC gives a garbage collection.
 func NewGC(r trash.GCReport) GC {
 	j := GC{
-		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers, Files: r.Files,
+		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers,
+		Restored: r.Restored, Expired: r.Expired, Files: r.Files,
 		Folders: append([]string{}, r.Folders...), Missing: append([]string{}, r.Missing...), Obstacles: []string{},
 	}
 	for _, b := range r.Unused {
-		j.Bytes += b.Size
+		j.Size += b.Size
 		j.Unused = append(j.Unused, GCBlob{b.Ref.String(), b.Path, b.Size, UTC(b.Time)})
 	}
 	for _, err := range r.Obstacles {
@@ -93,7 +97,7 @@ type Prompt struct {
 	ID     int64   `json:"id"`
 	Prompt string  `json:"prompt"`
 	CWD    *string `json:"cwd"`
-	At     string  `json:"at"`
+	Time   string  `json:"time"`
 	Uses   []Use   `json:"uses"`
 }
 
@@ -104,7 +108,7 @@ type Use struct {
 	Dialect string          `json:"dialect"`
 	Path    string          `json:"path"`
 	CWD     string          `json:"cwd"`
-	At      string          `json:"at"`
+	Time    string          `json:"time"`
 }
 
 // Version is the version of the program. revision is absent in a build without version control.

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
@@ -118,11 +119,13 @@ func (p *Page) Heading(s *store.Session, home string) {
 	p.line(p.paint(StyleFaint, join([]string{agent, name, cwd, when}, " · ")))
 }
 
-// WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context
-// and, if there are any, "problems". Messages are not collected first, since a context may be as large as the session.
+// WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context,
+// "estimatedTokens" (see session.Estimate) and, if there are any, "problems". parts takes messages apart. Messages are not collected first, since a context may be as large as the session.
 // The problems are looked at last: reading messages may add to them.
-func WriteContext(w io.Writer, c *session.Context, problems *[]session.Problem) error {
-	separator := `{"messages":[`
+func WriteContext(
+	w io.Writer, c *session.Context, parts func(message []byte) []session.Part, problems *[]session.Problem,
+) error {
+	separator, tokens := `{"messages":[`, int64(0)
 	for m, err := range c.Messages() {
 		if err != nil {
 			return err
@@ -131,6 +134,7 @@ func WriteContext(w io.Writer, c *session.Context, problems *[]session.Problem) 
 			return err
 		}
 		separator = ","
+		tokens += session.Estimate(parts(m.JSON))
 		if _, err := w.Write(m.JSON); err != nil {
 			return err
 		}
@@ -139,7 +143,7 @@ func WriteContext(w io.Writer, c *session.Context, problems *[]session.Problem) 
 	if separator != "," {
 		rest = append([]byte(separator), rest...)
 	}
-	rest = c.AppendState(rest)
+	rest = fmt.Appendf(c.AppendState(rest), `,"estimatedTokens":%d`, tokens)
 	if len(*problems) > 0 {
 		list, err := json.Marshal(*problems)
 		if err != nil {
@@ -157,7 +161,7 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 	t.BlobSize, t.MessageParts = r.BlobSize, r.s.MessageParts
 	t.state(c)
 	t.Section()
-	count, size := 0, 0
+	count, size, tokens := 0, 0, int64(0)
 	for m, err := range c.Messages() {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -172,10 +176,13 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 		if m.Entry.ID == "" { // made by the agent when it resumes a session
 			from = "· added when the session resumes here"
 		}
-		t.plainMessage(rawjson.Str(m.JSON, "role"), from, t.MessageParts(m.JSON))
+		parts := t.MessageParts(m.JSON)
+		tokens += session.Estimate(parts)
+		t.plainMessage(rawjson.Str(m.JSON, "role"), from, parts)
 	}
 	t.begin(speech)
-	t.line(t.paint(StyleFaint, Count(count, "message", "messages")+", "+Size(int64(size))))
+	words := []string{Count(count, "message", "messages"), Size(int64(size)), "about " + Count(int(tokens), "token", "tokens")}
+	t.line(t.paint(StyleFaint, strings.Join(words, ", ")))
 	return nil
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Run is a run in a list. outcome is null for a run that crashed or is still going on. session and model are absent
-// where the header has none.
+// Run is a run in a list. created is null where the header has no time, outcome for a run that crashed or is still going
+// on. session and model are absent where the header has none.
 type Run struct {
 	ID       string  `json:"id"`
 	Session  string  `json:"session,omitempty"`
 	Path     string  `json:"path"`
-	Started  string  `json:"started"`
+	Created  *string `json:"created"`
 	CWD      string  `json:"cwd"`
 	Model    string  `json:"model,omitempty"`
 	Prompt   string  `json:"prompt"`
@@ -32,8 +32,12 @@ type Run struct {
 // NewRun gives the row of a list.
 func NewRun(r runs.Row) Run {
 	j := Run{
-		ID: r.Header.RunID, Session: r.Header.SessionID, Path: r.Path, Started: r.Header.StartedAt, CWD: r.CWD(), Prompt: r.Prompt,
+		ID: r.Header.RunID, Session: r.Header.SessionID, Path: r.Path, CWD: r.CWD(), Prompt: r.Prompt,
 		Outcome: optional(r.Outcome), Size: r.Log.Size, Modified: UTC(r.Log.Time),
+	}
+	if !r.Started.IsZero() {
+		created := UTC(r.Started)
+		j.Created = &created
 	}
 	if r.Header.Model != nil {
 		j.Model = r.Header.Model.Name
@@ -43,7 +47,7 @@ func NewRun(r runs.Row) Run {
 
 // Recording is a run that is being recorded. session is absent where it belongs to none.
 type Recording struct {
-	Run     string `json:"run"`
+	ID      string `json:"id"`
 	Session string `json:"session,omitempty"`
 	Path    string `json:"path"`
 }
@@ -109,21 +113,91 @@ func NewRunDiff(a, b string, steps []run.Step) RunDiff {
 }
 
 // Played gives the records that the user of a run saw: the prompt, the events by number, and how the run ended. The end
-// comes last wherever it stands, since events may be written late.
-func Played(l *run.Log) []run.Record {
-	var before, after []run.Record
+// comes last wherever it stands, since events may be written late. With outputs set, what tools put out comes before the
+// event of the result, or else after the call.
+func Played(l *run.Log, outputs bool) ([]run.Record, error) {
+	var before, after, out []run.Record
 	for _, r := range l.Records() {
 		switch r.Type {
 		case run.TypeRunStart:
 			before = append(before, r)
 		case run.TypeRunError, run.TypeRunEnd:
 			after = append(after, r)
+		case run.TypeToolOutput:
+			out = append(out, r)
 		}
 	}
-	return append(append(before, l.Events()...), after...)
+	events := l.Events()
+	if outputs && len(out) > 0 {
+		var err error
+		if events, err = withOutputs(events, out); err != nil {
+			return nil, err
+		}
+	}
+	return append(append(before, events...), after...), nil
 }
 
-// Play writes what the user of a run saw. It ends at the first error of the writer.
+// withOutputs puts the outputs of tools beside the events of their calls. Those without an event come last.
+func withOutputs(events, outputs []run.Record) ([]run.Record, error) {
+	byCall := map[string][]run.Record{}
+	for _, r := range outputs {
+		id, err := callOf(r)
+		if err != nil {
+			return nil, err
+		}
+		byCall[id] = append(byCall[id], r)
+	}
+	calls := make([]string, len(events))
+	last := map[string]int{} // the event that the outputs of a call stand beside
+	for i, r := range events {
+		id, err := callOf(r)
+		if err != nil {
+			return nil, err
+		}
+		if calls[i] = id; id != "" {
+			last[id] = i
+		}
+	}
+	var list []run.Record
+	for i, r := range events {
+		beside := byCall[calls[i]]
+		if last[calls[i]] != i || len(beside) == 0 {
+			list = append(list, r)
+			continue
+		}
+		delete(byCall, calls[i])
+		if body, err := r.Body(); err != nil {
+			return nil, err
+		} else if e, ok := body.(*run.AgentEvent); ok && run.EventType(e.Event) == "tool_result" {
+			list = append(append(list, beside...), r)
+			continue
+		}
+		list = append(append(list, r), beside...)
+	}
+	for _, r := range outputs {
+		if id, err := callOf(r); err != nil {
+			return nil, err
+		} else if byCall[id] != nil {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// callOf gives the id of the tool call that a record belongs to, "" if it is that of none.
+func callOf(r run.Record) (string, error) {
+	body, err := r.Body()
+	switch b := body.(type) {
+	case *run.ToolOutput:
+		return b.ToolCallID, err
+	case *run.AgentEvent:
+		return rawjson.Str(b.Event, "tool_call_id"), err
+	}
+	return "", err
+}
+
+// Play writes what the user of a run saw; with All set, also what tools put out, whole. It ends at the first error of the
+// writer.
 func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
 	h := l.Header
 	words := []string{"run " + h.RunID}
@@ -135,7 +209,12 @@ func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
 	}
 	t.line(t.paint(StyleFaint, screen.OneLine(join(append(words, h.StartedAt), " · "), 0)))
 	t.Section()
-	for _, rec := range Played(l) {
+	played, err := Played(l, t.All)
+	if err != nil {
+		return err
+	}
+	var output *run.ToolOutput // the last one
+	for _, rec := range played {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -143,7 +222,15 @@ func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
 		if err != nil {
 			return err
 		}
-		t.Record(body)
+		switch b := body.(type) {
+		case *run.ToolOutput:
+			output = b
+			t.output(b)
+		case *run.AgentEvent:
+			t.event(b, output)
+		default:
+			t.Record(body)
+		}
 		if _, err := t.Write(nil); err != nil {
 			return err
 		}
@@ -161,7 +248,7 @@ func (t *Transcript) Record(body run.Body) bool {
 		t.header(speech, t.speaker("user"), t.paint(StyleFaint, "· "+t.when(runTime(b.Time))))
 		t.parts(t.input(b), indent, true)
 	case *run.AgentEvent:
-		t.event(b)
+		t.event(b, nil)
 	case *run.RunError:
 		t.header(note, t.paint(StyleError, "✗ "+screen.OneLine(b.Error.Name+": "+b.Error.Message, 200)))
 	case *run.RunEnd:
@@ -224,12 +311,26 @@ func (t *Transcript) messageParts(m []byte) []session.Part {
 	return t.MessageParts(m)
 }
 
-// event writes one event after its number. An unknown kind is written on one line with its members.
-func (t *Transcript) event(b *run.AgentEvent) {
+// output writes what a tool put out, as it was recorded.
+func (t *Transcript) output(b *run.ToolOutput) {
+	words := "⇐ " + orElse(screen.OneLine(b.Tool, 40), "?") + " · " + Size(int64(len(b.Result)))
+	if b.IsError != nil && *b.IsError {
+		words += " · error"
+	}
+	t.header(note, t.paint(StyleFaint, "    "+words))
+	t.text(b.Result, runMargin, plain)
+}
+
+// runMargin is the margin of texts below the number of an event.
+const runMargin = "    " + indent
+
+// event writes one event after its number. An unknown kind is written on one line with its members. A result that says the
+// same as the output before it is not repeated.
+func (t *Transcript) event(b *run.AgentEvent, output *run.ToolOutput) {
 	e := b.Event
 	kind := run.EventType(e)
 	head := func(what string) { t.header(note, t.paint(StyleFaint, fmt.Sprintf("%3d", b.Seq)), what) }
-	const margin = "    " + indent
+	const margin = runMargin
 	switch kind {
 	case "text", "final", "reasoning", "hidden_user_message":
 		style := StyleStrong
@@ -246,10 +347,19 @@ func (t *Transcript) event(b *run.AgentEvent) {
 		if !ok {
 			s = string(value)
 		}
+		result := "← " + screen.OneLine(rawjson.Str(e, "tool"), 40)
+		if output != nil && output.ToolCallID == rawjson.Str(e, "tool_call_id") && output.Result == s {
+			head(t.paint(StyleFaint, result+" · as above"))
+			return
+		}
+		head(t.paint(StyleFaint, result))
+		if t.All {
+			t.text(s, margin, plain)
+			return
+		}
 		list := lines(s)
-		head(t.paint(StyleFaint, "← "+screen.OneLine(rawjson.Str(e, "tool"), 40)))
 		for i, line := range list {
-			if i == foldedLines && !t.All {
+			if i == foldedLines {
 				t.line(margin + t.paint(StyleFaint, Count(len(list)-i, "more line", "more lines")))
 				break
 			}

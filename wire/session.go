@@ -7,14 +7,15 @@ import (
 	"github.com/treeline-dev/treeline/trash"
 )
 
-// Session is a session that was created or changed. leafId is null before the first entry, parentSession absent
-// without a parent.
+// Session is a session that was created or changed. leafId is null before the first entry, created where the header has
+// no time, parentSession absent without a parent.
 type Session struct {
 	ID      session.ID       `json:"id"`
-	File    string           `json:"file"`
+	Path    string           `json:"path"`
 	Dialect string           `json:"dialect"`
 	CWD     string           `json:"cwd"`
 	Title   string           `json:"title"`
+	Created *string          `json:"created"`
 	Parent  string           `json:"parentSession,omitempty"`
 	LeafID  *session.EntryID `json:"leafId"`
 }
@@ -27,7 +28,8 @@ func NewSession(s *store.Session) (Session, error) {
 	}
 	h := s.Header()
 	return Session{
-		ID: h.ID, File: s.Path(), Dialect: s.Dialect().Name(), CWD: h.CWD, Title: title, Parent: h.Parent, LeafID: optional(s.Leaf()),
+		ID: h.ID, Path: s.Path(), Dialect: s.Dialect().Name(), CWD: h.CWD, Title: title, Created: utc(h.Timestamp), Parent: h.Parent,
+		LeafID: optional(s.Leaf()),
 	}, nil
 }
 
@@ -36,13 +38,14 @@ func NewSession(s *store.Session) (Session, error) {
 type Appended struct {
 	ID      session.EntryID  `json:"id"`
 	Parent  *session.EntryID `json:"parentId"`
+	Durable bool             `json:"durable"`
 	Foreign int              `json:"foreign"`
 	Outcome store.Policy     `json:"outcome,omitempty"`
 }
 
 // NewAppended gives the acknowledgement of an append to s.
 func NewAppended(s *store.Session, done store.Appended) Appended {
-	j := Appended{ID: done.ID, Foreign: done.Foreign, Outcome: done.Outcome}
+	j := Appended{ID: done.ID, Durable: done.Durable, Foreign: done.Foreign, Outcome: done.Outcome}
 	if e, ok := s.Tree().Lookup(done.ID); ok {
 		j.Parent = optional(e.Parent)
 	}
@@ -63,7 +66,7 @@ func NewLabel(id session.EntryID, label string) Label { return Label{id, optiona
 type Trashed struct {
 	ID      string `json:"id"`
 	Session string `json:"session"`
-	File    string `json:"file"`
+	Path    string `json:"path"`
 	Dialect string `json:"dialect"`
 	CWD     string `json:"cwd"`
 	Title   string `json:"title"`
@@ -74,26 +77,26 @@ type Trashed struct {
 // NewTrashed gives one session in the trash.
 func NewTrashed(t trash.Item) Trashed {
 	return Trashed{
-		ID: t.ID, Session: string(t.Session), File: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: orElse(t.Title, t.Prompt),
+		ID: t.ID, Session: string(t.Session), Path: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: orElse(t.Title, t.Prompt),
 		Size: t.Size, Removed: UTC(t.Time),
 	}
 }
 
-// Row is a session in a list. messages is null where only the two ends of the file were read, created where the header
+// Row is a session in a list. prompt is what the user asked first. messages is null where only the two ends of the file were read, created where the header
 // has no time. The members of Known are absent for a session that is not in the catalogue. depth is present in a list
 // of forks only: how many ancestors stand above the session.
 type Row struct {
-	ID          session.ID `json:"id"`
-	Dialect     string     `json:"dialect"`
-	Path        string     `json:"path"`
-	CWD         string     `json:"cwd"`
-	Title       string     `json:"title"`
-	FirstPrompt string     `json:"firstPrompt"`
-	Messages    *int       `json:"messages"`
-	Size        int64      `json:"size"`
-	Modified    string     `json:"modified"`
-	Created     *string    `json:"created"`
-	Parent      string     `json:"parentSession,omitempty"`
+	ID       session.ID `json:"id"`
+	Dialect  string     `json:"dialect"`
+	Path     string     `json:"path"`
+	CWD      string     `json:"cwd"`
+	Title    string     `json:"title"`
+	Prompt   string     `json:"prompt"`
+	Messages *int       `json:"messages"`
+	Size     int64      `json:"size"`
+	Modified string     `json:"modified"`
+	Created  *string    `json:"created"`
+	Parent   string     `json:"parentSession,omitempty"`
 	*Known
 	Depth *int `json:"depth,omitempty"`
 }
@@ -123,7 +126,7 @@ type Tokens struct {
 // NewRow gives the row of a list, without a depth.
 func NewRow(r *place.Row) Row {
 	j := Row{
-		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Heading(), FirstPrompt: r.Prompt, Size: r.Log.Size,
+		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Heading(), Prompt: r.Prompt, Size: r.Log.Size,
 		Modified: UTC(r.Log.Time), Created: utc(r.Created), Parent: r.Parent,
 	}
 	if r.Messages >= 0 {
@@ -144,7 +147,7 @@ func NewRow(r *place.Row) Row {
 type Source struct {
 	Dialect  *string  `json:"dialect"`
 	Dialects []string `json:"dialects"`
-	Root     string   `json:"root"`
+	Path     string   `json:"path"`
 	Why      string   `json:"why"`
 	Exists   bool     `json:"exists"`
 	Sessions int      `json:"sessions"`
@@ -155,7 +158,7 @@ type Source struct {
 // NewSource gives one place with what is in it.
 func NewSource(s place.SourceInfo) Source {
 	j := Source{
-		Dialects: []string{}, Root: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
+		Dialects: []string{}, Path: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
 	}
 	for _, d := range s.Dialects {
 		j.Dialects = append(j.Dialects, d.Name())

@@ -68,12 +68,12 @@ func TestContext(t *testing.T) {
 		return (&Transcript{Page: *p, Dir: s.Header().CWD}).Context(t.Context(), NewReader(t.Context(), s), c)
 	})
 	problems := []session.Problem{{File: "s.jsonl", Line: 13, Offset: 9, Kind: session.ProblemOrphan, Message: "m"}}
-	golden(t, "json/context.json", func(p *Page) error { return WriteContext(p, c, &problems) })
+	golden(t, "json/context.json", func(p *Page) error { return WriteContext(p, c, s.MessageParts, &problems) })
 	empty, err := s.Context(t.Context(), "", store.ContextOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "json/context-empty.json", func(p *Page) error { return WriteContext(p, empty, new([]session.Problem)) })
+	golden(t, "json/context-empty.json", func(p *Page) error { return WriteContext(p, empty, s.MessageParts, new([]session.Problem)) })
 }
 
 func TestRunText(t *testing.T) {

@@ -131,7 +131,7 @@ func (t *Transcript) Entry(v View) {
 		t.message(v, b)
 	case session.Compaction:
 		words := []string{"compaction"}
-		if n, err := strconv.ParseInt(string(b.TokensBefore), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(string(b.TokensJSON), 10, 64); err == nil {
 			words = append(words, Count(int(n), "token", "tokens")+" before")
 		}
 		if b.FirstKept != "" && b.FirstKept != v.ID {

@@ -64,7 +64,7 @@ func (v *Tree) WriteJSON(ctx context.Context, p *Page) error {
 			return j, err
 		}
 		j = newEntry(entry, v.tree.Label(entry.ID))
-		j.Active, j.Leaf, j.Here = v.active[i], i == v.leaf, i == v.here
+		j.OnPath, j.Leaf, j.Here = v.active[i], i == v.leaf, i == v.here
 		text := entry.Line(lineWidth)
 		j.Text = &text
 		return j, nil

@@ -70,7 +70,7 @@ func openNow(t *testing.T, p *prober) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at != p.stat("log.jsonl") {
+		if !at.Same(p.stat("log.jsonl")) {
 			t.Errorf("%T: opened as %+v, Stat says %+v", b, at, p.stat("log.jsonl"))
 		}
 		for i, offset := range []int64{0, 4, at.Size} {

@@ -40,7 +40,7 @@ func appendRecords(t *testing.T, p *prober) {
 		before := at
 		at = p.append(at, more...)
 		want = append(want, more...)
-		if at != p.stat("a.jsonl") {
+		if !at.Same(p.stat("a.jsonl")) {
 			t.Fatalf("Append returned %+v, Stat says %+v", at, p.stat("a.jsonl"))
 		}
 		// The old token still reads the old records, and the new one reads on from its end.
@@ -69,7 +69,7 @@ func appendToOddEnds(t *testing.T, p *prober) {
 	} {
 		name := fmt.Sprintf("%d.jsonl", i)
 		at := p.append(p.put(name, tc.content), "new")
-		if at != p.stat(name) {
+		if !at.Same(p.stat(name)) {
 			t.Errorf("%q: Append returned %+v, Stat says %+v", tc.content, at, p.stat(name))
 		}
 		p.equal(p.read(at, 0), tc.want)
@@ -96,7 +96,7 @@ func conflict(t *testing.T, p *prober) {
 	p.is(second(p.b.Append(p.ctx, old)), backend.ErrConflict, "a.jsonl")
 	p.refuses(old, backend.ErrConflict, "a.jsonl")
 	p.holds("a.jsonl", "one", "two")
-	if now != p.stat("a.jsonl") {
+	if !now.Same(p.stat("a.jsonl")) {
 		t.Error("a refused mutation changed the log")
 	}
 	p.append(now, "three")
@@ -128,7 +128,7 @@ func conflictWithOthers(t *testing.T, p *prober) {
 func replace(t *testing.T, p *prober) {
 	old := p.fill("a.jsonl", "one", "two")
 	now := p.replace(old, "other")
-	if now != p.stat("a.jsonl") || now.Generation == old.Generation {
+	if !now.Same(p.stat("a.jsonl")) || now.Generation == old.Generation {
 		t.Errorf("Replace returned %+v, Stat says %+v", now, p.stat("a.jsonl"))
 	}
 	p.is(second(readAll(p.ctx, p.b, old, 0)), backend.ErrChanged, "a.jsonl")
@@ -199,7 +199,7 @@ func reopen(t *testing.T, p *prober) {
 	at := p.append(p.fill("a/b.jsonl", "one"), "two")
 	p.fill("state.json", "{}")
 	p.again()
-	if at != p.stat("a/b.jsonl") {
+	if !at.Same(p.stat("a/b.jsonl")) {
 		t.Errorf("was %+v, is %+v", at, p.stat("a/b.jsonl"))
 	}
 	at = p.append(at, "three")
@@ -222,7 +222,7 @@ func cancelled(t *testing.T, p *prober) {
 	p.is(second(p.b.Replace(ctx, at, []byte("x"))), cause, "")
 	p.is(p.b.Remove(ctx, at), cause, "")
 	p.holds("a.jsonl", "one")
-	if at != p.stat("a.jsonl") {
+	if !at.Same(p.stat("a.jsonl")) {
 		t.Error("a cancelled mutation changed the log")
 	}
 }

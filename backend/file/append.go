@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -134,10 +135,17 @@ func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	if err := w.standStill(ctx); err != nil {
 		return nil, err
 	}
-	if mended.To, err = w.keep(line); err != nil {
+	var kept string
+	if mended.To, kept, err = w.keep(line); err != nil {
 		return nil, err
 	}
-	// The bytes are durable in their new file. Only now may they be cut off here.
+	// The bytes are durable in their new file. Only now may they be cut off here. That took two syncs, so the file is looked
+	// at once more: what another program wrote meanwhile would be cut off too. It stays, and the copy goes.
+	if info, err := w.f.Stat(); err != nil || info != w.left {
+		w.left = durable.Info{}
+		_ = w.b.fs.Remove(kept) // the bytes are still in the log
+		return nil, cmp.Or(failed(w.name, err), conflict(w.name))
+	}
 	w.dirty = true
 	if err := w.f.Truncate(begin); err != nil {
 		w.left = durable.Info{}
@@ -194,17 +202,17 @@ func (w *writer) standStill(ctx context.Context) error {
 }
 
 // keep saves a torn record in a file of its own.
-func (w *writer) keep(torn []byte) (name string, err error) {
+func (w *writer) keep(torn []byte) (name, path string, err error) {
 	now := w.b.opt.Clock()
 	for try := range patience {
-		name = backend.TornName(w.name, now, try)
-		_, err = durable.Create(w.b.fs, backend.TornName(w.path, now, try), w.left.Mode.Perm(), bytes.NewReader(torn))
+		name, path = backend.TornName(w.name, now, try), backend.TornName(w.path, now, try)
+		_, err = durable.Create(w.b.fs, path, w.left.Mode.Perm(), bytes.NewReader(torn))
 		if err == nil {
-			return name, nil
+			return name, path, nil
 		}
 		if !taken(err) {
 			break
 		}
 	}
-	return "", failed(w.name, err)
+	return "", "", failed(w.name, err)
 }

@@ -33,6 +33,20 @@
 // the caller gets ErrInterleaved if the foreign bytes came first. If it replaces or truncates the file, the record is lost;
 // the check after the write returns ErrConflict, unless the loss happens even later. An append never creates a file.
 //
+// # Replacing and removing beside other programs
+//
+// A log is replaced by a rename. A program that has the old file open would go on writing to it, and lose what it writes. So a
+// log that another program has open for writing is not replaced or removed, unless the caller forces it: ErrHeld. Programs
+// that open the file for every append may go on. Immediately before the rename the old file is compared once more; lines that
+// arrived are carried over, and any other change is ErrConflict. After the rename the old file is watched until no program has
+// it open for writing, for at most a second, and what arrived there is appended to the new file, or returned if the log was
+// removed.
+//
+// On Linux a lease and /proc tell which programs have a file open; writers of this package, which notice a replaced file, are
+// recognized by the flags of their open files. /proc does not show processes of other users or containers, and files of other
+// users and some network file systems have no leases. Other systems do not tell at all: there a program that keeps the file
+// open loses what it writes later than 50 ms after the rename. Close the agent first.
+//
 // # Names
 //
 // Names are slash paths that cannot leave the root: "..", empty elements and absolute paths are invalid (fs.ValidPath).

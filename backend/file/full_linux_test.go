@@ -65,7 +65,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("left over: %s", e.Name())
 		}
 	}
-	if now, err := b.Stat(t.Context(), "log.jsonl"); err != nil || now != at {
+	if now, err := b.Stat(t.Context(), "log.jsonl"); err != nil || !now.Same(at) {
 		t.Errorf("was %+v, is %+v, %v", at, now, err)
 	}
 	if err := syscall.Mount("tmpfs", root, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {

@@ -66,10 +66,10 @@ func hashTail(tail []byte) uint64 { return uint64(crc32.Checksum(tail, castagnol
 
 // logOf makes the Log of a file whose tail is not known.
 func logOf(name string, i durable.Info) backend.Log {
-	return backend.Log{Name: name, Generation: string(appendGeneration(nil, i)), Size: i.Size, Time: time.Unix(0, i.Nanos)}
+	return backend.Log{Name: name, Generation: string(appendGeneration(nil, i)), Size: i.Size, Time: time.Unix(0, i.Nanos), Changed: i.Changed}
 }
 
-// fullLogOf makes the Log of a file with that tail.
+// fullLogOf makes the Log of a file with that tail. It has no Changed, which a rename that follows would change.
 func fullLogOf(name string, i durable.Info, tail []byte) backend.Log {
 	var room [fullWidth]byte
 	g := generation{dev: i.Dev, ino: i.Ino, nanos: i.Nanos, tail: hashTail(tail), full: true}

@@ -32,6 +32,10 @@ type mark struct {
 func childWriter(args string) error {
 	var root, name string
 	var seed uint64
+	var spell int
+	if n, _ := fmt.Sscan(args, &name, &root, &spell); n == 3 && name == "foreign" {
+		return foreignChild(root, spell)
+	}
 	if _, err := fmt.Sscan(args, &root, &seed, &name); err != nil {
 		return err
 	}

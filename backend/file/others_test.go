@@ -141,3 +141,28 @@ func TestOthersDuringAnAppend(t *testing.T) {
 		t.Errorf("a removed file was made again: %v", err)
 	}
 }
+
+// stagingFS is a file system in which another program acts when a temporary file was synced.
+type stagingFS struct {
+	durable.OS
+	synced func()
+}
+
+func (s *stagingFS) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := s.OS.Open(name, flag, perm)
+	if err != nil || !strings.Contains(name, durable.TempPrefix) {
+		return f, err
+	}
+	return stagedFile{f, s}, nil
+}
+
+type stagedFile struct {
+	durable.File
+	s *stagingFS
+}
+
+func (f stagedFile) Sync(what durable.Scope) error {
+	err := f.File.Sync(what)
+	f.s.synced()
+	return err
+}

@@ -70,7 +70,9 @@ func (b *Backend) OpenNow(ctx context.Context, name string) (backend.Log, backen
 	if err != nil {
 		return backend.Log{}, nil, err
 	}
-	return fullLogOf(name, s.seen, s.tail), s, nil
+	at := fullLogOf(name, s.seen, s.tail)
+	at.Changed = s.seen.Changed
+	return at, s, nil
 }
 
 // snapshot opens a file and notes its state and the bytes before size. A negative size stands for the size of the file.

@@ -107,10 +107,50 @@ func TestTornEndWaits(t *testing.T) {
 			if e.Log != "log.jsonl" || e.Offset != 3 || e.Size != 3 || e.To != filepath.Base(torn[0]) {
 				t.Errorf("told %+v", e)
 			}
-			if now, _ := b.Stat(t.Context(), "log.jsonl"); now != at {
+			if now, _ := b.Stat(t.Context(), "log.jsonl"); !now.Same(at) {
 				t.Errorf("Append returned %+v, Stat says %+v", at, now)
 			}
 		})
+	}
+}
+
+// What another program writes while a torn record is moved is not cut off with it.
+func TestTornEndIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "log.jsonl")
+	if err := errors.Join(put(root, "log.jsonl", []byte("{}\n{\"a")), os.Chtimes(path, fixed, fixed)); err != nil {
+		t.Fatal(err)
+	}
+	meanwhile := func() {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = f.WriteString("\":1}\n{\"b\":2}\n")
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	b := open(t, root, file.Options{
+		FS:     &stagingFS{synced: meanwhile},
+		Mended: func(e backend.Mended) { t.Errorf("told %+v", e) },
+	})
+	at, err := b.Stat(t.Context(), "log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = b.Append(t.Context(), at, []byte("new")); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("error is %v, want a conflict", err)
+	}
+	if at, err = b.Stat(t.Context(), "log.jsonl"); err == nil {
+		_, err = b.Append(t.Context(), at, []byte("new"))
+	}
+	if got, want := content(t, path), "{}\n{\"a\":1}\n{\"b\":2}\nnew\n"; err != nil || got != want {
+		t.Errorf("the log is %q, want %q; %v", got, want, err)
+	}
+	if torn, _ := filepath.Glob(path + ".torn-*"); len(torn) > 0 {
+		t.Errorf("moved %q, which is in the log", torn)
 	}
 }
 
@@ -270,7 +310,7 @@ func TestRestore(t *testing.T) {
 	if got := content(t, filepath.Join(root, "a", "log.jsonl")); got != torn {
 		t.Errorf("it is %q", got)
 	}
-	if now, err := b.Stat(t.Context(), "a/log.jsonl"); err != nil || now != at {
+	if now, err := b.Stat(t.Context(), "a/log.jsonl"); err != nil || !now.Same(at) {
 		t.Errorf("it is %+v, not %+v: %v", now, at, err)
 	}
 	if _, err := b.Restore(t.Context(), "a/log.jsonl", nil); !errors.Is(err, backend.ErrExist) {

@@ -34,6 +34,7 @@ type writer struct {
 	tail []byte       // the last bytes of left
 	buf  []byte       // for the lines of an append
 
+	reading  bool      // f is for replacing or removing the log, and open for reading only
 	followed time.Time // when the path last led to f
 	precise  bool      // the file system gives different times to changes in quick succession
 	dirty    bool      // written to since the last sync
@@ -187,7 +188,11 @@ func (w *writer) gauge(before, after int64) {
 
 // open opens the file. It never creates one.
 func (w *writer) open() error {
-	f, err := w.b.fs.Open(w.path, os.O_RDWR|os.O_APPEND, 0)
+	flag := os.O_RDWR | os.O_APPEND
+	if w.reading {
+		flag = os.O_RDONLY
+	}
+	f, err := w.b.fs.Open(w.path, flag, 0)
 	if gone(err) || errors.Is(err, syscall.EISDIR) {
 		return conflict(w.name)
 	}
@@ -248,15 +253,24 @@ func (w *writer) drop() {
 	w.f, w.left, w.lasting = nil, durable.Info{}, false
 }
 
-// verify compares the locked file with what the caller saw. It reads the tail only if the file changed since the last look.
+// refresh looks at the locked file. It reads the tail only if the file changed since the last look.
+func (w *writer) refresh(info durable.Info) error {
+	if info == w.left && w.left != (durable.Info{}) {
+		return nil
+	}
+	info, tail, err := look(w.f, w.name, -1)
+	if err != nil {
+		w.left = durable.Info{}
+		return err
+	}
+	w.note(info, tail)
+	return nil
+}
+
+// verify compares the locked file with what the caller saw.
 func (w *writer) verify(at backend.Log, info durable.Info) error {
-	if info != w.left || w.left == (durable.Info{}) {
-		info, tail, err := look(w.f, w.name, -1)
-		if err != nil {
-			w.left = durable.Info{}
-			return err
-		}
-		w.note(info, tail)
+	if err := w.refresh(info); err != nil {
+		return err
 	}
 	if at.Generation != w.last.Generation || at.Size != w.last.Size {
 		return conflict(w.name)

@@ -28,8 +28,9 @@ func (a *app) appendCommand() *cobra.Command {
 		w appendFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "append <session>",
-		Short: "Append to a session",
+		Use:        "append <session>",
+		SuggestFor: []string{"add", "write"},
+		Short:      "Append to a session",
 		Long: "Append a message, or an entry of any kind, after the leaf, and print its id once it is as durable as --sync asks.\n\n" +
 			"--message and --entry take the agent's own JSON; an entry gets a new id, parent and time. With --stdin each line is one\n" +
 			"of them: an object with a type is an entry, one with a role a message. Each is acknowledged by a line, in order. The\n" +
@@ -58,6 +59,7 @@ func (a *app) appendCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	f.addReplace(cmd)
+	f.addUnchecked(cmd, "even a message without a role, or a compaction that keeps from an entry that is not before it")
 	cmd.Flags().StringVar(&w.role, "role", "user", "the speaker of --text: `ROLE` user or assistant")
 	cmd.Flags().StringVar(&w.text, "text", "", "append a message with this `TEXT`")
 	cmd.Flags().StringVar(&w.message, "message", "", "append the message `JSON`")

@@ -18,8 +18,9 @@ func (a *app) branchCommand() *cobra.Command {
 		durable bool
 	)
 	cmd := &cobra.Command{
-		Use:   "branch <session> <entry>|none",
-		Short: "Continue from another entry",
+		Use:        "branch <session> <entry>|none",
+		SuggestFor: []string{"checkout", "goto"},
+		Short:      "Continue from another entry",
 		Long: "Move the leaf to an entry. The next append continues from there; what followed it stays, as another branch. none is the\n" +
 			"place before the first entry. The id of the new leaf is printed.\n\n" +
 			"An entry that the model does not see is appended, so that the agent continues there, too. With --summary it is one that\n" +
@@ -64,5 +65,5 @@ func branch(ctx context.Context, s *store.Session, to, summary string, durable b
 	if summary != "" {
 		return s.BranchWithSummary(ctx, id, session.BranchSummary{Summary: summary})
 	}
-	return s.Branch(ctx, id, durable)
+	return s.Branch(ctx, id, store.BranchOptions{Durable: durable})
 }

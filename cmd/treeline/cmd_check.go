@@ -24,8 +24,9 @@ func (a *app) checkCommand() *cobra.Command {
 		all         bool
 	)
 	cmd := &cobra.Command{
-		Use:   "check <session|dir>…",
-		Short: "Report problems in session files",
+		Use:        "check <session|dir>…",
+		SuggestFor: []string{"verify", "fsck", "doctor", "validate", "lint"},
+		Short:      "Report problems in session files",
 		Long: "Read sessions, and all session files in folders, and list every problem: where it is, what was kept, and what to do\n" +
 			"about it. A missing image is a problem, too. Nothing is changed. --all reads the sessions of all agents.\n\n" +
 			"The exit code is 1 if there is any problem." + sessionHelp,
@@ -147,7 +148,7 @@ func (a *app) filesIn(ctx context.Context, s *treeline.Store, refs []string) (fi
 			return nil, nil, atPath(ref, err)
 		}
 		path, err := a.locate(ctx, s, ref)
-		if errors.Is(err, place.ErrNoSession) && ref != "@last" {
+		if _, last := place.Last(ref); errors.Is(err, place.ErrNoSession) && !last {
 			return nil, nil, fmt.Errorf("%s: no such file, and %w", ref, place.ErrNoSession)
 		}
 		if err != nil {

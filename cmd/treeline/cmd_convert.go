@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -19,13 +20,15 @@ import (
 func (a *app) convertCommand() *cobra.Command {
 	var dialectName, toName, leaf, out, reportPath string
 	cmd := &cobra.Command{
-		Use:   "convert <session> --to DIALECT",
+		Use: "convert <session> --to DIALECT",
+
 		Short: "Convert a session to the format of another agent",
 		Long: "Create a session of another agent from a session, where that agent keeps its own, and print its file. What the other\n" +
-			"format cannot express is carried along where possible, so that converting back restores it. --report lists what became\n" +
-			"of everything. The new file is read back and compared before the command ends. The old session is not changed.\n\n" +
+			"format cannot express is carried along where possible, so that converting back restores it byte for byte. The new session\n" +
+			"has an id of its own. --report lists what became of everything. The new file is read back and compared before the command\n" +
+			"ends. The old session is not changed.\n\n" +
 			"A format without branches gets the path to the leaf; the other branches are carried along." + sessionHelp,
-		Example: "  treeline convert @last --to operator\n  treeline convert 01a1dcc8 --to pi --out /tmp --report loss.json\n  treeline convert @last --to wave --leaf 5a60be28",
+		Example: "  treeline convert @last --to operator\n  treeline convert 01a1dcc8 --to pi --out /tmp --report loss.json\n  treeline convert @last --to wave --leaf 5a60be28\n  treeline convert /tmp/talk.jsonl --from pi --to omp",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if toName == "" {
@@ -41,14 +44,14 @@ func (a *app) convertCommand() *cobra.Command {
 			}
 			if report != nil {
 				_ = report.Truncate(0) // fails for a pipe
-				if err := errors.Join(wire.Write(report, r), report.Close()); err != nil {
+				if err := errors.Join(wire.Write(report, wire.NewConversion(r)), report.Close()); err != nil {
 					return err
 				}
 			}
 			if why := outcome(r); why != "" && !a.json {
 				a.notice(why)
 			}
-			return a.say(r, r.Target.File)
+			return a.say(wire.NewConversion(r), r.Target.File)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -56,6 +59,8 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the path to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write to the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")
+	cmd.Flags().StringVar(&dialectName, "from", "", "the `DIALECT` of the session, if its place does not say it")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp))
 	a.addDialect(cmd, &dialectName)
 	return cmd
 }
@@ -89,22 +94,38 @@ func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out st
 	case errors.Is(err, backend.ErrExist):
 		return none, fmt.Errorf("%w; use --out for another folder", err)
 	case err != nil:
-		return none, err
+		return none, sameFamily(err, toName)
 	}
 	return r, sess.Close()
 }
 
+// sameFamily names the flag that helps if another agent of the same family may have written the session: a file outside
+// the agents' folders does not say which one did.
+func sameFamily(err error, toName string) error {
+	var same *convert.SameError
+	if !errors.As(err, &same) {
+		return err
+	}
+	for _, d := range treeline.Dialects() {
+		if d != same.Dialect && d.Family() == same.Dialect.Family() {
+			return fmt.Errorf("%w; if %s wrote it, use --from %s --to %s", err, d.Name(), d.Name(), toName)
+		}
+	}
+	return err
+}
+
 // outcome sums up in one line what was not converted.
 func outcome(r convert.Report) string {
-	var lines, header int
+	var lines, spacing int
+	migrated := false
 	for _, l := range r.Losses {
-		if l.Became == convert.Dropped {
-			switch l.Kind {
-			case "line":
-				lines += l.Count
-			case "header", "slot":
-				header++
-			}
+		switch {
+		case l.Became == convert.Migrated:
+			migrated = true
+		case l.Became == convert.Dropped && l.Kind == "line":
+			lines += l.Count
+		case l.Became == convert.Dropped && l.Kind == "spacing":
+			spacing += l.Count
 		}
 	}
 	var parts []string
@@ -117,8 +138,11 @@ func outcome(r convert.Report) string {
 	if lines > 0 {
 		parts = append(parts, wire.Count(lines, "line", "lines")+" that could not be read left out")
 	}
-	if header > 0 {
-		parts = append(parts, "the header left out")
+	if spacing > 0 {
+		parts = append(parts, "the spacing of "+wire.Count(spacing, "line", "lines")+" lost")
+	}
+	if migrated {
+		parts = append(parts, "an old version converted to the current one")
 	}
 	if parts == nil {
 		return ""

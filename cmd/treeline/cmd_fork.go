@@ -17,8 +17,9 @@ func (a *app) forkCommand() *cobra.Command {
 		cwd, at string
 	)
 	cmd := &cobra.Command{
-		Use:   "fork <session>",
-		Short: "Copy a session and continue in the copy",
+		Use:        "fork <session>",
+		SuggestFor: []string{"cp", "copy", "clone", "duplicate"},
+		Short:      "Copy a session and continue in the copy",
 		Long: "Copy a session with all its branches, or with --at only the path to an entry, into a new session that names the old one\n" +
 			"as its parent. The old session is not changed. The file of the copy is printed." + sessionHelp + entryHelp,
 		Example: "  treeline fork @last\n  treeline fork 01a1dcc8 --cwd ~/src/other\n  treeline fork @last --at 5a60be28",
@@ -45,6 +46,7 @@ func (a *app) forkCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	f.addUnchecked(cmd, "the copy even if the directory does not exist")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the project directory `DIR` of the copy")
 	cmd.Flags().StringVar(&at, "at", "", "copy only the path to the entry `ID`")
 	return cmd
@@ -63,7 +65,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 	defer old.Close()
 	opt := store.CreateOptions{CWD: cwd, Write: w}
 	if cwd == "" {
-		opt.CWD = old.CWD()
+		opt.CWD, opt.Write.Force = old.CWD(), true // the directory may be gone
 	}
 	// A copy of a session outside the agents' folders stays beside it.
 	if cwd == "" || !inSource(s, path, func(place.Source, string) bool { return true }) {

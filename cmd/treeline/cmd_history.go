@@ -30,8 +30,8 @@ var shells embed.FS
 var shellNames = []string{"bash", "zsh", "fish"}
 
 type historyFlags struct {
-	cwd, db, shell               string
-	limit                        int
+	cwd, db, shell string
+	limitFlag
 	where, print0, pick, rebuild bool
 	anywhere                     bool
 }
@@ -41,8 +41,9 @@ type historyFlags struct {
 func (a *app) historyCommand() *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
-		Use:   "history [word…]",
-		Short: "Search your prompts",
+		Use:        "history [word…]",
+		SuggestFor: []string{"prompts"},
+		Short:      "Search your prompts",
 		Long: "Search prompts, newest first: each word must be the beginning of a word in the prompt. Without words, list the newest.\n\n" +
 			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history\n" +
 			"add'. --db reads the history of an agent without changing it. Close the agent before you --rebuild a damaged one.\n\n" +
@@ -67,13 +68,13 @@ func (a *app) historyCommand() *cobra.Command {
 			case f.rebuild:
 				return a.rebuildHistory(cmd.Context(), f)
 			}
-			return a.history(cmd.Context(), f, words)
+			return a.history(cmd, f, words)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "match inside words, too: for languages without spaces")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from the directory `DIR`")
-	cmd.Flags().IntVarP(&f.limit, "limit", "n", 50, "at most `N` prompts, up to 1,000")
+	f.limitFlag.add(cmd, "prompts")
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&f.where, "where", false, "show the sessions in which each prompt was used")
 	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts unchanged, each followed by a NUL")
@@ -98,8 +99,6 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 		return invalid("shell-init", f.shell, anyOf(shellNames))
 	case (f.rebuild || f.shell != "") && len(words) > 0:
 		return misused("--%s takes no words", ways[0])
-	case f.limit < 1:
-		return invalid("limit", strconv.Itoa(f.limit), "a number from 1 to 1000")
 	}
 	return noneEmpty(cmd)
 }
@@ -116,7 +115,15 @@ func (a *app) historyOptions(db string) (history.Options, *progress, error) {
 
 // history searches prompts and prints them. Where they were used may take reading all sessions, so that only the flags
 // that need it ask.
-func (a *app) history(ctx context.Context, f historyFlags, words []string) error {
+func (a *app) history(cmd *cobra.Command, f historyFlags, words []string) error {
+	ctx := cmd.Context()
+	most, err := f.most(a, cmd)
+	if err != nil {
+		return err
+	}
+	if f.pick && !f.given {
+		most = shownRows // the list is for a person, whatever stdout is
+	}
 	opt, progress, err := a.historyOptions(f.db)
 	if err != nil {
 		return err
@@ -130,7 +137,9 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 		}
 		defer places.Close()
 	}
-	q := history.Query{Text: strings.Join(words, " "), Anywhere: f.anywhere, Limit: f.limit}
+	q := history.Query{Text: strings.Join(words, " "), Anywhere: f.anywhere, All: most == 0 || most >= history.MaxLimit}
+	counted := max(most, countedRows)
+	q.Limit = counted + 1
 	if f.cwd != "" {
 		if q.CWD, err = filepath.Abs(f.cwd); err != nil {
 			return err
@@ -146,9 +155,21 @@ func (a *app) history(ctx context.Context, f historyFlags, words []string) error
 		return historyError(f.db, err)
 	}
 	if f.pick && len(list) > 0 {
-		return a.pick(ctx, list)
+		return a.pick(ctx, cut(list, most))
 	}
-	err = a.print(func(out *output) error { return a.printPrompts(ctx, out, f, list, places) })
+	err = a.pageLong(ctx, f.given, func(out *output) error {
+		shown, found := cut(list, most), list
+		if !q.All {
+			found = cut(list, counted)
+		}
+		if err := a.printPrompts(ctx, out, f, shown, places); err != nil {
+			return err
+		}
+		if !a.json && !f.print0 {
+			out.summary(len(shown), len(found), len(found) < len(list), "prompt", "prompts")
+		}
+		return nil
+	})
 	if err != nil || len(list) > 0 {
 		return err
 	}
@@ -283,18 +304,9 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 }
 
 func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
-	const iso = "2006-01-02T15:04:05Z"
 	return wire.WriteList(out, len(list), func(i int) (wire.Prompt, error) {
-		p := list[i]
-		j := wire.Prompt{ID: p.ID, Prompt: p.Text, At: p.At.UTC().Format(iso), Uses: []wire.Use{}}
-		if p.CWD != "" {
-			j.CWD = &p.CWD
-		}
-		uses, err := places.Of(ctx, p.Text, mostPlaces)
-		for _, u := range uses {
-			j.Uses = append(j.Uses, wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD, At: u.At.UTC().Format(iso)})
-		}
-		return j, err
+		uses, err := places.Of(ctx, list[i].Text, mostPlaces)
+		return wire.NewPrompt(list[i], uses), err
 	})
 }
 

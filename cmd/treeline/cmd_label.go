@@ -16,10 +16,11 @@ func (a *app) labelCommand() *cobra.Command {
 		clear bool
 	)
 	cmd := &cobra.Command{
-		Use:     "label <session> <entry> [LABEL]",
-		Short:   "Label an entry",
-		Long:    "Set the label of an entry, or remove it with --clear. Without either, print the label and write nothing." + sessionHelp + pairHelp,
-		Example: "  treeline label @last 5a60be28 decision\n  treeline label @last 5a60be28 --clear",
+		Use:        "label <session> <entry> [LABEL]",
+		SuggestFor: []string{"tag", "mark"},
+		Short:      "Label an entry",
+		Long:       "Set the label of an entry, or remove it with --clear. Without either, print the label and write nothing." + sessionHelp + pairHelp,
+		Example:    "  treeline label @last 5a60be28 decision\n  treeline label @last 5a60be28 --clear",
 		Args: func(cmd *cobra.Command, given []string) error {
 			return args("<session>", "<entry>", "[LABEL]")(cmd, entryArgs(given))
 		},

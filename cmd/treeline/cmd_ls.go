@@ -16,24 +16,39 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// lsFlags are mostly filters. An empty one matches everything.
+// filterFlags choose sessions. An empty one matches everything.
+type filterFlags struct {
+	spanFlags
+	source, model, title string
+	has                  []string
+}
+
+// add describes --since and --until with what they choose.
+func (f *filterFlags) add(cmd *cobra.Command, since, until string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
+	f.spanFlags.add(cmd, since, until)
+	flags.StringVar(&f.model, "model", "", "only sessions in which `MODEL` answered: a part of its name, or a pattern with * and ?")
+	flags.StringVar(&f.title, "title", "", "only sessions whose title, or else first prompt, matches `GLOB`: * is anything, ? any character")
+	flags.StringSliceVar(&f.has, "has", nil, "only sessions with all of `WHAT`: "+strings.Join(hasWords, ", "))
+}
+
 type lsFlags struct {
 	scopeFlags
-	spanFlags
-	dialect, source, model, title, sort string
-
-	has   []string
-	limit int
-	tree  bool
+	filterFlags
+	limitFlag
+	dialect, sort string
+	tree          bool
 }
 
 // lsCommand lists sessions. An empty list has exit code 0; stderr says why it is empty.
 func (a *app) lsCommand() *cobra.Command {
 	var f lsFlags
 	cmd := &cobra.Command{
-		Use:     "ls",
-		Aliases: []string{"list"},
-		Short:   "List sessions",
+		Use:        "ls",
+		SuggestFor: []string{"sessions", "dir"},
+		Aliases:    []string{"list"},
+		Short:      "List sessions",
 		Long: "List the sessions of this directory, or all with --all, newest first. The list comes from a catalogue of the places that\n" +
 			"'treeline sources' shows. It is brought up to date first; only files that changed are read. In other folders, named\n" +
 			"with --root, only the two ends of each file are read, unless a filter needs more: the number of messages is ? where\n" +
@@ -45,14 +60,10 @@ func (a *app) lsCommand() *cobra.Command {
 	}
 	a.addDialect(cmd, &f.dialect)
 	f.scopeFlags.add(cmd, "list")
+	f.filterFlags.add(cmd, "only sessions used", "only sessions last used")
+	f.limitFlag.add(cmd, "sessions")
 	flags := cmd.Flags()
-	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
-	f.spanFlags.add(cmd, "only sessions used", "only sessions last used")
-	flags.StringVar(&f.model, "model", "", "only sessions in which `MODEL` answered: a part of its name, or a pattern with * and ?")
-	flags.StringVar(&f.title, "title", "", "only sessions whose title, or else first prompt, matches `GLOB`: * is anything, ? any character")
-	flags.StringSliceVar(&f.has, "has", nil, "only sessions with all of `WHAT`: "+strings.Join(hasWords, ", "))
 	flags.StringVar(&f.sort, "sort", string(place.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
-	flags.IntVarP(&f.limit, "limit", "n", 0, "list at most `N` sessions")
 	flags.BoolVar(&f.tree, "tree", false, "show forks below the session they come from")
 	return cmd
 }
@@ -69,13 +80,7 @@ func orderWords() []string {
 }
 
 // filter checks the flags and turns them into a filter of the store.
-func (f *lsFlags) filter(now time.Time) (filter treeline.Filter, err error) {
-	if f.limit < 0 {
-		return filter, errNegativeLimit
-	}
-	if err := oneOf("sort", f.sort, orderWords()); err != nil {
-		return filter, err
-	}
+func (f *filterFlags) filter(now time.Time) (filter treeline.Filter, err error) {
 	filter = treeline.Filter{Source: f.source, Model: f.model, Title: f.title}
 	for _, word := range f.has {
 		h, ok := index.ParseHas(word)
@@ -91,21 +96,28 @@ func (f *lsFlags) filter(now time.Time) (filter treeline.Filter, err error) {
 	return filter, err
 }
 
-var errNegativeLimit = misused("--limit must not be negative")
-
 // ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
-// is shown. There is no pager: people look at the newest rows and type on.
+// is shown. Without --limit there is no pager: people look at the newest rows and type on.
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	filter, err := f.filter(time.Now())
+	if err == nil {
+		err = oneOf("sort", f.sort, orderWords())
+	}
 	if err == nil {
 		err = noneEmpty(cmd)
 	}
 	if err != nil {
 		return err
 	}
-	if filter.CWD, err = f.dir(a); err != nil {
+	most, err := f.most(a, cmd)
+	if err != nil {
 		return err
 	}
+	dir, project, err := f.dir(a)
+	if err != nil {
+		return err
+	}
+	filter.CWD = dir
 	easeCollection()
 	ctx := cmd.Context()
 	rows, s, err := a.lsRows(ctx, f, &filter)
@@ -113,6 +125,11 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return err
 	}
 	total := len(rows)
+	if project {
+		filter.CWD = a.project(s, rows)
+		rows = s.InDir(filter.CWD, rows)
+		place.Shorten(rows) // among those of the project, where they are looked up first
+	}
 	if rows, err = s.Filter(ctx, rows, filter); err != nil {
 		return err
 	}
@@ -128,14 +145,15 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if f.tree {
 		rows, depth = place.Forks(rows)
 	}
-	if f.limit > 0 && len(rows) > f.limit {
-		rows = rows[:f.limit]
-	}
-	err = a.print(func(out *output) error {
+	shown := cut(rows, most)
+	err = a.pageLong(ctx, f.given, func(out *output) error {
 		if a.json {
-			return listJSON(out, rows, depth)
+			return listJSON(out, shown, depth)
 		}
-		a.listTable(out, rows, depth, place.Order(f.sort))
+		a.listTable(out, shown, depth, place.Order(f.sort))
+		if out.width > 0 {
+			out.summary(len(shown), len(rows), false, "session", "sessions", rowSums(rows)...)
+		}
 		return nil
 	})
 	if total == 0 && f.root == "" {
@@ -240,7 +258,7 @@ func extraColumn(by place.Order) (name string, text func(*place.Row) string) {
 			if r.Known == nil {
 				return "?"
 			}
-			return "$" + strconv.FormatFloat(r.Known.Cost, 'f', 2, 64)
+			return dollars(r.Known.Cost)
 		}
 	}
 	return "", nil

@@ -12,8 +12,9 @@ func (a *app) moveCommand() *cobra.Command {
 		cwd string
 	)
 	cmd := &cobra.Command{
-		Use:   "move <session> --cwd DIR",
-		Short: "Move a session to another project directory",
+		Use:        "move <session> --cwd DIR",
+		SuggestFor: []string{"mv"},
+		Short:      "Move a session to another project directory",
 		Long: "Change the project directory of a session. A session in its agent's folders moves to the folder of that directory; one\n" +
 			"elsewhere stays where it is. Its file is printed." + sessionHelp,
 		Example: "  treeline move 01a1dcc8 --cwd ~/src/shop",
@@ -32,6 +33,7 @@ func (a *app) moveCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	cmd.Flags().BoolVar(&f.force, "force", false, "even if the directory does not exist, or another program has the file open; what it writes\nlater is lost")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the new project directory `DIR`")
 	return cmd
 }

@@ -10,8 +10,9 @@ import (
 func (a *app) renameCommand() *cobra.Command {
 	f := writeFlags{rewrites: true}
 	cmd := &cobra.Command{
-		Use:   "rename <session> TITLE",
-		Short: "Change the title of a session",
+		Use:        "rename <session> TITLE",
+		SuggestFor: []string{"title", "name"},
+		Short:      "Change the title of a session",
 		Long: "Change the title of a session, in the header or in an entry as its agent does. An empty title removes it." +
 			sessionHelp,
 		Example: "  treeline rename @last 'Prices are off by a cent'",
@@ -27,5 +28,6 @@ func (a *app) renameCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	addForce(cmd, &f.force)
 	return cmd
 }

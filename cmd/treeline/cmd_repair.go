@@ -20,12 +20,14 @@ func (a *app) repairCommand() *cobra.Command {
 		opt   repair.Options
 	)
 	cmd := &cobra.Command{
-		Use:   "repair <session>",
-		Short: "Repair a damaged session file",
+		Use:        "repair <session>",
+		SuggestFor: []string{"fix"},
+		Short:      "Repair a damaged session file",
 		Long: "Show what is wrong with a session file and how it would be repaired: records that share a line get lines of their own,\n" +
 			"torn records and lines that are not records move to another file (<name>.torn-<time>), entries in a cycle become roots,\n" +
 			"and duplicate ids that nothing refers to are made unique. Everything else stays byte for byte.\n\n" +
-			"--apply replaces the file atomically and keeps the original as <name>.repair-<time>.bak. Close the agent first." + sessionHelp,
+			"--apply replaces the file atomically and keeps the original as <name>.repair-<time>.bak. Entries that an agent\n" +
+			"appends meanwhile are kept; an agent that keeps the file open must be closed first." + sessionHelp,
 		Example: "  treeline repair session.jsonl\n  treeline repair session.jsonl --apply",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,12 +48,16 @@ func (a *app) repairCommand() *cobra.Command {
 			if err != nil {
 				return openError(path, err)
 			}
+			for _, e := range store.Late(path, plan.Late) {
+				a.tell(e, "they are kept")
+			}
 			return a.printPlan(plan, opt)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&apply, "apply", false, "repair the file")
+	addForce(cmd, &opt.Force)
 	cmd.Flags().BoolVar(&opt.Reattach, "reattach", false, "attach entries whose parent is missing to the entry before them")
 	return cmd
 }

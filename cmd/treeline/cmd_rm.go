@@ -23,12 +23,13 @@ import (
 // rmCommand has a trash of its own, not the desktop's: it works over ssh, and an undo restores a file byte for byte.
 func (a *app) rmCommand() *cobra.Command {
 	var (
-		yes, list, empty bool
-		undo, older      string
+		yes, list, empty, force bool
+		undo, older             string
 	)
 	cmd := &cobra.Command{
-		Use:   "rm <session>…",
-		Short: "Move sessions to the trash",
+		Use:        "rm <session>…",
+		SuggestFor: []string{"delete", "del", "remove", "trash", "unlink"},
+		Short:      "Move sessions to the trash",
 		Long: "Move sessions to treeline's own trash. --list shows what is in it. --undo puts a session back, byte for byte, and never\n" +
 			"overwrites another file. On a terminal it asks first. Images, backups and other files beside a session stay.\n\n" +
 			"--empty-trash deletes what is in the trash, with --older-than only what has been there that long (36h, 30d). It shows\n" +
@@ -65,12 +66,17 @@ func (a *app) rmCommand() *cobra.Command {
 			case cmd.Flags().Changed("undo"):
 				return a.undo(cmd.Context(), s, undo)
 			}
-			return a.rm(cmd.Context(), s, args, yes)
+			put := s.Trash
+			if force {
+				put = s.TrashHeld
+			}
+			return a.rm(cmd.Context(), s, args, yes, put)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	a.addJSON(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	addForce(cmd, &force)
 	cmd.Flags().BoolVar(&list, "list", false, "list the trash")
 	cmd.Flags().BoolVar(&empty, "empty-trash", false, "delete what is in the trash")
 	cmd.Flags().StringVar(&older, "older-than", "0", "with --empty-trash: only what has been there for `TIME` (45m, 36h, 30d)")
@@ -80,8 +86,8 @@ func (a *app) rmCommand() *cobra.Command {
 
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
-func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool) error {
-	var paths []string
+func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool, put func(context.Context, string) (trash.Item, error)) error {
+	var paths, about []string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
 		if err != nil {
@@ -91,16 +97,17 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 		if err != nil {
 			return openError(path, err)
 		}
+		about = append(about, aboutSession(sess.Log().Time, sess.Dialect(), titleOf(ctx, sess)))
 		if err := sess.Close(); err != nil {
 			return err
 		}
 		paths = append(paths, path)
 	}
-	if !yes && !a.confirm(paths) {
+	if !yes && !a.confirm(paths, about) {
 		return errors.New("nothing was removed")
 	}
 	for _, path := range paths {
-		t, err := s.Trash(ctx, path)
+		t, err := put(ctx, path)
 		if err != nil {
 			return openError(path, err)
 		}
@@ -112,13 +119,25 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 	return nil
 }
 
-// confirm asks on a terminal. Elsewhere it agrees, since rm can be undone.
-func (a *app) confirm(paths []string) bool {
+// titleOf is the title of a session or, without one, the first prompt.
+func titleOf(ctx context.Context, sess *store.Session) string {
+	title, _ := sess.Name() // a session without a readable title is removed without one
+	for p, err := range sess.Prompts(ctx) {
+		if title == "" && err == nil {
+			title = p.Text
+		}
+		break
+	}
+	return screen.OneLine(cmp.Or(title, "(no title)"), titleColumns)
+}
+
+// confirm asks on a terminal, with what is known of each session. Elsewhere it agrees, since rm can be undone.
+func (a *app) confirm(paths, about []string) bool {
 	if !a.interactive() {
 		return true
 	}
-	for _, path := range paths {
-		fmt.Fprintf(a.stderr, "%s\n", screen.Clean(path))
+	for i, path := range paths {
+		fmt.Fprintf(a.stderr, "%s\n  %s\n", screen.Clean(about[i]), screen.Clean(path))
 	}
 	return a.ask(fmt.Sprintf("Move %s to the trash?", wire.Count(len(paths), "session", "sessions")))
 }

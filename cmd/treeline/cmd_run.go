@@ -29,7 +29,7 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 // runHelp says how a run is named, in the help of every command that takes one.
-const runHelp = "\n\n<run> is a file, a run id or the beginning of one, or @last: the newest of all runs."
+const runHelp = "\n\n<run> is a file, a run id or the beginning of one, or @last: the newest of all runs. @last~1 is the one before it."
 
 func (a *app) locateRun(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if isPath(ref) {

@@ -30,7 +30,7 @@ func (a *app) runAuditCommand() *cobra.Command {
 					}
 					faults += report.Faults()
 					if a.json {
-						err = wire.Write(out, report)
+						err = wire.Write(out, wire.NewAudit(report))
 					} else {
 						if i > 0 {
 							fmt.Fprintln(out)

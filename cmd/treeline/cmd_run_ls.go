@@ -18,8 +18,9 @@ import (
 // runLsCommand lists runs by the directory where they were started, like ls.
 func (a *app) runLsCommand() *cobra.Command {
 	var (
-		ref string
-		all bool
+		ref   string
+		all   bool
+		limit limitFlag
 	)
 	cmd := &cobra.Command{
 		Use:     "ls",
@@ -44,13 +45,20 @@ func (a *app) runLsCommand() *cobra.Command {
 					return err
 				}
 			case !all:
-				opt.CWD = s.Env().WorkDir
+				if opt.CWD, err = a.runsProject(cmd.Context(), s); err != nil {
+					return err
+				}
 			}
-			return a.runLs(cmd.Context(), s, opt)
+			most, err := limit.most(a, cmd)
+			if err != nil {
+				return err
+			}
+			return a.runLs(cmd.Context(), s, opt, most, limit.given)
 		},
 	}
 	cmd.Flags().StringVar(&ref, "session", "", "list the runs of the session `ID`")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "list the runs of all directories")
+	limit.add(cmd, "runs")
 	a.addJSON(cmd)
 	return cmd
 }
@@ -80,7 +88,7 @@ func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) 
 			begin = append(begin, id)
 		}
 	}
-	row, err := s.Find(ctx, ref)
+	row, err := a.find(ctx, s, ref)
 	switch {
 	case err == nil:
 		return row.ID, nil
@@ -92,8 +100,26 @@ func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) 
 	return "", ambiguous(err)
 }
 
-// runLs prints a list of runs. Logs that are not runs are reported on stderr.
-func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions) error {
+// runsProject gives the directory whose runs are meant here: the project, as if each run were a session.
+func (a *app) runsProject(ctx context.Context, s *treeline.Store) (string, error) {
+	rows, err := s.Runs(ctx, runs.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	dir := s.ProjectAmong(func(yield func(string) bool) {
+		for i := range rows {
+			if dir := rows[i].CWD(); rows[i].Err == nil && dir != "" && !yield(dir) {
+				return
+			}
+		}
+	}, nil)
+	a.noteProject(s, dir)
+	return dir, nil
+}
+
+// runLs prints a list of runs, most at most; page is set if they may go through the pager. Logs that are not runs are
+// reported on stderr.
+func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions, most int, page bool) error {
 	opt.Problem = func(err error) { a.notice(err.Error()) }
 	rows, err := s.Runs(ctx, opt)
 	if err != nil {
@@ -105,11 +131,17 @@ func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions
 		}
 		return r.Err != nil
 	})
-	err = a.print(func(out *output) error {
+	err = a.pageLong(ctx, page, func(out *output) error {
+		shown := cut(good, most)
 		if a.json {
-			return wire.WriteList(out, len(good), func(i int) (wire.Run, error) { return wire.NewRun(good[i]), nil })
+			return wire.WriteList(out, len(shown), func(i int) (wire.Run, error) { return wire.NewRun(shown[i]), nil })
 		}
-		a.runTable(out, good)
+		a.runTable(out, shown)
+		size := int64(0)
+		for i := range good {
+			size += good[i].Log.Size
+		}
+		out.summary(len(shown), len(good), false, "run", "runs", wire.Size(size))
 		return nil
 	})
 	if len(good) == 0 && err == nil {

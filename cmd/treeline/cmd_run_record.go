@@ -133,8 +133,9 @@ func (c *recording) prepare(ctx context.Context) error {
 		return nil
 	}
 	id, err := c.a.sessionOfRuns(ctx, c.s, c.f.session)
+	_, last := place.Last(c.f.session)
 	switch {
-	case errors.Is(err, place.ErrNoSession) && c.f.session != "@last":
+	case errors.Is(err, place.ErrNoSession) && !last:
 		// The session may be of an agent that the store does not know.
 		c.a.notice(fmt.Sprintf("no session %q is known here; the run is linked to it anyway", c.f.session))
 		c.opt.Session = session.ID(c.f.session)
@@ -149,7 +150,7 @@ func (c *recording) prepare(ctx context.Context) error {
 // begun prints the run, before the first receipt.
 func (c *recording) begun() error {
 	h := c.r.Header()
-	return c.a.say(wire.Recording{Run: h.RunID, Session: h.SessionID, Path: c.r.Path()}, c.r.Path())
+	return c.a.say(wire.Recording{ID: h.RunID, Session: h.SessionID, Path: c.r.Path()}, c.r.Path())
 }
 
 // start begins the run with the header of the input, nil for a new one. A missing id and time are filled in.

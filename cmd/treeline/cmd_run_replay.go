@@ -105,7 +105,7 @@ func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string) error {
 		case s.Difference != nil:
 			line = fmt.Sprintf("request %d differs at %s", s.Seq, s.Difference.Describe("recorded", "got"))
 		}
-		tell(line, s)
+		tell(line, wire.Served(s))
 	})
 	if err != nil {
 		return err
@@ -115,9 +115,7 @@ func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string) error {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	url := "http://" + listener.Addr().String() + "/v1"
-	tell(url, struct {
-		URL string `json:"url"`
-	}{url})
+	tell(url, wire.Endpoint{URL: url})
 	if printing != nil {
 		return errors.Join(printing, listener.Close())
 	}
@@ -125,7 +123,7 @@ func (a *app) serveRun(ctx context.Context, l *runlog.Log, addr string) error {
 	if err != nil {
 		return err
 	}
-	tell(fmt.Sprintf("%d of %s served, %d differed", res.Served, wire.Count(res.Requests, "request", "requests"), res.Differed), res)
+	tell(fmt.Sprintf("%d of %s served, %d differed", res.Served, wire.Count(res.Requests, "request", "requests"), res.Differed), wire.Replayed(res))
 	if printing == nil && res.Differed > 0 {
 		return quietError{errors.New("requests differed")}
 	}

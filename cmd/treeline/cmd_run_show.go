@@ -10,14 +10,15 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// runShowCommand plays what the user saw. Requests, responses and raw outputs are for 'run replay' and 'run audit'.
+// runShowCommand plays what the user saw. Requests and responses are for 'run replay' and 'run audit'.
 func (a *app) runShowCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "show <run>",
 		Short: "Play what the user saw",
-		Long: "Play the events of a run in the order of their numbers, between the prompt and how the run ended. The output of tools\n" +
-			"is folded unless --all is given. With --json each record is printed on a line of its own, as it stands in the log." + runHelp,
+		Long: "Play the events of a run in the order of their numbers, between the prompt and how the run ended. Results of tools are\n" +
+			"folded. With --all they are whole, and what each tool put out (result_raw) is printed as it was recorded. With --json each\n" +
+			"record is printed on a line of its own, as it stands in the log." + runHelp,
 		Example: "  treeline run show @last\n  treeline run show 8f1d7b7a --json | jq -r .event.type",
 		Args:    args("<run>"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -30,7 +31,11 @@ func (a *app) runShowCommand() *cobra.Command {
 				if !a.json {
 					return runTranscript(out, all).Play(cmd.Context(), r.Log)
 				}
-				for _, rec := range wire.Played(r.Log) {
+				played, err := wire.Played(r.Log, all)
+				if err != nil {
+					return err
+				}
+				for _, rec := range played {
 					raw, err := rec.Raw()
 					if err == nil {
 						err = wire.Write(out, json.RawMessage(raw))
@@ -44,7 +49,7 @@ func (a *app) runShowCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRun,
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold nothing")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold nothing, and print what the tools put out")
 	a.addJSON(cmd)
 	return cmd
 }

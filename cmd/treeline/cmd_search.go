@@ -23,15 +23,16 @@ type searchFlags struct {
 	label         string
 	regexp, exact bool
 	rank          bool
-	limit         int
+	limitFlag
 }
 
 // searchCommand searches all sessions and runs. Like grep it exits with 1 if nothing was found.
 func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
-		Use:   "search QUERY",
-		Short: "Find entries in all sessions",
+		Use:        "search QUERY",
+		SuggestFor: []string{"grep", "find", "rg", "query"},
+		Short:      "Find entries in all sessions",
 		Long: "Search the messages, thinking, tool calls and results of all agents, newest first, with labels, titles, summaries and\n" +
 			"run logs. All words must occur in one entry, in any order and any case.\n\n" +
 			"  word          a whole word: header finds parse_header, parseHeader and HTTPHeader, but not headers\n" +
@@ -60,7 +61,7 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.BoolVarP(&f.regexp, "regexp", "E", false, "the query is a regular expression (RE2)")
 	flags.BoolVar(&f.exact, "case", false, "distinguish upper and lower case")
 	flags.BoolVar(&f.rank, "rank", false, "best match first (BM25) instead of newest first")
-	flags.IntVarP(&f.limit, "limit", "n", 20, "print at most `N` hits; 0 for all")
+	f.limitFlag.add(cmd, "hits")
 	a.addJSON(cmd)
 	// The parser takes a query like -retry for flags.
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -69,25 +70,22 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-// partWords are the values of --in, in the order of the bits of query.Field.
+// partWords are the values of --in.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
 // partField gives the field of a value of --in.
 func partField(word string) (query.Field, error) {
-	i := slices.Index(partWords, word)
-	switch {
-	case i < 0:
+	field, ok := query.ParseField(word)
+	if !ok {
 		return 0, invalid("in", word, anyOf(partWords))
-	case word == "all":
-		return query.FieldAll, nil
 	}
-	return 1 << i, nil
+	return field, nil
 }
 
 // options checks the flags and turns them into options of the store.
 func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 	opt = find.Options{
-		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank, Limit: f.limit,
+		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank,
 		Labelled: f.label != "", Label: f.label,
 	}
 	if f.label == "*" { // any
@@ -99,9 +97,6 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 			return opt, err
 		}
 		opt.Fields |= field
-	}
-	if f.limit < 0 {
-		return opt, errNegativeLimit
 	}
 	opt.Since, opt.Until, err = f.parse(now)
 	return opt, err
@@ -123,6 +118,14 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 			return err
 		}
 	}
+	most, err := f.most(a, cmd)
+	if err != nil {
+		return err
+	}
+	opt.Limit = most
+	if _, isTerminal := terminalWidth(a.stdout); most > 0 && isTerminal && !a.json {
+		opt.Limit = max(most, countedRows) // to say how many there are
+	}
 	opt.Problem = func(err error) { a.notice(err.Error()) }
 	s, err := a.store()
 	if err != nil {
@@ -143,16 +146,15 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if res.Substring {
 		a.notice("no whole-word matches; showing substring matches")
 	}
-	err = a.page(cmd.Context(), func(out *output) error {
+	err = a.pageLong(cmd.Context(), true, func(out *output) error {
 		if a.json {
 			return wire.Write(out, wire.NewSearchResult(res, f.regexp))
 		}
-		printHits(out, res.Hits, a.home())
+		shown := cut(res.Hits, most)
+		printHits(out, shown, a.home())
+		out.summary(len(shown), len(res.Hits), res.More, "hit", "hits")
 		return nil
 	})
-	if res.More && !a.json {
-		a.notice("there are more hits; --limit shows them")
-	}
 	if res.Nothing {
 		a.nothingHere()
 	}

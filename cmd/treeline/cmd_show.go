@@ -14,15 +14,16 @@ func (a *app) showCommand() *cobra.Command {
 		all bool
 	)
 	cmd := &cobra.Command{
-		Use:   "show <session>",
-		Short: "Read a session",
+		Use:        "show [<session>]",
+		SuggestFor: []string{"cat", "view", "read", "print", "log", "open"},
+		Short:      "Read a session",
 		Long: "Show the conversation from the first entry to the leaf, or to another entry, as a transcript. Tool calls and their\n" +
 			"results are folded and messages that an extension hides are left out, unless --all is given.\n" +
-			"With --json each entry is one object on a line of its own." + sessionHelp + entryHelp,
+			"With --json each entry is one object on a line of its own." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline show @last\n  treeline show 01a1dcc8 --all\n  treeline show 01a1dcc8#5a60be28\n  treeline show session.jsonl --json | jq -r 'select(.role==\"user\").parts[].text'",
-		Args:    args("<session>"),
+		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd.Context(), args[0], &f, func(s *store.Session, at session.EntryID) error {
+			return a.viewing(cmd.Context(), sessionArg(args), &f, func(s *store.Session, at session.EntryID) error {
 				path, err := s.Tree().Path(at)
 				if err != nil {
 					return err

@@ -16,23 +16,24 @@ type treeFlags struct {
 func (a *app) treeCommand() *cobra.Command {
 	var f treeFlags
 	cmd := &cobra.Command{
-		Use:   "tree <session>",
-		Short: "Draw all branches of a session",
+		Use:        "tree [<session>]",
+		SuggestFor: []string{"branches", "graph"},
+		Short:      "Draw all branches of a session",
 		Long: "Draw every entry of a session, one per line: ● on the path to the leaf, ○ on abandoned branches, ◆ and ◇ for entries\n" +
 			"without a parent. A branch is indented; the newest branch continues in its parent's column. If an entry is named, the\n" +
-			"tree is drawn as if it were the leaf, and it is marked ◀ here; --near leaves out what is further away." + sessionHelp + entryHelp,
+			"tree is drawn as if it were the leaf, and it is marked ◀ here; --near leaves out what is further away." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline tree @last\n  treeline tree 01a1dcc8#5a60be28 --near 5\n" +
 			"  treeline tree session.jsonl --json | jq -r '.[] | select(.leaf).id'",
-		Args: args("<session>"),
+		Args: args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, leaf, err := oneLeaf(args[0], "leaf", f.leaf)
+			_, leaf, err := oneLeaf(sessionArg(args), "leaf", f.leaf)
 			if err == nil {
 				err = f.check(cmd, leaf, a.json)
 			}
 			if err != nil {
 				return err
 			}
-			return a.viewing(cmd.Context(), args[0], &f.leafFlags, func(s *store.Session, at session.EntryID) error {
+			return a.viewing(cmd.Context(), sessionArg(args), &f.leafFlags, func(s *store.Session, at session.EntryID) error {
 				t := wire.NewTree(s.Tree(), s.Dialect().Codec(), s.Header().CWD)
 				if leaf != "" {
 					if err := t.From(at); err != nil {

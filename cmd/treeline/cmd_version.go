@@ -21,18 +21,27 @@ func (a *app) versionCommand() *cobra.Command {
 		Long:    "Show the version of treeline and of the Go toolchain that built it.",
 		Example: "  treeline version",
 		Args:    args(),
-		RunE: func(*cobra.Command, []string) error {
-			v := wire.Version{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						v.Revision = s.Value[:min(len(s.Value), 12)]
-					}
-				}
-			}
-			return a.say(v, fmt.Sprintf("treeline %s %s %s/%s", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.OS, v.Arch))
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.say(thisVersion(), versionLine()) },
 	}
 	a.addJSON(cmd)
 	return cmd
+}
+
+// thisVersion is what this program was built from.
+func thisVersion() wire.Version {
+	v := wire.Version{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.Revision = s.Value[:min(len(s.Value), 12)]
+			}
+		}
+	}
+	return v
+}
+
+// versionLine is thisVersion as text.
+func versionLine() string {
+	v := thisVersion()
+	return fmt.Sprintf("treeline %s %s %s/%s", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.OS, v.Arch)
 }

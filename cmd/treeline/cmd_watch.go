@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -21,8 +22,9 @@ type watchFlags struct {
 func (a *app) watchCommand() *cobra.Command {
 	var w watchFlags
 	cmd := &cobra.Command{
-		Use:   "watch [<session>]",
-		Short: "Follow sessions while they are written",
+		Use:        "watch [<session>]",
+		SuggestFor: []string{"tail", "follow"},
+		Short:      "Follow sessions while they are written",
 		Long: "Show entries as any program writes them: in the sessions of this directory, in one session, or in all with --all.\n" +
 			"It shows what is written from now on, continues when a file is replaced, truncated or removed, and ends with Ctrl-C.\n" +
 			"Tool calls and their results are folded.\n" +
@@ -52,8 +54,10 @@ func (a *app) watchCommand() *cobra.Command {
 			}
 			if len(args) > 0 {
 				opt.Path, err = a.locate(cmd.Context(), s, args[0])
+			} else if a.source != "" {
+				err = misused("--source needs a <session>")
 			} else {
-				opt.CWD, err = w.dir(a)
+				opt.CWD, err = w.watched(cmd.Context(), a, s)
 			}
 			if err != nil {
 				return err
@@ -81,6 +85,19 @@ func (w *watchFlags) check(args []string) error {
 		return misused("-n and --from start cannot be combined")
 	}
 	return nil
+}
+
+// watched is the directory whose sessions are followed, "" for all.
+func (w *watchFlags) watched(ctx context.Context, a *app, s *treeline.Store) (string, error) {
+	dir, project, err := w.dir(a)
+	if err != nil || !project {
+		return dir, err
+	}
+	rows, err := s.List(ctx, place.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	return a.project(s, rows), nil
 }
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.

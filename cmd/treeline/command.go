@@ -8,9 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
@@ -31,14 +33,22 @@ type app struct {
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
 
-	json  bool           // --json
+	// patience is how long a command has after an interruption to end by itself. paging: a pager has the terminal.
+	patience time.Duration
+	paging   atomic.Bool
+
+	json    bool   // --json
+	source  string // --source of commands that take a session
+	color   string // --color
+	noPager bool   // --no-pager
+
 	close []func() error // called at the end of the command
 }
 
 func newApp() *app {
 	return &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
-		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond,
+		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond, patience: 150 * time.Millisecond,
 	}
 }
 
@@ -81,6 +91,7 @@ func changed(cmd *cobra.Command, names ...string) []string {
 func hint(err error) error {
 	more := ""
 	var readOnly *store.ReadOnlyError
+	var refused *store.RefusedError
 	switch {
 	case err == nil:
 		return nil
@@ -92,10 +103,14 @@ func hint(err error) error {
 		more = "'treeline run ls --all' lists them"
 	case errors.Is(err, place.ErrUnknownSource):
 		more = "'treeline sources' lists them"
+	case errors.As(err, &refused):
+		more = "--force writes it anyway"
 	case errors.As(err, &readOnly) && readOnly.Run:
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
+	case errors.Is(err, backend.ErrHeld):
+		more = "close it, or use --force where the command has it"
 	default:
 		return err
 	}
@@ -112,9 +127,16 @@ func (a *app) say(v any, line string) error {
 }
 
 // notice prints something that does not fail the command.
-func (a *app) notice(text string) {
+func (a *app) notice(text string) { a.report(wire.Message{Notice: &wire.Notice{Message: text}}, text) }
+
+// report prints a line on stderr: as JSON with --json, otherwise as text.
+func (a *app) report(m wire.Message, text string) {
 	if a.showing != nil {
 		a.showing.clear() // it comes back with the next step
+	}
+	if a.json {
+		_ = wire.Write(a.stderr, m) // there is nowhere else to say that it fails
+		return
 	}
 	fmt.Fprintf(a.stderr, "treeline: %s\n", screen.Clean(text))
 }
@@ -130,7 +152,7 @@ func (a *app) problems(list []session.Problem) {
 			a.notice(fmt.Sprintf("and %d more problems; 'treeline check %s' lists them", len(list)-i, p.File))
 			return
 		}
-		a.notice(p.String())
+		a.report(wire.Message{Problem: &p}, p.String())
 	}
 }
 

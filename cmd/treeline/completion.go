@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +31,7 @@ func (a *app) complete(root *cobra.Command) {
 		"since": completeWhen, "until": completeWhen,
 		"source": a.completeSource, "model": a.completeModel, "leaf": a.completeEntry,
 		"in": completeSome(partWords), "has": completeSome(hasWords),
-		"sort": words(orderWords()...), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
+		"sort": words(orderWords()...), "by": completeSome(keyWords()), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
 		"dialect": words(dialectNames()...), "to": words(targetNames()...), "shell-init": words(shellNames...), "run": a.completeRun,
 		"from": words("now\twith what is written from now on", "start\tat the start of the sessions"), "label": words("*\tany label"),
 		"title": cobra.NoFileCompletions, "limit": cobra.NoFileCompletions, "lines": cobra.NoFileCompletions, "near": cobra.NoFileCompletions,
@@ -37,14 +39,46 @@ func (a *app) complete(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if offer, ok := byFlag[f.Name]; ok && f.Value.Type() != "bool" {
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails only for an unknown flag
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, safely(offer)) // fails only for an unknown flag
 			}
 		})
 		if cmd.ValidArgsFunction == nil && !strings.ContainsAny(cmd.Use, " ") {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions // it takes no arguments
 		}
+		if offer := cmd.ValidArgsFunction; offer != nil {
+			cmd.ValidArgsFunction = safely(offer)
+		}
 		a.complete(cmd)
 	}
+}
+
+// safely leaves out words that a shell could execute or a terminal obey: names of models, sessions and entries come from
+// files that anything may have written. What the user typed already is not looked at.
+func safely(offer completion) completion {
+	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+		list, directive := offer(cmd, given, word)
+		var safe []string
+		for _, line := range list {
+			name, about, described := strings.Cut(line, "\t")
+			rest, typed := strings.CutPrefix(name, word)
+			if !typed || word == "" {
+				rest = name
+			}
+			if strings.ContainsFunc(rest, unsafeInShell) || word == "" && strings.HasPrefix(name, "-") {
+				continue
+			}
+			if described {
+				name += "\t" + screen.OneLine(about, 70)
+			}
+			safe = append(safe, name)
+		}
+		return safe, directive
+	}
+}
+
+// unsafeInShell reports whether a character is more than a part of a plain word.
+func unsafeInShell(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@#+,=*%~", r) && r != filepath.Separator
 }
 
 func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -103,7 +137,7 @@ func (a *app) completeModel(*cobra.Command, []string, string) ([]string, cobra.S
 	return s.Models(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSession offers sessions of this directory and files. If none fits, it offers those of other directories. After
+// completeSession offers sessions of the project and files. If none fits, it offers those of other directories. After
 // session# and as a second argument it offers entries.
 func (a *app) completeSession(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 	// A command whose Use ends in … takes any number of sessions.
@@ -124,15 +158,16 @@ func (a *app) completeSession(cmd *cobra.Command, given []string, word string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
+	all, err := s.List(cmd.Context(), place.ListOptions{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	var list []string
-	for _, cwd := range []string{s.Env().WorkDir, ""} {
-		rows, err := s.List(cmd.Context(), place.ListOptions{CWD: cwd})
-		if err != nil {
-			break
-		}
-		if cwd != "" && len(rows) > 0 && strings.HasPrefix("@last", word) {
-			list = append(list, "@last\tthe newest of this directory")
-		}
+	project := s.InDir(s.Project(all), slices.Clone(all))
+	if len(project) > 0 && strings.HasPrefix("@last", word) {
+		list = append(list, "@last\tthe newest of the project")
+	}
+	for _, rows := range [][]place.Row{project, all} {
 		for _, r := range rows {
 			if len(list) <= mostOffered && r.OK && strings.HasPrefix(string(r.ID), word) {
 				list = append(list, screen.OneLine(string(r.ID), 0)+"\t"+screen.OneLine(cmp.Or(r.Title, r.Prompt), 60))

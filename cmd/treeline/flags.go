@@ -59,6 +59,14 @@ func flagError(err error) error {
 	return invalid(wrong.GetFlag().Name, wrong.GetValue(), use)
 }
 
+// addGlobal adds the flags of all commands.
+func (a *app) addGlobal(root *cobra.Command) {
+	root.PersistentFlags().StringVar(&a.color, "color", "auto", "use colours: `WHEN` "+anyOf(colorWords))
+	root.PersistentFlags().BoolVar(&a.noPager, "no-pager", false, "do not start a pager")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return oneOf("color", a.color, colorWords) }
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorWords, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
+}
+
 func (a *app) addJSON(cmd *cobra.Command) { cmd.Flags().BoolVar(&a.json, "json", false, "print JSON") }
 
 // addDialect adds the flags of commands that read a session.
@@ -87,15 +95,17 @@ func (f *scopeFlags) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, verb+" the sessions of all directories")
 }
 
-// dir is the directory whose sessions are wanted, "" for all.
-func (f *scopeFlags) dir(a *app) (string, error) {
+// dir is the directory whose sessions are wanted, "" for all. project is set if it is that of the working directory, which
+// depends on the sessions that there are.
+func (f *scopeFlags) dir(a *app) (dir string, project bool, err error) {
 	switch {
 	case f.all && f.cwd != "":
-		return "", misused("--all and --cwd cannot be combined")
+		return "", false, misused("--all and --cwd cannot be combined")
 	case f.all:
-		return "", nil
+		return "", false, nil
 	}
-	return a.listDir(f.cwd)
+	dir, err = a.listDir(f.cwd)
+	return dir, f.cwd == "", err
 }
 
 // store gives the store of --root, or of this machine. A misspelled folder is an error and not an empty list.

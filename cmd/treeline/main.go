@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // Exit codes, on which scripts rely. A search that finds nothing, a check that finds something and runs that differ
@@ -30,10 +33,30 @@ func main() { os.Exit(command(newApp())) }
 func command(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that ignores the first
-	a.self, _ = os.Executable()  // only the demo needs it
+	context.AfterFunc(ctx, func() {
+		stop() // a second Ctrl-C ends the program at once
+		time.AfterFunc(a.patience, a.quit)
+	})
+	a.self, _ = os.Executable() // only the demo needs it
 	return run(ctx, a, os.Args[1:])
 }
+
+// quit ends the program if the command has not ended by itself after an interruption. It may be in a loop that does not look
+// for one, or wait for input. Nothing is lost by that: all writes survive a crash at any moment. A pager has the terminal,
+// and Ctrl-C is for it.
+func (a *app) quit() {
+	if a.paging.Load() {
+		return
+	}
+	if slices.Contains(os.Args, "--json") {
+		_ = wire.Write(a.stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
+	} else {
+		fmt.Fprintf(a.stderr, "treeline: %v\n", errInterrupted)
+	}
+	os.Exit(exitProblem)
+}
+
+var errInterrupted = errors.New("interrupted")
 
 // keepOrder makes the help list commands in our order. The setting is global, and tests run command lines in parallel.
 var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
@@ -51,22 +74,28 @@ func run(ctx context.Context, a *app, args []string) int {
 	if err == nil {
 		return exitFine
 	}
-	var quiet quietError
-	if !errors.As(err, &quiet) {
-		if errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
-		}
-		a.notice(hint(err).Error())
-	}
+	// A mistake before the flag leaves it unread.
+	a.json = a.json || slices.Contains(args, "--json")
+	code, help := exitProblem, ""
 	var usage usageError
 	if errors.As(err, &usage) {
 		if cmd.Name() == "help" {
 			cmd = root
 		}
-		fmt.Fprintf(a.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-		return exitUsage
+		code, help = exitUsage, cmd.CommandPath()+" --help"
 	}
-	return exitProblem
+	var quiet quietError
+	if !errors.As(err, &quiet) {
+		if errors.Is(err, context.Canceled) {
+			err = errInterrupted
+		}
+		err = hint(err)
+		a.report(wire.NewError(err, code, help), err.Error())
+	}
+	if help != "" && !a.json {
+		fmt.Fprintf(a.stderr, "Run '%s' for usage.\n", help)
+	}
+	return code
 }
 
 // root makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it.
@@ -83,13 +112,17 @@ func (a *app) root() *cobra.Command {
 		RunE: helpOnly,
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultVersionFlag() // also for "treeline help"
+	a.addGlobal(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
-		a.searchCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
+		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
 	)
 	add(root, "Writing sessions:",
 		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
@@ -99,6 +132,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "Runs:", a.runCommand())
 	add(root, "More:", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
+	a.addSource(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }
@@ -134,6 +168,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 				return misused("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0]))
 			}
 			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -150,7 +185,13 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// suggestion names the command that a word may mean: one that it is a synonym of, or one that is spelled like it.
 func suggestion(cmd *cobra.Command, word string) string {
+	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {
+			return fmt.Sprintf("; did you mean %q?", c.Name())
+		}
+	}
 	if list := cmd.SuggestionsFor(word); len(list) > 0 {
 		return fmt.Sprintf("; did you mean %q?", list[0])
 	}

@@ -112,7 +112,7 @@ func TestOutputFails(t *testing.T) {
 func TestFlagsOfFindingComplete(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range a.root().Commands() {
-		if !slices.Contains([]string{"ls", "search", "sources", "watch", "tree", "show"}, c.Name()) {
+		if !slices.Contains([]string{"ls", "search", "sources", "watch", "tree", "show", "stats"}, c.Name()) {
 			continue
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {

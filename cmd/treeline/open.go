@@ -8,15 +8,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // home is the user's home folder, or the root folder without one. HOME takes precedence, on Windows as well, so
@@ -61,7 +65,20 @@ func (a *app) opened(opt treeline.Options) (*treeline.Store, error) {
 }
 
 // sessionHelp says how a session is named, in the help of every command that takes one.
-const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of this directory."
+const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of the project. @last~1 is the\n" +
+	"one before it. The project is this directory or, if it has no sessions, the nearest one above it in the repository.\n" +
+	"AGENT:<session>, as in pi:@last, is one of that agent's; so is --source AGENT."
+
+// lastHelp follows sessionHelp where the name may be left out.
+const lastHelp = "\nWithout <session> it is @last."
+
+// sessionArg is the session that a command is about.
+func sessionArg(given []string) string {
+	if len(given) == 0 {
+		return "@last"
+	}
+	return given[0]
+}
 
 // entryHelp follows sessionHelp where the name may include an entry.
 const entryHelp = "\n<session>#<entry>, as 'treeline search' prints it, is the session at that entry."
@@ -161,11 +178,36 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 	if info, err := os.Stat(ref); err == nil && info.IsDir() && isPath(ref) {
 		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
 	}
-	if isPath(ref) {
+	switch {
+	case isPath(ref) && a.source != "":
+		return "", misused("--source chooses among ids, and %s is a file", ref)
+	case isPath(ref):
 		return ref, nil
 	}
-	row, err := s.Find(ctx, ref)
+	row, err := a.find(ctx, s, ref)
 	return row.Path, ambiguous(err)
+}
+
+// find gives the session of a name, and says whose it is if @last is not of this directory.
+func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (row place.Row, err error) {
+	source, rest := a.source, ref
+	if source == "" {
+		source, rest = s.SplitSource(ref)
+	}
+	row, err = s.FindIn(ctx, source, rest)
+	if _, last := place.Last(rest); last && err == nil {
+		a.noteProject(s, row.CWD)
+	}
+	return row, err
+}
+
+// addSource adds --source to each command that takes a session, so that an id that occurs in several places can be named.
+func (a *app) addSource(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if strings.Contains(cmd.Use, "<session") && cmd.Flags().Lookup("source") == nil {
+			cmd.Flags().StringVar(&a.source, "source", "", "look for the session in the dialect or folder `NAME`; see 'treeline sources'")
+		}
+	}
 }
 
 // openError words why a session or a run could not be opened.
@@ -214,22 +256,50 @@ func inSource(s *treeline.Store, path string, ok func(src place.Source, name str
 	})
 }
 
-// ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen.
+// ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen. Each has a
+// name that selects it: an id, AGENT:ID if agents share the id, or else the path below it.
 func ambiguous(err error) error {
 	var many *place.AmbiguousError
 	if !errors.As(err, &many) {
 		return err
 	}
+	rows := many.Rows
+	place.Shorten(rows)
+	named := map[string]int{} // sessions by id and by AGENT:ID
+	for i := range rows {
+		named[rows[i].Short]++
+		named[agentOf(rows[i].Dialect)+":"+rows[i].Short]++
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v:", many)
-	for i, r := range many.Rows {
-		if i == 20 {
-			fmt.Fprintf(&b, "\n  … and %d more", len(many.Rows)-i)
-			break
+	for i := range cut(rows, 20) {
+		r := &rows[i]
+		name := r.Short
+		if named[name] > 1 {
+			name = agentOf(r.Dialect) + ":" + name
 		}
-		fmt.Fprintf(&b, "\n  %s  %s", r.ID, r.Path)
+		fmt.Fprintf(&b, "\n  %s  %s", dash(screen.OneLine(name, 60)), aboutSession(r.When(), r.Dialect, rowTitle(r)))
+		if named[name] > 1 {
+			fmt.Fprintf(&b, "\n    %s", screen.OneLine(r.Path, 0))
+		}
+	}
+	if more := len(rows) - 20; more > 0 {
+		fmt.Fprintf(&b, "\n  %s and %d more", screen.Ellipsis, more)
 	}
 	return errors.New(b.String())
+}
+
+// aboutSession says what a person knows a session by: its age, agent and title.
+func aboutSession(when time.Time, d dialect.Dialect, title string) string {
+	return wire.Ago(when.Local(), time.Now()) + gap + agentOf(d) + gap + title
+}
+
+// agentOf names the dialect of a log, which is unknown if the log could not be read.
+func agentOf(d dialect.Dialect) string {
+	if d == nil {
+		return "?"
+	}
+	return d.Name()
 }
 
 // leafOf finds an entry by its id or the beginning of one. "none" is before the first entry, "" the session's leaf.

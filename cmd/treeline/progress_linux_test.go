@@ -119,7 +119,7 @@ func TestProgress(t *testing.T) {
 		shows string // in the end
 	}{
 		{"ls", []string{"ls", "--all", "--limit", "3"}, "^WHEN +PROJECT"},
-		{"search", []string{"search", "the", "--limit", "3"}, "^treeline: there are more"},
+		{"search", []string{"search", "the", "--limit", "3"}, "^3 of "},
 		{"import", []string{"history", "import"}, "^[0-9,]+ prompts in 60 sessions"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager})
 }
 
-// eager is the command with progress for every file.
+// eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
 func eager() {
 	a := newApp()
-	a.progressAfter, a.progressEvery = 0, 0
+	a.progressAfter, a.progressEvery, a.patience = 0, 0, time.Minute
 	os.Exit(command(a))
 }
 
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
 			e.Values[backgroundKey{}] = map[string]*background{}
-			return os.MkdirAll(home, 0o700)
+			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":       codeCmd,
@@ -66,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"remember":   rememberCmd,
 			"unchanged":  unchangedCmd,
 			"chain":      chainCmd,
+			"sessions":   sessionsCmd,
 			"terminal":   terminalCmd,
 			"capture":    captureCmd,
 			"stable":     stableCmd,
@@ -182,6 +183,23 @@ func listing(ts *testscript.TestScript, dir string) map[string]string {
 		return nil
 	}))
 	return files
+}
+
+// sessionsCmd makes many short sessions, one a day up to 2020-06-01, the newest with the highest number: sessions FOLDER CWD 40
+func sessionsCmd(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	ts.Check(os.MkdirAll(ts.MkAbs(args[0]), 0o700))
+	for i := range n {
+		at := time.Date(2020, 6, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, i-n)
+		when := at.Format("2006-01-02T15:04:05.000Z")
+		id := fmt.Sprintf("%08x-0000-7000-8000-000000000000", 0x5e550000+i)
+		path := ts.MkAbs(filepath.Join(args[0], fmt.Sprintf("%d_%s.jsonl", i, id)))
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":%q,"cwd":%q}`+"\n"+
+			`{"type":"message","id":"a","parentId":null,"timestamp":%q,"message":{"role":"user","content":"frog %d"}}`+"\n", id, when, args[1], when, i)
+		ts.Check(os.WriteFile(path, []byte(text), 0o600))
+		ts.Check(os.Chtimes(path, at, at))
+	}
 }
 
 // chainCmd makes a session of many entries, each the parent of the next: chain FILE 100000

@@ -20,26 +20,45 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalWidth gives the columns of a terminal; ok is false if w is not one.
-func terminalWidth(w io.Writer) (columns int, ok bool) {
+// terminalSize gives the columns and lines of a terminal; ok is false if w is not one.
+func terminalSize(w io.Writer) (columns, lines int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
+		return 0, 0, false
 	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 {
-		columns = 80
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || lines <= 0 {
+		columns, lines = 80, 24
 	}
-	return columns, true
+	return columns, lines, true
+}
+
+// terminalWidth gives the columns of a terminal; ok is false if w is not one.
+func terminalWidth(w io.Writer) (columns int, ok bool) {
+	columns, _, ok = terminalSize(w)
+	return columns, ok
 }
 
 // style marks text on a terminal. The zero value marks nothing.
 type style struct{ on bool }
 
-// style gives the marks for stdout: none if it is not a terminal, or NO_COLOR is set.
+// colorWords are the values of --color.
+var colorWords = []string{"auto", "always", "never"}
+
+// style gives the marks for stdout. --color decides, then NO_COLOR, then CLICOLOR_FORCE; otherwise a terminal has colours
+// unless it is dumb or CLICOLOR is 0.
 func (a *app) style() style {
 	_, isTerminal := terminalWidth(a.stdout)
-	return style{on: isTerminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"}
+	force := a.getenv("CLICOLOR_FORCE")
+	switch {
+	case a.color == "always":
+		return style{on: true}
+	case a.color == "never" || a.getenv("NO_COLOR") != "":
+		return style{}
+	case force != "" && force != "0":
+		return style{on: true}
+	}
+	return style{on: isTerminal && a.getenv("TERM") != "dumb" && a.getenv("CLICOLOR") != "0"}
 }
 
 func (s style) mark(code, text string) string {
@@ -76,6 +95,14 @@ func (o *output) page() wire.Page {
 	return wire.Page{Writer: o.Writer, Paint: o.style.paint, Width: o.width}
 }
 
+// json gives the output to JSON that passes bytes of a session on. On a terminal they are escaped.
+func (o *output) json() io.Writer {
+	if o.width > 0 {
+		return wire.Escaped(o)
+	}
+	return o
+}
+
 func same(s string) string { return s }
 
 // page runs write with stdout, on a terminal through the user's pager. A closed pipe is not an error: it is what
@@ -92,6 +119,8 @@ func (a *app) page(ctx context.Context, write func(out *output) error) error {
 	if err != nil { // without a pager, the text itself
 		return a.print(write)
 	}
+	a.paging.Store(true)
+	defer a.paging.Store(false)
 	err = a.printTo(pipe, write)
 	_ = pipe.Close()
 	_ = cmd.Wait() // leaving a pager early is not an error
@@ -120,7 +149,7 @@ func (a *app) printTo(w io.Writer, write func(out *output) error) error {
 
 // pager gives the pager. It is nil if the user wants none, or stdout is not a terminal.
 func (a *app) pager() *exec.Cmd {
-	if _, isTerminal := terminalWidth(a.stdout); !isTerminal {
+	if _, isTerminal := terminalWidth(a.stdout); !isTerminal || a.noPager {
 		return nil
 	}
 	var cmd *exec.Cmd

@@ -38,8 +38,10 @@ func (f *durableFlags) options() (store.WriteOptions, error) {
 // writeFlags are the flags of commands that write to a session.
 type writeFlags struct {
 	durableFlags
-	replace  bool
-	rewrites bool // the command changes more than the end of the log
+	replace   bool
+	force     bool
+	unchecked bool // what looks like a mistake is written
+	rewrites  bool // the command changes more than the end of the log
 }
 
 func (f *writeFlags) add(a *app, cmd *cobra.Command) {
@@ -49,6 +51,15 @@ func (f *writeFlags) add(a *app, cmd *cobra.Command) {
 
 func (f *writeFlags) addReplace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.replace, "replace-unreadable", false, "if the file is not a session, start a new one there and keep the old file beside it")
+}
+
+// addUnchecked adds --force for what is refused because it looks like a mistake.
+func (f *writeFlags) addUnchecked(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&f.unchecked, "force", false, "write "+what)
+}
+
+func addForce(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "even if another program has the file open; what it writes later is lost")
 }
 
 // outcomes say what happens to an entry when another program wrote first. A refusal is an error of its own.
@@ -64,7 +75,7 @@ func (f *writeFlags) options(a *app) (store.WriteOptions, error) {
 	if f.rewrites {
 		outcome = "they are kept"
 	}
-	opt.ReplaceUnreadable = f.replace
+	opt.ReplaceUnreadable, opt.ForceRewrite, opt.Force = f.replace, f.force, f.unchecked || f.force
 	opt.Observer = func(e store.Event) { a.tell(e, outcome) }
 	return opt, err
 }
@@ -74,8 +85,8 @@ func (a *app) tell(e store.Event, outcome string) {
 	switch {
 	case e.Kind == store.EventForeign && outcome != "":
 		a.notice(fmt.Sprintf("%s: other programs wrote %s meanwhile; %s", e.Path, wire.Count(e.Count, "entry", "entries"), outcome))
-	case e.Kind == store.EventRepaired:
-		a.notice(e.Problem.String())
+	case e.Kind == store.EventRepaired || e.Kind == store.EventHeld:
+		a.report(wire.Message{Problem: e.Problem}, e.Problem.String())
 	}
 }
 

@@ -179,7 +179,7 @@ func TestAppendWhileOthersWrite(t *testing.T) {
 			if code != c.code || !strings.Contains(stderr, c.stderr) {
 				t.Errorf("exit code %d, stderr %s", code, stderr)
 			}
-			if c.code == 0 && !strings.Contains(ack, `"parentId":`+c.parent+`,"foreign":1,"outcome":"`+c.policy+`"`) {
+			if c.code == 0 && !strings.Contains(ack, `"parentId":`+c.parent+`,"durable":true,"foreign":1,"outcome":"`+c.policy+`"`) {
 				t.Errorf("acknowledged with %s", ack)
 			}
 			log, err := os.ReadFile(path)

@@ -59,13 +59,16 @@ func response(b *run.LLMResponse) session.Body {
 		if u.Model != "" {
 			m.ModelJSON = rawjson.Quote(u.Model)
 		}
-		m.Usage = &session.Usage{Input: u.Input, Output: u.Output, Total: u.Total}
-		if u.Cached != nil {
-			m.Usage.CacheRead = *u.Cached
+		optional := func(n *int64) float64 {
+			if n == nil {
+				return 0
+			}
+			return float64(*n)
 		}
-		if u.CacheCreation != nil {
-			m.Usage.CacheWrite = *u.CacheCreation
-		}
+		usage := session.NewUsage([5]float64{
+			float64(u.Input), float64(u.Output), optional(u.Cached), optional(u.CacheCreation), float64(u.Total),
+		}, [5]float64{})
+		m.Usage = &usage
 	}
 	return m
 }

@@ -19,8 +19,8 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
 	case session.RoleUser, session.RoleSystem:
 		said := dialect.Prose(m.Parts)
-		if !speaks(said) {
-			return nil, errSilent
+		if !dialect.Speaks(said) {
+			return nil, dialect.ErrSilent
 		}
 		return [][]byte{message(m.Role.String(), content(said))}, nil
 	case session.RoleAssistant:
@@ -35,17 +35,6 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		return outputs(results), nil
 	}
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
-}
-
-// errSilent: the program would send an empty message as it is, and the conversation could not be continued.
-var errSilent = errors.New("the message is empty; no provider accepts it")
-
-// speaks reports whether there is a text or a picture.
-func speaks(parts []session.Part) bool {
-	return slices.ContainsFunc(parts, func(p session.Part) bool {
-		t, ok := p.(session.Text)
-		return !ok || t.Text != ""
-	})
 }
 
 func message(role string, content []byte) []byte {
@@ -68,12 +57,12 @@ func answer(parts []session.Part) ([][]byte, error) {
 			calls = append(calls, call(p))
 		}
 	}
-	if !speaks(said) {
+	if !dialect.Speaks(said) {
 		said = nil
 	}
 	if said == nil && calls == nil {
 		if list == nil {
-			return nil, errSilent
+			return nil, dialect.ErrSilent
 		}
 		return list, nil
 	}

@@ -11,22 +11,13 @@ import (
 
 var _ dialect.Resumer = (*StateDialect)(nil)
 
-// Resume implements dialect.Resumer. It leaves out the system messages that begin a conversation, because the agent makes
-// its system prompt again, and results that name no call, which providers refuse.
-func (d *StateDialect) Resume(header session.Raw, messages []session.Raw, now dialect.Here) []session.Raw {
-	var list []session.Raw
-	if text, changed := Reminder(header, now); changed {
-		list = append(list, message("system", rawjson.Quote(text)))
+// Resume implements dialect.Resumer.
+func (d *StateDialect) Resume(h session.Header, now dialect.Here) []session.Raw {
+	text, changed := Reminder(h, now)
+	if !changed {
+		return nil
 	}
-	begun := false
-	for _, m := range messages {
-		role := rawjson.Str(m, "role")
-		begun = begun || role != "system"
-		if begun && (role != "tool" || rawjson.Str(m, "tool_call_id") != "") {
-			list = append(list, m)
-		}
-	}
-	return list
+	return []session.Raw{message("system", rawjson.Quote(text))}
 }
 
 // resumed begins the message that says where a session resumed. It is made again each time.
@@ -34,17 +25,24 @@ const resumed = `<system-reminder type="session.resume.diff">`
 
 // Reminder is what the program tells the model about where a session resumes, word for word; changed reports whether that
 // is another root or working directory than before. The program tells it in any case.
-func Reminder(header session.Raw, now dialect.Here) (text string, changed bool) {
-	was := rawjson.At(header, "/meta/codelia_resume_context")
+func Reminder(h session.Header, now dialect.Here) (text string, changed bool) {
+	was := rawjson.At(h.Raw, "/meta/codelia_resume_context")
 	before := dialect.Here{
 		Root: rawjson.Str(was, "workspace_root"), WorkDir: rawjson.Str(was, "working_dir"), Sandbox: rawjson.Str(was, "sandbox_root"),
 		Approval: rawjson.Str(was, "approval_mode"), Provider: rawjson.Str(was, "model_provider"), Model: rawjson.Str(was, "model_name"),
 	}
 	// States older than the resume context have only the root.
 	if before.Root == "" {
-		before.Root = rawjson.Str(header, "workspace_root")
+		before.Root = rootOf(h.Raw)
 	}
-	if before.WorkDir == "" && !below(before.Root, now.WorkDir) {
+	switch {
+	case before.WorkDir != "":
+	// Those of the document have neither. The header then has the working directory of the last run.
+	case before.Root == "":
+		if before.WorkDir = h.CWD; now.WorkDir == "" && !below(now.Root, h.CWD) {
+			before.Root = h.CWD
+		}
+	case !below(before.Root, now.WorkDir):
 		before.WorkDir = before.Root // it is not known, but it was another one
 	}
 	// As in the program, all lines about the present come before those about differences.

@@ -30,15 +30,15 @@ func text(list []session.Raw) string {
 	return b.String()
 }
 
-// healed is what the model sees of a conversation that resumes where it was.
-func healed(t *testing.T, messages []session.Raw) (list []session.Raw) {
+// healed is what the model sees of a conversation that resumes.
+func healed(t *testing.T, messages []session.Raw, resume ...session.Raw) (list []session.Raw) {
 	t.Helper()
 	const header = `{"schema_version":1,"session_id":"one","updated_at":"2026"}`
 	tree, err := dialecttest.Decode(codelia.State, "log", []byte(header+"\n"+text(messages)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{Resume: resume})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func healed(t *testing.T, messages []session.Raw) (list []session.Raw) {
 		}
 		list = append(list, m.JSON)
 	}
-	return codelia.State.Resume(tree.Header().Raw, list, dialect.Here{})
+	return list
 }
 
 // Calls without a result and results without a call are left out, and nothing else.
@@ -68,6 +68,7 @@ func TestHealed(t *testing.T) {
 		{"role":"assistant","content":null,"tool_calls":[{"id":"c5"}],"z":1.0}
 		{"role":"tool","tool_call_id":"c5","content":"five"}`)))
 	want := text(raws(`
+		{"role":"system","content":"You are."}
 		{"role":"user","content":"go"}
 		{"role":"assistant","content":"I look.","tool_calls":[{"id":"c1"}]}
 		{"role":"tool","tool_call_id":"c1","content":"one"}
@@ -94,14 +95,28 @@ func TestHealedRepeatedIDs(t *testing.T) {
 	}
 }
 
+// What is said on resuming follows the system messages at the beginning, in any conversation.
+func TestResumeFollowsPrompt(t *testing.T) {
+	const notice, system, user = `{"role":"system","content":"resumed"}`, `{"role":"system","content":"You are."}`, `{"role":"user","content":"go"}`
+	for said, want := range map[string]string{
+		"":                                   notice,
+		user:                                 notice + "\n" + user,
+		system + "\n" + system:               system + "\n" + system + "\n" + notice,
+		system + "\n" + user + "\n" + system: system + "\n" + notice + "\n" + user + "\n" + system,
+	} {
+		if got := text(healed(t, raws(said), session.Raw(notice))); got != want+"\n" {
+			t.Errorf("of\n%s\ngot\n%swant\n%s", said, got, want)
+		}
+	}
+}
+
 // The model is told if a session resumes elsewhere, in the program's words, and only then.
 func TestResume(t *testing.T) {
-	header := session.Raw(`{"schema_version":1,"session_id":"one","updated_at":"2026","workspace_root":"/p","meta":{"codelia_resume_context":` +
-		`{"schema_version":1,"workspace_root":"/p","working_dir":"/p","sandbox_root":"/p","approval_mode":"trusted","model_provider":"a","model_name":"m"}}}`)
-	said := raws(`{"role":"user","content":"hi"}`)
+	header := session.Header{CWD: "/p", Raw: session.Raw(`{"schema_version":1,"session_id":"one","updated_at":"2026","workspace_root":"/p","meta":{"codelia_resume_context":` +
+		`{"schema_version":1,"workspace_root":"/p","working_dir":"/p","sandbox_root":"/p","approval_mode":"trusted","model_provider":"a","model_name":"m"}}}`)}
 	now := dialect.Here{Root: "/p", WorkDir: "/q", Sandbox: "/p", Approval: "trusted", Provider: "a", Model: "m"}
-	list := codelia.State.Resume(header, said, now)
-	if len(list) != 2 {
+	list := codelia.State.Resume(header, now)
+	if len(list) != 1 {
 		t.Fatal(list)
 	}
 	want := "<system-reminder type=\"session.resume.diff\">\nSession resumed in current runtime context:\n- Current workspace root: /p\n" +
@@ -112,11 +127,33 @@ func TestResume(t *testing.T) {
 	}
 	now.WorkDir = "/p"
 	for _, same := range []dialect.Here{now, {}} {
-		if list := codelia.StateDoc.Resume(header, said, same); len(list) != 1 {
+		if list := codelia.StateDoc.Resume(header, same); len(list) != 0 {
 			t.Errorf("%+v: told %s", same, list[0])
 		}
 	}
-	if list := codelia.State.Resume(session.Raw(`{"workspace_root":"/p"}`), nil, dialect.Here{Root: "/r"}); len(list) != 1 {
-		t.Error("another root was not told of")
+}
+
+// What a state says of where it was, and what the model is told of the change.
+func TestResumeFrom(t *testing.T) {
+	const root, document = `{"workspace_root":"/p"}`, `{"schema_version":1}`
+	for _, test := range []struct {
+		header, cwd string
+		now         dialect.Here
+		want        string
+	}{
+		{root, "/p", dialect.Here{Root: "/r"}, "Workspace root changed: /p -> /r"},
+		{root, "/p", dialect.Here{Root: "/p", WorkDir: "/p/src"}, ""},
+		{`{"meta":{"codelia_workspace_root":"/p"}}`, "/p", dialect.Here{Root: "/r", WorkDir: "/r"}, "Working directory changed: /p -> /r"},
+		// A state of the document: the directory is that of the last run.
+		{document, "/p/src", dialect.Here{Root: "/p", WorkDir: "/p/src"}, ""},
+		{document, "/p/src", dialect.Here{Root: "/p", WorkDir: "/p"}, "Working directory changed: /p/src -> /p"},
+		{document, "/p/src", dialect.Here{Root: "/p"}, ""},
+		{document, "/p/src", dialect.Here{Root: "/r"}, "Workspace root changed: /p/src -> /r"},
+		{document, "", dialect.Here{Root: "/r", WorkDir: "/r"}, ""},
+	} {
+		got := text(codelia.StateDoc.Resume(session.Header{CWD: test.cwd, Raw: session.Raw(test.header)}, test.now))
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s of %s in %+v: %s, want %q", test.header, test.cwd, test.now, got, test.want)
+		}
 	}
 }

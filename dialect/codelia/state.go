@@ -2,12 +2,14 @@ package codelia
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -34,6 +36,7 @@ var (
 
 var (
 	_ dialect.Dialect    = (*StateDialect)(nil)
+	_ dialect.Runner     = (*StateDialect)(nil)
 	_ session.EntryCodec = stateCodec{}
 )
 
@@ -102,6 +105,18 @@ func (l stateLayout) Owns(name string) bool {
 	return strings.HasSuffix(name, l.ext) && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
 
+// LastRun implements dialect.Runner.
+func (d *StateDialect) LastRun(header []byte) string { return rawjson.Str(header, "run_id") }
+
+// RunDir implements dialect.Runner.
+func (d *StateDialect) RunDir(header []byte) (cwd string, of session.ID, began session.Time) {
+	h, err := run.DecodeHeader(header)
+	if err != nil {
+		return "", "", session.Time{}
+	}
+	return h.WorkDir(), session.ID(h.SessionID), session.Time{Text: string(rawjson.Get(header, "started_at"))}
+}
+
 // Shares: the folder is inside that of the run logs.
 func (l stateLayout) Shares() bool { return true }
 
@@ -140,9 +155,13 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return MessageParts(raw), nil
 }
 
-// Messages gives the message, unless it announces an earlier resume, which is out of date.
+// Messages gives the message, unless it announces an earlier resume, which is out of date, or is a result that names no call,
+// which providers refuse.
 func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
-	if e.Kind != session.KindMessage || e.Role == session.RoleSystem && strings.HasPrefix(rawjson.Str(raw, "content"), resumed) {
+	switch {
+	case e.Kind != session.KindMessage,
+		e.Role == session.RoleSystem && strings.HasPrefix(rawjson.Str(raw, "content"), resumed),
+		e.Role == session.RoleTool && rawjson.Str(raw, "tool_call_id") == "":
 		return nil, nil
 	}
 	_, bare := dialect.Origin(raw) // the origin was not said
@@ -213,7 +232,7 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		if h.Newer {
-			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is newer than 1", "reading it is best effort; it is never written")
+			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is "+dialect.Spelled(rawjson.Get(record, "schema_version"))+", not 1", "reading it is best effort; it is never written")
 		}
 	case state:
 		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is not an entry")
@@ -263,15 +282,17 @@ func (f *stateFields) isState() bool {
 
 func stateHeader(record []byte) session.Header {
 	h := session.Header{
-		ID: session.ID(rawjson.Str(record, "session_id")), Version: 1, CWD: rawjson.Str(record, "workspace_root"),
+		ID: session.ID(rawjson.Str(record, "session_id")), Version: 1, CWD: rootOf(record),
 		Parent: rawjson.Str(rawjson.Get(rawjson.Get(record, "meta"), ownMember), "parent"), Raw: bytes.Clone(record),
-	}
-	if h.CWD == "" {
-		h.CWD = rawjson.Str(rawjson.Get(record, "meta"), "codelia_workspace_root")
 	}
 	// Only version 1 is written.
 	h.Newer = string(rawjson.Get(record, "schema_version")) != "1"
 	return h
+}
+
+// rootOf gives the project folder of a state, from either place where the program keeps it.
+func rootOf(header []byte) string {
+	return cmp.Or(rawjson.Str(header, "workspace_root"), rawjson.Str(rawjson.Get(header, "meta"), "codelia_workspace_root"))
 }
 
 // ownMember of the meta holds what the format has no place for.

@@ -204,7 +204,7 @@ func (f *fixture) peek(t *testing.T) {
 	}
 	messages := 0
 	for e := range tree.Entries() {
-		if e.Kind == session.KindMessage {
+		if e.IsMessage() {
 			messages++
 		}
 	}

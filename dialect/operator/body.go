@@ -1,8 +1,6 @@
 package operator
 
 import (
-	"strconv"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -20,9 +18,10 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindModelChange:
 		return modelChange(raw), nil
 	case session.KindCompaction:
+		tokens := value(raw, "tokens_before")
 		return session.Compaction{
 			Summary: rawjson.Str(raw, "summary"), FirstKept: session.EntryID(text(rawjson.Get(raw, "first_kept_entry_id"))),
-			TokensBefore: value(raw, "tokens_before"), Details: value(raw, "details"),
+			TokensBefore: int(dialect.Integer(tokens)), TokensJSON: tokens, Details: value(raw, "details"),
 			FromExtension: fromHook(raw),
 		}, nil
 	case session.KindBranchSummary:
@@ -89,24 +88,15 @@ func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
 	}
-	number := func(key string) int64 { return dialect.Integer(rawjson.Get(value, key)) }
-	u := &session.Usage{
-		Input: number("input_tokens"), Output: number("output_tokens"),
-		CacheRead: number("cache_read_tokens"), CacheWrite: number("cache_write_tokens"),
-	}
-	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	number := func(object []byte, key string) float64 { return dialect.Number(rawjson.Get(object, key)) }
 	costs := rawjson.Get(value, "cost")
-	u.Cost = float(costs, "total")
-	u.Costs = session.Costs{
-		Input: float(costs, "input"), Output: float(costs, "output"),
-		CacheRead: float(costs, "cache_read"), CacheWrite: float(costs, "cache_write"),
-	}
-	return u
-}
-
-func float(object []byte, key string) float64 {
-	f, _ := strconv.ParseFloat(string(rawjson.Get(object, key)), 64)
-	return f
+	u := session.NewUsage([5]float64{
+		number(value, "input_tokens"), number(value, "output_tokens"), number(value, "cache_read_tokens"), number(value, "cache_write_tokens"),
+	}, [5]float64{
+		number(costs, "input"), number(costs, "output"), number(costs, "cache_read"), number(costs, "cache_write"), number(costs, "total"),
+	})
+	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	return &u
 }
 
 // modelChange reads provider and model, which are separate members, in contexts as well.

@@ -1,12 +1,10 @@
 package operator
 
 import (
-	"bytes"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -69,18 +67,5 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	if !s.OK {
 		return dialect.Recent{}, false
 	}
-	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
-	for _, candidate := range []string{s.Title, s.Prompt, string(s.ID)} {
-		line, _, _ := bytes.Cut(bytes.TrimSpace([]byte(candidate)), []byte{'\n'})
-		if len(line) > 0 {
-			name = string(line)
-			break
-		}
-	}
-	r := dialect.Recent{Name: name, FullName: name}
-	// like the lists of the pi family, but in characters
-	if utf8.RuneCountInString(name) > 40 {
-		r.Name = string([]rune(name)[:39]) + "…"
-	}
-	return r, true
+	return dialect.NameRecent(s.Title, s.Prompt, string(s.ID), strings.TrimSuffix(filepath.Base(path), ".jsonl")), true
 }

@@ -53,6 +53,7 @@ type Dialect struct {
 	typeFirst bool
 	// strict: what the program would ignore when it loads the log is not written.
 	strict bool
+	wait   dialect.Defer
 	layout layout
 }
 
@@ -60,11 +61,12 @@ type Dialect struct {
 var (
 	Operator = &Dialect{
 		name: "operator", header: typeHeader, branch: "branch_summary", custom: "custom",
-		strict: true,
+		strict: true, wait: dialect.DeferMessage,
 		layout: layout{order: dialect.OrderActive},
 	}
 	OperatorDoc = &Dialect{
 		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info", typeFirst: true,
+		wait:   dialect.DeferAssistant,
 		layout: layout{profile: "default"},
 	}
 )

@@ -16,10 +16,10 @@ import (
 
 var _ dialect.Writer = (*Dialect)(nil)
 
-// Habits says how the program behaves. Creation is deferred until the model answers.
+// Habits says how the program behaves, except that a prompt is written before it is answered: see dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: dialect.DeferAssistant, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
+		Defer: d.wait, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
 		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
 	}
 }
@@ -187,11 +187,10 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	case session.Compaction:
 		w.Str("summary", b.Summary)
 		w.Str("first_kept_entry_id", string(b.FirstKept))
-		tokens := b.TokensBefore
-		if rawjson.IsNull(tokens) {
-			tokens = noTokens
+		if rawjson.IsNull(b.TokensJSON) {
+			b.TokensJSON = nil // the program drops a compaction without a count
 		}
-		raw("tokens_before", tokens)
+		raw("tokens_before", b.Tokens())
 		raw("details", b.Details)
 		w.Add("from_hook", strconv.AppendBool(nil, b.FromExtension != nil && *b.FromExtension))
 	case session.BranchSummary:

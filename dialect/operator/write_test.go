@@ -47,7 +47,7 @@ func TestRecord(t *testing.T) {
 		{session.ModelChange{Provider: "marsh", ModelID: "heron/2", Model: "marsh/heron/2"}, `"type":"model_change","model_id":"heron/2","provider_id":"marsh"`},
 		{session.ModelChange{Model: "marsh/heron/2"}, `"type":"model_change","model_id":"heron/2","provider_id":"marsh"`},
 		{session.Compaction{Summary: "s", FirstKept: "k"}, `"type":"compaction","summary":"s","first_kept_entry_id":"k","tokens_before":0,"from_hook":false`},
-		{session.Compaction{TokensBefore: session.Raw("7"), Details: session.Raw("[1]"), FromExtension: new(true)}, `"type":"compaction","summary":"","first_kept_entry_id":"","tokens_before":7,"details":[1],"from_hook":true`},
+		{session.Compaction{TokensBefore: 7, Details: session.Raw("[1]"), FromExtension: new(true)}, `"type":"compaction","summary":"","first_kept_entry_id":"","tokens_before":7,"details":[1],"from_hook":true`},
 		{session.BranchSummary{From: "root", Summary: "s", Details: session.Raw("null")}, `"type":"branch_summary","from_id":"root","summary":"s","from_hook":false`},
 		{session.Custom{Type: "goal"}, `"type":"custom","custom_type":"goal"`},
 		{session.CustomMessage{Type: "note", Content: session.Raw(`"text"`)}, `"type":"custom_message","custom_type":"note","content":[{"type":"text","content":"text"}],"display":false`},

@@ -3,7 +3,6 @@ package pi
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -128,33 +127,17 @@ func usageOf(value []byte) session.Usage {
 	// One pass: every answer has a usage, and a catalogue reads them all.
 	var v [6][]byte
 	rawjson.Pick(value, usageKeys, v[:])
-	u := session.Usage{
-		Input: dialect.Integer(v[0]), Output: dialect.Integer(v[1]), CacheRead: dialect.Integer(v[2]), CacheWrite: dialect.Integer(v[3]), Total: dialect.Integer(v[4]),
+	var tokens, costs [5]float64
+	for i := range tokens {
+		tokens[i] = dialect.Number(v[i])
 	}
-	u.Cost, u.Costs = costs(v[5])
-	return u
-}
-
-// costs reads the costs of an answer: the sum and its parts.
-func costs(value []byte) (total float64, c session.Costs) {
-	if !rawjson.IsObject(value) {
-		return 0, c
+	if rawjson.IsObject(v[5]) {
+		rawjson.Pick(v[5], costKeys, v[:5])
+		for i := range costs {
+			costs[i] = dialect.Number(v[i])
+		}
 	}
-	var v [5][]byte
-	rawjson.Pick(value, costKeys, v[:])
-	return amount(v[0]), session.Costs{Input: amount(v[1]), Output: amount(v[2]), CacheRead: amount(v[3]), CacheWrite: amount(v[4])}
-}
-
-// amount gives a number, 0 for any other value.
-func amount(value []byte) float64 {
-	if len(value) == 1 && value[0] == '0' {
-		return 0 // the usual case
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil {
-		return 0
-	}
-	return f
+	return session.NewUsage(tokens, costs)
 }
 
 // thinkingLevelChange: to omp null means "off".
@@ -259,10 +242,11 @@ func (d *Dialect) modelChange(e session.Entry, raw []byte) session.ModelChange {
 }
 
 func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
+	tokens := rawjson.Get(raw, "tokensBefore")
 	c := session.Compaction{
 		Summary: rawjson.Str(raw, "summary"), ShortSummary: rawjson.Str(raw, "shortSummary"),
 		FirstKept:    session.EntryID(text(rawjson.Get(raw, "firstKeptEntryId"))),
-		TokensBefore: rawjson.Get(raw, "tokensBefore"), Details: rawjson.Get(raw, "details"),
+		TokensBefore: int(dialect.Integer(tokens)), TokensJSON: tokens, Details: rawjson.Get(raw, "details"),
 		PreserveData: rawjson.Get(raw, "preserveData"), FromExtension: fromExtension(raw),
 	}
 	if id, ok := e.FirstKept(); ok {
@@ -325,7 +309,7 @@ func oneLine(name string) string {
 var (
 	bodyKeys  = []string{"role", "provider", "model", "stopReason", "timestamp", "errorMessage", "usage", "synthetic", "attribution"}
 	usageKeys = []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"}
-	costKeys  = []string{"total", "input", "output", "cacheRead", "cacheWrite"}
+	costKeys  = []string{"input", "output", "cacheRead", "cacheWrite", "total"}
 )
 
 // str gives the text of a string.

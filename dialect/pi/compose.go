@@ -1,6 +1,7 @@
 package pi
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -9,10 +10,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Composer = (*Dialect)(nil)
+var (
+	_ dialect.Composer  = (*Dialect)(nil)
+	_ dialect.Commander = (*Dialect)(nil)
+)
 
 // Compose makes messages from neutral parts. Each tool result is a message of its own, and keeps its pictures.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	if c := m.Command; c != nil && (c.Tool == "bash" || d.omp) {
+		return [][]byte{executed(m)}, nil
+	}
 	list, results, err := dialect.ComposeEach(m, d.name, func(role string, parts []session.Part) []byte {
 		w := object(`"role":"` + role + `"`)
 		w.Add("content", d.Content(parts))
@@ -35,8 +42,9 @@ func (d *Dialect) answer(m dialect.NewMessage, parts []session.Part) []byte {
 	w := object(`"role":"assistant"`)
 	w.Add("content", d.Content(parts))
 	w.Add("api", []byte(`"treeline"`))
-	w.Str("provider", m.Provider)
-	w.Str("model", m.Model)
+	// The programs join the two with a slash; an empty one would give a name that no model has.
+	w.Str("provider", cmp.Or(m.Provider, unknown))
+	w.Str("model", cmp.Or(m.Model, unknown))
 	u := m.Usage
 	if u == nil {
 		u = &session.Usage{}
@@ -45,6 +53,51 @@ func (d *Dialect) answer(m dialect.NewMessage, parts []session.Part) []byte {
 	w.Str("stopReason", dialect.StopWord(m, stops))
 	w.Optional("errorMessage", m.Error)
 	return stamped(w, m.Time)
+}
+
+// unknown is the provider or model of an answer whose log does not name it.
+const unknown = "unknown"
+
+// executed is the message of a command that the user ran.
+func executed(m dialect.NewMessage) []byte {
+	c := m.Command
+	code := "command"
+	if c.Tool == "python" {
+		code = "code"
+	}
+	var w dialect.Object
+	w.Str("role", c.Tool+"Execution")
+	w.Str(code, c.Code)
+	w.Str("output", c.Output)
+	if c.Exit != nil {
+		w.Add("exitCode", c.Exit)
+	}
+	w.Add("cancelled", strconv.AppendBool(nil, c.Cancelled))
+	w.Add("truncated", []byte("false"))
+	if c.Hidden {
+		w.Add("excludeFromContext", []byte("true"))
+	}
+	return stamped(w, m.Time)
+}
+
+// Command takes the message of a command apart.
+func (d *Dialect) Command(m []byte) (c dialect.Command, ok bool) {
+	var code string
+	switch rawjson.Str(m, "role") {
+	case "bashExecution":
+		c.Tool, code = "bash", "command"
+	case "pythonExecution":
+		c.Tool, code = "python", "code"
+	default:
+		return c, false
+	}
+	c.Code, c.Output = rawjson.Str(m, code), rawjson.Str(m, "output")
+	if exit := rawjson.Get(m, "exitCode"); dialect.IsNumber(exit) {
+		c.Exit = exit
+	}
+	c.Cancelled = rawjson.Truthy(rawjson.Get(m, "cancelled"))
+	c.Hidden = rawjson.Truthy(rawjson.Get(m, "excludeFromContext"))
+	return c, true
 }
 
 // stops are the family's words. It has none for an answer that a filter stopped; an error comes nearest.
@@ -79,6 +132,9 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 			w = object(`"type":"thinking"`)
 			w.Str("thinking", p.Text)
 			w.Optional("thinkingSignature", p.Signature)
+			if p.Redacted {
+				w.Add("redacted", []byte("true"))
+			}
 		case session.ToolCall:
 			w = object(`"type":"toolCall"`)
 			w.Str("id", p.ID)

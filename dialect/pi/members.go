@@ -73,11 +73,7 @@ func (d *Dialect) compactionMembers(w *dialect.Object, b session.Compaction) err
 		w.Optional("shortSummary", b.ShortSummary)
 	}
 	w.Str("firstKeptEntryId", string(b.FirstKept))
-	tokens := b.TokensBefore
-	if tokens == nil {
-		tokens = session.Raw("0")
-	}
-	err := errors.Join(w.Raw("tokensBefore", tokens), w.Raw("details", b.Details))
+	err := errors.Join(w.Raw("tokensBefore", b.Tokens()), w.Raw("details", b.Details))
 	if d.omp && err == nil {
 		err = w.Raw("preserveData", b.PreserveData)
 	}

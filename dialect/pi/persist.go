@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -257,23 +258,37 @@ var _ dialect.Overflower = (*Dialect)(nil)
 
 // Whole restores what Persist cut off. A string that no longer has the same beginning was changed since and stays.
 func (d *Dialect) Whole(record []byte, get func(ref string) ([]byte, error)) []byte {
-	if !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
-		return record
-	}
 	out := record
-	for pointer, value := range rawjson.Fields(rawjson.Get(record, overflowMember)) {
-		ref, ok := rawjson.Unquote(value)
-		if !ok {
-			continue
-		}
-		kept, isString := rawjson.Unquote(rawjson.At(out, pointer))
-		beginning, isCut := strings.CutSuffix(kept, notice)
-		if !isString || !isCut {
-			continue
-		}
-		if whole, err := get(ref); err == nil && bytes.HasPrefix(whole, []byte(beginning)) {
+	for pointer, ref := range cuts(record) {
+		kept, _ := rawjson.Unquote(rawjson.At(out, pointer))
+		if whole, err := get(ref); err == nil && bytes.HasPrefix(whole, []byte(strings.TrimSuffix(kept, notice))) {
 			out = rawjson.SetAt(out, pointer, rawjson.Quote(string(whole)))
 		}
 	}
 	return out
+}
+
+// IsCut implements dialect.Overflower.
+func (d *Dialect) IsCut(record []byte) bool {
+	for range cuts(record) {
+		return true
+	}
+	return false
+}
+
+// cuts gives the strings of a record that are cut, by JSON pointer, with the references of the blobs that hold them whole.
+func cuts(record []byte) iter.Seq2[string, string] {
+	return func(yield func(pointer, ref string) bool) {
+		// A string that was cut is nearly as long as it may be: most records need not be searched.
+		if len(record) < maxUnits || !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
+			return
+		}
+		for pointer, value := range rawjson.Fields(rawjson.Get(record, overflowMember)) {
+			ref, isRef := rawjson.Unquote(value)
+			kept, isString := rawjson.Unquote(rawjson.At(record, pointer))
+			if isRef && isString && strings.HasSuffix(kept, notice) && !yield(pointer, ref) {
+				return
+			}
+		}
+	}
 }

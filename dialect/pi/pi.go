@@ -45,6 +45,7 @@ type Dialect struct {
 	// texts are put around summaries before they go to a provider.
 	texts  texts
 	newer  newer
+	wait   dialect.Defer
 	layout layout
 }
 
@@ -69,18 +70,21 @@ var (
 		name:   "pi",
 		rules:  session.Rules{ContextEdits: true, SingleModel: true},
 		texts:  piTexts,
+		wait:   dialect.DeferMessage,
 		layout: layout{base: ".pi", env: "PI_CODING_AGENT_DIR", rule: dirPi},
 	}
 	Omp = &Dialect{
 		name:  "omp",
 		rules: session.Rules{KeepSystem: true, ToolSelections: true},
 		omp:   true, attributes: true, tier: plainTier, texts: ompTexts,
+		wait:   dialect.DeferMessage,
 		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
 	}
 	OmpDoc = &Dialect{
 		name:  "omp-doc",
 		rules: session.Rules{ExplicitModelWins: true, KeepSystem: true},
 		omp:   true, bothSpellings: true, snowflakes: true, texts: ompTexts,
+		wait:   dialect.DeferAssistant,
 		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, also: ompRules, blobs: true, crumbs: true},
 	}
 	Omp18 = &Dialect{
@@ -89,6 +93,7 @@ var (
 			ExplicitModelWins: true, KeepSystem: true, StripsCalls: true, DropsFailed: true, Resets: true,
 		},
 		omp: true, attributes: true, tier: tierByProvider, texts: omp18Texts,
+		wait: dialect.DeferMessage,
 		newer: newer{
 			slot: true, configured: true, noRetried: true, hidden: []string{"prewalk-plan", "vibe-mode-context"},
 			keepsThinking: true, summary: []string{"tokensAfter", "method"}, details: []string{"warning"},

@@ -19,12 +19,13 @@ var _ dialect.Writer = (*Dialect)(nil)
 // the programs of the family resume at the last entry of the file.
 const leafType = "treeline.leaf"
 
-// Habits says how the program behaves, as observed.
+// Habits says how the program behaves, as observed, except that a prompt is written before it is answered: see
+// dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
-	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: dialect.DeferMessage,
+	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: d.wait,
 		RenameByEntry: true, RelabelKeepsTime: true, ListsByCWD: true, OldestHeader: `{"type":"session","id":"x"}`}
 	if d.omp {
-		h.Defer, h.FromTarget, h.ForkByID, h.AskedAtOnce = dialect.DeferAssistant, true, true, true
+		h.FromTarget, h.ForkByID = true, true
 		h.RenameByEntry, h.RelabelKeepsTime, h.ListsByCWD = false, false, false
 	}
 	return h

@@ -78,24 +78,23 @@ func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
 	}
-	number := func(keys ...string) int64 {
+	number := func(keys ...string) float64 {
 		for _, key := range keys {
 			if v := rawjson.Get(value, key); v != nil {
-				return dialect.Integer(v)
+				return dialect.Number(v)
 			}
 		}
 		return 0
 	}
-	u := &session.Usage{
-		Input: number("prompt_tokens", "inputTokens"), Output: number("completion_tokens", "outputTokens"),
-		CacheRead: number("cache_read_input_tokens"), CacheWrite: number("cache_creation_input_tokens"),
-		Total: number("total_tokens", "totalTokens"),
-	}
+	u := session.NewUsage([5]float64{
+		number("prompt_tokens", "inputTokens"), number("completion_tokens", "outputTokens"),
+		number("cache_read_input_tokens"), number("cache_creation_input_tokens"), number("total_tokens", "totalTokens"),
+	}, [5]float64{})
 	// The document's form has no total.
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output
 	}
-	return u
+	return &u
 }
 
 // Parts gives what is inside an entry in neutral form.
@@ -115,9 +114,6 @@ func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	}
 	return nil, nil
 }
-
-// LLM gives the message as it is: the program's own form depends on the provider.
-func (codec) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit fails: Wave has no context edits.
 func (codec) Edit(m, _ []byte) ([]byte, error) {

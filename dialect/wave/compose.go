@@ -9,7 +9,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Composer = (*Dialect)(nil)
+var (
+	_ dialect.Composer  = (*Dialect)(nil)
+	_ dialect.Commander = (*Dialect)(nil)
+	_ dialect.Commander = (*LegacyDialect)(nil)
+)
 
 // Compose makes a message from neutral parts. A tool result is in the block of its call. Record adds time and id.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
@@ -19,11 +23,17 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	var o dialect.Object
 	o.Str("role", m.Role.String())
 	blocks := d.blocks(m)
+	if c := m.Command; c != nil && c.Hidden && c.Tool == "bash" {
+		blocks = [][]byte{bang(c)}
+	}
 	if m.Error != "" {
 		var b dialect.Object
 		b.Str("type", "error")
 		b.Str("content", m.Error)
 		blocks = append(blocks, b.End())
+	}
+	if len(blocks) == 0 {
+		return nil, dialect.ErrSilent
 	}
 	o.Add("blocks", dialect.Array(blocks))
 	if m.Role == session.RoleAssistant && m.Usage != nil {

@@ -160,11 +160,11 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	h.Timestamp = session.Time{Text: string(f.createdAt)}
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
 	dec.b.SetHeader(h)
-	if h.CWD == "" {
+	if f.workdir != nil && h.CWD == "" {
 		dec.lines.ProblemAt(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
 	}
 	if !isISO(f.createdAt) {
-		dec.lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", orNothing(f.createdAt)), "it is kept as it is")
+		dec.lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", dialect.Spelled(f.createdAt)), "it is kept as it is")
 	}
 }
 
@@ -235,11 +235,4 @@ func hasCompact(record []byte) bool {
 		}
 	}
 	return false
-}
-
-func orNothing(value []byte) string {
-	if value == nil {
-		return "missing"
-	}
-	return dialect.Shorten(value)
 }

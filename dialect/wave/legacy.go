@@ -274,7 +274,7 @@ func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		doc.parse(b.Header().Raw)
 		s.Messages = 0
 		for e := range b.Finish().Entries() {
-			if e.Kind == session.KindMessage {
+			if e.IsMessage() {
 				s.Messages++
 			}
 		}

@@ -157,10 +157,13 @@ func checkV6(id string) error {
 	if err != nil {
 		return fmt.Errorf("session id: %w", err)
 	}
-	if _, ok := u.Time(); !ok {
-		return fmt.Errorf("session id %q is a UUID of version %d, not 6", id, u.Version())
+	switch _, ok := u.Time(); {
+	case ok:
+		return nil
+	case u.Version() == 6: // such as the document's own example
+		return fmt.Errorf("session id %q says version 6, but is not a UUID of RFC 9562: the digit after the third hyphen is %c, not 8, 9, a or b", id, id[19])
 	}
-	return nil
+	return fmt.Errorf("session id %q is a UUID of version %d, not 6", id, u.Version())
 }
 
 // SessionMessage is one line with raw members; Validate checks them.
@@ -199,12 +202,12 @@ func violations(role, blocks, timestamp []byte) (list []string) {
 		list = append(list, fmt.Sprintf("role is %q, neither user nor assistant", dialect.Shorten(role)))
 	}
 	if !rawjson.IsArray(blocks) {
-		list = append(list, fmt.Sprintf("blocks is %s, not a list", orNothing(blocks)))
+		list = append(list, fmt.Sprintf("blocks is %s, not a list", dialect.Spelled(blocks)))
 	} else if string(role) == "user" && isEmpty(blocks) {
 		list = append(list, "a message of the user without blocks")
 	}
 	if !isISO(timestamp) {
-		list = append(list, fmt.Sprintf("timestamp is %s, not a time in ISO 8601", orNothing(timestamp)))
+		list = append(list, fmt.Sprintf("timestamp is %s, not a time in ISO 8601", dialect.Spelled(timestamp)))
 	}
 	return list
 }
@@ -281,24 +284,29 @@ func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 		f.CreatedAt, _ = u.Time()
 	}
 	for e := range t.Entries() {
-		if e.Kind == session.KindMessage || e.Kind == session.KindCompaction {
+		if e.IsMessage() {
 			f.MessageCount++
 		}
 	}
 	return f
 }
 
-// lastActive is the time of the last message with a valid time, or else that of the file.
+// lastActive is the latest time of a message or of the file. A fork and a converted session are written after their messages.
 func lastActive(t *session.Tree, changed time.Time) time.Time {
-	for i := t.Len() - 1; i >= 0; i-- {
-		if at, err := t.At(i).Time(); err == nil {
-			if at, ok := at.Time(); ok {
-				return at
-			}
+	for e := range t.Entries() {
+		at, err := e.Time()
+		if err != nil {
+			continue
+		}
+		if at, ok := at.Time(); ok && at.After(changed) {
+			changed = at
 		}
 	}
 	return changed
 }
+
+// clockStep is how far the times of files may be behind the clock: two seconds on the coarsest file systems.
+const clockStep = 2 * time.Second
 
 // Check checks the document's rules for a session as a whole; those for messages are checked while they are decoded. The
 // program accepts other ids: for it they only need to be file names that it finds.
@@ -316,6 +324,9 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem 
 	f := File(t, log)
 	m := f.Metadata()
 	m.LastActiveAt = lastActive(t, log.Changed)
+	if behind := m.StartedAt.Sub(m.LastActiveAt); behind > 0 && behind < clockStep {
+		m.LastActiveAt = m.StartedAt
+	}
 	if d.layout.document {
 		report(f.Validate())
 		if checkV6(m.ID) == nil { // reported already

@@ -59,6 +59,9 @@ func TestRules(t *testing.T) {
 
 		{wave.SessionMetadata{ID: v6, StartedAt: started, LastActiveAt: started.Truncate(time.Millisecond)}, ""},
 		{wave.SessionMetadata{ID: v6, StartedAt: started, LastActiveAt: started.Add(-time.Second)}, "began"},
+		// The document's own example of an id.
+		{wave.SessionMetadata{ID: "01234567-89ab-6cde-f012-3456789abcde"}, "the digit after the third hyphen is f, not 8, 9, a or b"},
+		{wave.SessionMetadata{ID: "643c4bf3-840b-489d-a501-9e9ff8cc3499"}, "a UUID of version 4, not 6"},
 		{wave.SessionMetadata{ID: "x", StartedAt: started, LastActiveAt: started}, "UUID"},
 		{wave.SessionMetadata{ID: v6, MessageCount: -1}, "-1 messages"},
 		{wave.SessionMetadata{ID: v6, FileSize: -2}, "-2 bytes"},
@@ -79,6 +82,9 @@ func TestWriteRules(t *testing.T) {
 		`{"role":"user"}`:                                    "not a list",
 		`{"role":"assistant","blocks":[],"type":"metadata"}`: "no type",
 		`[]`: "object",
+		`{"role":"user","blocks":[1],"timestamp":"24.11.2024"}`: "ISO 8601",
+		`{"role":"user","blocks":[1],"timestamp":1732429396}`:   "ISO 8601",
+		`{"role":"user","blocks":[1],"timestamp":null}`:         "ISO 8601",
 	} {
 		for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
 			record, err := d.Record(dialect.NewEntry{ID: "msg-1", Time: at, Body: session.Message{JSON: session.Raw(message)}})
@@ -104,7 +110,7 @@ func TestWriteRules(t *testing.T) {
 // TestRecords: the lines, to the byte.
 func TestRecords(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
-	m := session.Message{JSON: session.Raw(`{ "id":"theirs", "timestamp":1, "usage":{"total_tokens":1.0}, "blocks":[{"type":"text","content":"a` + "\u2028" + `b"}], "role":"user", "metadata":{"k":1} }`)}
+	m := session.Message{JSON: session.Raw(`{ "id":"theirs", "usage":{"total_tokens":1.0}, "blocks":[{"type":"text","content":"a` + "\u2028" + `b"}], "role":"user", "metadata":{"k":1} }`)}
 	header := session.Header{CWD: "/garden", Parent: "/old.jsonl"}
 	for _, test := range []struct {
 		d      *wave.Dialect
@@ -115,6 +121,9 @@ func TestRecords(t *testing.T) {
 		{wave.Wave, "", m, `{"timestamp":"2026-01-02T03:04:05.006Z","id":"msg-1","role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"usage":{"total_tokens":1.0},"metadata":{"k":1}}`},
 		{wave.Doc, "x", m, `{"role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"timestamp":"2026-01-02T03:04:05.006Z","usage":{"total_tokens":1.0},"metadata":{"k":1}}`},
 		{wave.Doc, "", m, `{"role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"timestamp":"2026-01-02T03:04:05.006Z","usage":{"total_tokens":1.0},"metadata":{"k":1,"treeline":{"workdir":"/garden","parent":"/old.jsonl"}}}`},
+		// A given time is kept as it is spelled.
+		{wave.Wave, "x", session.Message{JSON: session.Raw(`{"role":"user","blocks":[1],"timestamp":"2024-11-24T06:23:16+01:00"}`)}, `{"timestamp":"2024-11-24T06:23:16+01:00","id":"msg-1","role":"user","blocks":[1]}`},
+		{wave.Doc, "x", session.Message{JSON: session.Raw(`{"timestamp":"2024-11-24T06:23:16.633Z","role":"user","blocks":[1]}`)}, `{"role":"user","blocks":[1],"timestamp":"2024-11-24T06:23:16.633Z"}`},
 		{wave.Wave, "x", session.Compaction{Summary: "s"}, `{"timestamp":"2026-01-02T03:04:05.006Z","id":"msg-1","role":"assistant","blocks":[{"type":"compact","content":"s"}]}`},
 	} {
 		got, err := test.d.Record(dialect.NewEntry{ID: "msg-1", Parent: test.parent, Time: at, Body: test.body, Header: &header})

@@ -284,7 +284,7 @@ func TestRefusals(t *testing.T) {
 	a := b.say(s, "user", "one", "")
 	b.say(s, "assistant", "two", "")
 	before, _ := os.ReadFile(s.Path())
-	_, branch := s.Branch(t.Context(), a.ID, true)
+	_, branch := s.Branch(t.Context(), a.ID, treeline.BranchOptions{Durable: true})
 	_, label := s.Label(t.Context(), a.ID, "x")
 	for what, err := range map[string]error{"branch": branch, "label": label, "rename": s.Rename(t.Context(), "x")} {
 		if !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "fork") {

@@ -13,15 +13,14 @@ import (
 )
 
 var (
-	_ dialect.Writer  = (*Dialect)(nil)
-	_ dialect.Editor  = (*Dialect)(nil)
-	_ dialect.Speaker = (*Dialect)(nil)
+	_ dialect.Writer = (*Dialect)(nil)
+	_ dialect.Editor = (*Dialect)(nil)
 )
 
 // Habits: a linear session without branches, labels and names. Headerless: the first message has the working directory.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ContinuesListed: true,
-		ResultsInCalls: true, KeepsByRepeating: true}
+	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ResolvesCWD: true,
+		ContinuesListed: true, ResultsInCalls: true, KeepsByRepeating: true}
 }
 
 // Header gives the metadata line; nil where the first message replaces it.
@@ -31,7 +30,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
-	o.Str("workdir", n.CWD)
+	o.Optional("workdir", n.CWD) // a converted session may not know it
 	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
@@ -113,7 +112,11 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
-	at := dialect.ISO(n.Time)
+	// A message may say when it was made, in any spelling of ISO 8601.
+	at := rawjson.Get(m, "timestamp")
+	if at == nil {
+		at = dialect.ISO(n.Time)
+	}
 	// The program does not find a session with one bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
@@ -200,14 +203,6 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 		return record, false, nil
 	}
 	return rawjson.Set(record, "blocks", blocks), true, nil
-}
-
-// Say makes a message from plain text.
-func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.ModelRef) ([]byte, error) {
-	if role != session.RoleUser && role != session.RoleAssistant {
-		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
-	}
-	return oneBlock(role, "text", said), nil
 }
 
 // oneBlock is a message that consists of one text.

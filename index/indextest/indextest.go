@@ -43,13 +43,14 @@ func Run(t *testing.T, make Maker) {
 func Log(name string, n int) index.Log {
 	l := index.Log{
 		Name:  name,
-		Stamp: index.Stamp{Generation: fmt.Sprintf("g%d", n), Size: int64(n) * 1000, Nanos: int64(n) * 1e9, Racy: n%5 == 0},
+		Stamp: index.Stamp{Generation: fmt.Sprintf("g%d", n), Size: int64(n) * 1000, Nanos: int64(n) * 1e9, Changed: int64(n) * 2e9, Racy: n%5 == 0},
 		Summary: index.Summary{
 			Session: n%7 != 0, ID: session.ID(fmt.Sprint("id-", n)), Dialect: []string{"omp", "pi"}[n%2], CWD: fmt.Sprint("/p", n%3),
 			Title: strings.Repeat("t", n%200), Prompt: fmt.Sprint("prompt ", n), Created: session.Time{Text: fmt.Sprint(n)},
-			Active: session.Time{Text: fmt.Sprint(n + 1)}, Parent: fmt.Sprint("p", n), Version: n % 4, Messages: n, Entries: 2 * n,
+			Active: session.Time{Text: fmt.Sprint(n + 1)}, Parent: fmt.Sprint("p", n), Origin: session.ID(strings.Repeat("o", n%2)), Version: n % 4, Messages: n, Entries: 2 * n,
 			Branches: n % 9, Problems: n % 2, Models: slices.Repeat([]string{"m1", "m2"}, n%3), Has: index.Has(n % 32),
 			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
+			Spells: index.EncodeSpells([]index.Spell{spell(n), spell(n + 1)}),
 		},
 		Chunks: chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
 	}
@@ -67,11 +68,20 @@ func resume(n int) index.Resume {
 	}
 	return index.Resume{
 		From: int64(n), Head: uint64(n) << 40, Messages: n, Models: min(n%2, n%3), Tokens: index.Tokens{Output: int64(n % 3)}, Cost: float64(n % 2),
+		Spells: n % 2, Last: spell(n),
 		Has: index.Has(n % 32), Name: strings.Repeat("t", n%200), Short: fmt.Sprint("short ", n), Prompt: fmt.Sprint("prompt ", n+n%3),
 		Before: session.Before{
 			Entries: 2 * n, Problems: n % 3, Ends: [][]session.EntryID{{"a", "b"}, {session.EntryID(fmt.Sprint(n))}},
 			Labels: slices.Repeat([]session.EntryID{"l"}, n%3), Missing: slices.Repeat([]session.EntryID{"m"}, n%2),
 		},
+	}
+}
+
+// spell is one with or without each of its members.
+func spell(n int) index.Spell {
+	return index.Spell{
+		Quarter: int64(n % 5 * 1000), Model: n%3 - 1, Copied: n%2 == 0, Messages: n, Answers: n % 7,
+		Tokens: index.Tokens{Input: int64(n % 3)}, Cost: float64(n%4) / 8,
 	}
 }
 

@@ -69,6 +69,23 @@ type Mapper interface {
 	Map(from, size int64, whole bool) (data []byte, unmap func() error, err error)
 }
 
+// Shared is a File that other processes can have open at the same time.
+type Shared interface {
+	// Writers lists the other open files, of any process, that can write to this file. On Linux it sees those of
+	// processes that this one may inspect, and notices that there are others, if this File is open for reading only
+	// and belongs to the user. Other systems do not tell: the error is ErrUnsupported.
+	Writers() ([]Writer, error)
+}
+
+// Writer is an open file that can write to a file.
+type Writer struct {
+	// Process is its process, such as "process 4711 (omp)".
+	Process string
+	// Own says that this package opened it for appending. Such a writer takes the lock, and looks under it whether the
+	// path leads to another file.
+	Own bool
+}
+
 // FaultIn reports whether a panic was caused by access to a byte of data.
 func FaultIn(cause any, data []byte) bool {
 	fault, ok := cause.(interface{ Addr() uintptr })

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -29,3 +30,9 @@ func syncFile(fd int, _ Scope) error {
 
 // mapWhole does not exist on darwin: pages are loaded one by one.
 const mapWhole = 0
+
+// ownMark is for Linux.
+const ownMark = 0
+
+// Writers implements Shared.
+func (f *unixFile) Writers() ([]Writer, error) { return nil, f.fail("writers", errors.ErrUnsupported) }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 )
 
 // unixFile makes system calls directly. With os.File an append costs a third more: each call takes a lock, and Stat
@@ -19,13 +20,26 @@ type unixFile struct {
 
 // Open implements FS.
 func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
+	// O_NONBLOCK does nothing for a regular file; it keeps a pipe from blocking for ever.
+	flags := flag | syscall.O_CLOEXEC | syscall.O_NONBLOCK
+	if flag&ownAccess == ownAccess {
+		flags |= ownMark
+	}
 	var fd int
-	err := retry(func() (err error) {
-		// O_NONBLOCK does nothing for a regular file; it keeps a pipe from blocking for ever.
-		fd, err = syscall.Open(name, flag|syscall.O_CLOEXEC|syscall.O_NONBLOCK, uint32(perm.Perm()))
-		return err
-	})
-	if err != nil {
+	for tries := 0; ; tries++ {
+		err := retry(func() (err error) { fd, err = syscall.Open(name, flags, uint32(perm.Perm())); return err })
+		if err == nil {
+			break
+		}
+		switch {
+		case err == syscall.EPERM && flags&ownMark != 0:
+			flags &^= ownMark // the file belongs to another user
+			continue
+		// Another process holds a lease, which Writers does for a moment.
+		case err == syscall.EAGAIN && tries < 100:
+			time.Sleep(100 * time.Microsecond)
+			continue
+		}
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	const exclusive = os.O_CREATE | os.O_EXCL
@@ -38,6 +52,16 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	}
 	return &unixFile{fd: fd, name: name}, nil
 }
+
+// NoFollow is a flag of Open: a symbolic link is an error. Links above the file are followed.
+const NoFollow = syscall.O_NOFOLLOW
+
+// isLink reports whether NoFollow is why a file was not opened.
+func isLink(err error) bool { return errors.Is(err, syscall.ELOOP) }
+
+// ownAccess is how files are opened for appending. On Linux such files are also opened with ownMark, by which Writers
+// recognizes them.
+const ownAccess = os.O_RDWR | os.O_APPEND
 
 // Stat implements FS.
 func (OS) Stat(name string) (Info, error) {

@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,20 +17,28 @@ import (
 // cannot cross file systems. A crash may leave one; an old one may be removed.
 const TempPrefix = ".treeline-tmp-"
 
-// tempTries limits the temporary files in one folder, including those left by crashes.
-const tempTries = 10_000
+// tempTries is how many numbers a temporary file tries. If all are taken, by crashes or by another program on purpose, its
+// name is random.
+const tempTries = 100
 
 // Replace replaces the content of a file atomically and durably: a reader, now or after a crash, finds the whole old file
 // or the whole new one. The mode is that of the old file, or perm for a new file. It returns the Info of the new file,
 // without Info.Changed, since the rename changes it. After an error the old file is in place, except if the last step, the
 // sync of the folder, failed: then the new file is in place, and a crash may undo that.
 func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
+	return ReplaceGrowing(fsys, path, perm, content, nothing)
+}
+
+// ReplaceGrowing is Replace of a file that others may append to. When content is durable it calls more, writes and syncs what
+// more returns, and calls it again until there is no more; the rename follows at once. An error of more ends it, and the old
+// file stays.
+func ReplaceGrowing(fsys FS, path string, perm fs.FileMode, content io.Reader, more func() ([]byte, error)) (Info, error) {
 	if old, err := fsys.Stat(path); err == nil {
 		perm = old.Mode.Perm()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return Info{}, err
 	}
-	temp, info, err := stage(fsys, filepath.Dir(path), perm, content)
+	temp, info, err := stage(fsys, filepath.Dir(path), perm, content, more)
 	if err != nil {
 		return Info{}, err
 	}
@@ -44,7 +54,7 @@ func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, e
 // sync of the folder failed, the file is in place, as in Replace.
 func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
 	dir := filepath.Dir(path)
-	temp, info, err := stage(fsys, dir, perm, content)
+	temp, info, err := stage(fsys, dir, perm, content, nothing)
 	if err != nil {
 		return Info{}, err
 	}
@@ -76,8 +86,12 @@ func cannotLink(err error) bool {
 		errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EINVAL))
 }
 
-// stage writes content to a temporary file in the folder and returns its path. The bytes are durable, the name is not.
-func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader) (path string, info Info, err error) {
+// nothing is for content that does not grow.
+func nothing() ([]byte, error) { return nil, nil }
+
+// stage writes content, and then what more returns, to a temporary file in the folder and returns its path. The bytes are
+// durable, the name is not.
+func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader, more func() ([]byte, error)) (path string, info Info, err error) {
 	// The name is unique, so that two processes that replace the same file do not write into one temporary file.
 	f, path, err := temp(fsys, dir, perm)
 	if err != nil {
@@ -88,16 +102,28 @@ func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader) (path strin
 			_ = fsys.Remove(path)
 		}
 	}()
-	n, err := io.Copy(f, content)
-	// The length is checked because some systems report a full disk or a quota in no other way.
-	if err == nil {
-		if info, err = f.Stat(); err == nil && info.Size != n {
-			err = fmt.Errorf("%s: %d bytes were written and %d are there: %w", path, n, info.Size, io.ErrShortWrite)
+	size := int64(0)
+	for content != nil && err == nil {
+		n := int64(0)
+		n, err = io.Copy(f, content)
+		size += n
+		// The length is checked because some systems report a full disk or a quota in no other way.
+		if err == nil {
+			if info, err = f.Stat(); err == nil && info.Size != size {
+				err = fmt.Errorf("%s: %d bytes were written and %d are there: %w", path, size, info.Size, io.ErrShortWrite)
+			}
 		}
-	}
-	// Synced before it gets its name: otherwise a crash may leave the name with an empty file.
-	if err == nil {
-		err = f.Sync(All)
+		// Synced before it gets its name: otherwise a crash may leave the name with an empty file.
+		if err == nil {
+			err = f.Sync(All)
+		}
+		var next []byte
+		if err == nil {
+			next, err = more()
+		}
+		if content = nil; len(next) > 0 {
+			content = bytes.NewReader(next)
+		}
 	}
 	// Closed before it gets its name: some file systems report a failed write only at close, and some cannot rename an
 	// open file.
@@ -110,14 +136,17 @@ func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader) (path strin
 
 // temp creates a temporary file with the first free number, so that tests always see the same names.
 func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
-	for try := range tempTries {
+	for try := 0; ; try++ {
 		path := filepath.Join(dir, TempPrefix+strconv.Itoa(try))
+		if try >= tempTries {
+			path = filepath.Join(dir, TempPrefix+rand.Text())
+		}
+		// Exclusive: whatever has the name, even a link that leads nowhere, is not opened.
 		f, err := fsys.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-		if !errors.Is(err, fs.ErrExist) {
+		if !errors.Is(err, fs.ErrExist) || try > tempTries {
 			return f, path, err
 		}
 	}
-	return nil, "", fmt.Errorf("%s: too many temporary files %s*", dir, TempPrefix)
 }
 
 // MkdirAll durably makes a folder and the missing folders above it. It syncs from the top down, so that a crash cannot lose

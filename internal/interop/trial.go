@@ -83,7 +83,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	s, err := t.store.Create(ctx, treeline.CreateOptions{Dialect: pi.Pi, Dir: filepath.Join(t.dir, "sessions"), CWD: t.dir,
-		Write: treeline.WriteOptions{Defer: dialect.DeferNever}})
+		Write: treeline.WriteOptions{Defer: dialect.DeferAssistant}})
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (t *trial) ours(ctx context.Context, s *treeline.Session) (err error) {
 	case 1:
 		_, err = s.AppendModelChange(ctx, "", "openai", "gpt")
 	case 2:
-		_, err = s.Compact(ctx, session.Compaction{Summary: t.text(), FirstKept: target, TokensBefore: session.Raw("77"), FromExtension: new(t.rnd.IntN(2) == 0)})
+		_, err = s.Compact(ctx, session.Compaction{Summary: t.text(), FirstKept: target, TokensBefore: 77, FromExtension: new(t.rnd.IntN(2) == 0)})
 	case 3:
 		_, err = s.AppendCustom(ctx, "ext", []byte(`{"state":[1,2.50]}`))
 	case 4:
@@ -288,13 +288,13 @@ func (t *trial) ours(ctx context.Context, s *treeline.Session) (err error) {
 	case 6:
 		err = s.Rename(ctx, []string{"A name", "Another\nname", ""}[t.rnd.IntN(3)])
 	case 7, 8:
-		_, err = s.Branch(ctx, target, true)
+		_, err = s.Branch(ctx, target, treeline.BranchOptions{Durable: true})
 	case 9:
-		_, err = s.Branch(ctx, target, false)
+		_, err = s.Branch(ctx, target, treeline.BranchOptions{})
 	case 10:
 		_, err = s.BranchWithSummary(ctx, target, session.BranchSummary{Summary: t.text(), Details: session.Raw(`{"d":null}`)})
 	case 11:
-		err = s.ResetLeaf(ctx, t.rnd.IntN(2) == 0)
+		err = s.ResetLeaf(ctx, treeline.BranchOptions{Durable: t.rnd.IntN(2) == 0})
 	case 12:
 		_, err = s.AppendRecord(ctx, []byte(`{"type":"future","payload":{"n":1}}`))
 	default:

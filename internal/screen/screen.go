@@ -10,8 +10,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Clean makes text from a session safe for a terminal: it shows control characters, and those that change the direction of
-// writing, as escapes. They are not removed, so that an attack stays visible. Newlines and tabs are kept.
+// Clean makes text from a session safe for a terminal: it shows control characters, those that change the direction of
+// writing, and those that hide text, as escapes. They are not removed, so that an attack stays visible. Newlines and tabs are kept.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -23,6 +23,8 @@ func Clean(s string) string {
 			b.WriteString(`\r`)
 		case Dangerous(r) && r < 0x100:
 			fmt.Fprintf(&b, `\x%02x`, r)
+		case Dangerous(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
 		case Dangerous(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default: // each byte that is not UTF-8 becomes U+FFFD
@@ -44,17 +46,25 @@ func plain(s string) bool {
 	return true
 }
 
-// Dangerous reports whether a character can control a terminal or change the order of text. U+202A to U+202E and U+2066 to
-// U+2069 change the direction, which can make the name of a file look like another.
+// Dangerous reports whether a character can control a terminal, change the order of text, break a line that is counted as
+// one, or hide text: invisible characters, such as tags, can carry a message that only a model reads. Joiners are not among
+// them, since scripts and emoji need them.
 func Dangerous(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
 	case r < 0x20 || r >= 0x7f && r <= 0x9f:
 		return true
+	case r < 0x2028:
+		return r == softHyphen || r == 0x061c || r == 0x180e || r == 0x200e || r == 0x200f
 	}
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c || r == 0xfeff
+	return r <= 0x202e || // separators of lines and paragraphs, embeddings and overrides
+		r >= 0x2060 && r <= 0x206f || // invisible operators, isolates
+		r == 0xfeff || r >= 0xfff9 && r <= 0xfffb || // byte order mark, annotations
+		r >= 0xe0000 && r <= 0xe007f // tags
 }
+
+const softHyphen = 0xad
 
 // isOneLine reports whether OneLine has nothing to do.
 func isOneLine(s string, most int) bool {

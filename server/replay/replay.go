@@ -14,6 +14,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,35 +46,35 @@ func Loopback(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Served reports one request. Its JSON is a stable format: difference is null if the request is as recorded.
+// Served reports one request. Difference is nil if the request is as recorded.
 type Served struct {
-	Seq        int64           `json:"seq"`
-	Difference *run.Difference `json:"difference"`
-	Error      string          `json:"error,omitempty"`
+	Seq        int64
+	Difference *run.Difference
+	Error      string
 }
 
-// Result reports how far a replay came. Its JSON is a stable format.
-type Result struct {
-	Requests int `json:"requests"` // recorded
-	Served   int `json:"served"`
-	Differed int `json:"differed"`
-}
+// Result reports how far a replay came: the requests that were recorded, those that were served, and those that differed.
+type Result struct{ Requests, Served, Differed int }
 
 // Player answers requests with the responses of a run.
 type Player struct {
 	log  *run.Log
 	list []run.Exchange
 	told func(Served)
-	done chan struct{} // closed when the last response is given
+	done chan struct{} // closed when all responses are written
+	// patience is how long a client may take to send a request, and to read the response.
+	patience time.Duration
 
+	// mu guards what follows. It is not held while a response is written: a slow client delays no other.
 	mu       sync.Mutex
-	served   int
+	served   int // responses that were taken
+	writing  int // those that are being written
 	differed int
 }
 
 // New makes a player of a run. It calls told for each request, one at a time, before the response is written.
 func New(l *run.Log, told func(Served)) (*Player, error) {
-	p := &Player{log: l, list: l.Exchanges(), told: told, done: make(chan struct{})}
+	p := &Player{log: l, list: l.Exchanges(), told: told, done: make(chan struct{}), patience: 30 * time.Second}
 	if len(p.list) == 0 {
 		return nil, ErrEmpty
 	}
@@ -82,7 +83,7 @@ func New(l *run.Log, told func(Served)) (*Player, error) {
 
 // Serve answers requests until all responses are given or ctx ends. It closes the listener.
 func (p *Player) Serve(ctx context.Context, l net.Listener) (Result, error) {
-	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: p, ReadHeaderTimeout: p.patience, ReadTimeout: p.patience, WriteTimeout: 2 * p.patience}
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(l) }()
 	select {
@@ -103,11 +104,12 @@ func (p *Player) Serve(ctx context.Context, l net.Listener) (Result, error) {
 }
 
 // ServeHTTP takes chat completions, with and without /v1 since some clients add it, and the list of models. A Host
-// header that is not loopback is refused: with DNS rebinding a page in a browser could read the run.
+// header that is not loopback is refused: with DNS rebinding a page in a browser could read the run. So is an Origin that
+// is not loopback: any page in a browser could use up the responses, without reading them.
 func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, err := Loopback(net.JoinHostPort(hostname(r.Host), "0"))
 	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); {
-	case err != nil:
+	case err != nil || !sameMachine(r.Header.Values("Origin")):
 		failure(w, http.StatusForbidden, "forbidden", "only this machine is served")
 	case r.Method == http.MethodPost && path == "/chat/completions":
 		p.complete(w, r)
@@ -128,6 +130,20 @@ func hostname(host string) string {
 	return strings.ToLower(host)
 }
 
+// sameMachine reports whether the page that a request comes from is one of this machine. Programs send no Origin.
+func sameMachine(origins []string) bool {
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil {
+			return false
+		}
+		if _, err := Loopback(net.JoinHostPort(strings.ToLower(u.Hostname()), "0")); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 func failure(w http.ResponseWriter, status int, kind, message string) {
 	reply(w, status, run.ChatError(kind, message))
 }
@@ -142,8 +158,7 @@ func reply(w http.ResponseWriter, status int, body []byte) {
 // mostBody limits a request. A conversation with images is a few megabytes.
 const mostBody = 256 << 20
 
-// complete gives the next recorded response. The lock is held while it is written, so that concurrent requests get
-// their responses in order.
+// complete gives the next recorded response.
 func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	if err != nil {
@@ -154,32 +169,58 @@ func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
 		failure(w, http.StatusBadRequest, "bad_request", "the body must be a JSON object with a list of messages")
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.served >= len(p.list) {
+	x, d, err := p.next(body)
+	if errors.Is(err, errUsedUp) {
 		failure(w, http.StatusGone, "used_up", fmt.Sprintf("all %d recorded responses were given", len(p.list)))
 		return
 	}
-	x := p.list[p.served]
-	p.served++
-	if p.served == len(p.list) {
-		defer close(p.done) // after the response is written
-	}
-	d, err := run.CompareChat(x, body)
+	defer p.written()
 	if err != nil {
 		failure(w, http.StatusInternalServerError, "unreadable", err.Error())
-		p.told(Served{Seq: x.Seq, Error: err.Error()})
 		return
 	}
 	w.Header().Set("X-Treeline-Seq", strconv.FormatInt(x.Seq, 10))
 	if d != nil {
-		p.differed++
 		pointer := strconv.QuoteToASCII(d.Pointer) // a header is ASCII, a pointer need not be
 		w.Header().Set("X-Treeline-Difference", pointer[1:len(pointer)-1])
 	}
-	p.told(Served{Seq: x.Seq, Difference: d})
 	if err := p.answer(w, x, body); err != nil {
 		failure(w, http.StatusInternalServerError, "unreadable", err.Error())
+	}
+}
+
+var errUsedUp = errors.New("all recorded responses were given")
+
+// next takes the next exchange, compares the request with the recorded one, and reports it. Concurrent requests get the
+// responses in order. Except after errUsedUp the caller calls written.
+func (p *Player) next(body []byte) (run.Exchange, *run.Difference, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.served >= len(p.list) {
+		return run.Exchange{}, nil, errUsedUp
+	}
+	x := p.list[p.served]
+	p.served++
+	p.writing++
+	d, err := run.CompareChat(x, body)
+	s := Served{Seq: x.Seq, Difference: d}
+	switch {
+	case err != nil:
+		s = Served{Seq: x.Seq, Error: err.Error()}
+	case d != nil:
+		p.differed++
+	}
+	p.told(s)
+	return x, d, err
+}
+
+// written notes that a response is written.
+func (p *Player) written() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing--
+	if p.writing == 0 && p.served == len(p.list) {
+		close(p.done)
 	}
 }
 

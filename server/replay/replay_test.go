@@ -3,12 +3,14 @@ package replay
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline"
@@ -98,5 +100,92 @@ func TestLoopback(t *testing.T) {
 		if got, err := Loopback(addr); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", addr, got, err)
 		}
+	}
+}
+
+// TestOrigin: pages of other machines are refused, and use up nothing.
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	p, err := New(openRun(t, header+exchange).Log, func(Served) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		origin string
+		status int
+	}{
+		{"https://example.org", http.StatusForbidden}, {"null", http.StatusForbidden}, {"http://localhost.example.org", http.StatusForbidden},
+		{"http://%", http.StatusForbidden}, {"file://", http.StatusForbidden}, {"http://LOCALHOST:3000", http.StatusOK}, {"http://[::1]:1", http.StatusGone},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/chat/completions", strings.NewReader(`{"messages":[]}`))
+		r.Header.Set("Origin", c.origin)
+		w := httptest.NewRecorder()
+		if p.ServeHTTP(w, r); w.Code != c.status {
+			t.Errorf("%s: %d, want %d", c.origin, w.Code, c.status)
+		}
+	}
+}
+
+// stuck is a client that reads nothing until it is released.
+type stuck struct {
+	*httptest.ResponseRecorder
+	begun, release chan struct{}
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	close(s.begun)
+	<-s.release
+	return s.ResponseRecorder.Write(b)
+}
+
+// TestSlowClient: a client that does not read delays no other, and the replay ends when it has its response.
+func TestSlowClient(t *testing.T) {
+	t.Parallel()
+	p, err := New(openRun(t, header+exchange+strings.ReplaceAll(exchange, `"seq":1`, `"seq":2`)).Log, func(Served) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(w http.ResponseWriter) {
+		p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/chat/completions", strings.NewReader(`{"messages":[]}`)))
+	}
+	slow := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	go ask(slow)
+	<-slow.begun
+	w := httptest.NewRecorder()
+	if ask(w); w.Code != http.StatusOK || w.Header().Get("X-Treeline-Seq") != "2" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	select {
+	case <-p.done:
+		t.Error("it is done before the first response is written")
+	default:
+	}
+	close(slow.release)
+	<-p.done
+}
+
+// TestWriteTimeout: a client that never reads does not keep the replay from ending.
+func TestWriteTimeout(t *testing.T) {
+	t.Parallel()
+	long := strings.ReplaceAll(exchange, "Good day.", strings.Repeat("Good day. ", 2<<20)) // more than the system buffers
+	p, err := New(openRun(t, header+long).Log, func(Served) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.patience = 100 * time.Millisecond
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "POST /chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"messages\":[]}"); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := p.Serve(t.Context(), l); err != nil || res.Served != 1 {
+		t.Errorf("%+v, %v", res, err)
 	}
 }

@@ -117,29 +117,29 @@ func branch(s *suite) {
 	path, before := sess.Path(), s.bytes(sess.Path())
 	two := sess.Tree().At(1)
 	if !s.habits.Branches {
-		if _, err := sess.Branch(s.Context(), two.ID, true); !errors.Is(err, store.ErrUnsupported) {
+		if _, err := sess.Branch(s.Context(), two.ID, store.BranchOptions{Durable: true}); !errors.Is(err, store.ErrUnsupported) {
 			s.Errorf("a branch: %v", err)
 		}
 		_, err := sess.BranchWithSummary(s.Context(), two.ID, session.BranchSummary{Summary: "fig"})
-		if err := errors.Join(err, sess.ResetLeaf(s.Context(), true)); !errors.Is(err, store.ErrUnsupported) || s.bytes(path) != before {
+		if err := errors.Join(err, sess.ResetLeaf(s.Context(), store.BranchOptions{Durable: true})); !errors.Is(err, store.ErrUnsupported) || s.bytes(path) != before {
 			s.Errorf("a branch: %v", err)
 		}
 		return
 	}
-	s.must(second(sess.Branch(s.Context(), two.ID, false)))
+	s.must(second(sess.Branch(s.Context(), two.ID, store.BranchOptions{})))
 	at := s.heard(sess, two.ID)
 	s.hears(sess, at...)
 	if s.bytes(path) != before {
 		s.Error("a branch that is not durable was written")
 	}
 	s.reopened(path, "apricot", "bilberry", "cherry", "damson")
-	s.must(second(sess.Branch(s.Context(), two.ID, true)))
+	s.must(second(sess.Branch(s.Context(), two.ID, store.BranchOptions{Durable: true})))
 	s.reopened(path, at...)
 	s.say(sess, session.RoleUser, "elderberry")
 	s.reopened(path, append(at, "elderberry")...)
 	s.must(second(sess.BranchWithSummary(s.Context(), two.ID, session.BranchSummary{Summary: "fig"})))
 	s.reopened(path, append(at, "fig")...)
-	s.must(sess.ResetLeaf(s.Context(), true))
+	s.must(sess.ResetLeaf(s.Context(), store.BranchOptions{Durable: true}))
 	s.reopened(path)
 	s.say(sess, session.RoleUser, "gooseberry")
 	if again := s.reopened(path, "gooseberry"); again.Tree().Tips() < 4 {

@@ -39,7 +39,7 @@ func unknown(s *suite) {
 		"Context": func() error { return second(sess.Context(ctx, none, store.ContextOptions{})) },
 	}
 	if s.habits.Branches {
-		attempts["Branch"] = func() error { return second(sess.Branch(ctx, none, true)) }
+		attempts["Branch"] = func() error { return second(sess.Branch(ctx, none, store.BranchOptions{Durable: true})) }
 		attempts["BranchWithSummary"] = func() error { return second(sess.BranchWithSummary(ctx, none, session.BranchSummary{Summary: "x"})) }
 	}
 	if s.habits.Labels {
@@ -65,9 +65,9 @@ func (s *suite) writes(sess *store.Session) map[string]func() error {
 	return map[string]func() error{
 		"AppendText":        func() error { return second(sess.AppendText(ctx, session.RoleUser, "fig")) },
 		"AppendMessage":     func() error { return second(sess.AppendMessage(ctx, []byte(`{"role":"user","content":"fig"}`))) },
-		"Branch":            func() error { return second(sess.Branch(ctx, leaf, true)) },
+		"Branch":            func() error { return second(sess.Branch(ctx, leaf, store.BranchOptions{Durable: true})) },
 		"BranchWithSummary": func() error { return second(sess.BranchWithSummary(ctx, leaf, session.BranchSummary{Summary: "x"})) },
-		"ResetLeaf":         func() error { return sess.ResetLeaf(ctx, true) },
+		"ResetLeaf":         func() error { return sess.ResetLeaf(ctx, store.BranchOptions{Durable: true}) },
 		"Label":             func() error { return second(sess.Label(ctx, leaf, "x")) },
 		"Compact":           func() error { return second(sess.Compact(ctx, session.Compaction{Summary: "x", FirstKept: leaf})) },
 		"Rename":            func() error { return sess.Rename(ctx, "x") },

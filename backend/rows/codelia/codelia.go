@@ -130,8 +130,11 @@ func (p place) Touch(header []byte) []byte {
 
 func (p place) now() string { return p.opt.Clock().UTC().Format(timeForm) }
 
-// begin prepares a save: the state has a time, and the folder exists.
+// begin prepares a save: the state is of the version that is written and has a time, and the folder exists.
 func (p place) begin(s *state, folder string) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	if s.updated == "" {
 		s.updated = p.now()
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // A bad line is an error that names file and line, and what cannot be read is not overwritten.
@@ -120,6 +121,46 @@ func TestDocumentAndDatabase(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(path); string(text) != newer {
 		t.Errorf("it became %s", text)
+	}
+}
+
+// A state of another version is read with that version. It is not replaced, and none is saved.
+func TestOtherSchema(t *testing.T) {
+	t.Parallel()
+	for _, name := range forms {
+		dir := t.TempDir()
+		c := form(name, dir, Options{Clock: clock})
+		mustSave(t, c, sample(one))
+		if name == "document" {
+			path := filepath.Join(dir, "state", one+".json")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, strings.Replace(string(text), `"schema_version":1`, `"schema_version":2`, 1))
+		} else if _, err := openDB(t, dir).Exec(`UPDATE session_state SET schema_version = 2`); err != nil {
+			t.Fatal(err)
+		}
+		c = form(name, dir, Options{Clock: clock})
+		s := mustLoad(t, c, one)
+		if got := string(rawjson.Get(s.header(), "schema_version")); got != "2" || len(s.messages) != len(sample(one).messages) {
+			t.Errorf("%s: version %s, %d messages", name, got, len(s.messages))
+		}
+		old := sample(one)
+		if old.version = s.version; !errors.Is(c.save(t.Context(), old), backend.ErrReadOnly) {
+			t.Errorf("%s: it was replaced", name)
+		}
+		if again := mustLoad(t, c, one); again.version != s.version {
+			t.Errorf("%s: it was changed", name)
+		}
+		fresh := sample(two)
+		fresh.schema = []byte("2")
+		if err := c.Save(t.Context(), fresh.session()); !errors.Is(err, backend.ErrRecord) {
+			t.Errorf("%s: version 2 was saved: %v", name, err)
+		}
+		if list := mustList(t, c); !slices.Equal(list, []string{one}) {
+			t.Errorf("%s: %v", name, list)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (d *Document) parse(id string, content []byte) (state, error) {
 	if !rawjson.IsObject(content) || !rawjson.Valid(content) {
 		return state{}, damage(d.path(id), 1, 0, "not a JSON object")
 	}
-	s := state{id: rawjson.Str(content, "session_id")}
+	s := state{id: rawjson.Str(content, "session_id"), schema: otherSchema(rawjson.Get(content, "schema_version"))}
 	s.fill(content, documented)
 	if s.id != id || s.updated == "" {
 		return state{}, damage(d.path(id), 1, 0, "not a state of session %s: session_id is %q, updated_at %q", id, s.id, s.updated)
@@ -153,8 +153,8 @@ func (d *Document) save(ctx context.Context, s state) error {
 		return err
 	}
 	err := d.locked(ctx, s.id, s.version, func(old []byte) error {
-		if v := string(rawjson.Get(old, "schema_version")); v != "1" {
-			return fmt.Errorf("%s: schema_version %s was written by a newer version of the agent: %w", d.path(s.id), v, backend.ErrReadOnly)
+		if v := otherSchema(rawjson.Get(old, "schema_version")); v != nil {
+			return newerSchema(d.path(s.id), v)
 		}
 		_, err := durable.Replace(d.opt.FS, d.path(s.id), 0o600, bytes.NewReader(render(&s, bytes.TrimSpace(old))))
 		return err
@@ -170,6 +170,11 @@ func (d *Document) save(ctx context.Context, s state) error {
 		err = backend.ErrConflict // another process created it at the same moment
 	}
 	return err
+}
+
+// newerSchema is the error for a state that another version of the agent wrote.
+func newerSchema(path string, v []byte) error {
+	return fmt.Errorf("%s: schema_version %s was written by a newer version of the agent; nothing was changed: %w", path, v, backend.ErrReadOnly)
 }
 
 // locked calls f with the content of a document of that version while no other process of this library writes it.

@@ -79,6 +79,9 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 		if err == nil {
 			err = compare(want, now)
 		}
+		if err == nil && now != nil && now.schema != nil {
+			err = newerSchema(d.path(), now.schema)
+		}
 		if err != nil || r != nil || NewDocument(d.dir, d.opt).has(s.id) {
 			return err
 		}

@@ -14,21 +14,25 @@ import (
 
 // row is a row of session_state. All columns but id and time may be NULL.
 type row struct {
-	id, updated           string
-	run, meta, last, root sql.NullString
-	seq, count            sql.NullInt64
+	id, updated                   string
+	run, meta, last, root, schema sql.NullString
+	seq, count                    sql.NullInt64
 }
 
-const selectRows = `SELECT session_id, updated_at, run_id, invoke_seq, meta_json, message_count, last_user_message, workspace_root
-	FROM session_state`
+const selectRows = `SELECT session_id, updated_at, run_id, invoke_seq, meta_json, message_count, last_user_message, workspace_root,
+	schema_version FROM session_state`
 
 func (r *row) scan(s interface{ Scan(...any) error }) error {
-	return s.Scan(&r.id, &r.updated, &r.run, &r.seq, &r.meta, &r.count, &r.last, &r.root)
+	return s.Scan(&r.id, &r.updated, &r.run, &r.seq, &r.meta, &r.count, &r.last, &r.root, &r.schema)
 }
 
 // into fills in what a row says. A meta that is not JSON is ignored, as the program does; putRow keeps it.
 func (r *row) into(s *state) {
 	s.updated, s.run, s.root = r.updated, r.run.String, r.root.String
+	s.schema = otherSchema([]byte(r.schema.String))
+	if s.schema != nil && !rawjson.Valid(s.schema) {
+		s.schema = rawjson.Quote(r.schema.String)
+	}
 	if r.seq.Valid {
 		s.seq = &r.seq.Int64
 	}

@@ -17,6 +17,8 @@ import (
 // state is a session with the columns of its row.
 type state struct {
 	id string
+	// schema is the schema_version as it is spelled, if it is not the one that is written; nil otherwise.
+	schema []byte
 	// updated is the time of the last save as it is spelled in the row or file; "" in a save is the current time.
 	updated string
 	// run is the session's last run, seq the number of its last request to the model, root its project folder. "" and nil
@@ -38,6 +40,9 @@ var known = []string{"schema_version", "session_id", "updated_at", "run_id", "in
 // no other byte.
 func (s *state) header() []byte {
 	o := []byte(`{"schema_version":1}`)
+	if s.schema != nil {
+		o = rawjson.Set(o, "schema_version", s.schema)
+	}
 	set := func(key string, value []byte, present bool) {
 		if present {
 			o = rawjson.Set(o, key, value)
@@ -77,6 +82,10 @@ func parseState(from rows.Session) (state, error) {
 		return state{}, fmt.Errorf("%w: the header is that of session %s", backend.ErrName, id)
 	}
 	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version}
+	// A header that does not say its version is of the one that is written.
+	if v := rawjson.Get(h, "schema_version"); v != nil {
+		s.schema = otherSchema(v)
+	}
 	s.fill(h, known)
 	for i, m := range from.Messages {
 		if !rawjson.IsObject(m) || !rawjson.Valid(m) {
@@ -85,6 +94,25 @@ func parseState(from rows.Session) (state, error) {
 		s.messages = append(s.messages, bytes.Clone(m))
 	}
 	return s, nil
+}
+
+// otherSchema gives a schema_version as it is spelled, null where it is missing; nil for the one that is written.
+func otherSchema(v []byte) []byte {
+	switch string(v) {
+	case "1":
+		return nil
+	case "":
+		return []byte("null")
+	}
+	return bytes.Clone(v)
+}
+
+// writable fails for a state of a version that is not written: nothing is known about the meaning of its members.
+func (s *state) writable() error {
+	if s.schema != nil {
+		return fmt.Errorf("%w: schema_version %s is not known; only 1 is written", backend.ErrRecord, s.schema)
+	}
+	return nil
 }
 
 // fill takes over what a header and a document spell alike. A member of the wrong type is ignored, as the program does.
@@ -122,7 +150,7 @@ func usualTime(text string) string {
 // not maintain it. Lengths before the parts keep different states from hashing the same bytes.
 func (s *state) stamp() {
 	h := sha256.New()
-	for _, part := range []string{s.id, s.updated, s.run, string(s.seqText()), s.root, string(s.meta), string(s.other)} {
+	for _, part := range []string{s.id, s.updated, s.run, string(s.seqText()), s.root, string(s.meta), string(s.other), string(s.schema)} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	for _, m := range s.messages {

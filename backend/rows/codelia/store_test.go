@@ -273,7 +273,7 @@ func requests(t *testing.T, dir string, s state) {
 				was, _, _ := strings.Cut(change, " -> ")
 				s.meta = rawjson.SetAt(s.meta, "/codelia_resume_context/working_dir", rawjson.Quote(was))
 				provider, model, _ := strings.Cut(value("model"), "/")
-				got, _ := words.Reminder(s.header(), dialect.Here{
+				got, _ := words.Reminder(session.Header{Raw: s.header()}, dialect.Here{
 					Root: value("workspace root"), WorkDir: value("working directory"), Sandbox: value("sandbox root"),
 					Approval: value("approval mode"), Provider: provider, Model: model,
 				})

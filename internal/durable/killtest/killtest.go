@@ -20,7 +20,7 @@ import (
 const env = "TREELINE_TEST_CHILD"
 
 // Main is for TestMain. It runs the tests, or child in a process that Command made.
-func Main(m *testing.M, child func(args string) error) {
+func Main(m interface{ Run() int }, child func(args string) error) {
 	args, isChild := os.LookupEnv(env)
 	if !isChild {
 		os.Exit(m.Run())

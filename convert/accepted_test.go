@@ -1,0 +1,226 @@
+package convert_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// unacceptable says why a provider would refuse a message, "" for one that it accepts. calls are those of the last message
+// with calls.
+func unacceptable(role session.Role, parts []session.Part, failed bool, calls []string) string {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			if strings.TrimSpace(p.Text) == "" {
+				return "a text is empty"
+			}
+		case session.ToolCall:
+			if p.ID == "" {
+				return "a call has no id"
+			}
+		case session.ToolResult:
+			if !slices.Contains(calls, p.CallID) {
+				return fmt.Sprintf("a result of %q has no call", p.CallID)
+			}
+		}
+	}
+	if role != session.RoleTool && !failed && !dialect.Speaks(parts) {
+		return "it says nothing"
+	}
+	return ""
+}
+
+// sendable checks what the target's program would send at the leaf of a converted session.
+func sendable(w *world.World, s *store.Session, name string) (count int) {
+	w.Helper()
+	c, err := s.Context(w.Context(), s.Leaf(), store.ContextOptions{LLM: true, NoBlobs: true})
+	w.Must(err)
+	codec := s.Dialect().Codec()
+	var calls []string
+	for m, err := range c.Messages() {
+		w.Must(err)
+		count++
+		role, parts := codec.Role(m.JSON), s.MessageParts(m.JSON)
+		var own []string
+		for _, p := range parts {
+			if call, ok := p.(session.ToolCall); ok {
+				own = append(own, call.ID)
+			}
+		}
+		if own != nil {
+			calls = own
+		}
+		if why := unacceptable(role, parts, codec.Failed(m.JSON), calls); why != "" {
+			w.Errorf("%s: %s: %.400s", name, why, m.JSON)
+		}
+	}
+	return count
+}
+
+// waveTalk has what only Wave knows: a command of the user's, a task that ended, and a message of several kinds.
+const waveTalk = `{"type":"metadata","workdir":"/work/pond","createdAt":"2026-03-02T14:00:00.000Z"}
+{"timestamp":"2026-03-02T14:00:01.000Z","id":"msg-1","role":"user","blocks":[{"type":"bang","command":"ls","output":"depth","stage":"end","exitCode":0}]}
+{"timestamp":"2026-03-02T14:00:02.000Z","id":"msg-2","role":"user","blocks":[{"type":"text","content":"How deep?"},{"type":"bang","command":"cat depth","output":"","stage":"end","exitCode":null}]}
+{"timestamp":"2026-03-02T14:00:03.000Z","id":"msg-3","role":"assistant","blocks":[{"type":"text","content":"","stage":"end"},{"type":"tool","parameters":"{bad","result":"2 m","id":"c1","name":"Bash","success":true,"stage":"end"},{"type":"tool","parameters":"{}","stage":"running","name":"Bash"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"model":"gpt-4"}}
+{"timestamp":"2026-03-02T14:00:04.000Z","id":"msg-4","role":"user","blocks":[{"type":"task_notification","taskId":"t1","taskType":"shell","status":"completed","summary":"The pond is full."}]}
+{"timestamp":"2026-03-02T14:00:05.000Z","id":"msg-5","role":"assistant","blocks":[{"type":"error","content":"broken"}]}
+{"timestamp":"2026-03-02T14:00:06.000Z","id":"msg-6","role":"assistant","blocks":[]}
+{"timestamp":"2026-03-02T14:00:07.000Z","id":"msg-7","role":"assistant","blocks":[{"type":"text","content":"Two metres."}]}
+`
+
+// codeliaRun is the second run of a session: the history before it is only in its requests.
+const codeliaRun = `{"type":"header","schema_version":1,"run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","session_id":"b90bef2d-94bd-40e8-bd3b-2c2b56e298bb","started_at":"2026-03-02T14:00:00.000Z"}
+{"type":"run.start","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","session_id":"b90bef2d-94bd-40e8-bd3b-2c2b56e298bb","ts":"2026-03-02T14:00:00.000Z","input":{"type":"text","text":"And now?"}}
+{"type":"llm.request","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:01.000Z","seq":3,"input":{"messages":[{"role":"system","content":"You dive."},{"role":"user","content":"How deep?"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":"{\"cmd\":\"cat depth\"}"}}]},{"role":"tool","tool_call_id":"c1","tool_name":"bash","content":"2 m"},{"role":"assistant","content":"Two metres."},{"role":"user","content":"And now?"}]}}
+{"type":"llm.response","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:02.000Z","seq":3,"output":{"messages":[{"role":"reasoning","content":"Look again."},{"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"bash","arguments":"{}"}}]}],"usage":{"model":"gpt-4","input_tokens":1,"output_tokens":1,"total_tokens":2}}}
+{"type":"tool.output","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:03.000Z","tool":"bash","tool_call_id":"c2","result_raw":"3 m"}
+{"type":"llm.request","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:04.000Z","seq":4,"input":{"messages":[{"role":"user","content":"And now?"},{"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c2","tool_name":"bash","content":"[cut]"},{"role":"user","content":"Measure twice."}]}}
+{"type":"llm.response","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:05.000Z","seq":4,"output":{"messages":[{"role":"assistant","content":"Three metres."}],"usage":{"model":"gpt-4","input_tokens":1,"output_tokens":1,"total_tokens":2}}}
+{"type":"run.error","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:06.000Z","error":{"message":"late"}}
+`
+
+// crossed converts a session in memory and gives the new one, nil where there is nothing to convert.
+func crossed(w *world.World, path string, from, to dialect.Dialect, dir string) *store.Session {
+	w.Helper()
+	src, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: from})
+	w.Must(err)
+	defer src.Close()
+	there, _, err := convert.Session(w.Context(), w.Store, src, convert.Options{To: to, Dir: dir, Write: w.Write(store.WriteOptions{})})
+	if errors.Is(err, store.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		w.Fatalf("%s → %s: %v", from.Name(), to.Name(), err)
+	}
+	return there
+}
+
+// Whatever a session holds, each message of the converted one is one that the target's program would send and a provider
+// accepts. Within a family messages are copied, so that only whole sessions are tried there.
+func TestConvertSendable(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	log := gen.Session(gen.Options{Seed: 5, Entries: 60, CompactEvery: 25, Branches: 2})
+	whole := map[string]string{
+		"omp": string(log), "pi": string(gen.Session(gen.Options{Seed: 6, Entries: 60, Pi: true})), "operator": string(gen.Operator(log)),
+		"wave": string(gen.Wave(log)), "codelia-state": string(gen.State(log)), "codelia": string(gen.Run(log)),
+	}
+	check := func(name, seed, text string, damaged bool) {
+		path := w.Put(filepath.Join("in", seed, name, "019cab00-0000-7000-8000-00000000000a.jsonl"), text)
+		for _, to := range targets() {
+			from := w.Format(name)
+			if to == from || damaged && to.Family() == from.Family() {
+				continue
+			}
+			there := crossed(w, path, from, to, folder())
+			if there == nil {
+				continue
+			}
+			if n := sendable(w, there, fmt.Sprintf("%s, seed %s → %s", name, seed, to.Name())); n == 0 && !damaged {
+				t.Errorf("%s → %s: nothing is sent", name, to.Name())
+			}
+			w.Must(there.Close())
+		}
+	}
+	for name, text := range whole {
+		check(name, "whole", text, false)
+	}
+	check("wave", "talk", waveTalk, true)
+	check("codelia", "second", codeliaRun, false)
+	for seed := range 40 {
+		r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 11))}
+		r.whole = true
+		name := r.one("pi", "omp", "operator", "wave", "codelia-state")
+		check(name, fmt.Sprint(seed), map[string]func() string{"pi": r.pi, "omp": r.pi, "operator": r.operator, "wave": r.wave, "codelia-state": r.state}[name](), true)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// texts gives what a program sends, a line for each message.
+func texts(w *world.World, s *store.Session) string {
+	w.Helper()
+	c, err := s.Context(w.Context(), s.Leaf(), store.ContextOptions{LLM: true})
+	w.Must(err)
+	var b strings.Builder
+	for m, err := range c.Messages() {
+		w.Must(err)
+		fmt.Fprintf(&b, "%s:", s.Dialect().Codec().Role(m.JSON))
+		for _, p := range s.MessageParts(m.JSON) {
+			switch p := p.(type) {
+			case session.Text:
+				fmt.Fprintf(&b, " %s", strings.ReplaceAll(p.Text, "\n", " "))
+			case session.ToolCall:
+				fmt.Fprintf(&b, " %s()", p.ID)
+			case session.ToolResult:
+				fmt.Fprintf(&b, " %s=%s", p.CallID, dialect.TextOf(p.Parts))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// A command of Wave's user stays out of the context, and its notifications are in it.
+func TestConvertWaveTalk(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", waveTalk)
+	for _, name := range []string{"pi", "omp"} {
+		there := crossed(w, path, w.Format("wave"), w.Format(name), folder())
+		want := "user: How deep?\nassistant: c1()\ntool: c1=2 m\n" +
+			"user: <task-notification> <task-id>t1</task-id> <task-type>shell</task-type> <status>completed</status> <summary>The pond is full.</summary> </task-notification>\n" +
+			"assistant:\nassistant: Two metres.\n"
+		if got := texts(w, there); got != want {
+			t.Errorf("%s sends\n%swant\n%s", name, got, want)
+		}
+		first, err := there.Tree().At(0).Raw()
+		w.Must(err)
+		for _, part := range []string{`"role":"bashExecution"`, `"command":"ls"`, `"output":"depth"`, `"exitCode":0`, `"excludeFromContext":true`} {
+			if !strings.Contains(string(first), part) {
+				t.Errorf("%s: the command has no %s: %s", name, part, first)
+			}
+		}
+		c, err := there.Context(t.Context(), there.Leaf(), store.ContextOptions{})
+		w.Must(err)
+		if m, _ := c.DefaultModel(); m.Name != "openai/gpt-4" {
+			t.Errorf("%s: model %q", name, m.Name)
+		}
+		w.Must(there.Close())
+	}
+}
+
+// What was said before a run is in its first request, and comes before what the user asked in it.
+func TestConvertRunHistory(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	path := w.Put("in/2a2dd96d-b3ac-4076-838e-d4d877114e39.jsonl", codeliaRun)
+	want := "user: How deep?\nassistant: c1()\ntool: c1=2 m\nassistant: Two metres.\nuser: And now?\nassistant: c2()\ntool: c2=3 m\nuser: Measure twice.\nassistant: Three metres.\n"
+	for _, to := range targets() {
+		there := crossed(w, path, w.Format("codelia"), to, folder())
+		got := texts(w, there)
+		switch to.Family() {
+		case "wave": // results are in the message with the call
+			got = strings.NewReplacer("() c1=", "()\ntool: c1=", "() c2=", "()\ntool: c2=").Replace(got)
+		case "codelia-state": // thinking is a message of its own
+			got = strings.ReplaceAll(got, "assistant:\n", "")
+		}
+		if got != want {
+			t.Errorf("%s sends\n%swant\n%s", to.Name(), got, want)
+		}
+		w.Must(there.Close())
+	}
+}

@@ -1,0 +1,321 @@
+// Package usage sums up what sessions used: messages, tokens and cost, by agent, model, project and day.
+//
+// Everything comes from the rows of a catalogue (index.Spell), so no log is read.
+//
+// Nothing is counted twice. Three kinds of rows repeat what other rows have:
+//
+//   - A copy is a log with the id of another one, such as a backup that is a source, too. Of the logs with one id, the one
+//     with the most messages counts.
+//   - A fork begins with the messages of its parent. Agents copy them with their times, so they are older than the fork
+//     itself, and the catalogue knows them as copied. They count in the parent. If the parent is not in the catalogue, they
+//     count in one of its forks: the one that has the most of them.
+//   - A session that was converted from another one begins with that one's messages, too. What is not newer than the last
+//     quarter of an hour of the old session counts there. If the old session is not in the catalogue, the longest conversion of it takes
+//     its place.
+//
+// Two kinds of messages count twice, since nothing in the catalogue tells them apart: those that a fork of a removed fork has
+// from its grandparent, and those of forks of codelia's states, whose messages have no times. The latter record no tokens.
+package usage
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Key is what amounts are grouped by.
+type Key string
+
+// The keys.
+const (
+	Agent   Key = "agent"   // the name of the dialect
+	Model   Key = "model"   // provider/model, as far as the answers name them
+	Project Key = "project" // the working directory
+	Day     Key = "day"     // 2026-11-15
+)
+
+// Keys lists all keys.
+var Keys = []Key{Agent, Model, Project, Day}
+
+// Amount is what some sessions used.
+type Amount struct {
+	// Sessions counts the sessions that have a part in the amount. One session may have a part in several groups.
+	Sessions int
+	// Messages counts all messages; in a group of one model, the answers of that model.
+	Messages int
+	// Tokens and Cost are as far as the agents recorded them; Cost is in dollars.
+	Tokens index.Tokens
+	Cost   float64
+}
+
+// add adds the messages of a spell. A sum that no number can hold stays what it was: one odd session does not spoil the rest.
+func (a *Amount) add(messages int, s *index.Spell) {
+	a.Messages += messages
+	a.Tokens.Add(s.Tokens)
+	if sum := a.Cost + s.Cost; !math.IsInf(sum, 0) && !math.IsNaN(sum) {
+		a.Cost = sum
+	}
+}
+
+// Group is the amount of one agent, model, project or day. Name is "" where the sessions do not say which.
+type Group struct {
+	Name string
+	Amount
+}
+
+// Report is what sessions used, in all and by each key that was asked for. Days are in their order; other groups begin with
+// the highest cost, then the most tokens, then the most messages.
+type Report struct {
+	Total  Amount
+	Groups map[Key][]Group
+	// Copies counts the logs that were left out because another one has the same id.
+	Copies int
+}
+
+// Options narrow a report.
+type Options struct {
+	// By are the keys to group by; nil is all.
+	By []Key
+	// Since and Until are the first moment that counts and the first that does not, to a quarter of an hour. Messages
+	// without a time have that of their session.
+	Since, Until time.Time
+	// Model, if set, selects answers by their model: see place.Filter.
+	Model string
+	// Zone decides which day it is; nil is the local one.
+	Zone *time.Location
+}
+
+// Catalogue knows which rows repeat others.
+type Catalogue struct {
+	copies map[string]bool // paths of logs whose id a longer one has
+	owners map[string]bool // paths of forks that count what they have of their parent
+	// until has the last quarter of the sessions that others were converted from, by the paths of the others.
+	until map[string]int64
+}
+
+// Look finds the rows that repeat others, among all rows of a catalogue. The rows may be changed afterwards.
+func Look(rows []place.Row) *Catalogue {
+	c := &Catalogue{copies: map[string]bool{}, owners: map[string]bool{}, until: map[string]int64{}}
+	longest := map[session.ID]*place.Row{}
+	for i := range rows {
+		r := &rows[i]
+		if r.ID == "" || r.Err != nil {
+			continue
+		}
+		other := longest[r.ID]
+		if other != nil && other.Messages >= r.Messages {
+			c.copies[r.Path] = true
+			continue
+		}
+		if other != nil {
+			c.copies[other.Path] = true
+		}
+		longest[r.ID] = r
+	}
+	c.forks(rows)
+	c.conversions(rows, longest)
+	return c
+}
+
+// forks finds the forks that stand for a parent that is not in the list.
+func (c *Catalogue) forks(rows []place.Row) {
+	type fork struct {
+		row    *place.Row
+		copied int
+	}
+	owners := map[string]fork{} // by the name of the parent
+	for i, p := range place.Parents(rows) {
+		r := &rows[i]
+		if p >= 0 || r.Parent == "" || r.Known == nil || c.copies[r.Path] {
+			continue
+		}
+		copied := 0
+		for _, s := range r.Known.Spells.List() {
+			if s.Copied {
+				copied += s.Messages
+			}
+		}
+		if copied > owners[r.Parent].copied {
+			owners[r.Parent] = fork{r, copied}
+		}
+	}
+	for _, f := range owners {
+		c.owners[f.row.Path] = true
+	}
+}
+
+// conversions finds out how much of the converted sessions is older than the end of what they were converted from.
+func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.Row) {
+	converted := map[session.ID][]*place.Row{}
+	for i := range rows {
+		if r := &rows[i]; r.Known != nil && r.Known.Origin != "" && !c.copies[r.Path] {
+			converted[r.Known.Origin] = append(converted[r.Known.Origin], r)
+		}
+	}
+	for id, list := range converted {
+		old := longest[id]
+		if old == nil {
+			old = slices.MaxFunc(list, func(a, b *place.Row) int { return cmp.Compare(a.Messages, b.Messages) })
+		}
+		if old.Known == nil {
+			continue
+		}
+		last := int64(0)
+		for _, s := range old.Known.Spells.List() {
+			last = max(last, s.Quarter)
+		}
+		for _, r := range list {
+			if r != old {
+				c.until[r.Path] = last
+			}
+		}
+	}
+}
+
+// Sum sums up some rows of the catalogue. Rows that are not sessions, or of which only the ends were read, do not count.
+func (c *Catalogue) Sum(rows []place.Row, opt Options) Report {
+	if opt.By == nil {
+		opt.By = Keys
+	}
+	if opt.Zone == nil {
+		opt.Zone = time.Local
+	}
+	s := summing{opt: opt, groups: map[Key]map[string]*group{}, days: map[int64]string{}}
+	for _, key := range opt.By {
+		s.groups[key] = map[string]*group{}
+	}
+	if opt.Model != "" {
+		s.model = place.ModelPattern(opt.Model)
+	}
+	report := Report{Groups: map[Key][]Group{}}
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Err != nil || r.Known == nil || !r.Known.Session:
+		case c.copies[r.Path]:
+			report.Copies++
+		default:
+			until, converted := c.until[r.Path]
+			if !converted {
+				until = math.MinInt64
+			}
+			s.row(r, c.owners[r.Path], until)
+		}
+	}
+	report.Total = s.total.Amount
+	for _, key := range opt.By {
+		report.Groups[key] = s.list(key)
+	}
+	return report
+}
+
+// summing is the state of Sum.
+type summing struct {
+	opt    Options
+	model  func(string) bool // nil for all models
+	total  group
+	groups map[Key]map[string]*group
+	days   map[int64]string // of quarters
+	seen   int              // counts the rows, from 1
+}
+
+// group is an amount, and the last row that has a part in it.
+type group struct {
+	Amount
+	last int
+}
+
+// row adds one session. whole: what it has of its parent counts, too. What is not after the quarter until does not count.
+func (s *summing) row(r *place.Row, whole bool, until int64) {
+	s.seen++
+	spells := r.Known.Spells.List()
+	if len(spells) == 0 && s.model == nil {
+		spells = []index.Spell{{Model: -1}} // it has no messages, but is a session
+	}
+	for i := range spells {
+		p := &spells[i]
+		if p.Copied && !whole || p.Quarter <= until {
+			continue
+		}
+		at, ok := p.Start()
+		if !ok {
+			at = r.When()
+		}
+		model := ""
+		if p.Model >= 0 && p.Model < len(r.Known.Models) {
+			model = r.Known.Models[p.Model]
+		}
+		if !s.wanted(at) || s.model != nil && !s.model(model) {
+			continue
+		}
+		s.add(&s.total, p.Messages, p)
+		for _, key := range s.opt.By {
+			name, messages := "", p.Messages
+			switch key {
+			case Agent:
+				name = r.Dialect.Name()
+			case Model:
+				if name, messages = model, p.Answers; messages == 0 {
+					continue
+				}
+			case Project:
+				name = r.CWD
+			case Day:
+				name = s.day(at)
+			}
+			g := s.groups[key][name]
+			if g == nil {
+				g = new(group)
+				s.groups[key][name] = g
+			}
+			s.add(g, messages, p)
+		}
+	}
+}
+
+// wanted reports whether the quarter of an hour that begins at a time is within the options.
+func (s *summing) wanted(at time.Time) bool {
+	begin := index.QuarterOf(at)
+	return (s.opt.Since.IsZero() || begin >= index.QuarterOf(s.opt.Since)) && (s.opt.Until.IsZero() || at.Before(s.opt.Until))
+}
+
+func (s *summing) add(g *group, messages int, p *index.Spell) {
+	g.add(messages, p)
+	if g.last != s.seen {
+		g.last = s.seen
+		g.Sessions++
+	}
+}
+
+// day names the day of a quarter of an hour. Formatting a date takes longer than all else.
+func (s *summing) day(at time.Time) string {
+	q := index.QuarterOf(at)
+	name, ok := s.days[q]
+	if !ok {
+		name = at.In(s.opt.Zone).Format(time.DateOnly)
+		s.days[q] = name
+	}
+	return name
+}
+
+// list sorts the groups of a key.
+func (s *summing) list(key Key) []Group {
+	list := []Group{}
+	for name, g := range s.groups[key] {
+		list = append(list, Group{name, g.Amount})
+	}
+	slices.SortFunc(list, func(a, b Group) int {
+		if key == Day {
+			return strings.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Total, a.Tokens.Total), cmp.Compare(b.Messages, a.Messages),
+			cmp.Compare(b.Sessions, a.Sessions), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}

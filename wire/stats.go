@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"github.com/treeline-dev/treeline/usage"
+)
+
+// Stats is what sessions used. copies counts the logs that were left out because another one has the same id. Lists that
+// were not asked for are absent.
+type Stats struct {
+	Amount
+	Copies   int      `json:"copies"`
+	Agents   *[]Group `json:"agents,omitempty"`
+	Models   *[]Group `json:"models,omitempty"`
+	Projects *[]Group `json:"projects,omitempty"`
+	Days     *[]Group `json:"days,omitempty"`
+}
+
+// Amount is what some sessions used. cost is in dollars, as far as the agents counted it. In a list of models, messages
+// counts the answers of the model.
+type Amount struct {
+	Sessions int     `json:"sessions"`
+	Messages int     `json:"messages"`
+	Tokens   Tokens  `json:"tokens"`
+	Cost     float64 `json:"cost"`
+}
+
+// Group is the amount of one agent, model, project or day. name is "" where the sessions do not say which.
+type Group struct {
+	Name string `json:"name"`
+	Amount
+}
+
+func newAmount(a usage.Amount) Amount {
+	return Amount{Sessions: a.Sessions, Messages: a.Messages, Tokens: Tokens(a.Tokens), Cost: a.Cost}
+}
+
+// NewStats gives a report with the lists that it has.
+func NewStats(r usage.Report) Stats {
+	list := func(key usage.Key) *[]Group {
+		groups, ok := r.Groups[key]
+		if !ok {
+			return nil
+		}
+		out := make([]Group, len(groups))
+		for i, g := range groups {
+			out[i] = Group{Name: g.Name, Amount: newAmount(g.Amount)}
+		}
+		return &out
+	}
+	return Stats{
+		Amount: newAmount(r.Total), Copies: r.Copies,
+		Agents: list(usage.Agent), Models: list(usage.Model), Projects: list(usage.Project), Days: list(usage.Day),
+	}
+}

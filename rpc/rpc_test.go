@@ -171,6 +171,8 @@ func TestAppendsAndGetters(t *testing.T) {
 		{"appendThinkingLevelChange", members{"thinkingLevel": nil}, members{"type": "thinking_level_change", "thinkingLevel": nil}},
 		{"appendModelChange", members{"model": "openai/gpt", "role": "smol"}, members{"type": "model_change", "model": "openai/gpt", "role": "smol"}},
 		{"appendModelChange", members{"provider": "openai", "modelId": "gpt"}, members{"type": "model_change", "model": "openai/gpt"}},
+		{"appendCompaction", members{"summary": "s", "firstKeptEntryId": user, "tokensBefore": 7, "fromExtension": false},
+			members{"type": "compaction", "summary": "s", "firstKeptEntryId": user, "tokensBefore": 7.0, "fromExtension": false}},
 		{"appendCompaction", members{"summary": "s", "shortSummary": "ss", "firstKeptEntryId": user, "tokensBefore": 7, "details": members{"a": 1.0}, "preserveData": members{"b": 2.0}, "fromExtension": true},
 			members{"type": "compaction", "summary": "s", "shortSummary": "ss", "firstKeptEntryId": user, "tokensBefore": 7.0, "details": members{"a": 1.0}, "preserveData": members{"b": 2.0}, "fromExtension": true}},
 		{"appendCustomEntry", members{"customType": "x", "data": members{"n": 1.0}}, members{"type": "custom", "customType": "x", "data": members{"n": 1.0}}},

@@ -160,6 +160,28 @@ func ExampleForkFrom() {
 	// Output: kitchen true 2
 }
 
+// What sessions used comes from the catalogue: no log is read that did not change.
+func ExampleStore_Stats() {
+	st, done := home()
+	defer done()
+	ctx := context.Background()
+	for _, dir := range []string{"/work/garden", "/work/kitchen", "/work/garden"} {
+		s := must(st.Create(ctx, treeline.CreateOptions{CWD: dir}))
+		say(s, "user", "plan it")
+		must(s.AppendMessage(ctx, []byte(`{"role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":90,"output":10,"cost":{"total":0.25}}}`)))
+		check(s.Close())
+	}
+	stats := must(st.Stats(ctx, treeline.StatsOptions{By: []treeline.StatsKey{treeline.StatsByProject}}))
+	for _, g := range stats.Groups[treeline.StatsByProject] {
+		fmt.Println(g.Name, g.Sessions, g.Messages, g.Tokens.Total, g.Cost)
+	}
+	fmt.Println(stats.Total.Cost)
+	// Output:
+	// /work/garden 2 4 200 0.5
+	// /work/kitchen 1 2 100 0.25
+	// 0.75
+}
+
 // A program that follows a session sees what others write to it, as soon as it is written.
 func ExampleStore_Watch() {
 	st, done := home()
@@ -181,4 +203,14 @@ func ExampleStore_Watch() {
 		}
 	}
 	// Output: user true
+}
+
+func ExampleNewRequest() {
+	ctx := context.Background()
+	s := must(treeline.InMemory(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	defer s.Close()
+	say(s, "user", "plan the beds")
+	r := must(treeline.NewRequest(ctx, s, s.Leaf(), treeline.RequestOptions{Provider: "openai", Model: "gpt-4"}))
+	fmt.Println(string(r.Body))
+	// Output: {"model":"gpt-4","messages":[{"role":"user","content":"plan the beds"}]}
 }

@@ -42,8 +42,12 @@ type Options struct {
 	Cache string
 	// NoConfig ignores the user's settings; see Config.
 	NoConfig bool
-	// NoBreadcrumbs neither reads nor writes the agents' notes of which terminal uses which session.
+	// NoBreadcrumbs neither reads nor writes the agents' notes of which terminal uses which session, unless
+	// WriteOptions.Terminal names the terminal.
 	NoBreadcrumbs bool
+	// Piped: standard input is not the user's, though the user may sit at a terminal. The terminal of breadcrumbs is then the
+	// controlling one if nothing else names one (on Linux; WriteOptions.Terminal names it everywhere).
+	Piped bool
 	// ReadOnly gives a store that cannot write.
 	ReadOnly bool
 	// Notice, if set, is told if a damaged catalogue was made again.
@@ -122,7 +126,7 @@ func (o Options) env() (dialect.Env, error) {
 		}
 		env.WorkDir = wd
 	}
-	env.Terminal = terminal(env.Getenv)
+	env.Terminal = terminal(env.Getenv, o.Piped)
 	return env, nil
 }
 

@@ -71,6 +71,9 @@ type Appended = store.Appended
 // Event is what an Observer is told.
 type Event = store.Event
 
+// VetoError is the error for what an Observer refused.
+type VetoError = store.VetoError
+
 // Observer is told what happens to a session while it is written.
 type Observer = store.Observer
 

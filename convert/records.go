@@ -152,3 +152,15 @@ func (c *crossing) headRecords() ([][]byte, error) {
 	}
 	return dialect.Opening(c.to.WritingDialect, c.newOf)
 }
+
+// setOf makes a set of a list that may be as long as the session.
+func setOf(list []int) map[int]bool {
+	if len(list) == 0 {
+		return nil
+	}
+	set := make(map[int]bool, len(list))
+	for _, i := range list {
+		set[i] = true
+	}
+	return set
+}

@@ -156,8 +156,9 @@ func (v *conversion) note(k int, before, after [][]byte) {
 	p := v.cross.passages[k]
 	var said [][]byte // without entries that have no record of their own
 	var entries []int
+	extra := setOf(p.extra)
 	for j, i := range sources(p) {
-		if slices.Contains(p.entries, i) {
+		if !extra[i] {
 			said, entries = append(said, before[j]), append(entries, i)
 		}
 	}
@@ -210,7 +211,7 @@ func (v *conversion) report(dst *store.Session) Report {
 	}
 	// Eased passages count as mapped: they lose nothing.
 	for k, p := range v.cross.passages {
-		list := sources(p)
+		list, extra := sources(p), setOf(p.extra)
 		if v.carried[k] {
 			r.Carried += len(list)
 		}
@@ -218,7 +219,7 @@ func (v *conversion) report(dst *store.Session) Report {
 			switch {
 			case !v.carried[k]:
 				v.ledger.entry("", t.At(i), Mapped)
-			case p.custom != nil || slices.Contains(p.extra, i):
+			case p.custom != nil || extra[i]:
 				v.ledger.entry("", t.At(i), Carried)
 			}
 		}

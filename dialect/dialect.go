@@ -34,6 +34,7 @@
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists
 //	Sharer             Layout      two values keep their logs below one folder             lists
+//	Profiler           Layout      the user has profiles with sessions of their own        create, continue
 //	Elsewhere          Layout      another version of the agent names folders differently  lists for the agent
 //	Housed             Layout      logs cannot lie in just any folder                      create
 //	session.Skimmer    EntryCodec  many entries are read and none is kept                  search

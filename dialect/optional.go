@@ -120,6 +120,13 @@ func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 	return records, err
 }
 
+// Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.
+type Profiler interface {
+	// Profile gives the place of a profile, which need not exist; "" is the profile in use: the one that the environment
+	// names, or else the agent's default. It fails for a name that cannot be that of a folder.
+	Profile(env Env, name string) (Root, error)
+}
+
 // Elsewhere is a Layout of an agent whose sessions may lie in folders that another version of it named.
 type Elsewhere interface {
 	// OtherDirs gives these folders for a working directory, relative to Root.Sessions. The header decides which sessions in

@@ -5,6 +5,7 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -203,21 +204,44 @@ type past struct {
 	hashes []uint32
 	chunks []int64 // where the chunk of each entry begins
 	unsure bool    // an id has the hash of another one, or could not be looked up
+
+	ends   map[session.EntryID]bool // the ids of Before.Ends
+	byHash map[uint32][]int         // the entries of each hash
+	looked int64                    // bytes of chunks that were read
 }
+
+// index prepares has.
+func (p *past) index() {
+	p.ends, p.byHash = map[session.EntryID]bool{}, make(map[uint32][]int, len(p.hashes))
+	for _, end := range p.was.Before.Ends {
+		for _, id := range end {
+			p.ends[id] = true
+		}
+	}
+	for i, hash := range p.hashes {
+		p.byHash[hash] = append(p.byHash[hash], i)
+	}
+}
+
+// lookMost is how many bytes of chunks are read to look ids up, at least. After more, reading the whole log costs less.
+const lookMost = 64 << 20
 
 // has reports whether the past has an entry with the id. If its hash is there, the id must stand in that chunk.
 func (p *past) has(id session.EntryID) bool {
-	if slices.ContainsFunc(p.was.Before.Ends, func(end []session.EntryID) bool { return slices.Contains(end, id) }) {
+	if p.byHash == nil {
+		p.index()
+	}
+	if p.ends[id] {
 		return true
 	}
-	hash := hashID(id)
-	for i := range p.hashes {
-		if p.hashes[i] == hash {
-			if bytes.Contains(p.chunk(i), []byte(id)) {
-				return true
-			}
-			p.unsure = true
+	for _, i := range p.byHash[hashID(id)] {
+		if p.unsure = p.unsure || p.looked > max(p.was.From, lookMost); p.unsure {
+			return false
 		}
+		if bytes.Contains(p.chunk(i), []byte(id)) {
+			return true
+		}
+		p.unsure = true
 	}
 	return false
 }
@@ -225,13 +249,14 @@ func (p *past) has(id session.EntryID) bool {
 // chunk reads the chunk of an entry; nil if it cannot.
 func (p *past) chunk(i int) []byte {
 	from, to := p.chunks[i], p.was.From
-	if k := slices.IndexFunc(p.chunks[i:], func(next int64) bool { return next > from }); k >= 0 {
-		to = p.chunks[i+k]
+	if k := sort.Search(len(p.chunks), func(k int) bool { return p.chunks[k] > from }); k < len(p.chunks) {
+		to = p.chunks[k]
 	}
 	if from == p.chunks[0] {
 		from = 0 // entries without text may stand before it
 	}
 	data := make([]byte, to-from)
+	p.looked += to - from
 	if n, _ := p.r.ReadAt(data, from); n < len(data) {
 		return nil
 	}

@@ -104,7 +104,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := durable.MkdirAll(fsys, filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := fsys.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.OpenOwn(fsys, path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

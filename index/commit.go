@@ -48,7 +48,7 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	if err := durable.MkdirAll(x.fs, x.opt.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := x.fs.Open(x.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := durable.OpenOwn(x.fs, x.path(lockName), os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (x *Index) write(next *Catalogue) error {
 	case add == 0:
 		return nil
 	}
-	f, err := x.fs.Open(x.path(signaturesName(next.generation)), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := durable.OpenOwn(x.fs, x.path(signaturesName(next.generation)), os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 	}
 	slices.SortFunc(rows, func(a, b *listed) int {
 		order := b.Modified.Compare(a.Modified)
-		if order == 0 && deep {
+		if order == 0 && deep && !a.named {
 			order = b.log.Time.Compare(a.log.Time)
 		}
 		// Equal times, as of a session and its fork, are ordered by name: names begin with the time of creation.
@@ -121,7 +121,8 @@ func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) 
 // listed is a row and where it comes from.
 type listed struct {
 	*dialect.Listing
-	log backend.Log
+	log   backend.Log
+	named bool // the agent orders its sessions by their names
 }
 
 // listingsIn gives the rows of a folder, nil for logs that are not sessions.
@@ -131,10 +132,11 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 		return nil, err
 	}
 	rows := make([]*listed, len(logs))
+	_, named := byNames(d)
 	each(ctx, len(logs), 1, func() func(int) {
 		return func(i int) {
 			if row := m.listing(ctx, b, logs[i], dir, d); row != nil {
-				rows[i] = &listed{row, logs[i]}
+				rows[i] = &listed{row, logs[i], named}
 			}
 		}
 	})

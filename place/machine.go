@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -52,23 +53,39 @@ type Options struct {
 type Machine struct {
 	opt      Options
 	backends backends
-	agents   func() []Source // the roots of all dialects, asked once
-	places   func() []Source // these and Options.Extra, whose folders are looked into once
-	runs     func() []Source
+	folders  *folders
+	sources  atomic.Pointer[sources]
+}
+
+// sources are asked for once.
+type sources struct {
+	agents func() []Source // the roots of all dialects
+	places func() []Source // these and Options.Extra
+	runs   func() []Source
 }
 
 // New gives the Machine. Nothing is opened yet.
 func New(opt Options) *Machine {
-	if folders := opt.Env.Folders; folders != nil {
-		opt.Env.Folders = once(folders)
-	}
 	m := &Machine{opt: opt}
+	if opt.Env.Folders != nil {
+		m.folders = &folders{list: opt.Env.Folders, known: map[string]listing{}}
+		m.opt.Env.Folders = m.folders.names
+	}
 	m.backends.drivers = opt.Drivers
-	m.agents = sync.OnceValue(m.agentSources)
-	m.places = sync.OnceValue(m.allPlaces)
-	m.runs = sync.OnceValue(m.runSources)
+	m.forgetSources()
 	return m
 }
+
+// forgetSources makes the next call look for sources again.
+func (m *Machine) forgetSources() {
+	m.sources.Store(&sources{
+		agents: sync.OnceValue(m.agentSources), places: sync.OnceValue(m.allPlaces), runs: sync.OnceValue(m.runSources),
+	})
+}
+
+func (m *Machine) agents() []Source { return m.sources.Load().agents() }
+func (m *Machine) places() []Source { return m.sources.Load().places() }
+func (m *Machine) runs() []Source   { return m.sources.Load().runs() }
 
 // Close closes all backends. A second call does nothing.
 func (m *Machine) Close() error { return m.backends.close() }
@@ -230,6 +247,24 @@ func (m *Machine) FileName(d dialect.Dialect, n dialect.NewSession) string {
 	return d.Layout().File(n.Time, n.ID)
 }
 
+// ProfileDir is the folder for sessions of a profile; "" is the profile in use. It gives "" for an agent without profiles,
+// and fails with dialect.ErrUnsupported if a profile is named for it.
+func (m *Machine) ProfileDir(d dialect.Dialect, profile string) (string, error) {
+	p, ok := d.Layout().(dialect.Profiler)
+	if ok && backend.Scheme(m.roots(d)[0].Sessions) == "" {
+		root, err := p.Profile(m.opt.Env, profile)
+		// From now on the profile is a source, though its folder may not exist yet.
+		if at := Dir(root.Sessions); err == nil && profile != "" && m.folders != nil && m.folders.add(Dir(at), Base(at)) {
+			m.forgetSources()
+		}
+		return root.Sessions, err
+	}
+	if profile != "" {
+		return "", fmt.Errorf("a profile for a session of %s is %w", d.Name(), dialect.ErrUnsupported)
+	}
+	return "", nil
+}
+
 // AgentRoots gives the agents' own places, whatever Options.Roots says, each once.
 func (m *Machine) AgentRoots() []dialect.Root {
 	var list []dialect.Root
@@ -296,24 +331,46 @@ func (m *Machine) BlobsInWriting(dir string) blob.Store {
 	return m.opt.WriteBlobs(dir)
 }
 
-// once asks about each folder once: the layouts of all dialects ask about the same ones.
-func once(folders func(string) ([]string, error)) func(string) ([]string, error) {
-	var mu sync.Mutex
-	type answer struct {
-		names []string
-		err   error
+// folders asks about each folder once: the layouts of all dialects ask about the same ones.
+type folders struct {
+	list  func(dir string) ([]string, error)
+	mu    sync.Mutex
+	known map[string]listing
+}
+
+// listing is what is known of a folder.
+type listing struct {
+	names []string
+	err   error
+}
+
+// names gives the folders in a folder.
+func (f *folders) names(dir string) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.look(dir)
+	return l.names, l.err
+}
+
+func (f *folders) look(dir string) listing {
+	l, ok := f.known[dir]
+	if !ok {
+		l.names, l.err = f.list(dir)
+		f.known[dir] = l
 	}
-	known := map[string]answer{}
-	return func(dir string) ([]string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		a, ok := known[dir]
-		if !ok {
-			a.names, a.err = folders(dir)
-			known[dir] = a
-		}
-		return a.names, a.err
+	return l
+}
+
+// add adds a folder that is about to be made. It reports whether the folder was not known.
+func (f *folders) add(dir, name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.look(dir)
+	if slices.Contains(l.names, name) {
+		return false
 	}
+	f.known[dir] = listing{names: append(slices.Clip(l.names), name)}
+	return true
 }
 
 // DropFolder removes the folder of a log that was removed, if the agent does so, the folder is one of the agent's, and
@@ -331,7 +388,10 @@ func (m *Machine) DropFolder(d dialect.Dialect, path string) {
 	// Never the agent's folder of sessions itself, nor one that the user chose.
 	for _, r := range d.Layout().Roots(m.opt.Env) {
 		if dir != Clean(r.Sessions) && Within(r.Sessions, dir) {
-			_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+			// Of a symbolic link the link would be removed, whatever is left in the folder.
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+				_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+			}
 		}
 	}
 }

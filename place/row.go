@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -55,13 +56,28 @@ func (r *Row) When() time.Time {
 	return r.Log.Time
 }
 
-// NewestFirst sorts rows by a time, in place; equals keep their order.
+// named reports whether the agent orders its sessions by their names.
+func (r *Row) named() bool {
+	if r.Dialect == nil {
+		return false
+	}
+	_, ok := byNames(r.Dialect)
+	return ok
+}
+
+// NewestFirst sorts rows by a time, in place; equals keep their order. Names that are times are more precise than the times.
 func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	times := make([]time.Time, len(rows))
 	for i := range rows {
 		times[i] = when(&rows[i])
 	}
-	return reorder(rows, func(a, b int) int { return times[b].Compare(times[a]) })
+	return reorder(rows, func(a, b int) int {
+		order := times[b].Compare(times[a])
+		if order == 0 && rows[a].named() && rows[b].named() {
+			order = strings.Compare(path.Base(rows[b].Log.Name), path.Base(rows[a].Log.Name))
+		}
+		return order
+	})
 }
 
 // reorder sorts rows by their indexes, in place; equals keep their order. Rows are large, so each is moved once: along the

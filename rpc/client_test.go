@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,11 +27,17 @@ func newStore(tb testing.TB) (*treeline.Store, string) {
 			tb.Fatal(err)
 		}
 	}
+	return reopen(tb, home), home
+}
+
+// reopen gives another store of the same folder.
+func reopen(tb testing.TB, home string) *treeline.Store {
+	tb.Helper()
 	s, err := treeline.New(treeline.Options{Backends: all.Drivers(), Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return s, home
+	return s
 }
 
 // clock gives times that are a second apart, and ids that are the same in each run.
@@ -59,7 +66,11 @@ type caller struct {
 	done chan error
 	last int
 	home string
+	// notes are notifications that came while an answer was awaited.
+	notes []string
 }
+
+const notification = `{"jsonrpc":"2.0","method":`
 
 func dial(tb testing.TB) *caller {
 	tb.Helper()
@@ -122,8 +133,13 @@ func (c *caller) try(method string, params any) reply {
 		c.tb.Fatal(err)
 	}
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.last, method, text))
+	line := c.receive()
+	for strings.HasPrefix(line, notification) {
+		c.notes = append(c.notes, line)
+		line = c.receive()
+	}
 	var r reply
-	if err := json.Unmarshal([]byte(c.receive()), &r); err != nil {
+	if err := json.Unmarshal([]byte(line), &r); err != nil {
 		c.tb.Fatal(err)
 	}
 	if string(r.ID) != fmt.Sprint(c.last) || r.JSONRPC != "2.0" {
@@ -189,10 +205,11 @@ func (c *caller) say(handle, role, text string) string {
 	return c.object("appendMessage", members{"session": handle, "message": message})["id"].(string)
 }
 
-// hangUp ends the input and waits for the server.
+// hangUp ends the input and waits for the server. Notifications may still come.
 func (c *caller) hangUp() {
 	c.tb.Helper()
 	c.in.Close()
+	go io.Copy(io.Discard, c.out)
 	if err := <-c.done; err != nil {
 		c.tb.Fatal(err)
 	}

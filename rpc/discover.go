@@ -15,6 +15,8 @@ type document struct {
 	Info       info             `json:"info"`
 	Methods    []documentMethod `json:"methods"`
 	Components components       `json:"components"`
+	// Notifications are those that the server sends. OpenRPC has no word for them.
+	Notifications []descriptor `json:"x-notifications"`
 }
 
 type info struct {
@@ -51,7 +53,7 @@ type components struct {
 // Document is the OpenRPC document of all methods, as rpc.discover answers it. version is that of the program.
 func Document(version string) ([]byte, error) { return encode(describeAll(table, version)) }
 
-func discover(c *call, _ struct{}) (raw[document], error) {
+func discover(c *call, _ struct{}) (raw[openRPCDocument], error) {
 	return encode(describeAll(c.table, c.opt.Version.Version))
 }
 
@@ -72,6 +74,9 @@ func describeAll(table []section, version string) document {
 		for i := range s.methods {
 			d.Methods = append(d.Methods, b.method(&s.methods[i], s.title))
 		}
+	}
+	for _, n := range notifications {
+		d.Notifications = append(d.Notifications, descriptor{Name: n.name, Description: n.doc, Schema: b.of(n.params)})
 	}
 	return d
 }

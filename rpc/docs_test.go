@@ -38,7 +38,8 @@ type openRPC struct {
 		Params      []parameter             `json:"params"`
 		Result      parameter               `json:"result"`
 	} `json:"methods"`
-	Components struct {
+	Notifications []parameter `json:"x-notifications"`
+	Components    struct {
 		Schemas map[string]*schema `json:"schemas"`
 	} `json:"components"`
 }
@@ -74,8 +75,11 @@ func (s *schema) members() string {
 		}
 		list = append(list, name+optional+": "+s.Properties[name].words())
 	}
+	if list != nil && s.Additional != nil {
+		list = append(list, "…")
+	}
 	if list == nil {
-		return "the agent's own JSON"
+		return "an object as the agent, or the specification, defines it"
 	}
 	return "`{" + strings.Join(list, ", ") + "}`"
 }
@@ -102,6 +106,10 @@ func (d openRPC) tables() map[string]string {
 		if uses[p] >= shared {
 			all["Common parameters"] += fmt.Sprintf("| `%s` | %s |\n", p.Name, p.Description)
 		}
+	}
+	all["Notifications"] = "| notification | parameters | when |\n|---|---|---|\n"
+	for _, n := range d.Notifications {
+		all["Notifications"] += fmt.Sprintf("| `%s` | `%s` | %s |\n", n.Name, n.Schema.words(), n.Description)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
 		all["Shapes"] += fmt.Sprintf("| `%s` | %s |\n", name, d.Components.Schemas[name].members())

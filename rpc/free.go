@@ -113,10 +113,16 @@ func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	return rows, nil
 }
 
+// listParams are those of a list.
+type listParams struct {
+	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	folderParams
+}
+
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
-func list(c *call, p hereParams) (raw[[]agentRow], error) {
-	opt, err := c.optionsHere(p)
+func list(c *call, p listParams) (raw[[]agentRow], error) {
+	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams}})
 	switch {
 	case err != nil:
 		return nil, err
@@ -132,8 +138,8 @@ func list(c *call, p hereParams) (raw[[]agentRow], error) {
 	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
 }
 
-func listAll(c *call, p placeParams) (raw[[]agentRow], error) {
-	opt, err := c.options(p)
+func listAll(c *call, p folderParams) (raw[[]agentRow], error) {
+	opt, err := c.options(placeParams{folderParams: p})
 	if err != nil {
 		return nil, err
 	}

@@ -122,6 +122,14 @@ func quote(s string) []byte {
 	return text
 }
 
+// quoteOrNull gives null for the empty string.
+func quoteOrNull(s string) []byte {
+	if s == "" {
+		return null
+	}
+	return quote(s)
+}
+
 // optional gives nil, which is null as JSON, for the empty string.
 func optional[T ~string](s T) *T {
 	if s == "" {

@@ -23,6 +23,8 @@ type method struct {
 	// doc says what the method does and gives. Its first sentence is the summary.
 	doc     string
 	session int
+	// long: it may take long and waits in a queue of its own, so that the other methods without a session do not wait for it.
+	long bool
 	// params is a struct. The parameter "session" is not in it; see session.
 	params, result reflect.Type
 	// call gives JSON, null if the method has no result.
@@ -40,11 +42,21 @@ type call struct {
 	*client
 	open   *openSession
 	params json.RawMessage
+	then   []func()
 }
+
+// after has f called once the answer is written.
+func (c *call) after(f func()) { c.then = append(c.then, f) }
 
 // free is a method that takes no session.
 func free[P, R any](name, doc string, f func(*call, P) (R, error)) method {
 	return row(name, doc, never, f)
+}
+
+// slow makes a method without a session one that may take long.
+func slow(m method) method {
+	m.long = true
+	return m
 }
 
 // on is a method of a session.

@@ -9,7 +9,8 @@ var table = []section{
 			"missing: with the first message). A file of an old version is migrated, the original kept as `<file>.v<N>.bak`. A "+
 			"file that is not a session is refused and left as it is; with `replaceUnreadable: true` it is renamed to "+
 			"`<file>.unreadable-<time>` and a session starts. `sessionDir` is for `newSession`, `fork` and "+
-			"`createBranchedSession`; the default is the file's folder.", open),
+			"`createBranchedSession`; the default is the file's folder. With `readOnly: true` nothing is written: a missing file is "+
+			"an error, and an old version is migrated in memory.", open),
 		free("continueRecent", "Opens the session that this terminal used last in `cwd`, otherwise the newest there, or starts one.",
 			continueRecent),
 		free("inMemory", "Starts a session that is never stored.", inMemory),
@@ -68,8 +69,9 @@ var table = []section{
 		on("getChildren", "The entries that name `parentId` as their parent.", getChildren),
 		on("getBranch", "The entries from the root to `fromId`; `[]` if there is no such entry.", getBranch),
 		on("getPath", "The same as `getBranch`.", getBranch),
-		get("getTree", "The roots, each with its children, which are ordered by time. An entry whose parent is missing is a root. "+
-			"The result nests as deep as the session is long.", getTree),
+		on("getTree", "The roots, each with its children, which are ordered by time. An entry whose parent is missing is a root. "+
+			"The result nests as deep as the session is long, which is too deep for many JSON parsers; `flat: true` gives a list.",
+			getTree),
 		get("getEntries", "All entries in the order of the log, without the header.", getEntries),
 		get("getHeader", "The header, or `null`.", getHeader),
 		on("getLabel", "The label of an entry, or `null`.", getLabel),
@@ -88,6 +90,7 @@ var table = []section{
 			startRun),
 		free("appendRecord", "Appends a record. `run_id`, `ts`, and the `seq` of an `llm.request` or `llm.response` are filled in "+
 			"if they are missing. An invalid record is refused (−32602); the run continues.", appendRecord),
+		free("continueRun", "Resumes the recording of a run that has not ended.", continueRun),
 		free("endRun", "Appends `run.end`, unless `appendRecord` already did, and closes the log.", endRun),
 	}},
 	{"Without a session", []method{
@@ -100,14 +103,47 @@ var table = []section{
 		free("getRecentSessions", "The newest sessions of a folder. `mtime` is in milliseconds since 1970, `name` is cut to 40 "+
 			"characters.", getRecentSessions),
 		free("list", "The sessions of a directory as the agent's own program lists them, newest first. pi has `name?` instead of "+
-			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending.",
+			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
+			"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions.",
 			list),
 		free("listAll", "The same for all directories, or for one folder.", listAll),
 		free("saveState", "Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It "+
-			"replaces the previous state.", saveState),
+			"replaces the previous state. A `schema_version` other than 1 is refused, and a state of another one is not replaced.",
+			saveState),
 		free("loadState", "The state of a session, or `null`. `resume` is what the model sees first: the messages without dangling "+
-			"tool calls and results; if `cwd` or `root` differ from the state's, a system message before them says so. Nothing is "+
-			"written.", loadState),
+			"tool calls and results, results without a `tool_call_id` and notices of earlier resumes; nothing else is left out. If "+
+			"`cwd` or `root` differ from the state's, or from the directory of its last run if it names none, a system message says "+
+			"so after those that begin the conversation. Nothing is written.", loadState),
+	}},
+	{"All sessions", []method{
+		slow(free("catalogue", "The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only "+
+			"files that changed are read. `total` counts the rows of all pages. A session that is used meanwhile moves to the "+
+			"front, and is not on a later page.", catalogue)),
+		slow(free("search", "Finds entries in all sessions and runs, newest first. `treeline search --help` explains the query.", search)),
+		slow(free("sources", "The places where sessions are looked for.", sources)),
+		slow(free("watch", "Follows what any program writes, to all sessions or to one. Changes are sent as notifications `change` "+
+			"until `unwatch`.", startWatch)),
+		free("unwatch", "Ends a watch. No change is sent after the result.", unwatch),
+	}},
+	{"Maintenance", []method{
+		slow(either("check", "Lists everything that is wrong with a session: an open one, or the one that `ref` names. Nothing is "+
+			"changed.", check)),
+		slow(free("repair", "Plans the repair of a session file, and repairs it with `apply: true`. The original is kept beside it.",
+			repairLog)),
+		slow(either("convert", "Makes a session of another agent from an open one, or from the one that `ref` names, which is only "+
+			"read. The report lists what became of everything.", convertSession)),
+		free("rm", "Moves a session to treeline's trash. `id` of the result is its name there.", remove),
+		free("restore", "Puts a session back from the trash, byte for byte. It never overwrites another file.", restore),
+		free("listTrash", "What is in the trash, the last removed first.", listTrash),
+	}},
+	{"Prompt history", []method{
+		free("historyAdd", "Adds a prompt to the history. It is written when the method returns.", historyAdd),
+		slow(free("historySearch", "The prompts that have all words, newest first.", historySearch)),
+		slow(free("historyRecent", "The newest prompts.", historyRecent)),
+	}},
+	{"Reading runs", []method{
+		slow(free("listRuns", "The runs of all agents, newest first, page by page.", listRuns)),
+		slow(free("readRun", "The records of a run, page by page.", readRun)),
 	}},
 	{"About the server", []method{
 		free("version", "The version of the program.", version),

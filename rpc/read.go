@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -107,35 +108,46 @@ func getEntries(c *call, _ *store.Session) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) { t.Entries()(yield) })
 }
 
+type treeParams struct {
+	Flat bool `json:"flat" doc:"gives all nodes in one list, parents first, with id, parentId and depth instead of children"`
+}
+
 // level is one level of the tree that is being written: siblings, and the next of them.
 type level struct {
 	nodes []session.Entry
 	next  int
-	label string // of the node that they are the children of
+	of    session.EntryID // the node that they are the children of
 }
 
-// getTree writes the tree without recursion: a session of a million entries is a million levels deep.
-func getTree(c *call, s *store.Session) (raw[[]treeNode], error) {
-	text := []byte{'['}
+// getTree writes the tree without recursion: a session of a million entries is a million levels deep. Both forms have the
+// same nodes in the same order.
+func getTree(c *call, p treeParams) (raw[[]treeNode], error) {
+	s, text := c.open.s, []byte{'['}
 	err := s.View(func(t *session.Tree) error {
+		label := func(id session.EntryID) {
+			if label := t.Label(id); label != "" {
+				text = append(append(text, `,"label":`...), quote(label)...)
+			}
+		}
 		stack := []level{{nodes: t.Roots()}}
 		// Each turn writes the beginning of a node, or the end of a list of children and of the node above it.
 		for {
 			top := &stack[len(stack)-1]
 			if top.next == len(top.nodes) {
-				text = append(text, ']')
-				if len(stack) == 1 {
+				stack = stack[:len(stack)-1]
+				if len(stack) == 0 {
 					return nil
 				}
-				if top.label != "" {
-					text = append(append(text, `,"label":`...), quote(top.label)...)
+				if !p.Flat {
+					text = append(text, ']')
+					label(top.of)
+					text = append(text, '}')
 				}
-				text = append(text, '}')
-				stack = stack[:len(stack)-1]
 				continue
 			}
 			e := top.nodes[top.next]
-			if top.next++; top.next > 1 {
+			top.next++
+			if last := text[len(text)-1]; last != '[' {
 				text = append(text, ',')
 			}
 			entry, err := s.EntryJSON(c.ctx, e)
@@ -143,15 +155,23 @@ func getTree(c *call, s *store.Session) (raw[[]treeNode], error) {
 				return err
 			}
 			text = append(append(text, `{"entry":`...), entry...)
-			text = append(text, `,"children":[`...)
+			if p.Flat {
+				text = append(append(text, `,"id":`...), quote(string(e.ID))...)
+				text = append(append(text, `,"parentId":`...), quoteOrNull(string(top.of))...)
+				text = strconv.AppendInt(append(text, `,"depth":`...), int64(len(stack)-1), 10)
+				label(e.ID)
+				text = append(text, '}')
+			} else {
+				text = append(text, `,"children":[`...)
+			}
 			children, err := oldestFirst(t, e)
 			if err != nil {
 				return err
 			}
-			stack = append(stack, level{nodes: children, label: t.Label(e.ID)})
+			stack = append(stack, level{nodes: children, of: e.ID})
 		}
 	})
-	return text, err
+	return append(text, ']'), err
 }
 
 // oldestFirst gives the children of an entry by time, as the agents' getTree does. Those of the same time, or without one, stay

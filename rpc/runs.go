@@ -31,11 +31,7 @@ func startRun(c *call, p startRunParams) (recording, error) {
 	if err != nil {
 		return recording{}, err
 	}
-	w := c.opt.Write
-	opt := treeline.RunOptions{
-		Session: p.SessionID, Dialect: in.Dialect, Header: given(p.Header),
-		Write: runs.WriteOptions{Durability: w.Durability, Clock: w.Clock, Random: w.Random},
-	}
+	opt := treeline.RunOptions{Session: p.SessionID, Dialect: in.Dialect, Header: given(p.Header), Write: c.writeRun()}
 	if c.open != nil {
 		id := c.open.s.ID()
 		// Both may be given. A client that names another session has confused two.
@@ -44,16 +40,26 @@ func startRun(c *call, p startRunParams) (recording, error) {
 		}
 		opt.Session = id
 	}
-	r, err := c.store.StartRun(c.ctx, opt)
+	return c.keepRun(c.store.StartRun(c.ctx, opt))
+}
+
+// writeRun is how runs are written: as sessions are.
+func (c *call) writeRun() runs.WriteOptions {
+	w := c.opt.Write
+	return runs.WriteOptions{Durability: w.Durability, Clock: w.Clock, Random: w.Random}
+}
+
+// keepRun gives a recording its handle. Sessions and runs share the counter of handles. A handle is never used again, so a
+// late request cannot reach another run.
+func (c *call) keepRun(r *treeline.Recording, err error) (recording, error) {
 	if err != nil {
 		return recording{}, err
 	}
-	// Sessions and runs share the counter of handles. A handle is never used again, so a late request cannot reach another run.
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.last++
 	handle := "r" + strconv.Itoa(c.last)
 	c.runs[handle] = r
-	c.mu.Unlock()
 	return recording{Run: handle, ID: r.Header().RunID, File: r.Path()}, nil
 }
 

@@ -28,6 +28,7 @@ var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	writtenType = reflect.TypeFor[written]()
 	nothingType = reflect.TypeFor[nothing]()
+	moreType    = reflect.TypeFor[more]()
 )
 
 // of gives the schema of a type as encoding/json writes it. A struct is described once, under its name.
@@ -75,6 +76,9 @@ func (b schemas) members(s *schema, t reflect.Type, present bool) {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
+		case f.Type == moreType:
+			s.Additional = &schema{}
+			continue
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Pointer:
 			b.members(s, f.Type.Elem(), false)
 			continue

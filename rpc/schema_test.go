@@ -120,11 +120,12 @@ func (d *openRPC) check(s *schema, value json.RawMessage, at string) error {
 	for name, v := range object {
 		member, ok := s.Properties[name]
 		switch {
+		case ok:
 		case s.Additional != nil:
 			member = s.Additional
-		case !ok && s.Properties == nil:
+		case s.Properties == nil:
 			continue // the agent's own JSON
-		case !ok:
+		default:
 			return fmt.Errorf("%s has an unknown member %s", at, name)
 		}
 		if err := d.check(member, v, at+"."+name); err != nil {

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -22,6 +24,8 @@ type Options struct {
 	Write store.WriteOptions
 	// Version is that of the program, for clients that ask.
 	Version wire.Version
+	// History says where the prompt history is. Without Sessions it uses those of the store.
+	History history.Options
 }
 
 // mostWaiting is how many requests are read ahead of those that are done. It bounds memory if a client sends faster than a disk
@@ -33,7 +37,8 @@ const mostWaiting = 1024
 func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, out io.Writer) error {
 	c := &client{
 		table: table, methods: byName(table), store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
-		slots: make(chan struct{}, mostWaiting), failed: make(chan struct{}),
+		watches: map[string]func(){},
+		slots:   make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
 	c.outer, c.ctx = ctx, context.WithoutCancel(ctx)
 	// A blocked read cannot be interrupted, so it has a goroutine of its own, which outlives Serve if ctx ends before the input.
@@ -45,6 +50,7 @@ func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, o
 	err := c.loop(ctx, lines, ended)
 	close(stop)
 	c.running.Wait()
+	c.endWatches()
 	return errors.Join(err, c.closeAll())
 }
 
@@ -57,12 +63,18 @@ type client struct {
 	// ctx is for requests that must be finished once they are begun, outer for those that may be given up.
 	ctx, outer context.Context
 
-	// mu guards sessions, runs and last. It is never held during a method.
+	// mu guards sessions, runs, watches and last. It is never held during a method.
 	mu       sync.Mutex
 	sessions map[string]*openSession
 	runs     map[string]*treeline.Recording
-	last     int   // the last handle
-	free     queue // requests without a session
+	// watches are the functions that end them.
+	watches map[string]func()
+	last    int // the last handle
+
+	free queue // requests without a session
+	long queue // those among them that may take long; see method.long
+
+	notes notes
 
 	running sync.WaitGroup
 	slots   chan struct{}
@@ -191,15 +203,22 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 		return
 	}
 	q := &c.free
-	if open != nil {
+	switch {
+	case open != nil:
 		q = &open.queue
+	case m.long:
+		q = &c.long
 	}
 	// This blocks the reader while mostWaiting requests wait. In the task it would let the queues grow without bound.
 	c.slots <- struct{}{}
 	c.running.Add(1)
 	q.add(func() {
 		defer func() { <-c.slots; c.running.Done() }()
-		finish(c.call(m, open, r.params))
+		call := &call{client: c, open: open, params: r.params}
+		finish(call.run(m))
+		for _, then := range call.then {
+			then()
+		}
 	})
 }
 
@@ -231,17 +250,17 @@ func (c *client) target(m *method, params json.RawMessage) (*openSession, error)
 
 func unknownSession(handle string) error { return badParams("session %q is not open", handle) }
 
-// call carries out a request. A panic is reported as an error: other sessions are not affected, and must still be flushed.
-func (c *client) call(m *method, open *openSession, params json.RawMessage) (result []byte, err error) {
+// run carries out a request. A panic is reported as an error: other sessions are not affected, and must still be flushed.
+func (c *call) run(m *method) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, &rpcError{codeInternal, fmt.Sprintf("internal error: %v", p)}
 		}
 	}()
-	if open != nil && open.s == nil { // it was closed by a request that came before
-		return nil, unknownSession(open.handle)
+	if c.open != nil && c.open.s == nil { // it was closed by a request that came before
+		return nil, unknownSession(c.open.handle)
 	}
-	return m.call(&call{client: c, open: open, params: params})
+	return m.call(c)
 }
 
 // write writes an answer and its newline. nil stands for no answer.
@@ -261,6 +280,18 @@ func (c *client) write(line []byte) {
 		c.writeErr = fmt.Errorf("writing answers: %w", err)
 		close(c.failed)
 	}
+}
+
+// endWatches ends what the client watches, and waits for the notifications that are on their way.
+func (c *client) endWatches() {
+	c.mu.Lock()
+	ends := slices.Collect(maps.Values(c.watches))
+	clear(c.watches)
+	c.mu.Unlock()
+	for _, end := range ends {
+		end()
+	}
+	c.notes.sending.Wait()
 }
 
 // closeAll closes what the client left open, after the last request. An open run gets no run.end: only the client knows how it

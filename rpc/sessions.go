@@ -9,10 +9,17 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// placeParams say where a session is, or will be.
-type placeParams struct {
+// folderParams say where sessions are.
+type folderParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
 	dialectParam
+}
+
+// placeParams say where a session is, or will be, and for whom.
+type placeParams struct {
+	folderParams
+	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
+	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
 }
 
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
@@ -34,8 +41,9 @@ type hereParams struct {
 // options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
 // asks for with each call.
 func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
-	opt = store.CreateOptions{Write: c.opt.Write}
+	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer, opt.Write.Force = false, false, "", false
+	opt.Write.Terminal = p.Terminal
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -133,6 +141,7 @@ func create(c *call, p createParams) (opened, error) {
 type openParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	placeParams
+	ReadOnly          bool `json:"readOnly" doc:"opens an existing session for reading; nothing is written, and appends are refused"`
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
 	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
 	forceParam
@@ -148,6 +157,12 @@ func open(c *call, p openParams) (opened, error) {
 	opt, err := c.options(p.placeParams)
 	if err != nil {
 		return opened{}, err
+	}
+	if p.ReadOnly {
+		if p.ReplaceUnreadable {
+			return opened{}, badParams(`parameter "replaceUnreadable": it cannot be combined with "readOnly"`)
+		}
+		return c.keep(c.store.Open(c.ctx, path, store.OpenOptions{Dialect: opt.Dialect}))
 	}
 	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
 	opt.Write.ForceRewrite, opt.Write.Force = p.ForceRewrite, p.Force
@@ -184,7 +199,7 @@ type memoryParams struct {
 
 // inMemory takes a dialect as well: it decides what the client's entries look like.
 func inMemory(c *call, p memoryParams) (opened, error) {
-	opt, err := c.options(placeParams{dialectParam: p.dialectParam})
+	opt, err := c.options(placeParams{folderParams: folderParams{dialectParam: p.dialectParam}})
 	if err != nil {
 		return opened{}, err
 	}

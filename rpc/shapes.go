@@ -15,7 +15,7 @@ type (
 	agentHeader struct{}
 	// agentMessage is a message as its agent writes it.
 	agentMessage struct{}
-	// agentContext is what the model would see. Agents with one model have model; models and the rest depend on the dialect.
+	// agentContext is what the model would see. Agents with one model have model; the rest depends on the dialect, too.
 	agentContext struct {
 		Messages          []agentMessage    `json:"messages"`
 		ThinkingLevel     json.RawMessage   `json:"thinkingLevel,omitempty"`
@@ -28,27 +28,36 @@ type (
 		Configured        json.RawMessage   `json:"configuredThinkingLevel,omitempty"`      // omp18
 		SelectedTools     []string          `json:"selectedMCPToolNames,omitempty"`         // omp
 		ToolsSelected     *bool             `json:"hasPersistedMCPToolSelection,omitempty"` // omp
+		more
 	}
-	// treeNode is an entry with its children.
+	// more marks a shape that may have members beside those that it names.
+	more struct{}
+	// openRPCDocument is as https://spec.open-rpc.org describes it.
+	openRPCDocument struct{}
+	// treeNode is an entry with its children or, in a flat tree, with its id, its parent (null for a root) and its depth.
 	treeNode struct {
-		Entry    agentEntry `json:"entry"`
-		Children []treeNode `json:"children"`
-		Label    string     `json:"label,omitempty"`
+		Entry    agentEntry        `json:"entry"`
+		Children []treeNode        `json:"children,omitempty"`
+		Label    string            `json:"label,omitempty"`
+		ID       session.EntryID   `json:"id,omitempty"`
+		Parent   **session.EntryID `json:"parentId,omitempty"`
+		Depth    int               `json:"depth,omitempty"`
 	}
-	// agentRow is a session as its agent's own program lists it.
+	// agentRow is a session as its agent's own program lists it. These are the members of pi and omp; other agents have others.
 	agentRow struct {
-		Path       string     `json:"path"`
-		ID         session.ID `json:"id"`
-		CWD        string     `json:"cwd"`
-		Title      string     `json:"title,omitempty"` // omp
-		Name       string     `json:"name,omitempty"`  // pi
-		Parent     string     `json:"parentSessionPath,omitempty"`
-		Created    *string    `json:"created"`
-		Modified   *string    `json:"modified"`
-		Messages   int        `json:"messageCount"`
-		First      string     `json:"firstMessage"`
-		AllMessage string     `json:"allMessagesText,omitempty"`
-		Size       *int64     `json:"fileSize,omitempty"` // Wave
+		Path        string          `json:"path"`
+		ID          session.ID      `json:"id"`
+		CWD         string          `json:"cwd"`
+		Title       string          `json:"title,omitempty"` // omp
+		Name        string          `json:"name,omitempty"`  // pi
+		Parent      string          `json:"parentSessionPath,omitempty"`
+		Created     json.RawMessage `json:"created,omitempty"` // a time, or null
+		Modified    json.RawMessage `json:"modified,omitempty"`
+		Messages    int             `json:"messageCount,omitempty"`
+		First       string          `json:"firstMessage,omitempty"`
+		AllMessages string          `json:"allMessagesText,omitempty"`
+		Size        *int64          `json:"fileSize,omitempty"` // Wave
+		more
 	}
 	// loadedState is a state as it was saved, and the messages that the agent would begin with.
 	loadedState struct {

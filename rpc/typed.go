@@ -3,7 +3,6 @@ package rpc
 import (
 	"encoding/json"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -94,7 +93,7 @@ func appendAssistant(c *call, p assistantParams) (appended, error) {
 	if err != nil {
 		return appended{}, err
 	}
-	a := store.Answer{Provider: p.Provider, Model: p.Model, Stop: dialect.Stop(p.Stop), Error: p.Error}
+	a := store.Answer{Provider: p.Provider, Model: p.Model, Stop: store.Stop(p.Stop), Error: p.Error}
 	if u := p.Usage; u != nil {
 		a.Usage = &session.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total, Cost: u.Cost}
 		if u.Total == 0 {

@@ -29,6 +29,7 @@ const (
 	FindingLate         FindingKind = "late-snapshot"    // a request contains its own answer
 	FindingOutcome      FindingKind = "outcome-mismatch" // the last status contradicts the end
 	FindingTime         FindingKind = "time-order"       // time goes backwards
+	FindingValue        FindingKind = "unknown-value"    // a status or an outcome that the format does not name
 )
 
 // Finding is something that an audit found, and where.
@@ -222,9 +223,15 @@ func (a *audit) record(r Record) error {
 		a.output(r, b)
 	case *RunStatus:
 		a.status = b.Status
+		if !slices.Contains([]string{StatusRunning, StatusAwaitingUI, StatusCompleted, StatusError, StatusCancelled}, b.Status) {
+			a.note(FindingValue, r.Line, "the status %q is not one that the format names", b.Status)
+		}
 	case *RunEnd:
 		a.ended = true
 		a.Outcome = b.Outcome
+		if !slices.Contains([]string{OutcomeCompleted, OutcomeCancelled, OutcomeError}, b.Outcome) {
+			a.note(FindingValue, r.Line, "the outcome %q is not one that the format names", b.Outcome)
+		}
 		// A program may stop in "running" or "awaiting_ui" without another status; run.end says how it ended.
 		if ends := a.status; ends != b.Outcome && ends != "" && ends != StatusRunning && ends != StatusAwaitingUI {
 			a.fault(FindingOutcome, r.Line, "the run ends as %q, its last status was %q", b.Outcome, ends)

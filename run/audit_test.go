@@ -58,6 +58,7 @@ func TestAuditFindings(t *testing.T) {
 		{"no seq", []string{`"seq":3,"event"`, `"event"`}, "no-seq"},
 		{"after the end", []string{end, end + output}, "(time-order) after-end output-again"},
 		{"of another run", []string{`"run.status","run_id":"5d1c`, `"run.status","run_id":"6d1c`}, "other-run"},
+		{"an unknown outcome", []string{`"outcome":"completed"`, `"outcome":"weird"`, `"completed","message"`, `"weird","message"`}, "(unknown-value) (unknown-value)"},
 		{"the end says another thing", []string{`"completed","message"`, `"error","message"`}, "outcome-mismatch"},
 		{"no start", []string{line(`"type":"run.start"`), ""}, "(no-start)"},
 		{"a request that was kept too late", []string{

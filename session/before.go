@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 	"sort"
 )
@@ -87,25 +88,25 @@ func (b *Builder) Problems() int {
 // Labelled reports whether any entry of the log has a label.
 func (b *Builder) Labelled() bool { return len(b.labels(len(b.t.nodes))) > 0 }
 
-// labels gives the entries that have a label after the first n entries.
+// labels gives the entries that have a label after the first n entries, sorted.
 func (b *Builder) labels(n int) []EntryID {
-	var list []EntryID
+	on := map[EntryID]bool{}
 	if b.t.before != nil {
-		list = slices.Clone(b.t.before.Labels)
+		for _, id := range b.t.before.Labels {
+			on[id] = true
+		}
 	}
 	for _, l := range b.targets {
 		if int(l.node) >= n {
 			break
 		}
-		i, has := slices.BinarySearch(list, l.id)
-		switch {
-		case l.on && !has:
-			list = slices.Insert(list, i, l.id)
-		case !l.on && has:
-			list = slices.Delete(list, i, i+1)
+		if l.on {
+			on[l.id] = true
+		} else {
+			delete(on, l.id)
 		}
 	}
-	return list
+	return slices.Sorted(maps.Keys(on))
 }
 
 // said reports whether an entry says something itself. Labels and leaf moves are about other entries.
@@ -126,31 +127,35 @@ func (t *Tree) tips(n int) (tips int, below []bool) {
 	return tips, below
 }
 
-// open gives the ends before the first entry that was read. An end that one of the first n entries continues is nil.
-func (t *Tree) open(n int, below []bool) [][]EntryID {
+// open gives the ends before the first entry that was read, and the end that each of their entries belongs to. An end that
+// one of the first n entries continues is nil.
+func (t *Tree) open(n int, below []bool) (ends [][]EntryID, of map[EntryID]int) {
 	if t.before == nil {
-		return nil
+		return nil, nil
 	}
-	ends := slices.Clone(t.before.Ends)
+	of = map[EntryID]int{}
+	for k := len(t.before.Ends) - 1; k >= 0; k-- { // of two with the same entry the first counts
+		for _, id := range t.before.Ends[k] {
+			of[id] = k
+		}
+	}
+	for _, end := range t.before.Ends {
+		ends = append(ends, slices.Clip(end)) // what is appended must not change the end before
+	}
 	for i := range n {
 		if l := t.links[i]; l.parent == orphaned && (l.said() || below[i]) {
-			if k := endOf(ends, t.orphans[int32(i)]); k >= 0 {
+			if k, ok := of[t.orphans[int32(i)]]; ok {
 				ends[k] = nil
 			}
 		}
 	}
-	return ends
-}
-
-// endOf finds the end that an entry belongs to, or gives -1.
-func endOf(ends [][]EntryID, id EntryID) int {
-	return slices.IndexFunc(ends, func(end []EntryID) bool { return slices.Contains(end, id) })
+	return ends, of
 }
 
 // ends gives the branch tips after the first n entries. No parent stands after its child.
 func (t *Tree) ends(n int) [][]EntryID {
 	_, below := t.tips(n)
-	ends := t.open(n, below)
+	ends, old := t.open(n, below)
 	of := make([]int, n) // the end that an entry belongs to, or -1
 	for i := range n {
 		l, id := t.links[i], t.nodes[i].id
@@ -163,10 +168,12 @@ func (t *Tree) ends(n int) [][]EntryID {
 		case l.parent >= 0:
 			of[i] = of[l.parent]
 		case l.parent == orphaned:
-			of[i] = endOf(ends, t.orphans[int32(i)])
+			if k, ok := old[t.orphans[int32(i)]]; ok && ends[k] != nil {
+				of[i] = k
+			}
 		}
 		if k := of[i]; k >= 0 && !l.said() {
-			ends[k] = append(slices.Clip(ends[k]), id)
+			ends[k] = append(ends[k], id)
 		}
 	}
 	return slices.DeleteFunc(ends, func(end []EntryID) bool { return end == nil })

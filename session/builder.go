@@ -63,6 +63,7 @@ type Builder struct {
 	finished   bool             // Finish was called
 	indexed    int              // number of entries whose ids are in the table
 	messages   map[string]int32 // message id → the first entry of the message
+	repeats    map[string]int   // id → the last number that repeat gave it
 	navigated  int              // number of entries when the Navigator last chose the leaf
 }
 

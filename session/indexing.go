@@ -88,10 +88,12 @@ func (b *Builder) again(i, before int32) {
 // taken reports whether an entry of the log has the id.
 func (b *Builder) taken(id EntryID) bool { return b.find(id) >= 0 || b.has != nil && b.has(id) }
 
-// repeat gives a free id for an entry whose own id is taken.
+// repeat gives a free id for an entry whose own id is taken: the id with the first number, from 2 on, that is free.
 func (b *Builder) repeat(id []byte) EntryID {
-	for k := 2; ; k++ {
+	// Numbers below the last one are taken.
+	for k := max(2, b.repeats[string(id)]+1); ; k++ {
 		if next := EntryID(fmt.Sprintf("%s~%d", id, k)); !b.taken(next) {
+			put(&b.repeats, string(id), k)
 			return next
 		}
 	}

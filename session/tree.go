@@ -317,7 +317,8 @@ func (t *Tree) OnActivePath() []bool {
 // and do not count.
 func (t *Tree) Tips() int {
 	tips, below := t.tips(len(t.nodes))
-	for _, end := range t.open(len(t.nodes), below) {
+	ends, _ := t.open(len(t.nodes), below)
+	for _, end := range ends {
 		if end != nil {
 			tips++
 		}

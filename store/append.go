@@ -31,14 +31,39 @@ func (s *Session) Append(ctx context.Context, body session.Body) (Appended, erro
 	return s.append(ctx, body, nil, nil)
 }
 
-// append proposes an entry and waits until it is written. at, if set, is its parent instead of the tip. from, if set, is
-// a record that the caller has of the entry: members that the body does not know are taken over from it. The caller holds
-// the lock.
+// append adds an entry and tells the observer of a compaction, before and after, and of an entry that moves the leaf. at, if
+// set, is the entry's parent instead of the tip. from, if set, is a record that the caller has of the entry: members that
+// the body does not know are taken over from it. The caller holds the lock.
 func (s *Session) append(ctx context.Context, body session.Body, from []byte, at *session.EntryID) (Appended, error) {
 	w, err := s.writable()
 	if err != nil {
 		return Appended{}, err
 	}
+	if ctx.Err() != nil {
+		return Appended{}, context.Cause(ctx)
+	}
+	_, compacts := body.(session.Compaction)
+	if compacts {
+		if err := w.opt.ask(Event{Kind: EventBeforeCompaction, Path: s.at.Path, Entry: w.tip}); err != nil {
+			return Appended{}, s.named(err)
+		}
+	}
+	done, err := s.add(ctx, body, from, at)
+	if err != nil {
+		return done, err
+	}
+	if leaf, ok := body.(session.Leaf); ok {
+		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: leaf.Target})
+	}
+	if compacts {
+		w.opt.tell(Event{Kind: EventCompaction, Path: s.at.Path, Entry: done.ID})
+	}
+	return done, nil
+}
+
+// add proposes an entry and waits until it is written.
+func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *session.EntryID) (Appended, error) {
+	w := s.w
 	parent := w.tip
 	if at != nil {
 		parent = *at

@@ -41,11 +41,12 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOpti
 	// target makes the agent's program resume at it (LeafType is the type of that entry).
 	var body session.Body = session.Leaf{Target: id}
 	at := &w.tip
-	if kind := w.d.Habits().LeafType; kind != "" {
+	kind := w.d.Habits().LeafType
+	if kind != "" {
 		body, at = session.Custom{Type: kind}, &id
 	}
 	done, err := s.append(ctx, body, nil, at)
-	if err == nil {
+	if err == nil && kind != "" { // append tells of a Leaf
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 	}
 	return done, err
@@ -112,25 +113,9 @@ func (s *Session) label(ctx context.Context, target session.EntryID, label strin
 	return s.append(ctx, session.Label{Target: target, Label: label}, from, nil)
 }
 
-// Compact appends a compaction and tells the observer before and after.
+// Compact appends a compaction. It is Append, by the name that agents have for it.
 func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, error) {
-	return s.compact(ctx, c, nil)
-}
-
-// compact is Compact; from is as in append. The observer is told even if the entry is then refused.
-func (s *Session) compact(ctx context.Context, c session.Compaction, from []byte) (Appended, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w, err := s.writable()
-	if err != nil {
-		return Appended{}, err
-	}
-	w.opt.tell(Event{Kind: EventBeforeCompaction, Path: s.at.Path, Entry: w.tip})
-	done, err := s.append(ctx, c, from, nil)
-	if err == nil {
-		w.opt.tell(Event{Kind: EventCompaction, Path: s.at.Path, Entry: done.ID})
-	}
-	return done, err
+	return s.Append(ctx, c)
 }
 
 // AppendRecord appends an entry that the caller has as the dialect's own JSON. It gets a new id, parent and time; all else
@@ -140,12 +125,8 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	if err != nil {
 		return Appended{}, err
 	}
-	// These two have rules of their own.
-	switch b := body.(type) {
-	case session.Label:
+	if b, ok := body.(session.Label); ok { // it has rules of its own
 		return s.label(ctx, b.Target, b.Label, record)
-	case session.Compaction:
-		return s.compact(ctx, b, record)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

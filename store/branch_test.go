@@ -259,6 +259,16 @@ func TestObserver(t *testing.T) {
 			return err
 		},
 			[]store.EventKind{store.EventTree}},
+		{func() error {
+			_, err := s.Append(t.Context(), session.Compaction{Summary: "s", FirstKept: one})
+			return err
+		},
+			[]store.EventKind{store.EventBeforeCompaction, store.EventCompaction}},
+		{func() error {
+			_, err := s.AppendRecord(t.Context(), []byte(`{"type":"compaction","summary":"s","firstKeptEntryId":"`+string(one)+`","tokensBefore":1}`))
+			return err
+		},
+			[]store.EventKind{store.EventBeforeCompaction, store.EventCompaction}},
 		{func() error { return s.ResetLeaf(t.Context(), store.BranchOptions{}) }, []store.EventKind{store.EventTree}},
 		{func() error { return s.Fork(t.Context()) }, []store.EventKind{store.EventBeforeFork}},
 		{func() error { return s.BranchedSession(t.Context(), one) }, []store.EventKind{store.EventBeforeFork}},
@@ -275,4 +285,78 @@ func TestObserver(t *testing.T) {
 	if got := d.Told(); !slices.Equal(got, []store.EventKind{store.EventProblem, store.EventProblem}) {
 		t.Errorf("problems told: %v", got)
 	}
+}
+
+// Operator moves the leaf with an entry of its own: the observer is told once, however it is appended.
+func TestObserverOfLeaves(t *testing.T) {
+	d := newDesk(t)
+	s := d.Begin("operator", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	one, err := s.AppendText(t.Context(), session.RoleUser, "one")
+	d.Must(err)
+	for name, do := range map[string]func() error{
+		"Branch": func() error { _, err := s.Branch(t.Context(), one.ID, store.BranchOptions{Durable: true}); return err },
+		"Append": func() error { _, err := s.Append(t.Context(), session.Leaf{Target: one.ID}); return err },
+		"AppendRecord": func() error {
+			_, err := s.AppendRecord(t.Context(), []byte(`{"type":"leaf","target_id":"`+string(one.ID)+`"}`))
+			return err
+		},
+	} {
+		d.Told()
+		d.Must(do())
+		if got := d.Told(); !slices.Equal(got, []store.EventKind{store.EventTree}) {
+			t.Errorf("%s: told %v", name, got)
+		}
+	}
+}
+
+// An observer may refuse a compaction or a copy before it happens. Then nothing is changed.
+func TestVeto(t *testing.T) {
+	d := newDesk(t)
+	no := errors.New("not now")
+	opt := d.fill(store.CreateOptions{CWD: d.CWD, Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	tell := opt.Write.Observer
+	opt.Write.Observer = func(e store.Event) {
+		tell(e)
+		if e.Refuse != nil {
+			e.Refuse(no)
+		}
+	}
+	s := d.Closing(d.Create(t.Context(), opt))
+	one := d.User(s, "one")
+	path, before := s.Path(), d.ReadLines(s.Path())
+	for name, do := range map[string]func() error{
+		"Compact": func() error {
+			_, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: one})
+			return err
+		},
+		"AppendRecord": func() error {
+			_, err := s.AppendRecord(t.Context(), []byte(`{"type":"compaction","summary":"s","firstKeptEntryId":"`+string(one)+`","tokensBefore":1}`))
+			return err
+		},
+		"Fork":            func() error { return s.Fork(t.Context()) },
+		"BranchedSession": func() error { return s.BranchedSession(t.Context(), one) },
+		"ForkFrom": func() error {
+			_, err := d.ForkFrom(t.Context(), path, opt)
+			return err
+		},
+	} {
+		d.Told()
+		err := do()
+		var veto *store.VetoError
+		if !errors.Is(err, no) || !errors.As(err, &veto) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := d.Told(); len(got) != 1 || got[0] != veto.Event {
+			t.Errorf("%s: told %v", name, got)
+		}
+	}
+	if s.Path() != path || s.Leaf() != one {
+		t.Errorf("%s at %s", s.Path(), s.Leaf())
+	}
+	d.Same(d.ReadLines(path), before)
+	// What cannot be refused goes on, and so does the session.
+	_, err := s.Branch(t.Context(), one, store.BranchOptions{Durable: true})
+	d.Must(err)
+	d.User(s, "two")
+	d.MemoryEqualsDisk(s)
 }

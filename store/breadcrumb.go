@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // breadcrumb notes that this terminal uses the session, once its log exists. It is best effort: a breadcrumb that cannot
 // be written fails nothing.
 func (s *Session) breadcrumb(ctx context.Context) {
-	terminal := s.store.Env().Terminal
+	terminal := s.store.terminal(s.w.opt)
 	if s.at.Path == "" || terminal == "" || !s.w.created {
 		return
 	}
@@ -43,10 +44,30 @@ func (s *Session) breadcrumb(ctx context.Context) {
 	}
 }
 
+// TerminalName makes the name of a breadcrumb from that of a terminal: a device such as "/dev/pts/3", or what a terminal
+// program calls it. It gives "" for a name that could leave its folder.
+func TerminalName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:`, r) {
+			return '-'
+		}
+		return r
+	}, strings.TrimPrefix(name, "/dev/"))
+	if name == "." || name == ".." || strings.HasPrefix(name, ".treeline-") || len(name) > 200 {
+		return ""
+	}
+	return name
+}
+
+// terminal names the terminal that a session is written from; "" for none.
+func (s *Store) terminal(opt WriteOptions) string {
+	return cmp.Or(TerminalName(opt.Terminal), s.Env().Terminal)
+}
+
 // followBreadcrumb opens the session that this terminal used last in a working directory. It gives nil if there is none,
 // if it cannot be opened, or if it belongs to another directory by now.
 func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt CreateOptions) *Session {
-	path, ok := s.breadcrumbOf(ctx, d, opt.CWD)
+	path, ok := s.breadcrumbOf(ctx, d, s.terminal(opt.Write), opt.CWD)
 	if !ok {
 		return nil
 	}
@@ -68,8 +89,7 @@ func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt Cre
 }
 
 // breadcrumbOf gives the log that this terminal used last, if it was for this working directory and still exists.
-func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, cwd string) (string, bool) {
-	terminal := s.Env().Terminal
+func (s *Store) breadcrumbOf(ctx context.Context, d dialect.Dialect, terminal, cwd string) (string, bool) {
 	for _, r := range d.Layout().Roots(s.Env()) {
 		if r.Breadcrumbs == "" || terminal == "" {
 			continue

@@ -20,6 +20,8 @@ type CreateOptions struct {
 	CWD string
 	// Dir is the folder of the log; "" is where the agent would keep it.
 	Dir string
+	// Profile is the agent's profile that the session belongs to; "" is the one in use. It cannot be given with Dir.
+	Profile string
 	// Dialect is the format; nil is the default one.
 	Dialect dialect.Dialect
 	// ID is the session's id; "" makes one.
@@ -51,6 +53,9 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 		return nil, err
 	}
 	opt.Write.fill()
+	if opt.Dir, err = s.profiled(d.Dialect, opt); err != nil && !inMemory {
+		return nil, err
+	}
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
@@ -62,6 +67,17 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 		}
 	}
 	return s.begin(ctx, h, d, n, opt.Write)
+}
+
+// profiled gives the folder that opt asks for: its Dir, or that of its profile. "" is where the agent would keep it.
+func (s *Store) profiled(d dialect.Dialect, opt CreateOptions) (string, error) {
+	if opt.Dir != "" && opt.Profile != "" {
+		return "", fmt.Errorf("the folder %s and the profile %q exclude each other", opt.Dir, opt.Profile)
+	}
+	if opt.Dir != "" {
+		return opt.Dir, nil
+	}
+	return s.ProfileDir(d, opt.Profile)
 }
 
 // entitle names a new session by an entry, if its agent does so. If that fails the session is closed.

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -70,6 +72,7 @@ func (c *chain) add(e session.Entry) error {
 // labels gives the labelled entries in the order of their first labels, and the time of each one's last.
 func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]session.Time, err error) {
 	times = map[session.EntryID]session.Time{}
+	first := map[session.EntryID]int{} // the entry that gave the first label
 	for e := range c.s.tree.Entries() {
 		if e.Kind != session.KindLabel {
 			continue
@@ -83,18 +86,19 @@ func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]s
 			continue
 		}
 		if l.Label == "" {
-			delete(times, l.Target)
 			// A label that is given again later counts from then on, as in the programs' map of labels.
-			targets = slices.DeleteFunc(targets, func(id session.EntryID) bool { return id == l.Target })
+			delete(times, l.Target)
+			delete(first, l.Target)
 			continue
 		}
-		if _, there := times[l.Target]; !there {
-			targets = append(targets, l.Target)
+		if _, there := first[l.Target]; !there {
+			first[l.Target] = e.Index
 		}
 		if times[l.Target], err = e.Time(); err != nil {
 			return nil, nil, err
 		}
 	}
+	targets = slices.SortedFunc(maps.Keys(first), func(a, b session.EntryID) int { return cmp.Compare(first[a], first[b]) })
 	return targets, times, nil
 }
 

@@ -80,7 +80,9 @@ func (s *Session) Fork(ctx context.Context) error {
 // The leaf stays where it is.
 func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, error) {
 	w := s.w
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()})
+	if err := w.opt.ask(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: s.tree.LeafID()}); err != nil {
+		return nil, s.named(err)
+	}
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err
@@ -176,10 +178,23 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	}
 	opt.Write.fill()
 	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
+	if opt.Dir, err = s.copyDir(d.Dialect, abs, opt); err != nil {
+		return nil, opt, errors.Join(logtree.Named(source, err), src.Close())
+	}
 	opt.Dir = s.dirFor(d, opt.Dir, opt.CWD)
 	src.w = src.newWriting(d, opt.Write)
 	src.w.created = true
 	return src, opt, nil
+}
+
+// copyDir is profiled for a copy, which stays in the profile of its source unless it is asked for in another form.
+func (s *Store) copyDir(d dialect.Dialect, source string, opt CreateOptions) (string, error) {
+	if _, ok := d.Layout().(dialect.Profiler); ok && opt.Dir == "" && opt.Profile == "" && opt.Dialect == nil {
+		if root, ok := s.RootOf(d, source); ok {
+			return root.Sessions, nil
+		}
+	}
+	return s.profiled(d, opt)
 }
 
 // BranchedSession copies the path to an entry into a new session: the Session is then the copy. Labels on the path are
@@ -225,7 +240,9 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
-	w.opt.tell(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf})
+	if err := w.opt.ask(Event{Kind: EventBeforeFork, Path: s.at.Path, Entry: leaf}); err != nil {
+		return nil, s.named(err)
+	}
 	n, err := s.store.newSession(w.d, opt)
 	if err != nil {
 		return nil, err

@@ -258,7 +258,8 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and
-// begins one if there is none. The header's cwd decides which sessions belong to that directory.
+// begins one if there is none. The header's cwd decides which sessions belong to that directory. Where the agent has
+// profiles, only sessions of opt.Profile count.
 func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
 	opt.CWD = s.Absolute(opt.CWD)
 	d, err := s.writer(place.Sessions(opt.Dialect))
@@ -272,7 +273,11 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 			return sess, nil
 		}
 	}
-	row, ok, err := s.Newest(ctx, d.Dialect, opt.Dir, opt.CWD)
+	dir, err := s.profiled(d.Dialect, opt)
+	if err != nil {
+		return nil, err
+	}
+	row, ok, err := s.Newest(ctx, d.Dialect, dir, opt.CWD)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -73,6 +74,8 @@ type WriteOptions struct {
 	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
 	// blob.
 	NoOverflow bool
+	// Terminal names the terminal that the session is used from, for the agent's breadcrumbs; "" is that of the machine.
+	Terminal string
 	// Observer, if set, is told what happens.
 	Observer Observer
 	// Log, if set, is told once of the first write that failed.
@@ -126,6 +129,29 @@ func (o *WriteOptions) fill() {
 	}
 }
 
+// ask tells the observer what is about to happen. It fails if the observer refuses.
+func (o *WriteOptions) ask(e Event) error {
+	var refused error
+	e.Refuse = func(reason error) { refused = cmp.Or(refused, reason) }
+	o.tell(e)
+	if refused != nil {
+		return &VetoError{Event: e.Kind, Reason: refused}
+	}
+	return nil
+}
+
+// VetoError is the error for what an Observer refused. Nothing was changed.
+type VetoError struct {
+	Event  EventKind
+	Reason error
+}
+
+// Error implements error.
+func (e *VetoError) Error() string { return fmt.Sprintf("refused at %s: %v", e.Event, e.Reason) }
+
+// Unwrap gives the reason.
+func (e *VetoError) Unwrap() error { return e.Reason }
+
 // tell tells the observer, one event at a time.
 func (o *WriteOptions) tell(e Event) {
 	o.telling.Lock()
@@ -170,6 +196,9 @@ type Event struct {
 	Count int
 	// Problem is set for EventProblem, EventRepaired and EventHeld.
 	Problem *session.Problem
+	// Refuse, for EventBeforeCompaction and EventBeforeFork, vetoes what is about to happen: the call fails with a VetoError
+	// that wraps the reason, and nothing is changed. It is nil for other events, and must not be called later.
+	Refuse func(reason error)
 }
 
 // Observer is told what happens to a session. It is called while the session is locked and must not call it.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,20 @@ func TestBreadcrumbs(t *testing.T) {
 	}
 	if got := elsewhere.recent("/a"); got.ID() != theirs.ID() {
 		t.Errorf("%s, want %s", got.ID(), theirs.ID())
+	}
+	// A caller that serves several terminals names the one that it means.
+	named := d.fill(store.CreateOptions{CWD: "/a", Write: store.WriteOptions{Terminal: "/dev/pts/9"}})
+	for range 2 {
+		s := d.Closing(d.ContinueRecent(t.Context(), named))
+		d.Answer(s, "named")
+		d.Same(d.ReadLines(filepath.Join(filepath.Dir(crumb), "pts-9")), []string{"/a", s.Path()})
+		d.Must(s.Close())
+	}
+	d.Same(d.ReadLines(crumb), []string{"/a", mine.Path()})
+	for name, want := range map[string]string{"../x": "..-x", "..": "", "a\nb": "a-b", "/dev/pts/3": "pts-3", "tmux-%1": "tmux-%1", strings.Repeat("x", 201): ""} {
+		if got := store.TerminalName(name); got != want {
+			t.Errorf("terminal %q is %q", name, got)
+		}
 	}
 	// Of another directory: nothing to go on with there, and the breadcrumb follows.
 	s := d.recent("/b")

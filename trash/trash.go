@@ -148,7 +148,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		Session: h.ID, Title: about.Title, Prompt: about.Prompt, CWD: h.CWD, Dialect: d.Name(), From: from,
 		Time: t.opt.Clock().UTC().Truncate(time.Millisecond), Size: at.Size,
 	}
-	made, err := item.write(ctx, bin, nameFor(d, h.ID), all)
+	made, err := item.write(ctx, bin, nameFor(h.ID), all)
 	if err == nil {
 		var late backend.Late
 		if late, err = backend.Remove(ctx, l.Backend, at, opt); err == nil {
@@ -175,8 +175,8 @@ func keepLate(ctx context.Context, bin backend.Backend, content backend.Log, all
 }
 
 // nameFor is the preferred name of a session in the trash. An id from a log may not be a valid file name.
-func nameFor(d dialect.Dialect, id session.ID) string {
-	if w, ok := d.(dialect.Writer); ok && w.CheckID(id) == nil {
+func nameFor(id session.ID) string {
+	if dialect.CheckFileID(id) == nil {
 		return string(id)
 	}
 	return "session"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +154,27 @@ func TestEmpty(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(y.At("state/trash/*")); len(files) > 0 {
 		t.Errorf("left: %v", files)
+	}
+}
+
+// A project folder that is a symbolic link stays when a session in it is removed, whatever else is in it.
+func TestTrashKeepsLinks(t *testing.T) {
+	y := newYard(t)
+	const wave = `{"id":"m1","role":"user","blocks":[{"type":"text","content":"hello"}],"timestamp":"2026-03-02T14:00:00.000Z"}` + "\n"
+	ids := []string{"1f0f2b3c-4d5e-6f70-8a9b-0c1d2e3f4a5b", "1f0f2b3c-4d5e-6f70-8a9b-0c1d2e3f4a5c"}
+	for _, id := range ids {
+		y.Old("elsewhere/"+id+".jsonl", wave)
+	}
+	projects := y.At(".wave/projects")
+	link := filepath.Join(projects, "-work")
+	y.Must(os.MkdirAll(projects, 0o700))
+	if runtime.GOOS == "windows" {
+		return // making a link is a privilege there
+	}
+	y.Must(os.Symlink(y.At("elsewhere"), link))
+	_, err := y.bin.Put(t.Context(), filepath.Join(link, ids[0]+".jsonl"))
+	y.Must(err)
+	if _, err := os.Lstat(link); err != nil {
+		t.Errorf("the link is gone, and with it the other session: %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, n
 	f.begin(now)
 	// Before the reading: from here on nothing that is appended is lost when the log loses its name.
 	w.hold(ctx, f, now)
-	if err = w.readRecords(ctx, f, now, taking{not, before}); err != nil {
+	if err = w.readRecords(ctx, f, now, taking{not, toldBy(before)}); err != nil {
 		f.reading = reading{} // it is another log by now
 		if errors.Is(err, errElsewhere) {
 			w.release(f)
@@ -97,8 +97,19 @@ func (w *watcher) readOn(ctx context.Context, f *followed, now backend.Log) erro
 
 // taking says what is told of the records that are read.
 type taking struct {
-	not    quiet
-	before *session.Tree // its problems were told; nil for none
+	not  quiet
+	told map[session.Problem]bool // problems that were told before
+}
+
+// toldBy gives the problems of a tree.
+func toldBy(t *session.Tree) map[session.Problem]bool {
+	told := map[session.Problem]bool{}
+	if t != nil {
+		for _, p := range t.Problems() {
+			told[p] = true
+		}
+	}
+	return told
 }
 
 func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log, how taking) error {
@@ -158,7 +169,7 @@ func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error 
 		return nil
 	}
 	for _, p := range list {
-		if how.before != nil && slices.Contains(how.before.Problems(), p) {
+		if how.told[p] {
 			continue
 		}
 		c := f.change(KindProblem)

@@ -54,9 +54,10 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend
 		return backend.Log{}, late, err
 	}
 	defer old.close()
-	// A symbolic link stays one: its target is replaced.
+	// A symbolic link to a log of lines stays one: its target is replaced. Its content was compared, so it is a log. A whole
+	// log can be any file, and a link to it may have been planted: the link itself is replaced.
 	path := w.path
-	if r, ok := b.fs.(durable.Resolver); ok {
+	if r, ok := b.fs.(durable.Resolver); ok && old.lines {
 		if path, err = r.EvalSymlinks(path); err != nil {
 			return backend.Log{}, late, failed(at.Name, err)
 		}

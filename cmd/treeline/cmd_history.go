@@ -304,18 +304,9 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 }
 
 func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
-	const iso = "2006-01-02T15:04:05Z"
 	return wire.WriteList(out, len(list), func(i int) (wire.Prompt, error) {
-		p := list[i]
-		j := wire.Prompt{ID: p.ID, Prompt: p.Text, Time: p.At.UTC().Format(iso), Uses: []wire.Use{}}
-		if p.CWD != "" {
-			j.CWD = &p.CWD
-		}
-		uses, err := places.Of(ctx, p.Text, mostPlaces)
-		for _, u := range uses {
-			j.Uses = append(j.Uses, wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD, Time: u.At.UTC().Format(iso)})
-		}
-		return j, err
+		uses, err := places.Of(ctx, list[i].Text, mostPlaces)
+		return wire.NewPrompt(list[i], uses), err
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/rpc"
 )
 
@@ -28,7 +29,9 @@ func (a *app) rpcCommand() *cobra.Command {
 				return err
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
-			s, err := treeline.New(treeline.Options{Home: a.home(), Getenv: a.getenv})
+			opt := a.options()
+			opt.NoBreadcrumbs, opt.Piped = false, true
+			s, err := a.opened(opt)
 			if err != nil {
 				return err
 			}
@@ -36,7 +39,12 @@ func (a *app) rpcCommand() *cobra.Command {
 			pipe := make(chan os.Signal, 1)
 			signal.Notify(pipe, syscall.SIGPIPE)
 			defer signal.Stop(pipe)
-			return rpc.Serve(cmd.Context(), s, rpc.Options{Write: write, Version: thisVersion()}, a.stdin, a.stdout)
+			return rpc.Serve(cmd.Context(), s, rpc.Options{
+				Write: write, Version: thisVersion(),
+				History: history.Options{
+					State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), Notice: a.notice,
+				},
+			}, a.stdin, a.stdout)
 		},
 	}
 	f.add(cmd)

@@ -70,19 +70,16 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-// partWords are the values of --in, in the order of the bits of query.Field.
+// partWords are the values of --in.
 var partWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
 // partField gives the field of a value of --in.
 func partField(word string) (query.Field, error) {
-	i := slices.Index(partWords, word)
-	switch {
-	case i < 0:
+	field, ok := query.ParseField(word)
+	if !ok {
 		return 0, invalid("in", word, anyOf(partWords))
-	case word == "all":
-		return query.FieldAll, nil
 	}
-	return 1 << i, nil
+	return field, nil
 }
 
 // options checks the flags and turns them into options of the store.

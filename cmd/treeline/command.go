@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,10 @@ type app struct {
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
 
+	// patience is how long a command has after an interruption to end by itself. paging: a pager has the terminal.
+	patience time.Duration
+	paging   atomic.Bool
+
 	json    bool   // --json
 	source  string // --source of commands that take a session
 	color   string // --color
@@ -43,7 +48,7 @@ type app struct {
 func newApp() *app {
 	return &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
-		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond,
+		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond, patience: 150 * time.Millisecond,
 	}
 }
 

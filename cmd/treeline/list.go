@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -83,8 +84,8 @@ func (o *output) summary(shown, total int, enough bool, one, many string, sums .
 
 // pageLong runs write with stdout. With ask set, what is longer than the terminal goes through the pager.
 func (a *app) pageLong(ctx context.Context, ask bool, write func(out *output) error) error {
-	rows := terminalRows(a.stdout)
-	if !ask || rows == 0 || a.noPager {
+	_, lines, isTerminal := terminalSize(a.stdout)
+	if !ask || !isTerminal || a.noPager {
 		return a.print(write)
 	}
 	var text bytes.Buffer
@@ -95,7 +96,7 @@ func (a *app) pageLong(ctx context.Context, ask bool, write func(out *output) er
 		}
 		return err
 	}
-	if bytes.Count(text.Bytes(), []byte{'\n'}) < rows { // the prompt takes a line
+	if bytes.Count(text.Bytes(), []byte{'\n'}) < lines { // the prompt takes a line
 		return a.print(again)
 	}
 	return a.page(ctx, again)
@@ -131,7 +132,10 @@ func rowSums(rows []place.Row) []string {
 		r := &rows[i]
 		messages, size, counted = messages+r.Messages, size+r.Log.Size, counted && r.Messages >= 0
 		if r.Known != nil {
-			tokens, cost = tokens+r.Known.Tokens.Total, cost+r.Known.Cost
+			tokens += r.Known.Tokens.Total
+			if sum := cost + r.Known.Cost; !math.IsInf(sum, 0) {
+				cost = sum
+			}
 		}
 	}
 	var list []string

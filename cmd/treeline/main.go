@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/wire"
@@ -32,10 +33,30 @@ func main() { os.Exit(command(newApp())) }
 func command(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends a command that ignores the first
-	a.self, _ = os.Executable()  // only the demo needs it
+	context.AfterFunc(ctx, func() {
+		stop() // a second Ctrl-C ends the program at once
+		time.AfterFunc(a.patience, a.quit)
+	})
+	a.self, _ = os.Executable() // only the demo needs it
 	return run(ctx, a, os.Args[1:])
 }
+
+// quit ends the program if the command has not ended by itself after an interruption. It may be in a loop that does not look
+// for one, or wait for input. Nothing is lost by that: all writes survive a crash at any moment. A pager has the terminal,
+// and Ctrl-C is for it.
+func (a *app) quit() {
+	if a.paging.Load() {
+		return
+	}
+	if slices.Contains(os.Args, "--json") {
+		_ = wire.Write(a.stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
+	} else {
+		fmt.Fprintf(a.stderr, "treeline: %v\n", errInterrupted)
+	}
+	os.Exit(exitProblem)
+}
+
+var errInterrupted = errors.New("interrupted")
 
 // keepOrder makes the help list commands in our order. The setting is global, and tests run command lines in parallel.
 var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
@@ -66,7 +87,7 @@ func run(ctx context.Context, a *app, args []string) int {
 	var quiet quietError
 	if !errors.As(err, &quiet) {
 		if errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
+			err = errInterrupted
 		}
 		err = hint(err)
 		a.report(wire.NewError(err, code, help), err.Error())
@@ -147,6 +168,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 				return misused("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0]))
 			}
 			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

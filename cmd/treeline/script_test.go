@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager})
 }
 
-// eager is the command with progress for every file.
+// eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
 func eager() {
 	a := newApp()
-	a.progressAfter, a.progressEvery = 0, 0
+	a.progressAfter, a.progressEvery, a.patience = 0, 0, time.Minute
 	os.Exit(command(a))
 }
 

@@ -36,12 +36,12 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	return rawjson.EscapeBreaks(raw), nil
 }
 
-// Rechain changes the parent of a record, and what a compaction keeps. A root has no parent_id, as the program writes it.
+// Rechain changes the parent of a record, and what a compaction keeps. A root of the program has no parent_id.
 func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
-	if parent == "" {
-		record = rawjson.Delete(record, "parent_id")
+	if value := d.parent(parent); value != nil {
+		record = rawjson.Set(record, "parent_id", value)
 	} else {
-		record = rawjson.Set(record, "parent_id", rawjson.Quote(string(parent)))
+		record = rawjson.Delete(record, "parent_id")
 	}
 	if keep != "" {
 		record = rawjson.Set(record, "first_kept_entry_id", rawjson.Quote(string(keep)))

@@ -1,8 +1,11 @@
 package operator
 
 import (
+	"cmp"
+	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,29 +26,55 @@ func (l layout) Order() dialect.Order { return l.order }
 
 const base = ".operator"
 
+// profileVariable names the profile in use.
+const profileVariable = "OPERATOR_PROFILE"
+
 // Roots gives the folder for new sessions, then the one beside the profiles and those of all profiles. Profiles have names
 // of the user's choice, so their folder is listed.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dir := filepath.Join(env.Home, base)
-	profiles := filepath.Join(dir, "profiles")
 	var roots []dialect.Root
-	if l.profile != "" {
-		roots = append(roots, l.RootAt(filepath.Join(profiles, l.profile)))
+	add := func(r dialect.Root) {
+		if !slices.Contains(roots, r) {
+			roots = append(roots, r)
+		}
 	}
-	roots = append(roots, l.RootAt(dir))
+	if r, err := l.Profile(env, ""); err == nil { // otherwise what begins or continues a session says what is wrong
+		add(r)
+	}
+	if l.profile != "" {
+		add(l.RootAt(filepath.Join(dir, "profiles", l.profile)))
+	}
+	add(l.RootAt(dir))
 	if env.Folders == nil {
 		return roots
 	}
-	names, err := env.Folders(profiles)
+	names, err := env.Folders(filepath.Join(dir, "profiles"))
 	if err != nil {
 		return roots // there are no profiles
 	}
 	for _, name := range names {
-		if name != l.profile {
-			roots = append(roots, l.RootAt(filepath.Join(profiles, name)))
-		}
+		add(l.RootAt(filepath.Join(dir, "profiles", name)))
 	}
 	return roots
+}
+
+// Profile gives the place of a profile; "" is the one that the environment names, or else the value's own.
+func (l layout) Profile(env dialect.Env, name string) (dialect.Root, error) {
+	dir, from := filepath.Join(env.Home, base), ""
+	if name == "" {
+		if name = env.Getenv(profileVariable); name != "" {
+			from = "$" + profileVariable + ": "
+		}
+	}
+	if name = cmp.Or(name, l.profile); name == "" {
+		return l.RootAt(dir), nil
+	}
+	// The name becomes a folder.
+	if strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:\x00") || len(name) > 128 {
+		return dialect.Root{}, fmt.Errorf("%sprofile %.80q: a name cannot begin with a dot or have '/', '\\' or ':'", from, name)
+	}
+	return l.RootAt(filepath.Join(dir, "profiles", name)), nil
 }
 
 // RootAt gives the place below a profile's folder.

@@ -10,7 +10,8 @@
 //
 //	{"id":8 characters,"timestamp":…,"parent_id"?:id,"type":KIND,…}
 //
-// A member without a value is left out; the program's own forks write null. A message has its blocks under "contents" and
+// A member without a value is left out; the program's own forks write null, and so does the document for the parent of a
+// root. A message has its blocks under "contents" and
 // their text under "content".
 //
 // The leaf is the last entry, unless that is of type "leaf": such an entry is a child of the old leaf and makes its target
@@ -47,6 +48,9 @@ type Dialect struct {
 	header string // type of the header that is written
 	// branch and custom are the types of a branch summary and of an extension's state.
 	branch, custom string
+	// typeFirst: records begin with their type, and a root has the parent null. Otherwise the type comes last, and a root
+	// has no parent.
+	typeFirst bool
 	// strict: what the program would ignore when it loads the log is not written.
 	strict bool
 	wait   dialect.Defer
@@ -61,7 +65,7 @@ var (
 		layout: layout{order: dialect.OrderActive},
 	}
 	OperatorDoc = &Dialect{
-		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info",
+		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info", typeFirst: true,
 		wait:   dialect.DeferAssistant,
 		layout: layout{profile: "default"},
 	}

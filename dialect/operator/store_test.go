@@ -335,3 +335,99 @@ func TestBranchAmidAppends(t *testing.T) {
 		}
 	}
 }
+
+// TestProfiles: new sessions go to the profile that is asked for, or that the environment names; continuing stays in it, and
+// so do copies.
+func TestProfiles(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	in := func(name string) string {
+		if name == "" {
+			return filepath.Join(dir, ".operator", "sessions")
+		}
+		return filepath.Join(dir, ".operator", "profiles", name, "sessions")
+	}
+	variable := ""
+	open := func() *treeline.Store {
+		s := must[*treeline.Store](t)(treeline.New(treeline.Options{Home: dir, WorkDir: "/home/ada/pond", Getenv: func(name string) string {
+			if name == "OPERATOR_PROFILE" {
+				return variable
+			}
+			return ""
+		}}))
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	s := open()
+	begin := func(opt treeline.CreateOptions) *treeline.Session {
+		t.Helper()
+		opt.Dialect = operator.Operator
+		sess, _, _ := talk(t, s, opt)
+		if err := sess.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return sess
+	}
+	plain := begin(treeline.CreateOptions{})
+	must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{})) // before there are profiles
+	work := begin(treeline.CreateOptions{Profile: "work"})
+	if rows := must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{})); len(rows) != 2 {
+		t.Errorf("%d sessions are listed", len(rows))
+	}
+	if rows := must[[][]byte](t)(s.Listings(ctx, place.ListingOptions{Dialect: operator.Operator})); len(rows) != 2 {
+		t.Errorf("the agent lists %s", rows)
+	}
+	if filepath.Dir(plain.Path()) != in("") || filepath.Dir(work.Path()) != in("work") {
+		t.Fatal(plain.Path(), work.Path())
+	}
+	recent := func(opt treeline.CreateOptions) *treeline.Session {
+		t.Helper()
+		opt.Dialect = operator.Operator
+		sess := must[*treeline.Session](t)(s.ContinueRecent(ctx, opt))
+		defer sess.Close()
+		return sess
+	}
+	// The session of the other profile is newer.
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(work.Path(), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := recent(treeline.CreateOptions{}).Path(); got != plain.Path() {
+		t.Errorf("continued %s", got)
+	}
+	if got := recent(treeline.CreateOptions{Profile: "work"}).Path(); got != work.Path() {
+		t.Errorf("continued %s", got)
+	}
+	if got := recent(treeline.CreateOptions{Profile: "empty"}).Path(); filepath.Dir(got) != in("empty") {
+		t.Errorf("began %s", got)
+	}
+	fork := must[*treeline.Session](t)(s.ForkFrom(ctx, work.Path(), treeline.CreateOptions{}))
+	defer fork.Close()
+	if filepath.Dir(fork.Path()) != in("work") {
+		t.Errorf("the copy is %s", fork.Path())
+	}
+	variable = "work"
+	s = open()
+	if got := recent(treeline.CreateOptions{}); got.Path() != work.Path() {
+		t.Errorf("by the variable: %s", got.Path())
+	}
+	if got := begin(treeline.CreateOptions{}).Path(); filepath.Dir(got) != in("work") {
+		t.Errorf("by the variable: %s", got)
+	}
+	if got := begin(treeline.CreateOptions{Dir: in("")}).Path(); filepath.Dir(got) != in("") {
+		t.Errorf("in a folder: %s", got)
+	}
+	for _, opt := range []treeline.CreateOptions{
+		{Profile: "../x"}, {Profile: "work", Dir: in("")}, {Profile: "work", Dialect: s.Dialects()[0]},
+	} {
+		if opt.Dialect == nil {
+			opt.Dialect = operator.Operator
+		}
+		if sess, err := s.Create(ctx, opt); err == nil {
+			t.Errorf("%+v: %s", opt, sess.Path())
+		}
+		if sess, err := s.ContinueRecent(ctx, opt); err == nil {
+			t.Errorf("%+v continues %s", opt, sess.Path())
+		}
+	}
+}

@@ -86,16 +86,13 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// Record gives the record of a new entry, members in the order in which the program writes them.
+// Record gives the record of a new entry, members in the order of the program, or of the document's sample.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := d.typeOf(n.Body)
 	if !ok {
 		return nil, fmt.Errorf("a session of %s cannot hold a %T", d.name, n.Body)
 	}
-	w := dialect.Object(`{"id":` + string(rawjson.Quote(string(n.ID))))
-	w.Add("timestamp", seconds(n.Time))
-	w.Optional("parent_id", string(n.Parent))
-	w.Str("type", kind)
+	w := d.envelope(n, kind)
 	if m, ok := n.Body.(session.Message); ok && d.strict && rawjson.IsObject(m.JSON) {
 		m.JSON = complete(m.JSON, n)
 		n.Body = m
@@ -104,6 +101,33 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, err
 	}
 	return rawjson.EscapeBreaks(w.End()), nil
+}
+
+// envelope begins a record with what every entry has.
+func (d *Dialect) envelope(n dialect.NewEntry, kind string) (w dialect.Object) {
+	if d.typeFirst {
+		w.Str("type", kind)
+		w.Str("id", string(n.ID))
+		w.Add("parent_id", d.parent(n.Parent))
+		w.Add("timestamp", seconds(n.Time))
+		return w
+	}
+	w.Str("id", string(n.ID))
+	w.Add("timestamp", seconds(n.Time))
+	w.Optional("parent_id", string(n.Parent))
+	w.Str("type", kind)
+	return w
+}
+
+// parent spells a parent; null for that of a root, nil where a root has none.
+func (d *Dialect) parent(id session.EntryID) []byte {
+	switch {
+	case id != "":
+		return rawjson.Quote(string(id))
+	case d.typeFirst:
+		return []byte("null")
+	}
+	return nil
 }
 
 // complete adds the id and the time that each of the program's messages has: otherwise the program would make up new ones at

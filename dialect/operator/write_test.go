@@ -64,8 +64,18 @@ func TestRecord(t *testing.T) {
 		}
 	}
 	got, _ := operator.OperatorDoc.Record(dialect.NewEntry{ID: "2", Parent: "1", Time: time.Unix(5, 0), Body: session.BranchSummary{From: "1"}})
-	if want := `{"id":"2","timestamp":5.0,"parent_id":"1","type":"branch","from_id":"1","summary":"","from_hook":false}`; string(got) != want {
+	if want := `{"type":"branch","id":"2","parent_id":"1","timestamp":5.0,"from_id":"1","summary":"","from_hook":false}`; string(got) != want {
 		t.Errorf("%s, not %s", got, want)
+	}
+	// The document's roots have a parent, which is null.
+	got, _ = operator.OperatorDoc.Record(dialect.NewEntry{ID: "2", Time: time.Unix(5, 0), Body: session.Label{Target: "t"}})
+	root := `{"type":"label","id":"2","parent_id":null,"timestamp":5.0,"target_id":"t"}`
+	if string(got) != root {
+		t.Errorf("%s, not %s", got, root)
+	}
+	child, _ := operator.OperatorDoc.Rechain(got, "1", "")
+	if got, _ = operator.OperatorDoc.Rechain(child, "", ""); string(got) != root || !bytes.Contains(child, []byte(`"parent_id":"1"`)) {
+		t.Errorf("%s, %s", child, got)
 	}
 	if got, _ = operator.OperatorDoc.Record(dialect.NewEntry{Body: session.Custom{Type: "x"}}); !bytes.Contains(got, []byte(`"custom_info"`)) {
 		t.Errorf("%s", got)
@@ -149,7 +159,13 @@ func TestLayout(t *testing.T) {
 	if got, want := l.File(at, "u"), "2026-11-14T20-12-34-293834_u.jsonl"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
-	env := dialect.Env{Home: "/home/ada", Folders: func(dir string) ([]string, error) {
+	profile := ""
+	env := dialect.Env{Home: "/home/ada", Getenv: func(name string) string {
+		if name != "OPERATOR_PROFILE" {
+			t.Errorf("asked for %s", name)
+		}
+		return profile
+	}, Folders: func(dir string) ([]string, error) {
 		if dir != "/home/ada/.operator/profiles" {
 			t.Errorf("looked at %s", dir)
 		}
@@ -167,6 +183,24 @@ func TestLayout(t *testing.T) {
 	}
 	if got := roots(operator.OperatorDoc); got != "profiles/default/sessions sessions profiles/work/sessions" {
 		t.Error(got)
+	}
+	for _, c := range []struct{ profile, program, document string }{
+		{"work", "profiles/work/sessions sessions profiles/default/sessions", "profiles/work/sessions profiles/default/sessions sessions"},
+		{"new", "profiles/new/sessions sessions profiles/default/sessions profiles/work/sessions", "profiles/new/sessions profiles/default/sessions sessions profiles/work/sessions"},
+		{"../x", "sessions profiles/default/sessions profiles/work/sessions", "profiles/default/sessions sessions profiles/work/sessions"},
+	} {
+		profile = c.profile
+		if got := roots(operator.Operator); got != c.program {
+			t.Errorf("%s: %s", profile, got)
+		}
+		if got := roots(operator.OperatorDoc); got != c.document {
+			t.Errorf("%s of the document: %s", profile, got)
+		}
+	}
+	for _, name := range []string{"", "..", ".x", "a/b", `a\b`, "c:", "a\x00", strings.Repeat("x", 129)} { // "" is that of the variable
+		if r, err := l.(dialect.Profiler).Profile(env, name); err == nil {
+			t.Errorf("profile %q is at %s", name, r.Sessions)
+		}
 	}
 	if l.Dir(env, "/a/b") != "" || !l.Owns("a.jsonl") || l.Owns("a/b.jsonl") || l.Owns("a.json") {
 		t.Error("the folder is flat")

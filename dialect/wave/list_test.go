@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/wave"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -76,6 +77,44 @@ func TestDocumentList(t *testing.T) {
 		t.Errorf("%s is continued", s.ID())
 	}
 	b.must(s.Close())
+}
+
+// TestSameMoment: ids order sessions of the same millisecond, whatever the times of their files.
+func TestSameMoment(t *testing.T) {
+	b := newBench(t)
+	folder := "projects/" + wave.Doc.Layout().Dir(dialectEnv(b), b.garden) + "/"
+	var g wave.Generator
+	var want []string
+	var dir string
+	at := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	for k := range 3 {
+		u, err := g.New(at, strings.NewReader("chance!!"))
+		b.must(err)
+		path := b.put(folder+u.String()+".jsonl", said("2026-02-01T00:00:00.000Z", "x"))
+		b.must(os.Chtimes(path, at, at.Add(-time.Duration(k)*time.Hour)))
+		want, dir = slices.Insert(want, 0, u.String()), filepath.Dir(path)
+	}
+	var got []string
+	rows, err := b.List(t.Context(), place.ListOptions{})
+	b.must(err)
+	for _, r := range rows {
+		got = append(got, string(r.ID))
+	}
+	recent, err := b.Recent(t.Context(), wave.Doc, dir, 3)
+	b.must(err)
+	for _, r := range recent {
+		got = append(got, strings.TrimSuffix(filepath.Base(r.Path), ".jsonl"))
+	}
+	for _, cwd := range []string{b.garden, ""} {
+		list, err := b.Listings(t.Context(), place.ListingOptions{Dialect: wave.Doc, CWD: cwd})
+		b.must(err)
+		for _, row := range list {
+			got = append(got, rawjson.Str(row, "id"))
+		}
+	}
+	if want = slices.Concat(want, want, want, want); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
 }
 
 func dialectEnv(b *bench) dialect.Env {

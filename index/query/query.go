@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -243,6 +244,14 @@ const (
 )
 
 var fieldNames = [...]string{"user", "assistant", "tool", "thinking", "other"}
+
+// ParseField returns the field with that name, also "all"; ok is false if there is none.
+func ParseField(name string) (f Field, ok bool) {
+	if i := slices.Index(fieldNames[:], name); i >= 0 {
+		return 1 << i, true
+	}
+	return FieldAll, name == FieldAll.String()
+}
 
 // String returns the name of one field.
 func (f Field) String() string {

@@ -68,6 +68,7 @@ var groups = []group{
 	{"index", indexing},
 	{"grown", grown},
 	{"limits", limits},
+	{"doubling", doubling},
 	{"scan", scan},
 	{"families", families},
 	{"open", open},

@@ -53,6 +53,12 @@ func (OS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	return &unixFile{fd: fd, name: name}, nil
 }
 
+// NoFollow is a flag of Open: a symbolic link is an error. Links above the file are followed.
+const NoFollow = syscall.O_NOFOLLOW
+
+// isLink reports whether NoFollow is why a file was not opened.
+func isLink(err error) bool { return errors.Is(err, syscall.ELOOP) }
+
 // ownAccess is how files are opened for appending. On Linux such files are also opened with ownMark, by which Writers
 // recognizes them.
 const ownAccess = os.O_RDWR | os.O_APPEND

@@ -118,3 +118,8 @@ func (f *windowsFile) Unlock() error {
 func (f *windowsFile) Writers() ([]Writer, error) {
 	return nil, &fs.PathError{Op: "writers", Path: f.Name(), Err: errors.ErrUnsupported}
 }
+
+// NoFollow does nothing on Windows, where making a symbolic link is a privilege.
+const NoFollow = 0
+
+func isLink(error) bool { return false }

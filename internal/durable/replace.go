@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,9 @@ import (
 // cannot cross file systems. A crash may leave one; an old one may be removed.
 const TempPrefix = ".treeline-tmp-"
 
-// tempTries limits the temporary files in one folder, including those left by crashes.
-const tempTries = 10_000
+// tempTries is how many numbers a temporary file tries. If all are taken, by crashes or by another program on purpose, its
+// name is random.
+const tempTries = 100
 
 // Replace replaces the content of a file atomically and durably: a reader, now or after a crash, finds the whole old file
 // or the whole new one. The mode is that of the old file, or perm for a new file. It returns the Info of the new file,
@@ -134,14 +136,17 @@ func stage(fsys FS, dir string, perm fs.FileMode, content io.Reader, more func()
 
 // temp creates a temporary file with the first free number, so that tests always see the same names.
 func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
-	for try := range tempTries {
+	for try := 0; ; try++ {
 		path := filepath.Join(dir, TempPrefix+strconv.Itoa(try))
+		if try >= tempTries {
+			path = filepath.Join(dir, TempPrefix+rand.Text())
+		}
+		// Exclusive: whatever has the name, even a link that leads nowhere, is not opened.
 		f, err := fsys.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-		if !errors.Is(err, fs.ErrExist) {
+		if !errors.Is(err, fs.ErrExist) || try > tempTries {
 			return f, path, err
 		}
 	}
-	return nil, "", fmt.Errorf("%s: too many temporary files %s*", dir, TempPrefix)
 }
 
 // MkdirAll durably makes a folder and the missing folders above it. It syncs from the top down, so that a crash cannot lose

@@ -14,6 +14,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -108,6 +109,9 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	if err := create(fsys, path); err != nil {
 		return nil, err
 	}
+	if err := checkBeside(path); err != nil {
+		return nil, err
+	}
 	info, err := fsys.Stat(path)
 	if err != nil {
 		return nil, err
@@ -126,6 +130,27 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	}
 	db.done = func() error { release(); return nil }
 	return db, nil
+}
+
+// checkBeside refuses a database whose journal is a link, or has a second name: SQLite would write to where it leads.
+func checkBeside(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil // opening it says why
+	}
+	for _, suffix := range Suffixes() {
+		if suffix == "" {
+			continue
+		}
+		info, err := os.Lstat(real + suffix)
+		if err != nil {
+			continue
+		}
+		if file, err := (durable.OS{}).Stat(real + suffix); info.Mode()&fs.ModeSymlink != 0 || err == nil && file.Links > 1 {
+			return fmt.Errorf("%s is a link, and SQLite would write to where it leads; remove it", real+suffix)
+		}
+	}
+	return nil
 }
 
 // create makes an empty private file. SQLite would make it readable for all; its other files get the same mode.
@@ -148,6 +173,9 @@ func create(fsys durable.FS, path string) error {
 
 // Share opens a database for reading with SQLite's locks, which may create files next to it. It waits for writers.
 func Share(path string, wait time.Duration) (*DB, error) {
+	if err := checkBeside(path); err != nil {
+		return nil, err
+	}
 	return open(path, 1, url.Values{"mode": {"ro"}, "_pragma": {busy(wait)}})
 }
 

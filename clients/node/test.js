@@ -1,0 +1,132 @@
+// Tests of the client against the program: TREELINE=/path/to/treeline node --test test.js
+
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Client, ConnectionLost, Session, TreelineError } from "./treeline.js";
+
+const said = (role, text) =>
+  role === "user"
+    ? { role, content: text, timestamp: 1 }
+    : { role, content: [{ type: "text", text }], provider: "anthropic", model: "claude", timestamp: 1 };
+
+// with gives a test a client with a home of its own.
+const withClient = (name, use) =>
+  test(name, async () => {
+    const home = mkdtempSync(join(tmpdir(), "treeline-"));
+    const client = new Client({ program: process.env.TREELINE, env: { ...process.env, HOME: home } });
+    try {
+      await use(client, home);
+    } finally {
+      await client.close();
+      rmSync(home, { recursive: true });
+    }
+  });
+
+async function talk(client, home, dialect = "pi") {
+  const session = await client.create({ cwd: home, dialect });
+  await session.appendMessage({ message: said("user", "Which tests fail?") });
+  await session.appendMessage({ message: said("assistant", "Only the printer.") });
+  await session.close();
+  return session;
+}
+
+withClient("a session", async (client, home) => {
+  const session = await client.create({ cwd: home });
+  const { id } = await session.appendMessage({ message: said("user", "Which tests fail?") });
+  await session.appendMessage({ message: said("assistant", "Only the printer.") });
+  assert.ok(existsSync(session.file));
+  await session.branch({ id });
+  await session.appendMessage({ message: said("assistant", "None.") });
+  assert.equal((await session.getChildren({ parentId: id })).length, 2);
+  assert.deepEqual((await session.buildSessionContext()).messages.map((m) => m.role), ["user", "assistant"]);
+  assert.deepEqual((await session.buildSessionContext({ leafId: null })).messages, []);
+  assert.deepEqual((await session.getTree({ flat: true })).map((n) => n.depth), [0, 1, 1]);
+  const before = session.id;
+  assert.equal(await session.fork(), session);
+  assert.notEqual(session.id, before);
+  await session[Symbol.asyncDispose]();
+  await session[Symbol.asyncDispose]();
+  assert.equal(session.handle, null);
+});
+
+withClient("errors", async (client) => {
+  const session = await client.inMemory();
+  await assert.rejects(session.branch({ id: "00000000" }), (e) => e instanceof TreelineError && e.code === -32000 && /not found/.test(e.message));
+  await assert.rejects(client.create({ cwd: 7 }), { code: -32602 });
+});
+
+withClient("all sessions", async (client, home) => {
+  const ids = new Set();
+  for (let i = 0; i < 3; i++) ids.add((await talk(client, home)).id);
+  const rows = new Set();
+  for await (const row of client.iterCatalogue({ limit: 2 })) rows.add(row.id);
+  assert.deepEqual(rows, ids);
+  const { hits, more } = await client.search({ query: "printer", in: ["assistant"], limit: 2 });
+  assert.deepEqual([hits.length, more], [2, true]);
+  const { id, file } = await talk(client, home, "omp");
+  assert.deepEqual(await client.check({ ref: id }), []);
+  const report = await client.convert({ ref: id, to: "pi", dir: home });
+  assert.ok(existsSync(report.target.path));
+  const trashed = await client.rm({ ref: file });
+  assert.ok(!existsSync(file));
+  await client.restore({ id: trashed.id });
+  assert.ok(existsSync(file));
+  await client.historyAdd({ prompt: "hello there", cwd: home });
+  assert.deepEqual((await client.historySearch({ text: "hel" })).map((p) => p.prompt), ["hello there"]);
+});
+
+withClient("runs", async (client) => {
+  const { run, id } = await client.startRun();
+  for (let n = 0; n < 5; n++) await client.appendRecord({ run, record: { type: "run.status", status: "running", n } });
+  await client.endRun({ run, outcome: "completed" });
+  const records = [];
+  for await (const r of client.iterReadRun({ ref: id, limit: 2 })) records.push(r.n);
+  assert.deepEqual(records, [0, 1, 2, 3, 4, undefined]);
+});
+
+withClient("changes", async (client, home) => {
+  const { file } = await talk(client, home);
+  const seen = [];
+  for await (const change of client.changes({ ref: file })) {
+    seen.push(change.event);
+    if (change.event === "start") {
+      const session = await client.open({ path: file });
+      await session.appendMessage({ message: said("user", "And now?") });
+    }
+    if (change.event === "entry") {
+      assert.equal(change.entry.parts[0].text, "And now?");
+      break;
+    }
+  }
+  assert.deepEqual(seen, ["start", "entry"]);
+});
+
+withClient("many at once", async (client) => {
+  const session = await client.inMemory();
+  await Promise.all(Array.from({ length: 50 }, () => session.appendCustomEntry({ customType: "x" })));
+  assert.equal((await session.getEntries()).length, 50);
+});
+
+withClient("the end", async (client) => {
+  const session = await client.inMemory();
+  assert.equal(await client.close(), 0);
+  await assert.rejects(session.getEntries(), ConnectionLost);
+});
+
+test("a missing program", async () => {
+  const client = new Client({ program: "/no/such/program" });
+  await assert.rejects(client.version(), { code: "ENOENT" });
+});
+
+withClient("the methods are those of the server", async (client) => {
+  const { methods } = await client.discover();
+  for (const { name, params } of methods) {
+    const own = name.slice(name.lastIndexOf(".") + 1);
+    const session = params.find((p) => p.name === "session");
+    if (!session?.required) assert.equal(typeof Client.prototype[own], "function", name);
+    if (session) assert.equal(typeof Session.prototype[own], "function", name);
+  }
+});

@@ -1,0 +1,1255 @@
+// The types of treeline.js.
+
+/** What the server answers when it cannot do what was asked. Programs go by the code; the text is for people. */
+export class TreelineError extends Error {
+  readonly code: number;
+  constructor(code: number, message: string);
+}
+
+/** The server has ended, or the client was closed. */
+export class ConnectionLost extends Error {
+  constructor(message?: string);
+}
+
+// <shapes> from rpc.discover; go test ./clients -update writes them
+export interface AgentContext {
+  configuredThinkingLevel?: any;
+  hasPersistedMCPToolSelection?: boolean;
+  injectedTtsrRules?: Array<string>;
+  messages: Array<AgentMessage>;
+  mode?: string;
+  modeData?: any;
+  model?: any;
+  models?: Record<string, string>;
+  selectedMCPToolNames?: Array<string>;
+  serviceTier?: any;
+  thinkingLevel?: any;
+  [member: string]: any;
+}
+
+export type AgentEntry = Record<string, any>;
+
+export type AgentHeader = Record<string, any>;
+
+export type AgentMessage = Record<string, any>;
+
+export interface AgentRow {
+  allMessagesText?: string;
+  created?: any;
+  cwd: string;
+  fileSize?: number;
+  firstMessage?: string;
+  id: string;
+  messageCount?: number;
+  modified?: any;
+  name?: string;
+  parentSessionPath?: string;
+  path: string;
+  title?: string;
+  [member: string]: any;
+}
+
+export interface Appended {
+  durable: boolean;
+  foreign?: number;
+  id: string;
+  outcome?: string;
+}
+
+export interface Change {
+  cwd?: string;
+  dialect?: string;
+  entry?: Entry;
+  event: string;
+  kind?: string;
+  line?: number;
+  lost?: number;
+  message?: string;
+  offset?: number;
+  path?: string;
+  session?: string;
+  sessions?: number;
+  title?: string;
+  watch: string;
+}
+
+export interface Conversion {
+  carried: number;
+  dropped: number;
+  losses: Array<Loss>;
+  lossless: boolean;
+  mapped: number;
+  source: Converted;
+  target: Converted;
+}
+
+export interface Converted {
+  dialect: string;
+  entries: number;
+  id: string;
+  path: string;
+}
+
+export interface Entry {
+  display?: boolean;
+  here?: boolean;
+  id: string;
+  kind: string;
+  label?: string;
+  leaf?: boolean;
+  onPath?: boolean;
+  parentId: string | null;
+  parts?: Array<Part>;
+  role: string | null;
+  text?: string;
+  time: string | null;
+  type: string;
+}
+
+export interface Hit {
+  cwd: string;
+  dialect?: string;
+  entry: string | null;
+  field: string;
+  kind: string;
+  label?: string;
+  line?: number;
+  marks: Array<Array<number>>;
+  onPath: boolean;
+  path: string;
+  ref: string;
+  role: string | null;
+  run?: string;
+  score?: number;
+  session: string | null;
+  snippet: string;
+  time: string | null;
+  title: string;
+  type: string;
+}
+
+export interface LoadedState {
+  dialect: string;
+  resume: Array<AgentMessage>;
+  state: any;
+  version: string;
+}
+
+export interface Loss {
+  became: string;
+  count: number;
+  entries?: Array<string>;
+  kind: string;
+  lines?: Array<number>;
+  pointer: string;
+}
+
+export type OpenRPCDocument = Record<string, any>;
+
+export interface Opened {
+  file: string | null;
+  id: string;
+  leafId: string | null;
+  session: string;
+}
+
+export interface Page {
+  next: string | null;
+  problems: Array<string>;
+  rows: Array<Row>;
+  total: number;
+}
+
+export interface Part {
+  arguments?: any;
+  blob?: string;
+  callId?: string;
+  id?: string;
+  isError?: boolean;
+  json?: any;
+  mime?: string;
+  name?: string;
+  parts?: Array<Part>;
+  size?: number;
+  text?: string;
+  type: string;
+  url?: string;
+}
+
+export interface Plan {
+  applied: boolean;
+  backup: string | null;
+  path: string;
+  repairs: Array<Repair>;
+  torn: string | null;
+}
+
+export interface Problem {
+  advice: string;
+  kind: string;
+  line: number;
+  message: string;
+  offset: number;
+  path: string;
+}
+
+export interface Prompt {
+  cwd: string | null;
+  id: number;
+  prompt: string;
+  time: string;
+  uses: Array<Use>;
+}
+
+export interface RecentSession {
+  fullName: string;
+  mtime: number;
+  name: string;
+  path: string;
+}
+
+export interface Recorded {
+  seq?: number;
+  type: string;
+}
+
+export interface Recording {
+  file: string;
+  id: string;
+  run: string;
+}
+
+export interface Repair {
+  action: string;
+  change: boolean;
+  entry?: string;
+  kind: string;
+  line: number;
+  message: string;
+  offset: number;
+}
+
+export interface Row {
+  active?: string | null;
+  branches?: number;
+  cost?: number;
+  created: string | null;
+  cwd: string;
+  depth?: number;
+  dialect: string;
+  entries?: number;
+  has?: Array<string>;
+  id: string;
+  messages: number | null;
+  models?: Array<string>;
+  modified: string;
+  parentSession?: string;
+  path: string;
+  problems?: number;
+  prompt: string;
+  size: number;
+  title: string;
+  tokens?: Tokens;
+}
+
+export interface Run {
+  created: string | null;
+  cwd: string;
+  id: string;
+  model?: string;
+  modified: string;
+  outcome: string | null;
+  path: string;
+  prompt: string;
+  session?: string;
+  size: number;
+}
+
+export interface RunPage {
+  next: string | null;
+  problems: Array<string>;
+  runs: Array<Run>;
+  total: number;
+}
+
+export interface RunRecords {
+  ended: boolean;
+  header: any;
+  next: string | null;
+  path: string;
+  problems: Array<string>;
+  records: Array<any>;
+  total: number;
+}
+
+export interface Saved {
+  updatedAt: string;
+  version: string;
+}
+
+export interface SearchResult {
+  hits: Array<Hit>;
+  matched: string;
+  more: boolean;
+  problems: Array<string>;
+}
+
+export interface Source {
+  dialect: string | null;
+  dialects: Array<string>;
+  exists: boolean;
+  newest: string | null;
+  path: string;
+  sessions: number;
+  size: number;
+  why: string;
+}
+
+export interface Tokens {
+  cacheRead: number;
+  cacheWrite: number;
+  input: number;
+  output: number;
+  total: number;
+}
+
+export interface Trashed {
+  cwd: string;
+  dialect: string;
+  id: string;
+  path: string;
+  removed: string;
+  session: string;
+  size: number;
+  title: string;
+}
+
+export interface TreeNode {
+  children?: Array<TreeNode>;
+  depth?: number;
+  entry: AgentEntry;
+  id?: string;
+  label?: string;
+  parentId?: string | null;
+}
+
+export interface Use {
+  cwd: string;
+  dialect: string;
+  entry: string;
+  path: string;
+  session: string;
+  time: string;
+}
+
+export interface Version {
+  arch: string;
+  go: string;
+  os: string;
+  revision?: string;
+  version: string;
+}
+
+export interface Watching {
+  watch: string;
+}
+
+export interface CreateParams {
+  /** the working directory of the session */
+  cwd: string;
+  /** the folder of its file; the default is the agent's own */
+  sessionDir?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** the id of the new session; the default is generated */
+  id?: string | null;
+  /** the file of the session that this one continues */
+  parentSession?: string | null;
+  /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
+  deferUntil?: "assistant" | "message" | "never" | null;
+}
+
+export interface OpenParams {
+  /** the file */
+  path: string;
+  /** the folder of its file; the default is the agent's own */
+  sessionDir?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** opens an existing session for reading; nothing is written, and appends are refused */
+  readOnly?: boolean | null;
+  /** renames a file that is not a session and starts one */
+  replaceUnreadable?: boolean | null;
+  /** rewrites the file also while another program has it open for writing */
+  forceRewrite?: boolean | null;
+}
+
+export interface ContinueRecentParams {
+  /** the working directory of the session */
+  cwd: string;
+  /** the folder of its file; the default is the agent's own */
+  sessionDir?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface InMemoryParams {
+  /** the working directory that its header names */
+  cwd?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface ForkFromParams {
+  /** the file that is copied */
+  source: string;
+  /** the working directory of the session */
+  cwd: string;
+  /** the folder of its file; the default is the agent's own */
+  sessionDir?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface NewSessionParams {
+  /** the id of the new session; the default is generated */
+  id?: string | null;
+  /** the file of the session that this one continues */
+  parentSession?: string | null;
+}
+
+export interface CreateBranchedSessionParams {
+  /** the last entry that is copied */
+  leafId: string;
+}
+
+export interface MoveParams {
+  /** the new working directory */
+  cwd: string;
+}
+
+export interface AppendMessageParams {
+  /** a message as the agent writes it */
+  message: Record<string, any>;
+}
+
+export interface AppendThinkingLevelChangeParams {
+  /** null means not set */
+  thinkingLevel: string | null;
+}
+
+export interface AppendModelChangeParams {
+  /** provider/id; or give provider and modelId */
+  model?: string | null;
+  /** the role of the model, such as default */
+  role?: string | null;
+  /** instead of model, together with modelId */
+  provider?: string | null;
+  /** instead of model, together with provider */
+  modelId?: string | null;
+}
+
+export interface AppendCompactionParams {
+  summary: string;
+  /** the first entry that the model still sees */
+  firstKeptEntryId: string;
+  /** the size of the context before */
+  tokensBefore: number;
+  /** the summary on one line */
+  shortSummary?: string | null;
+  /** any JSON, for extensions */
+  details?: any;
+  /** any JSON, for extensions */
+  preserveData?: any;
+  /** an extension made the summary; each dialect writes its own word */
+  fromExtension?: boolean | null;
+  /** the same as fromExtension */
+  fromHook?: boolean | null;
+}
+
+export interface AppendCustomEntryParams {
+  /** the extension's own name of the type */
+  customType: string;
+  data?: any;
+}
+
+export interface AppendCustomMessageEntryParams {
+  /** the extension's own name of the type */
+  customType: string;
+  /** a text or a list of blocks */
+  content: string | Array<any>;
+  /** whether people see it */
+  display: boolean;
+  /** any JSON, for extensions */
+  details?: any;
+  /** omp: user or agent, which is the default */
+  attribution?: string | null;
+}
+
+export interface AppendLabelChangeParams {
+  /** the id of an entry */
+  targetId: string;
+  /** absent, null or empty removes the label */
+  label?: string | null;
+}
+
+export interface AppendSessionInfoParams {
+  name: string;
+}
+
+export interface AppendModeChangeParams {
+  mode: string;
+  data?: any;
+}
+
+export interface AppendTtsrInjectionParams {
+  /** names of rules */
+  injectedRules: Array<string>;
+}
+
+export interface AppendSessionInitParams {
+  systemPrompt: string;
+  task: string;
+  /** names of tools */
+  tools: Array<string>;
+  /** any JSON */
+  outputSchema?: any;
+}
+
+export interface BranchWithSummaryParams {
+  /** the entry to continue from; null is the place before the first entry */
+  id: string | null;
+  summary: string;
+  /** any JSON, for extensions */
+  details?: any;
+  /** an extension made the summary; each dialect writes its own word */
+  fromExtension?: boolean | null;
+  /** the same as fromExtension */
+  fromHook?: boolean | null;
+}
+
+export interface BranchParams {
+  /** the entry to continue from */
+  id: string;
+  /** appends an entry, so that the move survives a restart */
+  durable?: boolean | null;
+}
+
+export interface ResetLeafParams {
+  /** appends an entry, so that the move survives a restart */
+  durable?: boolean | null;
+}
+
+export interface SetSessionNameParams {
+  name: string;
+}
+
+export interface RewriteEntriesParams {
+  /** entries as the agent writes them */
+  entries: Array<any>;
+}
+
+export interface RewriteToolCallArgsParams {
+  /** the id of a tool call */
+  toolCallId: string;
+  /** its new arguments */
+  arguments: Record<string, any>;
+}
+
+export interface GetEntryParams {
+  /** the id of an entry */
+  id: string;
+}
+
+export interface GetChildrenParams {
+  /** the id of an entry; null means the entries without a parent */
+  parentId?: string | null;
+}
+
+export interface GetBranchParams {
+  /** the last entry of the path; the default is the leaf */
+  fromId?: string | null;
+}
+
+export interface GetPathParams {
+  /** the last entry of the path; the default is the leaf */
+  fromId?: string | null;
+}
+
+export interface GetTreeParams {
+  /** gives all nodes in one list, parents first, with id, parentId and depth instead of children */
+  flat?: boolean | null;
+}
+
+export interface GetLabelParams {
+  /** the id of an entry */
+  id: string;
+}
+
+export interface BuildSessionContextParams {
+  /** entries to use instead of a session */
+  entries?: Array<any> | null;
+  /** the entry to look from; null is the place before the first entry */
+  leafId?: any;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** restore long texts that the agent's format cut; those that this server appended are whole in any case */
+  whole?: boolean | null;
+}
+
+export interface StartRunParams {
+  /** the id of the session that the run belongs to */
+  sessionId?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** members of the run's first record */
+  header?: any;
+}
+
+export interface AppendRecordParams {
+  /** the handle of a run */
+  run: string;
+  /** a record with a type */
+  record: Record<string, any>;
+}
+
+export interface ContinueRunParams {
+  /** a run: its path, its id or the beginning of it, or @last */
+  ref: string;
+}
+
+export interface EndRunParams {
+  /** the handle of a run */
+  run: string;
+  /** how it ended; may be absent if run.end was appended */
+  outcome?: string | null;
+  /** the last text of the assistant */
+  final?: string | null;
+}
+
+export interface LoadEntriesParams {
+  /** the file */
+  path: string;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface ParseEntriesParams {
+  /** JSON Lines */
+  text: string;
+}
+
+export interface MigrateEntriesParams {
+  /** entries as the agent writes them */
+  entries: Array<any>;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface FindMostRecentParams {
+  /** the folder */
+  dir: string;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface GetRecentSessionsParams {
+  /** the folder */
+  sessionDir: string;
+  /** how many; the default is 3 */
+  limit?: number | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface ListParams {
+  /** the working directory of the session */
+  cwd: string;
+  /** the folder of its file; the default is the agent's own */
+  sessionDir?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface ListAllParams {
+  /** the folder of its file; the default is the agent's own */
+  sessionDir?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface SaveStateParams {
+  /** {session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?} */
+  state: Record<string, any>;
+  /** that of the last result, or new: fails if another program saved meanwhile */
+  version?: string | null;
+  /** codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file) */
+  dialect?: string | null;
+}
+
+export interface LoadStateParams {
+  /** the id of the session */
+  id: string;
+  /** the working directory now */
+  cwd?: string | null;
+  /** the workspace now */
+  root?: string | null;
+  /** codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file) */
+  dialect?: string | null;
+}
+
+export interface CatalogueParams {
+  /** the name of a dialect, or the folder of a source */
+  source?: string | null;
+  /** only sessions of that directory */
+  cwd?: string | null;
+  /** the first moment that counts, in the form 2026-01-31T12:00:00Z */
+  since?: string | null;
+  /** the first moment that no longer counts */
+  until?: string | null;
+  /** a part of the name of a model that answered, or a pattern with * and ? */
+  model?: string | null;
+  /** a pattern with * and ? for the title or, without one, the first prompt */
+  title?: string | null;
+  /** what must all occur: label, branch, compaction, problem, blob, run */
+  has?: Array<string> | null;
+  /** how many rows; the default is 100, the most 1000 */
+  limit?: number | null;
+  /** next of the page before */
+  cursor?: string | null;
+}
+
+export interface SearchParams {
+  /** words that must all occur in one entry; "a phrase", head*, *head*, -word */
+  query: string;
+  /** the parts of entries: user, assistant, tool, thinking, other; the default is all */
+  in?: Array<string> | null;
+  /** the query is a regular expression (RE2) */
+  regexp?: boolean | null;
+  /** distinguishes upper and lower case */
+  case?: boolean | null;
+  /** the name of a dialect, or the folder of a source */
+  source?: string | null;
+  /** only sessions of that directory */
+  cwd?: string | null;
+  /** the first moment that counts, in the form 2026-01-31T12:00:00Z */
+  since?: string | null;
+  /** the first moment that no longer counts */
+  until?: string | null;
+  /** only entries with that label, in any case; * for any label */
+  label?: string | null;
+  /** best match first instead of newest first */
+  rank?: boolean | null;
+  /** how many hits; the default is 20, the most 1000 */
+  limit?: number | null;
+}
+
+export interface WatchParams {
+  /** one session: its path, its id or the beginning of it, or @last; the default is all */
+  ref?: string | null;
+  /** only sessions of that directory */
+  cwd?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** how many of the last entries are sent first */
+  last?: number | null;
+  /** sends all entries first */
+  fromStart?: boolean | null;
+}
+
+export interface UnwatchParams {
+  /** the handle of a watch */
+  watch: string;
+}
+
+export interface CheckParams {
+  /** a session that is not open: its path, its id or the beginning of it, or @last */
+  ref?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+}
+
+export interface RepairParams {
+  /** a session: its path, its id or the beginning of it, or @last */
+  ref: string;
+  /** repairs the file; otherwise the repair is only planned */
+  apply?: boolean | null;
+  /** attaches entries whose parent is missing to the entry before them */
+  reattach?: boolean | null;
+}
+
+export interface ConvertParams {
+  /** the dialect of the new session */
+  to: string;
+  /** a session that is not open: its path, its id or the beginning of it, or @last */
+  ref?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** converts only the path to this entry */
+  leafId?: string | null;
+  /** the folder of the new file; the default is the agent's own */
+  dir?: string | null;
+}
+
+export interface RmParams {
+  /** a session: its path, its id or the beginning of it, or @last */
+  ref: string;
+}
+
+export interface RestoreParams {
+  /** the id in the trash, or the beginning of it */
+  id: string;
+}
+
+export interface HistoryAddParams {
+  /** what was typed */
+  prompt: string;
+  /** the working directory */
+  cwd?: string | null;
+  /** the history.db of an agent; the default is treeline's own */
+  db?: string | null;
+}
+
+export interface HistorySearchParams {
+  /** words; each must be the beginning of a word in the prompt */
+  text: string;
+  /** words match inside other words, too: for languages without spaces */
+  anywhere?: boolean | null;
+  /** only prompts of that directory */
+  cwd?: string | null;
+  /** how many; the default is 100, the most 1000 */
+  limit?: number | null;
+  /** adds the entries where each prompt was used, which may read sessions */
+  uses?: boolean | null;
+  /** the history.db of an agent; the default is treeline's own */
+  db?: string | null;
+}
+
+export interface HistoryRecentParams {
+  /** only prompts of that directory */
+  cwd?: string | null;
+  /** how many; the default is 100, the most 1000 */
+  limit?: number | null;
+  /** adds the entries where each prompt was used, which may read sessions */
+  uses?: boolean | null;
+  /** the history.db of an agent; the default is treeline's own */
+  db?: string | null;
+}
+
+export interface ListRunsParams {
+  /** only runs of that session */
+  sessionId?: string | null;
+  /** only runs of that directory */
+  cwd?: string | null;
+  /** how many runs; the default is 100, the most 1000 */
+  limit?: number | null;
+  /** next of the page before */
+  cursor?: string | null;
+}
+
+export interface ReadRunParams {
+  /** a run: its path, its id or the beginning of it, or @last */
+  ref: string;
+  /** how many records; the default is 100, the most 1000 */
+  limit?: number | null;
+  /** next of the page before */
+  cursor?: string | null;
+}
+
+// </shapes>
+
+// <client> from rpc.discover; go test ./clients -update writes it
+interface ClientMethods {
+  /**
+   * Starts a session.
+   */
+  create(params: CreateParams): Promise<Session>;
+  /**
+   * Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
+   * missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
+   * file that is not a session is refused and left as it is; with replaceUnreadable: true it is renamed to
+   * <file>.unreadable-<time> and a session starts. sessionDir is for newSession, fork and createBranchedSession; the
+   * default is the file's folder. With readOnly: true nothing is written: a missing file is an error, and an old
+   * version is migrated in memory.
+   */
+  open(params: OpenParams): Promise<Session>;
+  /**
+   * Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+   */
+  continueRecent(params: ContinueRecentParams): Promise<Session>;
+  /**
+   * Starts a session that is never stored.
+   */
+  inMemory(params?: InMemoryParams): Promise<Session>;
+  /**
+   * Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
+   */
+  forkFrom(params: ForkFromParams): Promise<Session>;
+  /**
+   * What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf, of
+   * entries from the last; an unknown id means the last entry.
+   */
+  buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
+  /**
+   * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
+   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   */
+  startRun(params?: StartRunParams): Promise<Recording>;
+  /**
+   * Appends a record. run_id, ts, and the seq of an llm.request or llm.response are filled in if they are missing. An
+   * invalid record is refused (−32602); the run continues.
+   */
+  appendRecord(params: AppendRecordParams): Promise<Recorded>;
+  /**
+   * Resumes the recording of a run that has not ended.
+   */
+  continueRun(params: ContinueRunParams): Promise<Recording>;
+  /**
+   * Appends run.end, unless appendRecord already did, and closes the log.
+   */
+  endRun(params: EndRunParams): Promise<void>;
+  /**
+   * The header and all records of a file, not migrated; [] if it is missing or has no header. Nothing is written.
+   */
+  loadEntries(params: LoadEntriesParams): Promise<Array<AgentEntry>>;
+  /**
+   * The JSON values of a text, line by line; lines that are not JSON are skipped.
+   */
+  parseEntries(params: ParseEntriesParams): Promise<Array<any>>;
+  /**
+   * The same entries in the current version of the format. Entries without a header count as the oldest version.
+   */
+  migrateEntries(params: MigrateEntriesParams): Promise<Array<AgentEntry>>;
+  /**
+   * The path of the newest session in a folder, or null.
+   */
+  findMostRecent(params: FindMostRecentParams): Promise<string | null>;
+  /**
+   * The newest sessions of a folder. mtime is in milliseconds since 1970, name is cut to 40 characters.
+   */
+  getRecentSessions(params: GetRecentSessionsParams): Promise<Array<RecentSession>>;
+  /**
+   * The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of title? and
+   * takes modified from the messages, omp from the file. Equal times are ordered by file name, descending.
+   */
+  list(params: ListParams): Promise<Array<AgentRow>>;
+  /**
+   * The same for all directories, or for one folder.
+   */
+  listAll(params?: ListAllParams): Promise<Array<AgentRow>>;
+  /**
+   * Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces the
+   * previous state.
+   */
+  saveState(params: SaveStateParams): Promise<Saved>;
+  /**
+   * The state of a session, or null. resume is what the model sees first: the messages without dangling tool calls and
+   * results; if cwd or root differ from the state's, a system message before them says so. Nothing is written.
+   */
+  loadState(params: LoadStateParams): Promise<LoadedState | null>;
+  /**
+   * The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only files that
+   * changed are read. total counts the rows of all pages. A session that is used meanwhile moves to the front, and is
+   * not on a later page.
+   */
+  catalogue(params?: CatalogueParams): Promise<Page>;
+  /** All rows of catalogue, page by page. */
+  iterCatalogue(params?: CatalogueParams): AsyncGenerator<Row, void, undefined>;
+  /**
+   * Finds entries in all sessions and runs, newest first. treeline search --help explains the query.
+   */
+  search(params: SearchParams): Promise<SearchResult>;
+  /**
+   * The places where sessions are looked for.
+   */
+  sources(): Promise<Array<Source>>;
+  /**
+   * Follows what any program writes, to all sessions or to one. Changes are sent as notifications change until unwatch.
+   */
+  watch(params?: WatchParams): Promise<Watching>;
+  /**
+   * Ends a watch. No change is sent after the result.
+   */
+  unwatch(params: UnwatchParams): Promise<void>;
+  /**
+   * Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
+   */
+  check(params?: CheckParams): Promise<Array<Problem>>;
+  /**
+   * Plans the repair of a session file, and repairs it with apply: true. The original is kept beside it.
+   */
+  repair(params: RepairParams): Promise<Plan>;
+  /**
+   * Makes a session of another agent from an open one, or from the one that ref names, which is only read. The report
+   * lists what became of everything.
+   */
+  convert(params: ConvertParams): Promise<Conversion>;
+  /**
+   * Moves a session to treeline's trash. id of the result is its name there.
+   */
+  rm(params: RmParams): Promise<Trashed>;
+  /**
+   * Puts a session back from the trash, byte for byte. It never overwrites another file.
+   */
+  restore(params: RestoreParams): Promise<Trashed>;
+  /**
+   * What is in the trash, the last removed first.
+   */
+  listTrash(): Promise<Array<Trashed>>;
+  /**
+   * Adds a prompt to the history. It is written when the method returns.
+   */
+  historyAdd(params: HistoryAddParams): Promise<void>;
+  /**
+   * The prompts that have all words, newest first.
+   */
+  historySearch(params: HistorySearchParams): Promise<Array<Prompt>>;
+  /**
+   * The newest prompts.
+   */
+  historyRecent(params?: HistoryRecentParams): Promise<Array<Prompt>>;
+  /**
+   * The runs of all agents, newest first, page by page.
+   */
+  listRuns(params?: ListRunsParams): Promise<RunPage>;
+  /** All runs of listRuns, page by page. */
+  iterListRuns(params?: ListRunsParams): AsyncGenerator<Run, void, undefined>;
+  /**
+   * The records of a run, page by page.
+   */
+  readRun(params: ReadRunParams): Promise<RunRecords>;
+  /** All records of readRun, page by page. */
+  iterReadRun(params: ReadRunParams): AsyncGenerator<any, void, undefined>;
+  /**
+   * The version of the program.
+   */
+  version(): Promise<Version>;
+  /**
+   * An [OpenRPC](https://spec.open-rpc.org) document of all methods, with the schemas of their parameters and results.
+   */
+  discover(): Promise<OpenRPCDocument>;
+}
+// </client>
+
+// <session> from rpc.discover; go test ./clients -update writes it
+interface SessionMethods {
+  /**
+   * Starts an empty session in the same folder.
+   */
+  newSession(params?: NewSessionParams): Promise<Session>;
+  /**
+   * Copies only the path from the root to leafId. Its labels are appended again.
+   */
+  createBranchedSession(params: CreateBranchedSessionParams): Promise<Session>;
+  /**
+   * Copies all branches.
+   */
+  fork(): Promise<Session>;
+  /**
+   * Moves the session to another project directory. In the agent's own folders the file moves to the folder of that
+   * directory.
+   */
+  move(params: MoveParams): Promise<Session>;
+  /**
+   * Creates the file if entries still wait for it. Returns when everything appended survives a crash of the machine.
+   */
+  flush(): Promise<void>;
+  /**
+   * Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.
+   */
+  close(): Promise<void>;
+  /**
+   * Appends a message.
+   */
+  appendMessage(params: AppendMessageParams): Promise<Appended>;
+  /**
+   * Appends a change of the thinking level.
+   */
+  appendThinkingLevelChange(params: AppendThinkingLevelChangeParams): Promise<Appended>;
+  /**
+   * Appends a change of the model: model (provider/id), or provider and modelId. The dialect writes its own spelling.
+   */
+  appendModelChange(params?: AppendModelChangeParams): Promise<Appended>;
+  /**
+   * Appends a compaction: the summary takes the place of all that comes before firstKeptEntryId.
+   */
+  appendCompaction(params: AppendCompactionParams): Promise<Appended>;
+  /**
+   * Appends an extension's own state, which the model does not see.
+   */
+  appendCustomEntry(params: AppendCustomEntryParams): Promise<Appended>;
+  /**
+   * Appends a message of an extension, which the model sees.
+   */
+  appendCustomMessageEntry(params: AppendCustomMessageEntryParams): Promise<Appended>;
+  /**
+   * Labels an entry, or removes its label.
+   */
+  appendLabelChange(params: AppendLabelChangeParams): Promise<Appended>;
+  /**
+   * Appends an entry with the session's name.
+   */
+  appendSessionInfo(params: AppendSessionInfoParams): Promise<Appended>;
+  /**
+   * Appends a change of the mode. Dialects without such an entry refuse it.
+   */
+  appendModeChange(params: AppendModeChangeParams): Promise<Appended>;
+  /**
+   * Appends the names of injected rules. Dialects without such an entry refuse it.
+   */
+  appendTtsrInjection(params: AppendTtsrInjectionParams): Promise<Appended>;
+  /**
+   * Appends what a subagent was started with. Dialects without such an entry refuse it.
+   */
+  appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
+  /**
+   * Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
+   */
+  branchWithSummary(params: BranchWithSummaryParams): Promise<Appended>;
+  /**
+   * Moves the leaf: the next entry continues from there. With durable: true an entry that the model does not see is
+   * appended there, so that the move survives a restart and the agent sees it, too; the leaf is then that entry.
+   */
+  branch(params: BranchParams): Promise<void>;
+  /**
+   * Moves the leaf before the first entry.
+   */
+  resetLeaf(params?: ResetLeafParams): Promise<void>;
+  /**
+   * Names the session as the agent does: in the header (omp) or with an entry (pi). "" removes the name.
+   */
+  setSessionName(params: SetSessionNameParams): Promise<void>;
+  /**
+   * Replaces all entries, atomically. The header stays; a header in entries is ignored. The leaf stays if it still
+   * exists.
+   */
+  rewriteEntries(params: RewriteEntriesParams): Promise<void>;
+  /**
+   * Replaces the arguments of a tool call. false if no entry has it.
+   */
+  rewriteToolCallArgs(params: RewriteToolCallArgsParams): Promise<boolean>;
+  /**
+   * The id of the leaf, or null.
+   */
+  getLeafId(): Promise<string | null>;
+  /**
+   * The leaf, or null.
+   */
+  getLeafEntry(): Promise<AgentEntry | null>;
+  /**
+   * An entry, or null.
+   */
+  getEntry(params: GetEntryParams): Promise<AgentEntry | null>;
+  /**
+   * The entries that name parentId as their parent.
+   */
+  getChildren(params?: GetChildrenParams): Promise<Array<AgentEntry>>;
+  /**
+   * The entries from the root to fromId; [] if there is no such entry.
+   */
+  getBranch(params?: GetBranchParams): Promise<Array<AgentEntry>>;
+  /**
+   * The same as getBranch.
+   */
+  getPath(params?: GetPathParams): Promise<Array<AgentEntry>>;
+  /**
+   * The roots, each with its children, which are ordered by time. An entry whose parent is missing is a root. The
+   * result nests as deep as the session is long, which is too deep for many JSON parsers; flat: true gives a list.
+   */
+  getTree(params?: GetTreeParams): Promise<Array<TreeNode>>;
+  /**
+   * All entries in the order of the log, without the header.
+   */
+  getEntries(): Promise<Array<AgentEntry>>;
+  /**
+   * The header, or null.
+   */
+  getHeader(): Promise<AgentHeader | null>;
+  /**
+   * The label of an entry, or null.
+   */
+  getLabel(params: GetLabelParams): Promise<string | null>;
+  /**
+   * The name, or null.
+   */
+  getSessionName(): Promise<string | null>;
+  /**
+   * The path, even while creation is deferred; null in memory.
+   */
+  getSessionFile(): Promise<string | null>;
+  /**
+   * The id of the session.
+   */
+  getSessionId(): Promise<string>;
+  /**
+   * The folder for new sessions and copies; "" in memory.
+   */
+  getSessionDir(): Promise<string>;
+  /**
+   * The session's working directory.
+   */
+  getCwd(): Promise<string>;
+  /**
+   * Whether the session is stored: false in memory.
+   */
+  isPersisted(): Promise<boolean>;
+  /**
+   * What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf, of
+   * entries from the last; an unknown id means the last entry.
+   */
+  buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
+  /**
+   * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
+   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   */
+  startRun(params?: StartRunParams): Promise<Recording>;
+  /**
+   * Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
+   */
+  check(params?: CheckParams): Promise<Array<Problem>>;
+  /**
+   * Makes a session of another agent from an open one, or from the one that ref names, which is only read. The report
+   * lists what became of everything.
+   */
+  convert(params: ConvertParams): Promise<Conversion>;
+}
+// </session>
+
+export interface ClientOptions {
+  /** The program; the default is treeline. */
+  program?: string;
+  /** Further arguments of `treeline rpc`. */
+  arguments?: string[];
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  /** Is called with each notification. */
+  onNotification?: (method: string, params: any) => void;
+}
+
+export interface Client extends ClientMethods {}
+
+/** A connection to a server of its own, which ends with it. */
+export class Client {
+  constructor(options?: ClientOptions);
+  /** Ends the server, which flushes and closes all sessions, and gives its exit code. */
+  close(): Promise<number | null>;
+  /** Calls a method by its name. */
+  call(method: string, params?: object): Promise<any>;
+  /** Follows sessions, as watch does, and gives the changes until the loop over them ends. */
+  changes(params?: WatchParams): AsyncGenerator<Change, void, undefined>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface Session extends SessionMethods {}
+
+/** An open session. */
+export class Session {
+  constructor(client: Client, opened: Opened);
+  readonly client: Client;
+  /** The handle, or null after close. */
+  readonly handle: string | null;
+  readonly id: string;
+  /** The file, or null in memory. */
+  readonly file: string | null;
+  [Symbol.asyncDispose](): Promise<void>;
+}

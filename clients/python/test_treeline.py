@@ -1,0 +1,129 @@
+"""Tests of the client against the program: TREELINE=/path/to/treeline python3 test_treeline.py"""
+
+import inspect
+import os
+import tempfile
+import threading
+import unittest
+
+import treeline
+
+PROGRAM = os.environ.get("TREELINE", "treeline")
+
+
+def said(role, text):
+    message = {"role": role, "content": text, "timestamp": 1}
+    if role == "assistant":
+        message.update(content=[{"type": "text", "text": text}], provider="anthropic", model="claude")
+    return message
+
+
+class ClientTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.home = self.folder.name
+        self.client = treeline.Client(PROGRAM, env={**os.environ, "HOME": self.home})
+        self.addCleanup(self.client.close)
+
+    def talk(self, dialect="pi"):
+        """Makes a session of one question and one answer."""
+        with self.client.create(self.home, dialect=dialect) as session:
+            session.append_message(said("user", "Which tests fail?"))
+            session.append_message(said("assistant", "Only the printer."))
+            return session.id, session.file
+
+    def test_session(self):
+        with self.client.create(self.home) as session:
+            question = session.append_message(said("user", "Which tests fail?"))["id"]
+            session.append_message(said("assistant", "Only the printer."))
+            self.assertTrue(os.path.exists(session.file))
+            session.branch(question)
+            session.append_message(said("assistant", "None."))
+            self.assertEqual(len(session.get_children(parent_id=question)), 2)
+            context = session.build_session_context()
+            self.assertEqual([m["role"] for m in context["messages"]], ["user", "assistant"])
+            self.assertEqual(session.build_session_context(leaf_id=None)["messages"], [])
+            self.assertEqual([n["depth"] for n in session.get_tree(flat=True)], [0, 1, 1])
+            before = session.id
+            self.assertIs(session.fork(), session)
+            self.assertNotEqual(session.id, before)
+        self.assertIsNone(session.handle)
+
+    def test_errors(self):
+        with self.client.in_memory() as session:
+            with self.assertRaises(treeline.Error) as raised:
+                session.branch("00000000")
+            self.assertEqual(raised.exception.code, treeline.Error.FAILED)
+            self.assertIn("not found", str(raised.exception))
+        with self.assertRaises(treeline.Error) as raised:
+            self.client.call("create", {"cwd": 7})
+        self.assertEqual(raised.exception.code, treeline.Error.INVALID_PARAMS)
+
+    def test_all_sessions(self):
+        ids = {self.talk()[0] for _ in range(3)}
+        self.assertEqual({row["id"] for row in self.client.iter_catalogue(limit=2)}, ids)
+        hits = self.client.search("printer", in_=["assistant"], limit=2)
+        self.assertEqual((len(hits["hits"]), hits["more"]), (2, True))
+        one, file = self.talk("omp")
+        self.assertEqual(self.client.check(ref=one), [])
+        report = self.client.convert("pi", ref=one, dir=self.home)
+        self.assertTrue(os.path.exists(report["target"]["path"]))
+        trashed = self.client.rm(file)
+        self.assertFalse(os.path.exists(file))
+        self.client.restore(trashed["id"])
+        self.assertTrue(os.path.exists(file))
+        self.client.history_add("hello there", cwd=self.home)
+        self.assertEqual([p["prompt"] for p in self.client.history_search("hel")], ["hello there"])
+
+    def test_runs(self):
+        run = self.client.start_run()
+        for n in range(5):
+            self.client.append_record(run["run"], {"type": "run.status", "status": "running", "n": n})
+        self.client.end_run(run["run"], outcome="completed")
+        records = list(self.client.iter_read_run(run["id"], limit=2))
+        self.assertEqual([r.get("n") for r in records], [0, 1, 2, 3, 4, None])
+        self.assertEqual([r["id"] for r in self.client.iter_list_runs()], [run["id"]])
+
+    def test_changes(self):
+        _, file = self.talk()
+        changes = self.client.changes(ref=file)
+        self.assertEqual(next(changes)["event"], "start")
+        with self.client.open(file) as session:
+            session.append_message(said("user", "And now?"))
+        change = next(changes)
+        self.assertEqual((change["event"], change["entry"]["parts"][0]["text"]), ("entry", "And now?"))
+        changes.close()
+
+    def test_threads(self):
+        with self.client.in_memory() as session:
+            threads = [threading.Thread(target=session.append_custom_entry, args=("x",)) for _ in range(50)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertEqual(len(session.get_entries()), 50)
+
+    def test_end(self):
+        session = self.client.in_memory()
+        self.assertEqual(self.client.close(), 0)
+        with self.assertRaises(treeline.ConnectionLost):
+            session.get_entries()
+
+    def test_methods_are_those_of_the_server(self):
+        """The methods and parameters of this module are those that the running server describes."""
+        self.assertEqual(self.client.version()["version"], self.client.discover()["info"]["version"])
+        for method in self.client.discover()["methods"]:
+            names = {p["name"]: p.get("required", False) for p in method["params"]}
+            session = names.pop("session", None)
+            classes = [treeline.Client] if session is None else [treeline.Session] if session else [treeline.Client, treeline.Session]
+            for owner in classes:
+                own = "".join("_" + c.lower() if c.isupper() else c for c in method["name"].rpartition(".")[2])
+                signature = inspect.signature(getattr(owner, own)).parameters
+                given = {name: p.default is p.empty for name, p in signature.items() if name != "self"}
+                wanted = {"".join("_" + c.lower() if c.isupper() else c for c in n): r for n, r in names.items()}
+                self.assertEqual({n.rstrip("_"): r for n, r in given.items()}, wanted, method["name"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,1581 @@
+"""A client of treeline, the session store for coding agents. It needs Python 3.9 and its standard library.
+
+    import treeline
+
+    with treeline.Client() as client, client.create("/work/project") as session:
+        session.append_message({"role": "user", "content": "Which tests fail?", "timestamp": 1})
+        print(session.build_session_context()["messages"])
+
+A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has the
+others; its handle is filled in. Names are spelled as Python does (append_message for appendMessage). A parameter that is left
+out is not sent. Methods raise Error. Several threads may use a client at once.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+from concurrent.futures import Future
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
+
+__all__ = ["Client", "Session", "Error", "ConnectionLost", "UNSET"]
+
+
+class Error(Exception):
+    """What the server answers when it cannot do what was asked. Programs go by the code; the text is for people."""
+
+    PARSE = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    FAILED = -32000
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ConnectionLost(Exception):
+    """The server has ended, or the client was closed."""
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Any = _Unset()
+"""The value of a parameter that is left out, where None means null."""
+
+
+# <shapes> from rpc.discover; go test ./clients -update writes them
+class _AgentContext(TypedDict):
+    messages: List[AgentMessage]
+
+
+class AgentContext(_AgentContext, total=False):
+    configuredThinkingLevel: Any
+    hasPersistedMCPToolSelection: bool
+    injectedTtsrRules: List[str]
+    mode: str
+    modeData: Any
+    model: Any
+    models: Dict[str, str]
+    selectedMCPToolNames: List[str]
+    serviceTier: Any
+    thinkingLevel: Any
+
+
+AgentEntry = Dict[str, Any]
+AgentHeader = Dict[str, Any]
+AgentMessage = Dict[str, Any]
+
+
+class _AgentRow(TypedDict):
+    cwd: str
+    id: str
+    path: str
+
+
+class AgentRow(_AgentRow, total=False):
+    allMessagesText: str
+    created: Any
+    fileSize: int
+    firstMessage: str
+    messageCount: int
+    modified: Any
+    name: str
+    parentSessionPath: str
+    title: str
+
+
+class _Appended(TypedDict):
+    durable: bool
+    id: str
+
+
+class Appended(_Appended, total=False):
+    foreign: int
+    outcome: str
+
+
+class _Change(TypedDict):
+    event: str
+    watch: str
+
+
+class Change(_Change, total=False):
+    cwd: str
+    dialect: str
+    entry: Entry
+    kind: str
+    line: int
+    lost: int
+    message: str
+    offset: int
+    path: str
+    session: str
+    sessions: int
+    title: str
+
+
+class Conversion(TypedDict):
+    carried: int
+    dropped: int
+    losses: List[Loss]
+    lossless: bool
+    mapped: int
+    source: Converted
+    target: Converted
+
+
+class Converted(TypedDict):
+    dialect: str
+    entries: int
+    id: str
+    path: str
+
+
+class _Entry(TypedDict):
+    id: str
+    kind: str
+    parentId: Optional[str]
+    role: Optional[str]
+    time: Optional[str]
+    type: str
+
+
+class Entry(_Entry, total=False):
+    display: bool
+    here: bool
+    label: str
+    leaf: bool
+    onPath: bool
+    parts: List[Part]
+    text: str
+
+
+class _Hit(TypedDict):
+    cwd: str
+    entry: Optional[str]
+    field: str
+    kind: str
+    marks: List[List[int]]
+    onPath: bool
+    path: str
+    ref: str
+    role: Optional[str]
+    session: Optional[str]
+    snippet: str
+    time: Optional[str]
+    title: str
+    type: str
+
+
+class Hit(_Hit, total=False):
+    dialect: str
+    label: str
+    line: int
+    run: str
+    score: float
+
+
+class LoadedState(TypedDict):
+    dialect: str
+    resume: List[AgentMessage]
+    state: Any
+    version: str
+
+
+class _Loss(TypedDict):
+    became: str
+    count: int
+    kind: str
+    pointer: str
+
+
+class Loss(_Loss, total=False):
+    entries: List[str]
+    lines: List[int]
+
+
+OpenRPCDocument = Dict[str, Any]
+
+
+class Opened(TypedDict):
+    file: Optional[str]
+    id: str
+    leafId: Optional[str]
+    session: str
+
+
+class Page(TypedDict):
+    next: Optional[str]
+    problems: List[str]
+    rows: List[Row]
+    total: int
+
+
+class _Part(TypedDict):
+    type: str
+
+
+class Part(_Part, total=False):
+    arguments: Any
+    blob: str
+    callId: str
+    id: str
+    isError: bool
+    json: Any
+    mime: str
+    name: str
+    parts: List[Part]
+    size: int
+    text: str
+    url: str
+
+
+class Plan(TypedDict):
+    applied: bool
+    backup: Optional[str]
+    path: str
+    repairs: List[Repair]
+    torn: Optional[str]
+
+
+class Problem(TypedDict):
+    advice: str
+    kind: str
+    line: int
+    message: str
+    offset: int
+    path: str
+
+
+class Prompt(TypedDict):
+    cwd: Optional[str]
+    id: int
+    prompt: str
+    time: str
+    uses: List[Use]
+
+
+class RecentSession(TypedDict):
+    fullName: str
+    mtime: float
+    name: str
+    path: str
+
+
+class _Recorded(TypedDict):
+    type: str
+
+
+class Recorded(_Recorded, total=False):
+    seq: int
+
+
+class Recording(TypedDict):
+    file: str
+    id: str
+    run: str
+
+
+class _Repair(TypedDict):
+    action: str
+    change: bool
+    kind: str
+    line: int
+    message: str
+    offset: int
+
+
+class Repair(_Repair, total=False):
+    entry: str
+
+
+class _Row(TypedDict):
+    created: Optional[str]
+    cwd: str
+    dialect: str
+    id: str
+    messages: Optional[int]
+    modified: str
+    path: str
+    prompt: str
+    size: int
+    title: str
+
+
+class Row(_Row, total=False):
+    active: Optional[str]
+    branches: int
+    cost: float
+    depth: int
+    entries: int
+    has: List[str]
+    models: List[str]
+    parentSession: str
+    problems: int
+    tokens: Tokens
+
+
+class _Run(TypedDict):
+    created: Optional[str]
+    cwd: str
+    id: str
+    modified: str
+    outcome: Optional[str]
+    path: str
+    prompt: str
+    size: int
+
+
+class Run(_Run, total=False):
+    model: str
+    session: str
+
+
+class RunPage(TypedDict):
+    next: Optional[str]
+    problems: List[str]
+    runs: List[Run]
+    total: int
+
+
+class RunRecords(TypedDict):
+    ended: bool
+    header: Any
+    next: Optional[str]
+    path: str
+    problems: List[str]
+    records: List[Any]
+    total: int
+
+
+class Saved(TypedDict):
+    updatedAt: str
+    version: str
+
+
+class SearchResult(TypedDict):
+    hits: List[Hit]
+    matched: str
+    more: bool
+    problems: List[str]
+
+
+class Source(TypedDict):
+    dialect: Optional[str]
+    dialects: List[str]
+    exists: bool
+    newest: Optional[str]
+    path: str
+    sessions: int
+    size: int
+    why: str
+
+
+class Tokens(TypedDict):
+    cacheRead: int
+    cacheWrite: int
+    input: int
+    output: int
+    total: int
+
+
+class Trashed(TypedDict):
+    cwd: str
+    dialect: str
+    id: str
+    path: str
+    removed: str
+    session: str
+    size: int
+    title: str
+
+
+class _TreeNode(TypedDict):
+    entry: AgentEntry
+
+
+class TreeNode(_TreeNode, total=False):
+    children: List[TreeNode]
+    depth: int
+    id: str
+    label: str
+    parentId: Optional[str]
+
+
+class Use(TypedDict):
+    cwd: str
+    dialect: str
+    entry: str
+    path: str
+    session: str
+    time: str
+
+
+class _Version(TypedDict):
+    arch: str
+    go: str
+    os: str
+    version: str
+
+
+class Version(_Version, total=False):
+    revision: str
+
+
+class Watching(TypedDict):
+    watch: str
+
+
+
+# </shapes>
+
+
+class _Caller:
+    """What the generated methods call."""
+
+    def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+        raise NotImplementedError
+
+    def _opened(self, result: Any) -> Any:
+        raise NotImplementedError
+
+    def _pages(self, method: str, rows: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Iterator[Any]:
+        """Gives the elements of all pages."""
+        while True:
+            page = self._call(method, params, needed)
+            yield from page[rows]
+            if page["next"] is None:
+                return
+            params = {**params, "cursor": page["next"]}
+
+
+# <client> from rpc.discover; go test ./clients -update writes it
+class _ClientMethods(_Caller):
+    def create(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        id: Optional[str] = None,
+        parent_session: Optional[str] = None,
+        defer_until: Optional[str] = None,
+    ) -> Session:
+        """Starts a session.
+
+        cwd: the working directory of the session
+        session_dir: the folder of its file; the default is the agent's own
+        dialect: the agent's format, such as omp or pi
+        id: the id of the new session; the default is generated
+        parent_session: the file of the session that this one continues
+        defer_until: when the file is created: with the first message of the assistant, with the first message of user
+        or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
+        with level always the first append creates the file, and flush always does
+        """
+        return self._opened(self._call(
+            "create",
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
+            ("cwd",),
+        ))
+
+    def open(
+        self,
+        path: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        read_only: Optional[bool] = None,
+        replace_unreadable: Optional[bool] = None,
+        force_rewrite: Optional[bool] = None,
+    ) -> Session:
+        """Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
+        missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
+        file that is not a session is refused and left as it is; with replaceUnreadable: true it is renamed to
+        <file>.unreadable-<time> and a session starts. sessionDir is for newSession, fork and createBranchedSession; the
+        default is the file's folder. With readOnly: true nothing is written: a missing file is an error, and an old
+        version is migrated in memory.
+
+        path: the file
+        session_dir: the folder of its file; the default is the agent's own
+        dialect: the agent's format, such as omp or pi
+        read_only: opens an existing session for reading; nothing is written, and appends are refused
+        replace_unreadable: renames a file that is not a session and starts one
+        force_rewrite: rewrites the file also while another program has it open for writing
+        """
+        return self._opened(self._call(
+            "open",
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
+            ("path",),
+        ))
+
+    def continue_recent(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> Session:
+        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+
+        cwd: the working directory of the session
+        session_dir: the folder of its file; the default is the agent's own
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._opened(self._call(
+            "continueRecent",
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            ("cwd",),
+        ))
+
+    def in_memory(self, *, cwd: Optional[str] = None, dialect: Optional[str] = None) -> Session:
+        """Starts a session that is never stored.
+
+        cwd: the working directory that its header names
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._opened(self._call("inMemory", {"cwd": cwd, "dialect": dialect}))
+
+    def fork_from(
+        self,
+        source: str,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+    ) -> Session:
+        """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
+
+        source: the file that is copied
+        cwd: the working directory of the session
+        session_dir: the folder of its file; the default is the agent's own
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._opened(self._call(
+            "forkFrom",
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            ("source", "cwd",),
+        ))
+
+    def build_session_context(
+        self,
+        *,
+        entries: Optional[List[Any]] = None,
+        leaf_id: Any = UNSET,
+        dialect: Optional[str] = None,
+        whole: Optional[bool] = None,
+    ) -> AgentContext:
+        """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
+        of entries from the last; an unknown id means the last entry.
+
+        entries: entries to use instead of a session
+        leaf_id: the entry to look from; null is the place before the first entry
+        dialect: the agent's format, such as omp or pi
+        whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
+        """
+        return self._call(
+            "buildSessionContext",
+            {"entries": entries, "leafId": leaf_id, "dialect": dialect, "whole": whole},
+            ("leafId",),
+        )
+
+    def start_run(
+        self,
+        *,
+        session_id: Optional[str] = None,
+        dialect: Optional[str] = None,
+        header: Any = UNSET,
+    ) -> Recording:
+        """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
+        missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+
+        session_id: the id of the session that the run belongs to
+        dialect: the agent's format, such as omp or pi
+        header: members of the run's first record
+        """
+        return self._call("startRun", {"sessionId": session_id, "dialect": dialect, "header": header}, ("header",))
+
+    def append_record(self, run: str, record: Dict[str, Any]) -> Recorded:
+        """Appends a record. run_id, ts, and the seq of an llm.request or llm.response are filled in if they are
+        missing. An invalid record is refused (−32602); the run continues.
+
+        run: the handle of a run
+        record: a record with a type
+        """
+        return self._call("appendRecord", {"run": run, "record": record}, ("run", "record",))
+
+    def continue_run(self, ref: str) -> Recording:
+        """Resumes the recording of a run that has not ended.
+
+        ref: a run: its path, its id or the beginning of it, or @last
+        """
+        return self._call("continueRun", {"ref": ref}, ("ref",))
+
+    def end_run(self, run: str, *, outcome: Optional[str] = None, final: Optional[str] = None) -> None:
+        """Appends run.end, unless appendRecord already did, and closes the log.
+
+        run: the handle of a run
+        outcome: how it ended; may be absent if run.end was appended
+        final: the last text of the assistant
+        """
+        return self._call("endRun", {"run": run, "outcome": outcome, "final": final}, ("run",))
+
+    def load_entries(self, path: str, *, dialect: Optional[str] = None) -> List[AgentEntry]:
+        """The header and all records of a file, not migrated; [] if it is missing or has no header. Nothing is
+        written.
+
+        path: the file
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("loadEntries", {"path": path, "dialect": dialect}, ("path",))
+
+    def parse_entries(self, text: str) -> List[Any]:
+        """The JSON values of a text, line by line; lines that are not JSON are skipped.
+
+        text: JSON Lines
+        """
+        return self._call("parseEntries", {"text": text}, ("text",))
+
+    def migrate_entries(self, entries: List[Any], *, dialect: Optional[str] = None) -> List[AgentEntry]:
+        """The same entries in the current version of the format. Entries without a header count as the oldest
+        version.
+
+        entries: entries as the agent writes them
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("migrateEntries", {"entries": entries, "dialect": dialect}, ("entries",))
+
+    def find_most_recent(self, dir: str, *, dialect: Optional[str] = None) -> Optional[str]:
+        """The path of the newest session in a folder, or null.
+
+        dir: the folder
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("findMostRecent", {"dir": dir, "dialect": dialect}, ("dir",))
+
+    def get_recent_sessions(
+        self,
+        session_dir: str,
+        *,
+        limit: Optional[int] = None,
+        dialect: Optional[str] = None,
+    ) -> List[RecentSession]:
+        """The newest sessions of a folder. mtime is in milliseconds since 1970, name is cut to 40 characters.
+
+        session_dir: the folder
+        limit: how many; the default is 3
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call(
+            "getRecentSessions",
+            {"sessionDir": session_dir, "limit": limit, "dialect": dialect},
+            ("sessionDir",),
+        )
+
+    def list(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
+        """The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of
+        title? and takes modified from the messages, omp from the file. Equal times are ordered by file name,
+        descending.
+
+        cwd: the working directory of the session
+        session_dir: the folder of its file; the default is the agent's own
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("list", {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect}, ("cwd",))
+
+    def list_all(self, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
+        """The same for all directories, or for one folder.
+
+        session_dir: the folder of its file; the default is the agent's own
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("listAll", {"sessionDir": session_dir, "dialect": dialect})
+
+    def save_state(
+        self,
+        state: Dict[str, Any],
+        *,
+        version: Optional[str] = None,
+        dialect: Optional[str] = None,
+    ) -> Saved:
+        """Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces
+        the previous state.
+
+        state: {session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?}
+        version: that of the last result, or new: fails if another program saved meanwhile
+        dialect: codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file)
+        """
+        return self._call("saveState", {"state": state, "version": version, "dialect": dialect}, ("state",))
+
+    def load_state(
+        self,
+        id: str,
+        *,
+        cwd: Optional[str] = None,
+        root: Optional[str] = None,
+        dialect: Optional[str] = None,
+    ) -> Optional[LoadedState]:
+        """The state of a session, or null. resume is what the model sees first: the messages without dangling tool
+        calls and results; if cwd or root differ from the state's, a system message before them says so. Nothing is
+        written.
+
+        id: the id of the session
+        cwd: the working directory now
+        root: the workspace now
+        dialect: codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file)
+        """
+        return self._call("loadState", {"id": id, "cwd": cwd, "root": root, "dialect": dialect}, ("id",))
+
+    def catalogue(
+        self,
+        *,
+        source: Optional[str] = None,
+        cwd: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        model: Optional[str] = None,
+        title: Optional[str] = None,
+        has: Optional[List[str]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> Page:
+        """The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only files
+        that changed are read. total counts the rows of all pages. A session that is used meanwhile moves to the front,
+        and is not on a later page.
+
+        source: the name of a dialect, or the folder of a source
+        cwd: only sessions of that directory
+        since: the first moment that counts, in the form 2026-01-31T12:00:00Z
+        until: the first moment that no longer counts
+        model: a part of the name of a model that answered, or a pattern with * and ?
+        title: a pattern with * and ? for the title or, without one, the first prompt
+        has: what must all occur: label, branch, compaction, problem, blob, run
+        limit: how many rows; the default is 100, the most 1000
+        cursor: next of the page before
+        """
+        return self._call(
+            "catalogue",
+            {"source": source, "cwd": cwd, "since": since, "until": until, "model": model, "title": title, "has": has, "limit": limit, "cursor": cursor},
+        )
+
+    def iter_catalogue(
+        self,
+        *,
+        source: Optional[str] = None,
+        cwd: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        model: Optional[str] = None,
+        title: Optional[str] = None,
+        has: Optional[List[str]] = None,
+        limit: Optional[int] = None,
+    ) -> Iterator[Row]:
+        """All rows of catalogue, page by page."""
+        return self._pages(
+            "catalogue",
+            "rows",
+            {"source": source, "cwd": cwd, "since": since, "until": until, "model": model, "title": title, "has": has, "limit": limit},
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        in_: Optional[List[str]] = None,
+        regexp: Optional[bool] = None,
+        case: Optional[bool] = None,
+        source: Optional[str] = None,
+        cwd: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        label: Optional[str] = None,
+        rank: Optional[bool] = None,
+        limit: Optional[int] = None,
+    ) -> SearchResult:
+        """Finds entries in all sessions and runs, newest first. treeline search --help explains the query.
+
+        query: words that must all occur in one entry; 'a phrase', head*, *head*, -word
+        in_: the parts of entries: user, assistant, tool, thinking, other; the default is all
+        regexp: the query is a regular expression (RE2)
+        case: distinguishes upper and lower case
+        source: the name of a dialect, or the folder of a source
+        cwd: only sessions of that directory
+        since: the first moment that counts, in the form 2026-01-31T12:00:00Z
+        until: the first moment that no longer counts
+        label: only entries with that label, in any case; * for any label
+        rank: best match first instead of newest first
+        limit: how many hits; the default is 20, the most 1000
+        """
+        return self._call(
+            "search",
+            {"query": query, "in": in_, "regexp": regexp, "case": case, "source": source, "cwd": cwd, "since": since, "until": until, "label": label, "rank": rank, "limit": limit},
+            ("query",),
+        )
+
+    def sources(self) -> List[Source]:
+        """The places where sessions are looked for."""
+        return self._call("sources", {})
+
+    def watch(
+        self,
+        *,
+        ref: Optional[str] = None,
+        cwd: Optional[str] = None,
+        dialect: Optional[str] = None,
+        last: Optional[int] = None,
+        from_start: Optional[bool] = None,
+    ) -> Watching:
+        """Follows what any program writes, to all sessions or to one. Changes are sent as notifications change until
+        unwatch.
+
+        ref: one session: its path, its id or the beginning of it, or @last; the default is all
+        cwd: only sessions of that directory
+        dialect: the agent's format, such as omp or pi
+        last: how many of the last entries are sent first
+        from_start: sends all entries first
+        """
+        return self._call("watch", {"ref": ref, "cwd": cwd, "dialect": dialect, "last": last, "fromStart": from_start})
+
+    def unwatch(self, watch: str) -> None:
+        """Ends a watch. No change is sent after the result.
+
+        watch: the handle of a watch
+        """
+        return self._call("unwatch", {"watch": watch}, ("watch",))
+
+    def check(self, *, ref: Optional[str] = None, dialect: Optional[str] = None) -> List[Problem]:
+        """Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
+
+        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("check", {"ref": ref, "dialect": dialect})
+
+    def repair(self, ref: str, *, apply: Optional[bool] = None, reattach: Optional[bool] = None) -> Plan:
+        """Plans the repair of a session file, and repairs it with apply: true. The original is kept beside it.
+
+        ref: a session: its path, its id or the beginning of it, or @last
+        apply: repairs the file; otherwise the repair is only planned
+        reattach: attaches entries whose parent is missing to the entry before them
+        """
+        return self._call("repair", {"ref": ref, "apply": apply, "reattach": reattach}, ("ref",))
+
+    def convert(
+        self,
+        to: str,
+        *,
+        ref: Optional[str] = None,
+        dialect: Optional[str] = None,
+        leaf_id: Optional[str] = None,
+        dir: Optional[str] = None,
+    ) -> Conversion:
+        """Makes a session of another agent from an open one, or from the one that ref names, which is only read. The
+        report lists what became of everything.
+
+        to: the dialect of the new session
+        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        dialect: the agent's format, such as omp or pi
+        leaf_id: converts only the path to this entry
+        dir: the folder of the new file; the default is the agent's own
+        """
+        return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
+
+    def rm(self, ref: str) -> Trashed:
+        """Moves a session to treeline's trash. id of the result is its name there.
+
+        ref: a session: its path, its id or the beginning of it, or @last
+        """
+        return self._call("rm", {"ref": ref}, ("ref",))
+
+    def restore(self, id: str) -> Trashed:
+        """Puts a session back from the trash, byte for byte. It never overwrites another file.
+
+        id: the id in the trash, or the beginning of it
+        """
+        return self._call("restore", {"id": id}, ("id",))
+
+    def list_trash(self) -> List[Trashed]:
+        """What is in the trash, the last removed first."""
+        return self._call("listTrash", {})
+
+    def history_add(self, prompt: str, *, cwd: Optional[str] = None, db: Optional[str] = None) -> None:
+        """Adds a prompt to the history. It is written when the method returns.
+
+        prompt: what was typed
+        cwd: the working directory
+        db: the history.db of an agent; the default is treeline's own
+        """
+        return self._call("historyAdd", {"prompt": prompt, "cwd": cwd, "db": db}, ("prompt",))
+
+    def history_search(
+        self,
+        text: str,
+        *,
+        anywhere: Optional[bool] = None,
+        cwd: Optional[str] = None,
+        limit: Optional[int] = None,
+        uses: Optional[bool] = None,
+        db: Optional[str] = None,
+    ) -> List[Prompt]:
+        """The prompts that have all words, newest first.
+
+        text: words; each must be the beginning of a word in the prompt
+        anywhere: words match inside other words, too: for languages without spaces
+        cwd: only prompts of that directory
+        limit: how many; the default is 100, the most 1000
+        uses: adds the entries where each prompt was used, which may read sessions
+        db: the history.db of an agent; the default is treeline's own
+        """
+        return self._call(
+            "historySearch",
+            {"text": text, "anywhere": anywhere, "cwd": cwd, "limit": limit, "uses": uses, "db": db},
+            ("text",),
+        )
+
+    def history_recent(
+        self,
+        *,
+        cwd: Optional[str] = None,
+        limit: Optional[int] = None,
+        uses: Optional[bool] = None,
+        db: Optional[str] = None,
+    ) -> List[Prompt]:
+        """The newest prompts.
+
+        cwd: only prompts of that directory
+        limit: how many; the default is 100, the most 1000
+        uses: adds the entries where each prompt was used, which may read sessions
+        db: the history.db of an agent; the default is treeline's own
+        """
+        return self._call("historyRecent", {"cwd": cwd, "limit": limit, "uses": uses, "db": db})
+
+    def list_runs(
+        self,
+        *,
+        session_id: Optional[str] = None,
+        cwd: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> RunPage:
+        """The runs of all agents, newest first, page by page.
+
+        session_id: only runs of that session
+        cwd: only runs of that directory
+        limit: how many runs; the default is 100, the most 1000
+        cursor: next of the page before
+        """
+        return self._call("listRuns", {"sessionId": session_id, "cwd": cwd, "limit": limit, "cursor": cursor})
+
+    def iter_list_runs(
+        self,
+        *,
+        session_id: Optional[str] = None,
+        cwd: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Iterator[Run]:
+        """All runs of listRuns, page by page."""
+        return self._pages("listRuns", "runs", {"sessionId": session_id, "cwd": cwd, "limit": limit})
+
+    def read_run(self, ref: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> RunRecords:
+        """The records of a run, page by page.
+
+        ref: a run: its path, its id or the beginning of it, or @last
+        limit: how many records; the default is 100, the most 1000
+        cursor: next of the page before
+        """
+        return self._call("readRun", {"ref": ref, "limit": limit, "cursor": cursor}, ("ref",))
+
+    def iter_read_run(self, ref: str, *, limit: Optional[int] = None) -> Iterator[Any]:
+        """All records of readRun, page by page."""
+        return self._pages("readRun", "records", {"ref": ref, "limit": limit}, ("ref",))
+
+    def version(self) -> Version:
+        """The version of the program."""
+        return self._call("version", {})
+
+    def discover(self) -> OpenRPCDocument:
+        """An [OpenRPC](https://spec.open-rpc.org) document of all methods, with the schemas of their parameters and
+        results."""
+        return self._call("rpc.discover", {})
+
+
+
+# </client>
+
+
+# <session> from rpc.discover; go test ./clients -update writes it
+class _SessionMethods(_Caller):
+    def new_session(self, *, id: Optional[str] = None, parent_session: Optional[str] = None) -> Session:
+        """Starts an empty session in the same folder.
+
+        id: the id of the new session; the default is generated
+        parent_session: the file of the session that this one continues
+        """
+        return self._opened(self._call("newSession", {"id": id, "parentSession": parent_session}))
+
+    def create_branched_session(self, leaf_id: str) -> Session:
+        """Copies only the path from the root to leafId. Its labels are appended again.
+
+        leaf_id: the last entry that is copied
+        """
+        return self._opened(self._call("createBranchedSession", {"leafId": leaf_id}, ("leafId",)))
+
+    def fork(self) -> Session:
+        """Copies all branches."""
+        return self._opened(self._call("fork", {}))
+
+    def move(self, cwd: str) -> Session:
+        """Moves the session to another project directory. In the agent's own folders the file moves to the folder of
+        that directory.
+
+        cwd: the new working directory
+        """
+        return self._opened(self._call("move", {"cwd": cwd}, ("cwd",)))
+
+    def flush(self) -> None:
+        """Creates the file if entries still wait for it. Returns when everything appended survives a crash of the
+        machine."""
+        return self._call("flush", {})
+
+    def close(self) -> None:
+        """Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes
+        invalid."""
+        return self._call("close", {})
+
+    def append_message(self, message: Dict[str, Any]) -> Appended:
+        """Appends a message.
+
+        message: a message as the agent writes it
+        """
+        return self._call("appendMessage", {"message": message}, ("message",))
+
+    def append_thinking_level_change(self, thinking_level: Optional[str]) -> Appended:
+        """Appends a change of the thinking level.
+
+        thinking_level: null means not set
+        """
+        return self._call("appendThinkingLevelChange", {"thinkingLevel": thinking_level}, ("thinkingLevel",))
+
+    def append_model_change(
+        self,
+        *,
+        model: Optional[str] = None,
+        role: Optional[str] = None,
+        provider: Optional[str] = None,
+        model_id: Optional[str] = None,
+    ) -> Appended:
+        """Appends a change of the model: model (provider/id), or provider and modelId. The dialect writes its own
+        spelling.
+
+        model: provider/id; or give provider and modelId
+        role: the role of the model, such as default
+        provider: instead of model, together with modelId
+        model_id: instead of model, together with provider
+        """
+        return self._call(
+            "appendModelChange",
+            {"model": model, "role": role, "provider": provider, "modelId": model_id},
+        )
+
+    def append_compaction(
+        self,
+        summary: str,
+        first_kept_entry_id: str,
+        tokens_before: float,
+        *,
+        short_summary: Optional[str] = None,
+        details: Any = UNSET,
+        preserve_data: Any = UNSET,
+        from_extension: Optional[bool] = None,
+        from_hook: Optional[bool] = None,
+    ) -> Appended:
+        """Appends a compaction: the summary takes the place of all that comes before firstKeptEntryId.
+
+        first_kept_entry_id: the first entry that the model still sees
+        tokens_before: the size of the context before
+        short_summary: the summary on one line
+        details: any JSON, for extensions
+        preserve_data: any JSON, for extensions
+        from_extension: an extension made the summary; each dialect writes its own word
+        from_hook: the same as fromExtension
+        """
+        return self._call(
+            "appendCompaction",
+            {"summary": summary, "firstKeptEntryId": first_kept_entry_id, "tokensBefore": tokens_before, "shortSummary": short_summary, "details": details, "preserveData": preserve_data, "fromExtension": from_extension, "fromHook": from_hook},
+            ("summary", "firstKeptEntryId", "tokensBefore", "details", "preserveData",),
+        )
+
+    def append_custom_entry(self, custom_type: str, *, data: Any = UNSET) -> Appended:
+        """Appends an extension's own state, which the model does not see.
+
+        custom_type: the extension's own name of the type
+        """
+        return self._call("appendCustomEntry", {"customType": custom_type, "data": data}, ("customType", "data",))
+
+    def append_custom_message_entry(
+        self,
+        custom_type: str,
+        content: Union[str, List[Any]],
+        display: bool,
+        *,
+        details: Any = UNSET,
+        attribution: Optional[str] = None,
+    ) -> Appended:
+        """Appends a message of an extension, which the model sees.
+
+        custom_type: the extension's own name of the type
+        content: a text or a list of blocks
+        display: whether people see it
+        details: any JSON, for extensions
+        attribution: omp: user or agent, which is the default
+        """
+        return self._call(
+            "appendCustomMessageEntry",
+            {"customType": custom_type, "content": content, "display": display, "details": details, "attribution": attribution},
+            ("customType", "content", "display", "details",),
+        )
+
+    def append_label_change(self, target_id: str, *, label: Optional[str] = None) -> Appended:
+        """Labels an entry, or removes its label.
+
+        target_id: the id of an entry
+        label: absent, null or empty removes the label
+        """
+        return self._call("appendLabelChange", {"targetId": target_id, "label": label}, ("targetId",))
+
+    def append_session_info(self, name: str) -> Appended:
+        """Appends an entry with the session's name."""
+        return self._call("appendSessionInfo", {"name": name}, ("name",))
+
+    def append_mode_change(self, mode: str, *, data: Any = UNSET) -> Appended:
+        """Appends a change of the mode. Dialects without such an entry refuse it."""
+        return self._call("appendModeChange", {"mode": mode, "data": data}, ("mode", "data",))
+
+    def append_ttsr_injection(self, injected_rules: List[str]) -> Appended:
+        """Appends the names of injected rules. Dialects without such an entry refuse it.
+
+        injected_rules: names of rules
+        """
+        return self._call("appendTtsrInjection", {"injectedRules": injected_rules}, ("injectedRules",))
+
+    def append_session_init(
+        self,
+        system_prompt: str,
+        task: str,
+        tools: List[str],
+        *,
+        output_schema: Any = UNSET,
+    ) -> Appended:
+        """Appends what a subagent was started with. Dialects without such an entry refuse it.
+
+        tools: names of tools
+        output_schema: any JSON
+        """
+        return self._call(
+            "appendSessionInit",
+            {"systemPrompt": system_prompt, "task": task, "tools": tools, "outputSchema": output_schema},
+            ("systemPrompt", "task", "tools", "outputSchema",),
+        )
+
+    def branch_with_summary(
+        self,
+        id: Optional[str],
+        summary: str,
+        *,
+        details: Any = UNSET,
+        from_extension: Optional[bool] = None,
+        from_hook: Optional[bool] = None,
+    ) -> Appended:
+        """Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
+
+        id: the entry to continue from; null is the place before the first entry
+        details: any JSON, for extensions
+        from_extension: an extension made the summary; each dialect writes its own word
+        from_hook: the same as fromExtension
+        """
+        return self._call(
+            "branchWithSummary",
+            {"id": id, "summary": summary, "details": details, "fromExtension": from_extension, "fromHook": from_hook},
+            ("id", "summary", "details",),
+        )
+
+    def branch(self, id: str, *, durable: Optional[bool] = None) -> None:
+        """Moves the leaf: the next entry continues from there. With durable: true an entry that the model does not see
+        is appended there, so that the move survives a restart and the agent sees it, too; the leaf is then that
+        entry.
+
+        id: the entry to continue from
+        durable: appends an entry, so that the move survives a restart
+        """
+        return self._call("branch", {"id": id, "durable": durable}, ("id",))
+
+    def reset_leaf(self, *, durable: Optional[bool] = None) -> None:
+        """Moves the leaf before the first entry.
+
+        durable: appends an entry, so that the move survives a restart
+        """
+        return self._call("resetLeaf", {"durable": durable})
+
+    def set_session_name(self, name: str) -> None:
+        """Names the session as the agent does: in the header (omp) or with an entry (pi). "" removes the name."""
+        return self._call("setSessionName", {"name": name}, ("name",))
+
+    def rewrite_entries(self, entries: List[Any]) -> None:
+        """Replaces all entries, atomically. The header stays; a header in entries is ignored. The leaf stays if it
+        still exists.
+
+        entries: entries as the agent writes them
+        """
+        return self._call("rewriteEntries", {"entries": entries}, ("entries",))
+
+    def rewrite_tool_call_args(self, tool_call_id: str, arguments: Dict[str, Any]) -> bool:
+        """Replaces the arguments of a tool call. false if no entry has it.
+
+        tool_call_id: the id of a tool call
+        arguments: its new arguments
+        """
+        return self._call(
+            "rewriteToolCallArgs",
+            {"toolCallId": tool_call_id, "arguments": arguments},
+            ("toolCallId", "arguments",),
+        )
+
+    def get_leaf_id(self) -> Optional[str]:
+        """The id of the leaf, or null."""
+        return self._call("getLeafId", {})
+
+    def get_leaf_entry(self) -> Optional[AgentEntry]:
+        """The leaf, or null."""
+        return self._call("getLeafEntry", {})
+
+    def get_entry(self, id: str) -> Optional[AgentEntry]:
+        """An entry, or null.
+
+        id: the id of an entry
+        """
+        return self._call("getEntry", {"id": id}, ("id",))
+
+    def get_children(self, *, parent_id: Optional[str] = None) -> List[AgentEntry]:
+        """The entries that name parentId as their parent.
+
+        parent_id: the id of an entry; null means the entries without a parent
+        """
+        return self._call("getChildren", {"parentId": parent_id})
+
+    def get_branch(self, *, from_id: Optional[str] = None) -> List[AgentEntry]:
+        """The entries from the root to fromId; [] if there is no such entry.
+
+        from_id: the last entry of the path; the default is the leaf
+        """
+        return self._call("getBranch", {"fromId": from_id})
+
+    def get_path(self, *, from_id: Optional[str] = None) -> List[AgentEntry]:
+        """The same as getBranch.
+
+        from_id: the last entry of the path; the default is the leaf
+        """
+        return self._call("getPath", {"fromId": from_id})
+
+    def get_tree(self, *, flat: Optional[bool] = None) -> List[TreeNode]:
+        """The roots, each with its children, which are ordered by time. An entry whose parent is missing is a root. The
+        result nests as deep as the session is long, which is too deep for many JSON parsers; flat: true gives a
+        list.
+
+        flat: gives all nodes in one list, parents first, with id, parentId and depth instead of children
+        """
+        return self._call("getTree", {"flat": flat})
+
+    def get_entries(self) -> List[AgentEntry]:
+        """All entries in the order of the log, without the header."""
+        return self._call("getEntries", {})
+
+    def get_header(self) -> Optional[AgentHeader]:
+        """The header, or null."""
+        return self._call("getHeader", {})
+
+    def get_label(self, id: str) -> Optional[str]:
+        """The label of an entry, or null.
+
+        id: the id of an entry
+        """
+        return self._call("getLabel", {"id": id}, ("id",))
+
+    def get_session_name(self) -> Optional[str]:
+        """The name, or null."""
+        return self._call("getSessionName", {})
+
+    def get_session_file(self) -> Optional[str]:
+        """The path, even while creation is deferred; null in memory."""
+        return self._call("getSessionFile", {})
+
+    def get_session_id(self) -> str:
+        """The id of the session."""
+        return self._call("getSessionId", {})
+
+    def get_session_dir(self) -> str:
+        """The folder for new sessions and copies; "" in memory."""
+        return self._call("getSessionDir", {})
+
+    def get_cwd(self) -> str:
+        """The session's working directory."""
+        return self._call("getCwd", {})
+
+    def is_persisted(self) -> bool:
+        """Whether the session is stored: false in memory."""
+        return self._call("isPersisted", {})
+
+    def build_session_context(
+        self,
+        *,
+        entries: Optional[List[Any]] = None,
+        leaf_id: Any = UNSET,
+        dialect: Optional[str] = None,
+        whole: Optional[bool] = None,
+    ) -> AgentContext:
+        """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
+        of entries from the last; an unknown id means the last entry.
+
+        entries: entries to use instead of a session
+        leaf_id: the entry to look from; null is the place before the first entry
+        dialect: the agent's format, such as omp or pi
+        whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
+        """
+        return self._call(
+            "buildSessionContext",
+            {"entries": entries, "leafId": leaf_id, "dialect": dialect, "whole": whole},
+            ("leafId",),
+        )
+
+    def start_run(
+        self,
+        *,
+        session_id: Optional[str] = None,
+        dialect: Optional[str] = None,
+        header: Any = UNSET,
+    ) -> Recording:
+        """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
+        missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+
+        session_id: the id of the session that the run belongs to
+        dialect: the agent's format, such as omp or pi
+        header: members of the run's first record
+        """
+        return self._call("startRun", {"sessionId": session_id, "dialect": dialect, "header": header}, ("header",))
+
+    def check(self, *, ref: Optional[str] = None, dialect: Optional[str] = None) -> List[Problem]:
+        """Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
+
+        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        dialect: the agent's format, such as omp or pi
+        """
+        return self._call("check", {"ref": ref, "dialect": dialect})
+
+    def convert(
+        self,
+        to: str,
+        *,
+        ref: Optional[str] = None,
+        dialect: Optional[str] = None,
+        leaf_id: Optional[str] = None,
+        dir: Optional[str] = None,
+    ) -> Conversion:
+        """Makes a session of another agent from an open one, or from the one that ref names, which is only read. The
+        report lists what became of everything.
+
+        to: the dialect of the new session
+        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        dialect: the agent's format, such as omp or pi
+        leaf_id: converts only the path to this entry
+        dir: the folder of the new file; the default is the agent's own
+        """
+        return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
+
+
+
+# </session>
+
+
+class Client(_ClientMethods):
+    """A connection to a server of its own, which ends with it."""
+
+    def __init__(
+        self,
+        program: str = "treeline",
+        arguments: Sequence[str] = (),
+        *,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        on_notification: Optional[Callable[[str, Any], None]] = None,
+    ) -> None:
+        """Starts `program rpc arguments`. on_notification is called with the method and parameters of each notification, in
+        the thread that reads; it must not call methods of the client."""
+        self._process = subprocess.Popen(
+            [program, "rpc", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd
+        )
+        self._lock = threading.Lock()  # guards all below, and writing
+        self._last = 0
+        self._waiting: Dict[int, Tuple[Future[Any], Optional[Callable[[Any], None]]]] = {}
+        self._watches: Dict[str, queue.SimpleQueue[Optional[Change]]] = {}
+        self._ended = False
+        self._on_notification = on_notification
+        self._reader = threading.Thread(target=self._read, name="treeline rpc", daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> int:
+        """Ends the server, which flushes and closes all sessions, and gives its exit code."""
+        assert self._process.stdin is not None
+        with self._lock:
+            if not self._process.stdin.closed:
+                try:
+                    self._process.stdin.close()
+                except BrokenPipeError:
+                    pass  # it has ended already
+        code = self._process.wait()
+        self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return code
+
+    def changes(
+        self,
+        *,
+        ref: Optional[str] = None,
+        cwd: Optional[str] = None,
+        dialect: Optional[str] = None,
+        last: Optional[int] = None,
+        from_start: Optional[bool] = None,
+    ) -> Iterator[Change]:
+        """Follows sessions, as watch does, and gives the changes until the loop over them ends. The watch begins with the
+        first step of the loop."""
+        changes: queue.SimpleQueue[Optional[Change]] = queue.SimpleQueue()
+        # The notifications may be read before this thread sees the answer, so the reader registers the queue.
+        handle = self._send(
+            "watch",
+            {"ref": ref, "cwd": cwd, "dialect": dialect, "last": last, "fromStart": from_start},
+            then=lambda result: self._watches.__setitem__(result["watch"], changes),
+        ).result()["watch"]
+        try:
+            while True:
+                change = changes.get()
+                if change is None:
+                    raise ConnectionLost("the server has ended")
+                yield change
+                if change["event"] == "end":
+                    return
+        finally:
+            with self._lock:
+                self._watches.pop(handle, None)
+                ended = self._ended
+            if not ended:
+                self.unwatch(handle)
+
+    def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
+        """Calls a method by its name, with exactly these parameters."""
+        return self._send(method, dict(params or {}), needed=tuple(params or ())).result()
+
+    def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+        return self._send(method, params, needed).result()
+
+    def _opened(self, result: Any) -> Session:
+        return Session(self, result)
+
+    def _send(
+        self,
+        method: str,
+        params: Dict[str, Any],
+        needed: Tuple[str, ...] = (),
+        then: Optional[Callable[[Any], None]] = None,
+    ) -> Future[Any]:
+        given = {}
+        for name, value in params.items():
+            if value is UNSET or value is None and name not in needed:
+                continue
+            given[name] = value
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._ended:
+                raise ConnectionLost("the server has ended")
+            self._last += 1
+            self._waiting[self._last] = (future, then)
+            line = json.dumps({"jsonrpc": "2.0", "id": self._last, "method": method, "params": given}) + "\n"
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(line.encode())
+                self._process.stdin.flush()
+            except (OSError, ValueError) as e:
+                del self._waiting[self._last]
+                raise ConnectionLost(str(e)) from e
+        return future
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                self._receive(json.loads(line))
+        finally:
+            with self._lock:
+                self._ended = True
+                waiting, self._waiting = self._waiting, {}
+                watches, self._watches = self._watches, {}
+            for future, _ in waiting.values():
+                future.set_exception(ConnectionLost("the server has ended"))
+            for changes in watches.values():
+                changes.put(None)
+
+    def _receive(self, message: Dict[str, Any]) -> None:
+        if "method" in message:
+            params = message["params"]
+            if message["method"] == "change":
+                with self._lock:
+                    changes = self._watches.get(params["watch"])
+                if changes is not None:
+                    changes.put(params)
+            if self._on_notification is not None:
+                self._on_notification(message["method"], params)
+            return
+        with self._lock:
+            future, then = self._waiting.pop(message["id"])
+            if "error" not in message and then is not None:
+                then(message["result"])
+        if "error" in message:
+            future.set_exception(Error(message["error"]["code"], message["error"]["message"]))
+        else:
+            future.set_result(message["result"])
+
+
+class Session(_SessionMethods):
+    """An open session. At the end of a with block it is flushed and closed."""
+
+    def __init__(self, client: Client, opened: Opened) -> None:
+        self.client = client
+        self.handle: Optional[str] = opened["session"]
+        self._become(opened)
+
+    def _become(self, opened: Opened) -> None:
+        self.id: str = opened["id"]
+        self.file: Optional[str] = opened["file"]
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.handle is not None:
+            self.close()
+
+    def close(self) -> None:
+        super().close()
+        self.handle = None
+
+    def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+        return self.client._call(method, {"session": self.handle, **params}, ("session", *needed))
+
+    def _opened(self, result: Any) -> Session:
+        self._become(result)
+        return self

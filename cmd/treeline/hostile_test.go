@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/gen"
+)
+
+// TestHostile: no command is quadratic in labels, repeated ids, branches and the like. Each of these takes a fraction of a
+// second; in quadratic time it takes more than the limit. go run ./internal/bench -run doubling measures all of them.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	const limit = 5 * time.Second // of CPU time
+	for _, c := range []struct {
+		dimension string
+		n         int
+		command   string
+	}{
+		{"labels", 40_000, "ls --all --json"},
+		{"unlabels", 80_000, "ls --all --json"},
+		{"wave repeats", 40_000, "ls --all --json"},
+		{"wave repeats", 40_000, "repair SESSION --json"},
+	} {
+		t.Run(c.dimension+" "+strings.Fields(c.command)[0], func(t *testing.T) {
+			t.Parallel()
+			var log gen.Hostile
+			for _, h := range gen.HostileLogs {
+				if h.Name == c.dimension {
+					log = h
+				}
+			}
+			home := t.TempDir()
+			path := filepath.Join(home, filepath.FromSlash(log.Path()))
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, log.Log(c.n), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("treeline", strings.Fields(strings.ReplaceAll(c.command, "SESSION", path))...)
+			cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=")
+			cmd.Dir = home
+			kill := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+			defer kill.Stop()
+			out, err := cmd.CombinedOutput()
+			if cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); cpu > limit {
+				t.Errorf("it takes %s", cpu)
+			}
+			if err != nil {
+				t.Errorf("%v: %.300s", err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package gen
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Hostile is a dimension in which a log can grow while everything else stays small. An operation that is quadratic in one of
+// them takes hours on a file of some megabytes.
+type Hostile struct {
+	Name string
+	// record appends the nth of count records.
+	record func(b *bytes.Buffer, n, count int)
+	agent  agent
+}
+
+// agent is where an agent keeps a session, and how it begins.
+type agent struct{ path, header string }
+
+var (
+	omp  = agent{".omp/agent/sessions/-hostile/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/hostile"}` + "\n"}
+	wave = agent{".wave/projects/hostile/1efaa2c8-90b1-6d30-8000-5b7c9e1d2f3a.jsonl", `{"type":"metadata","workdir":"/hostile","createdAt":"2026-03-01T08:00:00.000Z"}` + "\n"}
+	oper = agent{".operator/sessions/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":1755000000.25,"cwd":"/hostile"}` + "\n"}
+)
+
+// Path is where the agent keeps the log, below the home folder.
+func (h Hostile) Path() string { return h.agent.path }
+
+// HostileLogs are all dimensions.
+var HostileLogs = []Hostile{
+	{Name: "labels", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		if n == 0 {
+			said(b, "e0", "", "first")
+			return
+		}
+		label(b, n, before("l", n), []string{"e0", fmt.Sprint("l", n/2)}[n%2], fmt.Sprint("label ", n))
+	}},
+	{Name: "equal ids", agent: omp, record: func(b *bytes.Buffer, n, _ int) { said(b, "same", "", fmt.Sprint("word", n)) }},
+	{Name: "equal parents", agent: omp, record: func(b *bytes.Buffer, n, _ int) { said(b, "same", "same", fmt.Sprint("word", n)) }},
+	// Every id twice, so that no new id may be chosen where one is mentioned.
+	{Name: "pairs", agent: omp, record: func(b *bytes.Buffer, n, _ int) { said(b, fmt.Sprint("e", n/2), before("e", n/2), "pair") }},
+	{Name: "branches", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
+		parent := "e0"
+		if n == 0 {
+			parent = ""
+		}
+		said(b, fmt.Sprint("e", n), parent, "branch")
+	}},
+	{Name: "orphans", agent: omp, record: func(b *bytes.Buffer, n, _ int) { said(b, fmt.Sprint("e", n), fmt.Sprint("gone", n), "orphan") }},
+	{Name: "compactions", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		if n%2 == 0 {
+			said(b, fmt.Sprint("e", n), before("e", n), "kept")
+			return
+		}
+		// Each keeps everything from the first entry on.
+		fmt.Fprintf(b, `{"type":"compaction","id":"e%d","parentId":"e%d","timestamp":"2026-03-02T14:00:00.000Z","summary":"summary %d","firstKeptEntryId":"e0","tokensBefore":1}`+"\n",
+			n, n-1, n)
+	}},
+	{Name: "blank lines", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		if n == 0 || n == count-1 {
+			said(b, fmt.Sprint("e", n), "", "text")
+			return
+		}
+		b.WriteString("  \t                                                     \n")
+	}},
+	// Entries that are each other's parents, in one cycle.
+	{Name: "cycles", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		said(b, fmt.Sprint("e", n), fmt.Sprint("e", (n+1)%count), "cycle")
+	}},
+	{Name: "short cycles", agent: omp, record: func(b *bytes.Buffer, n, _ int) { said(b, fmt.Sprint("e", n), fmt.Sprint("e", n^1), "cycle") }},
+	{Name: "summaries", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
+		fmt.Fprintf(b, `{"type":"branch_summary","id":"e%d","parentId":%s,"timestamp":"2026-03-02T14:00:00.000Z","fromId":"e0","summary":"summary %d"}`+"\n",
+			n, quoted(before("e", n)), n)
+	}},
+	// A chain, which is the usual case, for comparison.
+	{Name: "messages", agent: omp, record: func(b *bytes.Buffer, n, _ int) { said(b, fmt.Sprint("e", n), before("e", n), "text") }},
+	{Name: "unlabels", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		// Half of the labels are given, then all are taken away in the same order.
+		switch {
+		case n == 0:
+			said(b, "e0", "", "first")
+		case n < count/2:
+			label(b, n, before("l", n), fmt.Sprint("l", n), "x")
+		default:
+			label(b, n, before("l", n), fmt.Sprint("l", n-count/2), "")
+		}
+	}},
+	{Name: "label branches", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
+		if n%2 == 0 {
+			said(b, fmt.Sprint("e", n), "", "root")
+			return
+		}
+		label(b, n, fmt.Sprint("missing", n), fmt.Sprint("e", n-1), "x")
+	}},
+	{Name: "malformed", agent: omp, record: func(b *bytes.Buffer, n, _ int) { fmt.Fprintf(b, `{"type":"message","id":"e%d","parentId`+"\n", n) }},
+	{Name: "glued", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		said(b, fmt.Sprint("e", n), before("e", n), "glued")
+		if n < count-1 {
+			b.Truncate(b.Len() - 1)
+		}
+	}},
+	{Name: "wave repeats", agent: wave, record: func(b *bytes.Buffer, n, _ int) {
+		fmt.Fprintf(b, `{"timestamp":"2026-03-01T08:00:01.000Z","id":"same","role":"user","blocks":[{"type":"text","content":"word%d","stage":"end"}]}`+"\n", n)
+	}},
+	{Name: "wave compactions", agent: wave, record: func(b *bytes.Buffer, n, _ int) {
+		fmt.Fprintf(b, `{"timestamp":"2026-03-01T08:00:01.000Z","id":"m%d","role":"assistant","blocks":[{"type":"compact","content":"summary %d"}]}`+"\n", n, n)
+	}},
+	{Name: "operator leaves", agent: oper, record: func(b *bytes.Buffer, n, _ int) {
+		if n%2 == 0 {
+			fmt.Fprintf(b, `{"id":"e%d","timestamp":1755000001.25,"parent_id":%s,"type":"message","message":{"contents":[{"type":"text","content":"text"}],"id":"m","timestamp":1755000000.75,"role":"user"}}`+"\n",
+				n, quoted(before("e", n)))
+			return
+		}
+		fmt.Fprintf(b, `{"id":"e%d","timestamp":1755000001.25,"parent_id":"e%d","type":"leaf","target_id":"e%d"}`+"\n", n, n-1, n-1)
+	}},
+	{Name: "tool calls", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
+		if n%2 == 0 {
+			fmt.Fprintf(b, `{"type":"message","id":"e%d","parentId":%s,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c%d","name":"bash","arguments":{"command":"ls"}}]}}`+"\n",
+				n, quoted(before("e", n)), n)
+			return
+		}
+		fmt.Fprintf(b, `{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"toolResult","toolCallId":"c%d","toolName":"bash","content":[{"type":"text","text":"a"}]}}`+"\n",
+			n, n-1, n/2*2)
+	}},
+	{Name: "leaf moves", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
+		if n%2 == 0 {
+			said(b, fmt.Sprint("e", n), before("e", n), "text")
+			return
+		}
+		fmt.Fprintf(b, `{"type":"custom","id":"e%d","parentId":"e0","timestamp":"2026-03-02T14:00:00.000Z","customType":"treeline.leaf","data":{}}`+"\n", n)
+	}},
+}
+
+// Log makes a session of so many records in that dimension.
+func (h Hostile) Log(count int) []byte {
+	b := bytes.NewBufferString(h.agent.header)
+	for n := range count {
+		h.record(b, n, count)
+	}
+	return b.Bytes()
+}
+
+// said appends a message of the user.
+func said(b *bytes.Buffer, id, parent, text string) {
+	fmt.Fprintf(b, `{"type":"message","id":"%s","parentId":%s,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":"%s"}}`+"\n",
+		id, quoted(parent), text)
+}
+
+// label appends the nth record, a label; an empty text takes the label away.
+func label(b *bytes.Buffer, n int, parent, target, text string) {
+	fmt.Fprintf(b, `{"type":"label","id":"l%d","parentId":"%s","timestamp":"2026-03-02T14:00:00.000Z","targetId":"%s"`, n, parent, target)
+	if text != "" {
+		fmt.Fprintf(b, `,"label":"%s"`, text)
+	}
+	b.WriteString("}\n")
+}
+
+func quoted(id string) string {
+	if id == "" {
+		return "null"
+	}
+	return `"` + id + `"`
+}
+
+// before is the id of the record before the nth.
+func before(prefix string, n int) string {
+	if n == 0 {
+		return ""
+	}
+	if prefix == "l" && n == 1 {
+		return "e0"
+	}
+	return fmt.Sprint(prefix, n-1)
+}

@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"reflect"
+	"sync"
+)
+
+// notifications are all that the server sends, with their parameters, for rpc.discover.
+var notifications = []struct {
+	name, doc string
+	params    reflect.Type
+}{
+	{"change", "Something that a watch follows has changed.", reflect.TypeFor[change]()},
+}
+
+// Bounds of the notifications that wait for a slow client. One that is larger than mostNoted is taken if no other waits.
+const (
+	mostNotes = 1024
+	mostNoted = 16 << 20 // bytes
+)
+
+// notes are notifications on their way to the client: requests of the server without an id. A producer never waits: what
+// finds no room is refused, and the producer says how much was lost once there is room again.
+type notes struct {
+	mu      sync.Mutex
+	waiting [][]byte
+	size    int
+	sending sync.WaitGroup
+	busy    bool
+}
+
+// notify queues a notification. It reports false if there is no room, and never waits for the client.
+func (c *client) notify(method string, params any) (bool, error) {
+	text, err := encode(params)
+	if err != nil {
+		return false, err
+	}
+	line := append(append([]byte(`{"jsonrpc":"2.0","method":`), quote(method)...), `,"params":`...)
+	line = append(append(line, text...), '}')
+	n := &c.notes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.waiting) > 0 && (len(n.waiting) >= mostNotes || n.size+len(line) > mostNoted) {
+		return false, nil
+	}
+	n.waiting = append(n.waiting, line)
+	n.size += len(line)
+	if !n.busy {
+		n.busy = true
+		n.sending.Go(c.sendNotes)
+	}
+	return true, nil
+}
+
+// sendNotes writes notifications until none waits. Answers take turns with them. A notification has left the queue only
+// when it is written: while the client does not read, the queue stays full.
+func (c *client) sendNotes() {
+	n := &c.notes
+	for {
+		n.mu.Lock()
+		if len(n.waiting) == 0 {
+			n.busy = false
+			n.mu.Unlock()
+			return
+		}
+		line := n.waiting[0]
+		n.mu.Unlock()
+		c.write(line)
+		n.mu.Lock()
+		n.waiting[0] = nil
+		n.waiting = n.waiting[1:]
+		n.size -= len(line)
+		n.mu.Unlock()
+	}
+}

@@ -1,0 +1,63 @@
+package rpc
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// refParams name a session as people do.
+type refParams struct {
+	Ref *string `json:"ref" need:"" doc:"a session: its path, its id or the beginning of it, or @last"`
+}
+
+// isPath tells a path or a URL from an id. An id has neither a slash nor an ending.
+func isPath(ref string) bool {
+	return strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl")
+}
+
+// locate gives the path of a session. A path is never looked up as an id: if the file is missing, no other session takes its
+// place.
+func (c *call) locate(ref string) (string, error) {
+	switch {
+	case ref == "":
+		return "", badParams(`parameter "ref": must not be empty`)
+	case strings.Contains(ref, "://"):
+		return ref, nil
+	case isPath(ref):
+		return filepath.Abs(ref)
+	}
+	row, err := c.store.Find(c.outer, ref)
+	return row.Path, err
+}
+
+// spanParams are a span of time.
+type spanParams struct {
+	Since string `json:"since" doc:"the first moment that counts, in the form 2026-01-31T12:00:00Z"`
+	Until string `json:"until" doc:"the first moment that no longer counts"`
+}
+
+func (p spanParams) parse() (since, until time.Time, err error) {
+	if since, err = moment("since", p.Since); err == nil {
+		until, err = moment("until", p.Until)
+	}
+	return since, until, err
+}
+
+func moment(name, text string) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	if at, err = time.Parse(time.RFC3339, text); err != nil {
+		return at, badParams("parameter %q: must be a time like 2026-01-31T12:00:00Z, not %q", name, text)
+	}
+	return at, nil
+}
+
+// directory makes a directory absolute. "" stays as it is: all directories.
+func directory(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	return filepath.Abs(dir)
+}

@@ -1,0 +1,144 @@
+package rpc
+
+import (
+	"errors"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/repair"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// eitherParams name a session by ref where none is named by its handle.
+type eitherParams struct {
+	Ref string `json:"ref" doc:"a session that is not open: its path, its id or the beginning of it, or @last"`
+	dialectParam
+}
+
+// reading calls use with the open session or, for a ref, with one that is opened for reading meanwhile.
+func (c *call) reading(p eitherParams, use func(*store.Session) error) error {
+	if c.open != nil {
+		return use(c.open.s)
+	}
+	path, err := c.locate(p.Ref)
+	if err != nil {
+		return err
+	}
+	in, err := c.dialect(p.Dialect)
+	if err != nil {
+		return err
+	}
+	s, err := c.store.Open(c.outer, path, in)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(s), s.Close())
+}
+
+// check reads every record, and every blob that a record names. A log that is no session is a problem, not a failure.
+func check(c *call, p eitherParams) ([]session.Problem, error) {
+	problems := []session.Problem{}
+	err := c.reading(p, func(s *store.Session) error {
+		found, err := c.store.Check(c.outer, s)
+		problems = append(problems, found...)
+		return err
+	})
+	var whole *session.Problem
+	if errors.As(err, &whole) {
+		return append(problems, *whole), nil
+	}
+	return problems, err
+}
+
+type repairParams struct {
+	refParams
+	Apply    bool `json:"apply" doc:"repairs the file; otherwise the repair is only planned"`
+	Reattach bool `json:"reattach" doc:"attaches entries whose parent is missing to the entry before them"`
+}
+
+// repairLog is finished once it is begun, since it replaces a file.
+func repairLog(c *call, p repairParams) (wire.Plan, error) {
+	path, err := c.locate(*p.Ref)
+	if err != nil {
+		return wire.Plan{}, err
+	}
+	do := c.store.PlanRepair
+	if p.Apply {
+		do = c.store.Repair
+	}
+	plan, err := do(c.ctx, path, repair.Options{Reattach: p.Reattach})
+	if err != nil {
+		return wire.Plan{}, err
+	}
+	return wire.NewPlan(plan), nil
+}
+
+// remove opens the session first: it does not move arbitrary files to the trash.
+func remove(c *call, p refParams) (wire.Trashed, error) {
+	path, err := c.locate(*p.Ref)
+	if err != nil {
+		return wire.Trashed{}, err
+	}
+	s, err := c.store.Open(c.outer, path, store.OpenOptions{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return wire.Trashed{}, err
+	}
+	item, err := c.store.Trash(c.ctx, path)
+	if err != nil {
+		return wire.Trashed{}, err
+	}
+	return wire.NewTrashed(item), nil
+}
+
+type restoreParams struct {
+	ID *string `json:"id" need:"" doc:"the id in the trash, or the beginning of it"`
+}
+
+func restore(c *call, p restoreParams) (wire.Trashed, error) {
+	item, err := c.store.Restore(c.ctx, *p.ID)
+	if err != nil {
+		return wire.Trashed{}, err
+	}
+	return wire.NewTrashed(item), nil
+}
+
+func listTrash(c *call, _ struct{}) ([]wire.Trashed, error) {
+	items, err := c.store.Trashed(c.outer)
+	list := make([]wire.Trashed, 0, len(items))
+	for _, item := range items {
+		list = append(list, wire.NewTrashed(item))
+	}
+	return list, err
+}
+
+type convertParams struct {
+	To *string `json:"to" need:"" doc:"the dialect of the new session"`
+	eitherParams
+	LeafID *session.EntryID `json:"leafId" doc:"converts only the path to this entry"`
+	Dir    string           `json:"dir" doc:"the folder of the new file; the default is the agent's own"`
+}
+
+// convertSession only reads the old session. The new one is closed; its file is in the report.
+func convertSession(c *call, p convertParams) (report wire.Conversion, err error) {
+	to, err := c.store.Dialect(*p.To)
+	if err != nil {
+		return report, err
+	}
+	opt := convert.Options{To: to, Leaf: p.LeafID, Write: c.opt.Write}
+	if opt.Dir, err = directory(p.Dir); err != nil {
+		return report, err
+	}
+	err = c.reading(p.eitherParams, func(s *store.Session) error {
+		made, r, err := c.store.ConvertSession(c.ctx, s, opt)
+		if err != nil {
+			return err
+		}
+		report = wire.NewConversion(r)
+		return made.Close()
+	})
+	return report, err
+}

@@ -28,7 +28,7 @@ func TestRPCBreadcrumbs(t *testing.T) {
 	for terminal, want := range map[string]string{"": own, `,"terminal":"/dev/pts/98"`: "pts-98"} {
 		cmd := exec.Command(program, "rpc")
 		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"create","params":{"cwd":"/w","deferUntil":"never"` + terminal + `}}` + "\n")
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"create","params":{"cwd":"/w","force":true,"dialect":"omp","deferUntil":"never"` + terminal + `}}` + "\n")
 		cmd.Stderr = slave
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 		out, err := cmd.Output()

@@ -42,6 +42,12 @@ func StateDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_STATE_HOME"), home, ".local/state")
 }
 
+// DataDir is treeline's own folder for sessions that belong to no agent: $XDG_DATA_HOME/treeline, or
+// ~/.local/share/treeline.
+func DataDir(home string, getenv func(string) string) string {
+	return xdg(getenv("XDG_DATA_HOME"), home, ".local/share")
+}
+
 // CacheDir is where programs keep what can be derived again. A relative path in the variable is ignored.
 func CacheDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_CACHE_HOME"), home, ".cache")

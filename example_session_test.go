@@ -150,12 +150,12 @@ func ExampleSession_Move() {
 	st, done := home()
 	defer done()
 	ctx := context.Background()
-	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer s.Close()
 	say(s, "assistant", "here we were")
-	check(s.Move(ctx, "/work/kitchen"))
-	fmt.Println(s.Header().CWD, filepath.Base(filepath.Dir(s.Path())))
-	// Output: /work/kitchen --work-kitchen--
+	check(s.Move(ctx, "kitchen"))
+	fmt.Println(filepath.Base(s.Header().CWD), filepath.Base(filepath.Dir(s.Path())))
+	// Output: kitchen -kitchen
 }
 
 func ExampleSession_RewriteToolCallArguments() {

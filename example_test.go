@@ -18,7 +18,13 @@ func home() (st *treeline.Store, done func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	st, err = treeline.New(treeline.Options{Home: dir, WorkDir: "/work/garden", Getenv: func(string) string { return "" }})
+	// A session belongs to a directory that exists.
+	for _, project := range []string{"garden", "kitchen"} {
+		if err := os.Mkdir(filepath.Join(dir, project), 0o700); err != nil {
+			log.Fatal(err)
+		}
+	}
+	st, err = treeline.New(treeline.Options{Home: dir, WorkDir: dir, Getenv: func(string) string { return "" }})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +60,7 @@ func show(s *treeline.Session) {
 
 func Example() {
 	ctx := context.Background()
-	s, err := treeline.InMemory(ctx, treeline.CreateOptions{CWD: "/work/garden"})
+	s, err := treeline.InMemory(ctx, treeline.CreateOptions{CWD: "garden"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,7 +86,7 @@ func ExampleCreate() {
 	st, done := home()
 	defer done()
 	ctx := context.Background()
-	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden", Title: "Beds"})) // treeline.Create on this machine
+	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden", Title: "Beds"})) // treeline.Create on this machine
 	defer s.Close()
 	exists := func() bool { _, err := os.Stat(s.Path()); return err == nil }
 	fmt.Println("after Create:", exists())
@@ -90,7 +96,7 @@ func ExampleCreate() {
 	// Output:
 	// after Create: false
 	// after the question: true
-	// --work-garden-- Beds
+	// -garden Beds
 }
 
 func ExampleOpen() {
@@ -116,14 +122,14 @@ func ExampleContinueRecent() {
 	st, done := home()
 	defer done()
 	ctx := context.Background()
-	before := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	before := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden"}))
 	say(before, "assistant", "here we were")
 	check(before.Close())
 
-	s := must(st.ContinueRecent(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	s := must(st.ContinueRecent(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer s.Close()
 	fmt.Println(s.ID() == before.ID())
-	other := must(st.ContinueRecent(ctx, treeline.CreateOptions{CWD: "/work/kitchen"}))
+	other := must(st.ContinueRecent(ctx, treeline.CreateOptions{CWD: "kitchen"}))
 	defer other.Close()
 	fmt.Println(other.Tree().Len(), "entries: a new one")
 	// Output:
@@ -143,15 +149,37 @@ func ExampleForkFrom() {
 	st, done := home()
 	defer done()
 	ctx := context.Background()
-	source := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	source := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer source.Close()
 	say(source, "user", "plan the beds")
 	say(source, "assistant", "six of them")
 
-	copied := must(st.ForkFrom(ctx, source.Path(), treeline.CreateOptions{CWD: "/work/kitchen"}))
+	copied := must(st.ForkFrom(ctx, source.Path(), treeline.CreateOptions{CWD: "kitchen"}))
 	defer copied.Close()
-	fmt.Println(copied.Header().CWD, copied.Header().Parent == string(source.ID()), copied.Tree().Len())
-	// Output: /work/kitchen true 2
+	fmt.Println(filepath.Base(copied.Header().CWD), copied.Header().Parent == string(source.ID()), copied.Tree().Len())
+	// Output: kitchen true 2
+}
+
+// What sessions used comes from the catalogue: no log is read that did not change.
+func ExampleStore_Stats() {
+	st, done := home()
+	defer done()
+	ctx := context.Background()
+	for _, dir := range []string{"/work/garden", "/work/kitchen", "/work/garden"} {
+		s := must(st.Create(ctx, treeline.CreateOptions{CWD: dir}))
+		say(s, "user", "plan it")
+		must(s.AppendMessage(ctx, []byte(`{"role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":90,"output":10,"cost":{"total":0.25}}}`)))
+		check(s.Close())
+	}
+	stats := must(st.Stats(ctx, treeline.StatsOptions{By: []treeline.StatsKey{treeline.StatsByProject}}))
+	for _, g := range stats.Groups[treeline.StatsByProject] {
+		fmt.Println(g.Name, g.Sessions, g.Messages, g.Tokens.Total, g.Cost)
+	}
+	fmt.Println(stats.Total.Cost)
+	// Output:
+	// /work/garden 2 4 200 0.5
+	// /work/kitchen 1 2 100 0.25
+	// 0.75
 }
 
 // A program that follows a session sees what others write to it, as soon as it is written.
@@ -160,7 +188,7 @@ func ExampleStore_Watch() {
 	defer done()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	s := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer s.Close()
 	say(s, "user", "hello")
 	say(s, "assistant", "good morning")
@@ -175,4 +203,14 @@ func ExampleStore_Watch() {
 		}
 	}
 	// Output: user true
+}
+
+func ExampleNewRequest() {
+	ctx := context.Background()
+	s := must(treeline.InMemory(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	defer s.Close()
+	say(s, "user", "plan the beds")
+	r := must(treeline.NewRequest(ctx, s, s.Leaf(), treeline.RequestOptions{Provider: "openai", Model: "gpt-4"}))
+	fmt.Println(string(r.Body))
+	// Output: {"model":"gpt-4","messages":[{"role":"user","content":"plan the beds"}]}
 }

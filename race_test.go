@@ -25,11 +25,11 @@ import (
 // calls them: a new method is called too, or it is named here.
 const (
 	sessionWrites = `Append AppendCustom AppendCustomMessage AppendMessage AppendModeChange AppendModelChange AppendRecord
-		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange Branch BranchWithSummary
+		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange AppendUser AppendAssistant AppendToolResult Branch BranchWithSummary
 		BranchedSession Close Compact Delete Flush Fork Label Move NewSession Rename ResetLeaf RewriteEntries
 		RewriteToolCallArguments`
-	storeWrites = `BlobsInWriting BlobsWriting BranchFrom Close ContinueRecent ContinueRun Create CreateFrom DropFolder
-		EmptyTrash ForgetFolders ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
+	storeWrites = `BlobsInWriting BlobsWriting BranchFrom ChangeFolders Close ContinueRecent ContinueRun Create CreateFrom DropFolder
+		EmptyTrash ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
 		StartRun Trash TrashHeld`
 )
 
@@ -170,7 +170,7 @@ func (r *racer) argument(ctx context.Context, name string, t reflect.Type) refle
 	case reflect.TypeFor[context.Context]():
 		return reflect.ValueOf(ctx)
 	case reflect.TypeFor[string]():
-		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": ""}[name]
+		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": "", "ProfileDir": ""}[name]
 		if !ok {
 			text = path
 		}

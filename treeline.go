@@ -72,6 +72,7 @@ func New(opt Options) (*Store, error) {
 		ReadOnly:  opt.ReadOnly,
 		OpenBlobs: func(dir string) blob.Reader { return blob.NewDir(dir) },
 		Roots:     opt.Roots,
+		Own:       DataDir(env.Home, env.Getenv),
 	}
 	if !opt.ReadOnly {
 		o.WriteBlobs = func(dir string) blob.Store { return blob.NewDir(dir) }

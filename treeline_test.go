@@ -35,7 +35,7 @@ func machine(t *testing.T) string {
 func TestThisMachine(t *testing.T) {
 	home := machine(t)
 	ctx := t.Context()
-	s, err := treeline.Create(ctx, treeline.CreateOptions{CWD: "/w"})
+	s, err := treeline.Create(ctx, treeline.CreateOptions{CWD: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestThisMachine(t *testing.T) {
 	for name, open := range map[string]func() (*treeline.Session, error){
 		"Open": func() (*treeline.Session, error) { return treeline.Open(ctx, s.Path(), treeline.WriteOptions{}) },
 		"ContinueRecent": func() (*treeline.Session, error) {
-			return treeline.ContinueRecent(ctx, treeline.CreateOptions{CWD: "/w"})
+			return treeline.ContinueRecent(ctx, treeline.CreateOptions{CWD: home})
 		},
 	} {
 		got, err := open()
@@ -64,12 +64,12 @@ func TestThisMachine(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	fork, err := treeline.ForkFrom(ctx, s.Path(), treeline.CreateOptions{CWD: "/v"})
+	fork, err := treeline.ForkFrom(ctx, s.Path(), treeline.CreateOptions{CWD: home, Write: treeline.WriteOptions{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer fork.Close()
-	if fork.Header().Parent != string(s.ID()) || fork.Header().CWD != "/v" {
+	if fork.Header().Parent != string(s.ID()) || fork.Header().CWD != home {
 		t.Errorf("%+v", fork.Header())
 	}
 	memory, err := treeline.InMemory(ctx, treeline.CreateOptions{})

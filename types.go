@@ -22,14 +22,15 @@ import (
 //
 //	ID, Header, Name, Title                          what it is
 //	CWD, Path, Dir, Log, Dialect                     where it is, and how it is read
-//	Leaf, Tree, View, Read                           its entries; View and Read while no append changes them
+//	Leaf, HasLeaves, Tree, View, Read                its entries; View and Read while no append changes them
 //	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed
 //	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob
 //
 // Appending; each returns an Appended:
 //
-//	Append, AppendRecord, AppendMessage, AppendText  an entry, a record, a message, plain text
+//	AppendUser, AppendAssistant, AppendToolResult    messages from texts, images, calls and results, in any dialect
+//	Append, AppendRecord, AppendMessage, AppendText  an entry, a record, a message in the dialect's own JSON, plain text
 //	AppendModelChange, AppendThinkingLevelChange, AppendModeChange, AppendSessionInfo, AppendSessionInit,
 //	AppendCustom, AppendCustomMessage, AppendTTSRInjection
 //	Compact, Label                                   a compaction, a label
@@ -48,6 +49,12 @@ type CreateOptions = store.CreateOptions
 
 // WriteOptions say how a session is written: durability, conflicts, deferred creation.
 type WriteOptions = store.WriteOptions
+
+// Answer says what is known of an answer besides its parts: the model, what it took, why it ended.
+type Answer = store.Answer
+
+// RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it.
+type RefusedError = store.RefusedError
 
 // BranchOptions say how the leaf moves: whether that survives a restart.
 type BranchOptions = store.BranchOptions

@@ -86,7 +86,7 @@ const codeliaRun = `{"type":"header","schema_version":1,"run_id":"2a2dd96d-b3ac-
 {"type":"llm.request","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:01.000Z","seq":3,"input":{"messages":[{"role":"system","content":"You dive."},{"role":"user","content":"How deep?"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"bash","arguments":"{\"cmd\":\"cat depth\"}"}}]},{"role":"tool","tool_call_id":"c1","tool_name":"bash","content":"2 m"},{"role":"assistant","content":"Two metres."},{"role":"user","content":"And now?"}]}}
 {"type":"llm.response","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:02.000Z","seq":3,"output":{"messages":[{"role":"reasoning","content":"Look again."},{"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"bash","arguments":"{}"}}]}],"usage":{"model":"gpt-4","input_tokens":1,"output_tokens":1,"total_tokens":2}}}
 {"type":"tool.output","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:03.000Z","tool":"bash","tool_call_id":"c2","result_raw":"3 m"}
-{"type":"llm.request","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:04.000Z","seq":4,"input":{"messages":[{"role":"user","content":"And now?"}]}}
+{"type":"llm.request","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:04.000Z","seq":4,"input":{"messages":[{"role":"user","content":"And now?"},{"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c2","tool_name":"bash","content":"[cut]"},{"role":"user","content":"Measure twice."}]}}
 {"type":"llm.response","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:05.000Z","seq":4,"output":{"messages":[{"role":"assistant","content":"Three metres."}],"usage":{"model":"gpt-4","input_tokens":1,"output_tokens":1,"total_tokens":2}}}
 {"type":"run.error","run_id":"2a2dd96d-b3ac-4076-838e-d4d877114e39","ts":"2026-03-02T14:00:06.000Z","error":{"message":"late"}}
 `
@@ -115,7 +115,7 @@ func TestConvertSendable(t *testing.T) {
 	log := gen.Session(gen.Options{Seed: 5, Entries: 60, CompactEvery: 25, Branches: 2})
 	whole := map[string]string{
 		"omp": string(log), "pi": string(gen.Session(gen.Options{Seed: 6, Entries: 60, Pi: true})), "operator": string(gen.Operator(log)),
-		"wave": string(gen.Wave(log)), "codelia-state": string(gen.State(log)), "codelia": codeliaRun,
+		"wave": string(gen.Wave(log)), "codelia-state": string(gen.State(log)), "codelia": string(gen.Run(log)),
 	}
 	check := func(name, seed, text string, damaged bool) {
 		path := w.Put(filepath.Join("in", seed, name, "019cab00-0000-7000-8000-00000000000a.jsonl"), text)
@@ -138,6 +138,7 @@ func TestConvertSendable(t *testing.T) {
 		check(name, "whole", text, false)
 	}
 	check("wave", "talk", waveTalk, true)
+	check("codelia", "second", codeliaRun, false)
 	for seed := range 40 {
 		r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 11))}
 		r.whole = true
@@ -207,7 +208,7 @@ func TestConvertRunHistory(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
 	path := w.Put("in/2a2dd96d-b3ac-4076-838e-d4d877114e39.jsonl", codeliaRun)
-	want := "user: How deep?\nassistant: c1()\ntool: c1=2 m\nassistant: Two metres.\nuser: And now?\nassistant: c2()\ntool: c2=3 m\nassistant: Three metres.\n"
+	want := "user: How deep?\nassistant: c1()\ntool: c1=2 m\nassistant: Two metres.\nuser: And now?\nassistant: c2()\ntool: c2=3 m\nuser: Measure twice.\nassistant: Three metres.\n"
 	for _, to := range targets() {
 		there := crossed(w, path, w.Format("codelia"), to, folder())
 		got := texts(w, there)

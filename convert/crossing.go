@@ -43,6 +43,7 @@ type crossing struct {
 	leaf *session.EntryID
 
 	// The rest is filled in by run. Maps by int have the index of an entry as key.
+	ofRun     bool         // the source is the log of a run
 	same      bool         // both dialects are of one family: messages are copied, not composed
 	linear    bool         // the target has no branches
 	onPath    []int        // the entries to convert, in order
@@ -56,6 +57,7 @@ type crossing struct {
 	used      map[session.EntryID]bool
 	tools     map[string]string        // names of tools by the ids of calls
 	calls     map[int][]string         // the calls that a result after an entry may answer
+	recent    []string                 // the messages of a run since the last answer; see follow
 	models    map[int]session.ModelRef // the model in use after an entry
 	said      map[int]string           // the model that the target's records name up to there
 	tip       session.EntryID          // the last record, in linear targets
@@ -70,8 +72,9 @@ type crossing struct {
 
 // newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
+	_, ofRun := from.(dialect.Runs)
 	return &crossing{
-		tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
+		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
 		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int][]string{},
@@ -206,14 +209,7 @@ func (c *crossing) begin() error {
 			random = bytes.NewReader(sum[:])
 		}
 		var err error
-		began := at
-		// Where lists are ordered by the time in the id, a session from the future would stay the first.
-		if o, ok := c.to.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderNames {
-			if now := c.now(); at.After(now) {
-				began = now
-			}
-		}
-		if n.ID, err = c.to.NewID(began, random); err != nil {
+		if n.ID, err = c.to.NewID(c.began(at), random); err != nil {
 			return err
 		}
 	}
@@ -223,6 +219,21 @@ func (c *crossing) begin() error {
 	c.newOf = n
 	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
 	return nil
+}
+
+// began is the time for an id, which may show it: no session begins after its last entry.
+func (c *crossing) began(header time.Time) time.Time {
+	for _, i := range slices.Backward(c.onPath) {
+		if at, err := c.tree.At(i).Time(); err == nil {
+			if last, ok := at.Time(); ok {
+				if last.Before(header) {
+					return last
+				}
+				break
+			}
+		}
+	}
+	return header
 }
 
 // lastName is the session's name by the last entry that gives one.

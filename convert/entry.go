@@ -26,6 +26,11 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	if m, ok := body.(session.Message); ok {
 		return c.messagePassage(p, e, m, n, pos)
 	}
+	if c.ofRun && e.Kind == session.KindCustomMessage {
+		if done, err := c.prompts(p, e, raw, n); done != nil || err != nil {
+			return done, err
+		}
+	}
 	if n.Body, err = c.translate(e, raw, body, &n); err != nil {
 		return nil, err
 	}
@@ -143,8 +148,8 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		if c.same {
 			return b, nil
 		}
-		// In the log of a run it is a request, which repeats other entries, or an error: the model saw neither.
-		if _, ok := c.from.(dialect.Runs); ok {
+		// In the log of a run it is a request, whose messages are other entries, or an error, which the model did not see.
+		if c.ofRun {
 			return nil, nil
 		}
 		parts, err := c.partsOf(e, raw)
@@ -260,9 +265,12 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 			return nil, err
 		}
 	}
-	before, err := c.history(e, message, pos, n)
-	if err != nil {
-		return nil, err
+	var before []dialect.NewMessage
+	if c.ofRun {
+		if before, err = c.history(e, message, pos, n); err != nil {
+			return nil, err
+		}
+		c.follow(m.Role, message)
 	}
 	done, err := c.write(p, e, n, append(before, m2)...)
 	if done == nil && err == nil {

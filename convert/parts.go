@@ -68,7 +68,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		message, out.Role = seen, c.from.Codec().Role(seen)
 	}
 	parts := c.parts(message)
-	if _, ok := c.from.(dialect.Runs); ok && m.Role == session.RoleAssistant {
+	if c.ofRun && m.Role == session.RoleAssistant {
 		// A response may consist of several messages: thinking, and the answer.
 		if all, err := e.Parts(); err == nil {
 			parts = all

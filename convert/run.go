@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -12,7 +13,7 @@ import (
 // user asked then; what was said in earlier runs of the session is only in the requests. System messages are left out: they
 // belong to the agent, which makes them anew for each run.
 func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.NewEntry) ([]dialect.NewMessage, error) {
-	if _, ok := c.from.(dialect.Runs); !ok || len(c.passages) > 0 {
+	if len(c.passages) > 0 {
 		return nil, nil
 	}
 	request, err := c.firstRequest(pos)
@@ -49,6 +50,54 @@ func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.New
 		list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
 	}
 	return list, nil
+}
+
+// prompts converts a request of a run to what the user said in it since the last answer. Everything else in a request is a
+// record of its own. It gives nil where the user said nothing.
+func (c *crossing) prompts(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
+	request, err := c.from.Codec().Messages(e, raw)
+	if err != nil {
+		return nil, err
+	}
+	// The program may record a request late, so that it holds the answer already.
+	begin := len(request)
+	for i, m := range request {
+		if slices.Contains(c.recent, c.key(m)) {
+			begin = i + 1
+		}
+	}
+	var list []dialect.NewMessage
+	for i, m := range request[begin:] {
+		role := c.from.Codec().Role(m)
+		if role == session.RoleAssistant {
+			break
+		}
+		if parts := c.accepted(e, c.parts(m)); role == session.RoleUser && dialect.Speaks(parts) {
+			list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return c.write(p, e, n, list...)
+}
+
+// follow remembers the last answer of a run and the results of its calls.
+func (c *crossing) follow(role session.Role, message []byte) {
+	if role != session.RoleTool {
+		c.recent = nil
+	}
+	c.recent = append(c.recent, c.key(message))
+}
+
+// key identifies a message in later requests, where a result may be cut.
+func (c *crossing) key(m []byte) string {
+	codec := c.from.Codec()
+	ids := append(codec.ToolCalls(m), codec.ToolResults(m)...)
+	if len(ids) > 0 {
+		return fmt.Sprintf("%s %q", codec.Role(m), ids)
+	}
+	return fmt.Sprintf("%s %s", codec.Role(m), dialect.TextOf(c.parts(m)))
 }
 
 // firstRequest gives the messages of the first request on the path after an entry.

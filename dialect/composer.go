@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Composer is a Writer that sessions of other dialects can be converted to. It makes its own messages from neutral parts,
-// and has a place in its records for what it cannot express. A conversion takes the result apart again and compares: a
+// Composer is a Writer that makes its own messages from neutral parts: typed appends use it, and sessions of other dialects
+// can be converted to it. It has a place in its records for what it cannot express. A conversion takes the result apart again and compares: a
 // Composer may lose something but must never invent anything.
 type Composer interface {
 	// Compose gives the message in the dialect's own JSON. There may be several: some agents keep tool results in messages

@@ -14,7 +14,7 @@
 //
 //	interface          on          implement it when                                       asked by
 //	Writer             Dialect     sessions can be written                                 store
-//	Composer           Dialect     sessions of other agents can be converted to it         convert
+//	Composer           Dialect     messages can be made from texts, images and calls       append, convert
 //	Runs               Dialect     the agent keeps run logs                                runs
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
@@ -25,7 +25,6 @@
 //	Lister             Dialect     the agent's own list of sessions is to be imitated      lists for the agent
 //	Ruler              Dialect     a session as a whole has rules                          check
 //	Overflower         Dialect     Persist cuts long strings                               reading whole records
-//	Speaker            Dialect     a message can be made from plain text                   append
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	Adopter            Dialect     records may have members that the dialect does not know append

@@ -29,13 +29,6 @@ type Commander interface {
 	Command(message []byte) (c Command, ok bool)
 }
 
-// Speaker is a Dialect that can make a message from plain text.
-type Speaker interface {
-	// Say gives the message in the dialect's own JSON. model is the one that answers: it counts for answers only and may
-	// be empty.
-	Say(role session.Role, text string, at time.Time, model session.ModelRef) ([]byte, error)
-}
-
 // Overflower is a Dialect whose Persist cuts long strings and keeps them whole in blobs.
 type Overflower interface {
 	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
@@ -180,8 +173,9 @@ const RecentHead = 4096
 
 // Listing is a row of an agent's own list.
 type Listing struct {
-	// JSON is the row in the agent's words.
-	JSON []byte
+	// JSON is the row in the agent's words. Plain is the row without the member that holds the texts of all messages; nil if
+	// there is no such member.
+	JSON, Plain []byte
 	// CWD is the session's working directory.
 	CWD string
 	// Modified orders the list, the newest first.

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -56,7 +57,11 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	}
 	t.untimed = row.Active.Text == ""
 	if row.Parent != "" {
-		t.forked, _ = row.Created.Time()
+		created := row.Created
+		if names, ok := listedByName(row.Dialect); ok {
+			_, created = names.Named(row.Log.Name) // the records say when the first message was written
+		}
+		t.forked, _ = created.Time()
 	}
 	r.signer.Reset()
 	r.ids = r.ids[:0]
@@ -249,6 +254,10 @@ func (t *tally) finish(tree *session.Tree) {
 	h := tree.Header()
 	if t.sum.CWD == "" {
 		t.sum.CWD = h.CWD
+	}
+	if c, ok := t.d.(dialect.Composer); ok && h.Raw != nil {
+		origin, _ := c.Origin(h.Raw)
+		t.sum.Origin = session.ID(strings.Clone(rawjson.Str(origin, "session")))
 	}
 	// The ends of the log may show a later prompt than the first. Without a Lister they are trusted: only they know what
 	// the agent shows of a session that does not begin with a prompt.

@@ -17,7 +17,7 @@ const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
 	// meaning of what is encoded, takes the next number.
-	catalogueVersion = 4
+	catalogueVersion = 6
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 
@@ -118,6 +118,7 @@ func (w *writer) summary(s *Summary) {
 	w.string(s.Created.Text)
 	w.string(s.Active.Text)
 	w.string(s.Parent)
+	w.string(string(s.Origin))
 	for _, n := range []int{s.Version, s.Messages, s.Entries, s.Branches, s.Problems} {
 		w.varint(int64(n))
 	}
@@ -285,7 +286,7 @@ func (r *reader) summary(s *Summary, used bool) {
 	s.Dialect, s.CWD = r.shared(), r.shared()
 	s.Title, s.Prompt = r.string(), r.string()
 	s.Created.Text, s.Active.Text = r.string(), r.string()
-	s.Parent = r.string()
+	s.Parent, s.Origin = r.string(), session.ID(r.string())
 	s.Version, s.Messages, s.Entries = int(r.varint()), int(r.varint()), int(r.varint())
 	s.Branches, s.Problems = int(r.varint()), int(r.varint())
 	s.Has = Has(r.uvarint())

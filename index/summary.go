@@ -22,7 +22,9 @@ type Summary struct {
 	// Created and Active are the times of creation and last use, as the log spells them.
 	Created, Active session.Time
 	// Parent is the session from which this one was forked, as the log spells it: an id or a path.
-	Parent  string
+	Parent string
+	// Origin is the session from which this one was converted.
+	Origin  session.ID
 	Version int
 	// Messages and Entries count all branches; Branches counts the branch tips.
 	Messages, Entries, Branches, Problems int

@@ -103,6 +103,21 @@ func TestList(t *testing.T) {
 	if row, err := h.Find(t.Context(), "@last"); err != nil || row.ID != "big" {
 		t.Errorf("@last: %s, %v", row.ID, err)
 	}
+	// The name of a dialect before it chooses among those of one agent.
+	if row, err := h.Find(t.Context(), "pi:bbbb"); err != nil || row.ID != "BBBB3333" {
+		t.Errorf("pi:bbbb: %s, %v", row.ID, err)
+	}
+	if row, err := h.Find(t.Context(), "pi:@last"); err != nil || row.ID != "BBBB3333" {
+		t.Errorf("pi:@last: %s, %v", row.ID, err)
+	}
+	for _, ref := range []string{"omp:bbbb", "pi:aaaa1111", "nobody:bbbb", "pi:"} {
+		if _, err := h.Find(t.Context(), ref); !errors.Is(err, place.ErrNoSession) {
+			t.Errorf("Find(%q): %v", ref, err)
+		}
+	}
+	if _, err := h.FindIn(t.Context(), "/no/such/place", "bbbb"); !errors.Is(err, place.ErrUnknownSource) {
+		t.Errorf("an unknown source: %v", err)
+	}
 }
 
 // TestListOfRoots: a folder that someone names holds "sessions", is one, or holds logs itself.

@@ -17,10 +17,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 )
 
@@ -42,6 +44,9 @@ type Options struct {
 	Roots []string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
+	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
+	// "" is none.
+	Own string
 	// RunsDir is treeline's own folder of run logs; "" for none.
 	RunsDir string
 }
@@ -52,6 +57,9 @@ type Machine struct {
 	backends backends
 	folders  *folders
 	sources  atomic.Pointer[sources]
+
+	kept  *index.Index // nil: rows of agents' own lists are not kept
+	clock func() time.Time
 }
 
 // sources are asked for once.
@@ -195,7 +203,11 @@ func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	if list != nil {
 		return list
 	}
-	return d.Layout().Roots(m.opt.Env)
+	list = d.Layout().Roots(m.opt.Env)
+	if d == m.opt.Dialects[0] && m.opt.Own != "" {
+		list = append(list, d.Layout().RootAt(m.opt.Own))
+	}
+	return list
 }
 
 // RootOf gives the place of the dialect's agent that a path lies in.

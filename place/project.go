@@ -1,6 +1,7 @@
 package place
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,11 @@ import (
 // the same directory of the main worktree, or the nearest one above that. Outside of repositories, the home folder and the
 // root of the file system are only the project of themselves. If there are no sessions, it is the working directory.
 func (m *Machine) Project(rows []Row) string {
-	var dirs []string
-	for i := range rows {
-		if r := &rows[i]; r.Err == nil && r.CWD != "" {
-			dirs = append(dirs, r.CWD)
+	dirs := func(yield func(string) bool) {
+		for i := range rows {
+			if r := &rows[i]; r.Err == nil && r.CWD != "" && !yield(r.CWD) {
+				return
+			}
 		}
 	}
 	return m.ProjectAmong(dirs, func(dir string) bool {
@@ -30,16 +32,21 @@ func (m *Machine) Project(rows []Row) string {
 }
 
 // ProjectAmong is Project with the directories that have sessions or runs. also, if not nil, knows more of them.
-func (m *Machine) ProjectAmong(dirs []string, also func(dir string) bool) string {
+func (m *Machine) ProjectAmong(dirs iter.Seq[string], also func(dir string) bool) string {
 	here := m.opt.Env.WorkDir
 	if backend.Scheme(here) != "" {
 		return here
 	}
-	spelled := make(map[string]bool, len(dirs))
-	for _, dir := range dirs {
-		spelled[dir] = true
+	spelled, last := map[string]bool{}, ""
+	for dir := range dirs {
+		if dir == here {
+			return here // the usual case
+		}
+		if dir != last { // sessions of one directory often follow one another
+			spelled[dir], last = true, dir
+		}
 	}
-	// Resolving links asks the file system. Mostly the spelling of the first candidate is known.
+	// Resolving links asks the file system. Mostly the spelling of a candidate is known.
 	var resolved map[string]bool
 	has := func(dir string) bool {
 		if spelled[dir] {
@@ -67,7 +74,7 @@ func (m *Machine) candidates(here string) []string {
 	if root == "" {
 		list := upTo(here, "")
 		for i, dir := range list {
-			if atHome := m.SameDir(dir, m.opt.Env.Home); atHome || i > 0 && dir == filepath.Dir(dir) {
+			if dir == filepath.Dir(dir) || m.SameDir(dir, m.opt.Env.Home) {
 				return list[:max(i, 1)]
 			}
 		}

@@ -37,6 +37,7 @@ func TestProject(t *testing.T) {
 		{"without a repository", "notes/a/b", "notes", "notes"},
 		{"not home", "notes/a", ".", "notes/a"},
 		{"home itself", ".", ".", "."},
+		{"not above home", ".", "..", "."},
 		{"no sessions", "notes/a", "elsewhere", "notes/a"},
 	} {
 		w := world.New(t, func(w *world.World) {

@@ -36,6 +36,9 @@ func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]
 		if err := m.lookAt(ctx, &info, known.Logs(src.Key())); err != nil {
 			return nil, err
 		}
+		if src.Why == WhyOwn && !info.Exists {
+			continue // it appears with its first session
+		}
 		list = append(list, info)
 	}
 	return list, nil

@@ -52,7 +52,7 @@ const (
 	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
 	WhyConfig  Why = "config"  // the user's settings name it
 	WhyAsked   Why = "asked"   // Options.Roots names it
-	WhyOwn     Why = "own"     // treeline keeps logs of runs there, for agents that have no place for them
+	WhyOwn     Why = "own"     // treeline's own: runs of agents that have no place for them, sessions that belong to no agent
 )
 
 // ExtraRoot is a place with sessions that no agent would find by itself.
@@ -62,6 +62,18 @@ type ExtraRoot struct {
 	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
 	Dialect string
 }
+
+// NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
+type NotedFolder struct {
+	Folder string `json:"folder"`
+	// Seen are names of sessions, relative to the folder, that were there last.
+	Seen []string `json:"seen,omitempty"`
+	// Forgotten says that the user gave it up.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+// ExtraRoots gives the places that were added to those of the agents.
+func (m *Machine) ExtraRoots() []ExtraRoot { return slices.Clone(m.opt.Extra) }
 
 // Key names the source in a catalogue. Values of a family that share a folder have their own logs each.
 func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name() }
@@ -204,6 +216,10 @@ func (m *Machine) agentSources() (list []Source) {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
 			list = append(list, Source{Dialect: d, Root: r, Why: m.why(d, r), Needs: m.needs(r)})
 		}
+	}
+	if m.opt.Own != "" {
+		d := m.opt.Dialects[0]
+		list = append(list, Source{Dialect: d, Root: d.Layout().RootAt(m.opt.Own), Why: WhyOwn})
 	}
 	return list
 }

@@ -83,9 +83,6 @@ func TestListOfEmptySessions(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
 	cwd := filepath.Join(c.home, "work")
-	if err := os.Mkdir(cwd, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	cwd, err := filepath.EvalSymlinks(cwd)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +127,7 @@ func TestListsOfCodelia(t *testing.T) {
 	equal(t, "newest", c.raw("findMostRecent", members{"dir": dir, "dialect": "codelia"}), `"`+filepath.Join(dir, "other.jsonl")+`"`)
 
 	// In a folder of the client's own they lie where the program would find them.
-	own := members{"cwd": "/p", "dialect": "codelia", "sessionDir": filepath.Join(c.home, "own")}
+	own := members{"cwd": "/p", "dialect": "codelia", "sessionDir": filepath.Join(c.home, "own"), "force": true}
 	made := c.object("create", own)
 	c.object("appendMessage", members{"session": made["session"], "message": members{"role": "user", "content": "hi"}})
 	equal(t, "own", ids(c.list("list", own)), []string{made["id"].(string)})

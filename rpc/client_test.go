@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +21,12 @@ import (
 func newStore(tb testing.TB) (*treeline.Store, string) {
 	tb.Helper()
 	home := tb.TempDir()
+	// A working directory must exist, and so must the folder of omp for it to be the default.
+	for _, dir := range []string{"work", "other", "third", "nowhere", ".omp/agent"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	return reopen(tb, home), home
 }
 
@@ -62,6 +69,9 @@ type caller struct {
 	// notes are notifications that came while an answer was awaited.
 	notes []string
 }
+
+// noOptions are those of a server with nothing special.
+var noOptions rpc.Options
 
 const notification = `{"jsonrpc":"2.0","method":`
 

@@ -95,7 +95,8 @@ type recentSession struct {
 	FullName string  `json:"fullName"`
 }
 
-// getRecentSessions is for a start screen. It reads only the beginning of each log, so it is fast in a folder of thousands.
+// getRecentSessions is for a start screen. It reads only the beginning of logs that changed, so it is fast in a folder of
+// thousands.
 // The default limit is three, as in oh-my-pi.
 func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	limit := or(p.Limit, 3)
@@ -113,10 +114,19 @@ func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	return rows, nil
 }
 
+type textsParam struct {
+	Texts *bool `json:"texts" doc:"false leaves out allMessagesText"`
+}
+
 // listParams are those of a list.
 type listParams struct {
 	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
+	listAllParams
+}
+
+type listAllParams struct {
 	folderParams
+	textsParam
 }
 
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
@@ -135,13 +145,34 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 			return nil, err
 		}
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
+	return c.listings(opt, p.textsParam)
 }
 
-func listAll(c *call, p folderParams) (raw[[]agentRow], error) {
-	opt, err := c.options(placeParams{folderParams: p})
+// listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
+func (c *call) listings(opt store.CreateOptions, texts textsParam) (raw[[]agentRow], error) {
+	if opt.Profile != "" {
+		if opt.Dir != "" {
+			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
+		}
+		d := opt.Dialect
+		if d == nil {
+			d = c.store.Dialects()[0]
+		}
+		dir, err := c.store.ProfileDir(d, opt.Profile)
+		if err != nil {
+			return nil, err
+		}
+		opt.Dir = dir
+	}
+	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{
+		Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir, NoTexts: !or(texts.Texts, true),
+	}))
+}
+
+func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
+	opt, err := c.options(placeParams{folderParams: p.folderParams})
 	if err != nil {
 		return nil, err
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, Dir: opt.Dir}))
+	return c.listings(opt, p.textsParam)
 }

@@ -82,6 +82,52 @@ func TestWholeTexts(t *testing.T) {
 	c.hangUp()
 }
 
+// Without a dialect the answer says which one was chosen. omp's folder is not there: the session goes to treeline's own.
+func TestDefaultDialect(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	m := c.object("create", members{"cwd": c.home})
+	equal(t, "dialect", m["dialect"], any("omp"))
+	if err := os.RemoveAll(filepath.Join(c.home, ".omp")); err != nil {
+		t.Fatal(err)
+	}
+	m = c.object("create", members{"cwd": c.home, "deferUntil": "never"})
+	equal(t, "dialect", m["dialect"], any("omp"))
+	equal(t, "place", strings.HasPrefix(m["file"].(string), filepath.Join(c.home, ".local", "share", "treeline", "sessions")), true)
+	wave := c.object("create", members{"cwd": filepath.Join(c.home, "work"), "dialect": "wave"})
+	c.object("appendMessage", members{"session": wave["session"], "message": members{"role": "user", "blocks": []any{members{"type": "text", "content": "x"}}}})
+	m = c.object("create", members{"cwd": filepath.Join(c.home, "work")})
+	equal(t, "dialect", m["dialect"], any("wave"))
+	c.hangUp()
+}
+
+// What looks like a mistake is refused, unless the session was opened with force.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	none := filepath.Join(c.home, "none")
+	r := c.try("create", members{"cwd": none})
+	if r.Error == nil || !strings.Contains(r.Error.Message, "does not exist; nothing was written") {
+		t.Errorf("a directory that does not exist: %+v", r.Error)
+	}
+	for _, force := range []bool{false, true} {
+		h := c.object("create", members{"cwd": c.home, "force": force})["session"]
+		c.say(h.(string), "user", "hello")
+		for method, params := range map[string]members{
+			"appendMessage":    {"message": members{"rol": "user"}},
+			"appendCompaction": {"summary": "s", "firstKeptEntryId": "nothing", "tokensBefore": 1},
+			"rewriteEntries":   {"entries": []any{members{"type": "custom", "id": "a", "parentId": "nothing", "timestamp": "2026-01-02T03:04:05.000Z", "customType": "x"}}},
+		} {
+			params["session"] = h
+			if r := c.try(method, params); (r.Error == nil) != force || !force && !strings.Contains(r.Error.Message, "nothing was written") {
+				t.Errorf("%s, force %v: %+v", method, force, r.Error)
+			}
+		}
+	}
+	equal(t, "forced", c.object("create", members{"cwd": none, "force": true})["dialect"], any("omp"))
+	c.hangUp()
+}
+
 // flush writes what waits; close alone does not.
 func TestFlushOfDeferred(t *testing.T) {
 	t.Parallel()

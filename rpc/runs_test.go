@@ -15,7 +15,7 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%s: %+v, want %d %s", method, r.Error, code, message)
 		}
 	}
-	s := c.object("create", members{"cwd": "/p"})
+	s := c.object("create", members{"cwd": "/p", "force": true})
 	r := c.object("startRun", members{"session": s["session"], "header": members{"type": "header", "model": members{"name": "m"}}})
 	handle := r["run"]
 	c.object("appendRecord", members{"run": handle, "record": members{"type": "run.start", "input": members{"type": "text", "text": "go"}}})

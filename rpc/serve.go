@@ -20,7 +20,7 @@ import (
 
 // Options say how sessions are written.
 type Options struct {
-	// Write is how sessions are written. Clients set Create, ReplaceUnreadable and Defer with each call.
+	// Write is how sessions are written. Clients set Create, ReplaceUnreadable, Defer and Force with each call.
 	Write store.WriteOptions
 	// Version is that of the program, for clients that ask.
 	Version wire.Version

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 
@@ -12,16 +13,22 @@ import (
 type folderParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
 	dialectParam
+	Profile string `json:"profile" doc:"a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none"`
 }
 
 // placeParams say where a session is, or will be, and for whom.
 type placeParams struct {
 	folderParams
-	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
-	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
+	Terminal string `json:"terminal" doc:"the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own"`
+	Events   bool   `json:"events" doc:"sends notifications of what happens to the session"`
 }
 
-// dialectParam names a dialect. Without it a new session is written as omp, and the format of a file is detected.
+// forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
+type forceParam struct {
+	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it"`
+}
+
+// dialectParam names a dialect. Without it create chooses one (place.Machine.Default), and the format of a file is detected.
 type dialectParam struct {
 	Dialect string `json:"dialect" doc:"the agent's format, such as omp or pi"`
 }
@@ -36,8 +43,12 @@ type hereParams struct {
 // asks for with each call.
 func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
-	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer = false, false, ""
+	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer, opt.Write.Force = false, false, "", false
 	opt.Write.Terminal = p.Terminal
+	if p.Events {
+		c.fresh = &openSession{}
+		opt.Write.Observer = c.observer(c.fresh, opt.Write.Observer)
+	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
@@ -67,6 +78,7 @@ func (c *call) dialect(name string) (opt store.OpenOptions, err error) {
 type opened struct {
 	Session string           `json:"session"`
 	ID      session.ID       `json:"id"`
+	Dialect string           `json:"dialect"`
 	File    *string          `json:"file"`   // null in memory
 	LeafID  *session.EntryID `json:"leafId"` // null before the first entry
 }
@@ -77,9 +89,13 @@ func (c *call) keep(s *store.Session, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	o := c.fresh
+	if o == nil {
+		o = &openSession{}
+	}
 	c.mu.Lock()
 	c.last++
-	o := &openSession{handle: "s" + strconv.Itoa(c.last), s: s}
+	o.handle, o.s = "s"+strconv.Itoa(c.last), s
 	c.sessions[o.handle] = o
 	c.mu.Unlock()
 	return describe(o, nil)
@@ -90,7 +106,7 @@ func describe(o *openSession, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return opened{Session: o.handle, ID: o.s.ID(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
+	return opened{Session: o.handle, ID: o.s.ID(), Dialect: o.s.Dialect().Name(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
 }
 
 // createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is created; the
@@ -98,6 +114,7 @@ func describe(o *openSession, err error) (opened, error) {
 type createParams struct {
 	hereParams
 	newSessionParams
+	forceParam
 	DeferUntil string `json:"deferUntil" one:"assistant message never" doc:"when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does"`
 }
 
@@ -110,7 +127,14 @@ func create(c *call, p createParams) (opened, error) {
 	if opt.ID, err = p.id(); err != nil {
 		return opened{}, err
 	}
-	opt.Parent = p.ParentSession
+	opt.Parent, opt.Write.Force = p.ParentSession, p.Force
+	if opt.Dialect == nil {
+		chosen, err := c.store.Default(c.ctx, opt.CWD)
+		if err != nil {
+			return opened{}, err
+		}
+		opt.Dialect, opt.Dir = chosen.Dialect, cmp.Or(opt.Dir, chosen.Dir)
+	}
 	switch p.DeferUntil {
 	case "assistant":
 		opt.Write.Defer = "assistant"
@@ -129,6 +153,7 @@ type openParams struct {
 	ReadOnly          bool `json:"readOnly" doc:"opens an existing session for reading; nothing is written, and appends are refused"`
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
 	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
+	forceParam
 }
 
 // open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
@@ -148,7 +173,8 @@ func open(c *call, p openParams) (opened, error) {
 		}
 		return c.keep(c.store.Open(c.ctx, path, store.OpenOptions{Dialect: opt.Dialect}))
 	}
-	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.ForceRewrite = true, p.ReplaceUnreadable, p.ForceRewrite
+	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
+	opt.Write.ForceRewrite, opt.Write.Force = p.ForceRewrite, p.Force
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 
@@ -160,12 +186,18 @@ func absolute(name, path string) (string, error) {
 	return filepath.Abs(path)
 }
 
+type continueParams struct {
+	hereParams
+	forceParam
+}
+
 // continueRecent goes by the terminal first, if the server was started in one, then by time.
-func continueRecent(c *call, p hereParams) (opened, error) {
-	opt, err := c.optionsHere(p)
+func continueRecent(c *call, p continueParams) (opened, error) {
+	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
 		return opened{}, err
 	}
+	opt.Write.Force = p.Force
 	return c.keep(c.store.ContinueRecent(c.ctx, opt))
 }
 
@@ -187,6 +219,7 @@ func inMemory(c *call, p memoryParams) (opened, error) {
 type forkParams struct {
 	Source *string `json:"source" need:"" doc:"the file that is copied"`
 	hereParams
+	forceParam
 }
 
 // forkFrom only reads the source, so it works with a file of another user or of an old version. It needs the cwd, which
@@ -200,6 +233,7 @@ func forkFrom(c *call, p forkParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	opt.Write.Force = p.Force
 	return c.keep(c.store.ForkFrom(c.ctx, source, opt))
 }
 

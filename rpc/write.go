@@ -202,11 +202,11 @@ func appendSessionInit(c *call, p sessionInitParams) (appended, error) {
 	}))
 }
 
-// branchParams: durable makes the move survive a restart, with an entry that is written for it. It is off by default, unlike
-// on the command line, because the agents' own branch writes nothing.
+// branchParams: durable makes the move survive a restart, with an entry that is written for it. By default it is written
+// where the format has an entry for it: there the agent's own branch writes one. In other formats it writes nothing.
 type branchParams struct {
 	ID      *string `json:"id" need:"" doc:"the entry to continue from"`
-	Durable bool    `json:"durable" doc:"appends an entry, so that the move survives a restart"`
+	Durable *bool   `json:"durable" doc:"appends an entry, so that the move survives a restart; the default is true where the agent has such entries"`
 }
 
 func branch(c *call, p branchParams) (nothing, error) {
@@ -214,10 +214,11 @@ func branch(c *call, p branchParams) (nothing, error) {
 		_, err := c.open.s.Tree().Get("")
 		return nothing{}, err
 	}
-	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), store.BranchOptions{Durable: p.Durable})
+	_, err := c.open.s.Branch(c.ctx, session.EntryID(*p.ID), store.BranchOptions{Durable: or(p.Durable, c.open.s.HasLeaves())})
 	return nothing{}, err
 }
 
+// resetParams: the agents' own reset writes nothing.
 type resetParams struct {
 	Durable bool `json:"durable" doc:"appends an entry, so that the move survives a restart"`
 }

@@ -18,12 +18,10 @@ type Rules struct {
 	KeepSystem bool
 	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
 	SingleModel bool
-	// Heals: the agent removes dangling calls and results itself, so every context is without them. StripsCalls: it removes
-	// the calls only.
-	Heals, StripsCalls bool
-	// DropsFailed: the agent leaves out turns that ended in an error or were aborted.
-	DropsFailed bool
-	// Resets: entries of KindReset have an effect. After the last compaction a reset hides it, too.
+	// Heals: the agent removes dangling calls and results itself; StripsCalls: only the calls. DropsFailed: it leaves out
+	// turns that ended in an error or were aborted.
+	Heals, StripsCalls, DropsFailed bool
+	// Resets: entries of KindReset have an effect.
 	Resets bool
 	// ToolSelections: contexts say which tools are selected.
 	ToolSelections bool

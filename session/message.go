@@ -185,6 +185,8 @@ type (
 	Thinking struct {
 		Text      string
 		Signature string
+		// Redacted: Signature is the reasoning itself, encrypted; Text only stands for it.
+		Redacted bool
 	}
 
 	// ToolCall asks to run a tool.

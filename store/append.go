@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -78,44 +76,48 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	if !w.created {
 		return s.appendDeferred(ctx, p)
 	}
-	w.tip = p.entry.ID
-	if leaf, ok := body.(session.Leaf); ok {
-		w.tip = leaf.Target // entries do not follow one that moves the leaf
-	}
+	w.tip = next(p)
 	return s.enqueue(p)
+}
+
+// appendAll appends entries one after the other, as one write, and gives what became of the last. The caller holds the
+// lock.
+func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Appended, err error) {
+	w, err := s.writable()
+	if err != nil {
+		return Appended{}, err
+	}
+	if len(bodies) == 1 || !w.created {
+		for _, body := range bodies {
+			if last, err = s.append(ctx, body, nil, nil); err != nil {
+				break
+			}
+		}
+		return last, err
+	}
+	group := make([]*proposal, len(bodies))
+	tip := w.tip
+	for i, body := range bodies {
+		if group[i], err = s.propose(ctx, body, nil, tip); err != nil {
+			return Appended{}, err
+		}
+		tip = next(group[i])
+	}
+	w.tip = tip
+	return s.enqueue(group...)
+}
+
+// next is the entry that what is appended after a proposal follows.
+func next(p *proposal) session.EntryID {
+	if leaf, ok := p.entry.Body.(session.Leaf); ok {
+		return leaf.Target // entries do not follow one that moves the leaf
+	}
+	return p.entry.ID
 }
 
 // AppendMessage appends a message in the dialect's own JSON. The bytes are copied.
 func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, error) {
 	return s.Append(ctx, session.Message{JSON: message})
-}
-
-// AppendText appends a message of plain text, by the user or the model. An answer names the model that is in use at the
-// leaf.
-func (s *Session) AppendText(ctx context.Context, role session.Role, text string) (Appended, error) {
-	d, ok := s.dialect.(dialect.Speaker)
-	if !ok {
-		return Appended{}, fmt.Errorf("making messages of %s is %w", s.dialect.Name(), ErrUnsupported)
-	}
-	s.mu.Lock()
-	w, err := s.writable()
-	s.mu.Unlock()
-	if err != nil {
-		return Appended{}, err
-	}
-	var model session.ModelRef
-	if role == session.RoleAssistant {
-		c, err := s.Context(ctx, s.Leaf(), ContextOptions{NoBlobs: true})
-		if err != nil {
-			return Appended{}, err
-		}
-		model, _ = c.DefaultModel()
-	}
-	message, err := d.Say(role, text, w.opt.Clock(), model)
-	if err != nil {
-		return Appended{}, err
-	}
-	return s.AppendMessage(ctx, message)
 }
 
 // AppendThinkingLevelChange sets how hard the model thinks from here on.

@@ -35,19 +35,19 @@ func TestAppendKinds(t *testing.T) {
 		{"pi", "model_change", `"provider":"anthropic","modelId":"opus"`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
 			return s.AppendModelChange(ctx, "", "anthropic", "opus")
 		}},
-		{"omp", "compaction", `"summary":"S","shortSummary":"s","firstKeptEntryId":"k","tokensBefore":7,"details":{"a":1},"preserveData":{"b":2},"fromExtension":true`,
+		{"omp", "compaction", `"summary":"S","shortSummary":"s","firstKeptEntryId":"FIRST","tokensBefore":7,"details":{"a":1},"preserveData":{"b":2},"fromExtension":true`,
 			func(s *store.Session, ctx context.Context) (store.Appended, error) {
-				return s.Compact(ctx, session.Compaction{Summary: "S", ShortSummary: "s", FirstKept: "k", TokensBefore: 7,
+				return s.Compact(ctx, session.Compaction{Summary: "S", ShortSummary: "s", FirstKept: s.Leaf(), TokensBefore: 7,
 					Details: session.Raw(`{"a":1}`), PreserveData: session.Raw(`{"b":2}`), FromExtension: new(true)})
 			}},
-		{"pi", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromHook":true`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: new(true)})
+		{"pi", "compaction", `"summary":"S","firstKeptEntryId":"FIRST","tokensBefore":0,"fromHook":true`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: s.Leaf(), FromExtension: new(true)})
 		}},
-		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0,"fromExtension":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k", FromExtension: new(false)})
+		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"FIRST","tokensBefore":0,"fromExtension":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: s.Leaf(), FromExtension: new(false)})
 		}},
-		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"k","tokensBefore":0`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
-			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: "k"})
+		{"omp", "compaction", `"summary":"S","firstKeptEntryId":"FIRST","tokensBefore":0`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
+			return s.Compact(ctx, session.Compaction{Summary: "S", FirstKept: s.Leaf()})
 		}},
 		{"pi", "branch_summary", `"fromId":"root","summary":"S","fromHook":false`, func(s *store.Session, ctx context.Context) (store.Appended, error) {
 			return s.Append(ctx, session.BranchSummary{From: "root", Summary: "S", FromExtension: new(false)})
@@ -99,7 +99,7 @@ func TestAppendKinds(t *testing.T) {
 				t.Errorf("%+v, leaf %s", got, s.Leaf())
 			}
 			lines := d.ReadLines(s.Path())
-			want := `{"type":"` + test.name + `","id":"` + string(got.ID) + `","parentId":"` + string(first) + `","timestamp":"2026-02-16T10:00:03.000Z",` + test.want + `}`
+			want := `{"type":"` + test.name + `","id":"` + string(got.ID) + `","parentId":"` + string(first) + `","timestamp":"2026-02-16T10:00:03.000Z",` + strings.ReplaceAll(test.want, "FIRST", string(first)) + `}`
 			if last := lines[len(lines)-1]; last != want {
 				t.Errorf("got  %s\nwant %s", last, want)
 			}

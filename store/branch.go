@@ -52,6 +52,13 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOpti
 	return done, err
 }
 
+// HasLeaves reports whether the format has entries that move the leaf. Where it has, the agent's own program writes one for
+// each branch; elsewhere a branch is forgotten unless something is appended.
+func (s *Session) HasLeaves() bool {
+	w, ok := s.dialect.(dialect.Writer)
+	return ok && w.Habits().Branches && w.Habits().LeafType == ""
+}
+
 // canBranch is settled for moving the leaf to an entry.
 func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 	w, err := s.settled()

@@ -32,7 +32,12 @@ type CreateOptions struct {
 }
 
 // Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
+//
+// A CWD that does not exist is refused with a *RefusedError, unless Write.Force is set.
 func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
+	if err := s.checkCWD(opt.CWD, opt.Write); err != nil {
+		return nil, err
+	}
 	return s.create(ctx, opt, false)
 }
 

@@ -29,7 +29,7 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 		next, err = s.store.InMemory(ctx, opt)
 	} else {
 		opt.Dir = s.folder()
-		next, err = s.store.Create(ctx, opt)
+		next, err = s.store.create(ctx, opt, false)
 	}
 	if err != nil {
 		return err
@@ -143,6 +143,9 @@ func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) 
 // openSource opens a session that is to be copied, and fills in what the copy is to be. The source gets the state of a
 // writer so that records can be made from it; it is not written.
 func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions) (*Session, CreateOptions, error) {
+	if err := s.checkCWD(opt.CWD, opt.Write); err != nil {
+		return nil, opt, err
+	}
 	src, err := s.Open(ctx, source, OpenOptions{})
 	if err == nil && opt.Dialect != nil && opt.Dialect != src.dialect && opt.Dialect.Family() == src.dialect.Family() {
 		// The other value decides which entries it would write in another form.

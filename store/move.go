@@ -15,11 +15,15 @@ import (
 
 // Move moves the session to another working directory. If it lies in the agent's own folders, its log moves to the folder
 // for that directory; otherwise it stays where it is. The log is written at its new place before it is removed from the
-// old one, so a crash leaves it at both rather than at none.
+// old one, so a crash leaves it at both rather than at none. A directory that does not exist is refused with a
+// *RefusedError, unless WriteOptions.Force is set.
 func (s *Session) Move(ctx context.Context, cwd string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.settled(); err != nil {
+		return err
+	}
+	if err := s.store.checkCWD(cwd, s.w.opt); err != nil {
 		return err
 	}
 	cwd = s.store.workDir(s.w.d, cwd)
@@ -90,9 +94,13 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 		err = backend.Sync(ctx, h.Backend, next.log)
 	}
 	if err == nil {
-		// If another process wrote to the old one, the copy is removed and the caller makes another.
+		// If another process wrote to the old one, the copy is removed and the caller makes another. An error can also come
+		// after the removal: then the copy is all that is left, and stays.
 		if late, err = backend.Remove(ctx, s.at.Backend, s.log, w.beside(round)); err != nil {
-			err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+			_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
+			if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+				err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+			}
 		}
 	}
 	if err != nil {

@@ -218,6 +218,9 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		kind = s.DialectAt(h.Path)
 	}
 	d, err := s.writer(place.Sessions(kind))
+	if err == nil {
+		err = s.checkCWD(opt.CWD, opt.Write)
+	}
 	if err != nil {
 		return nil, err
 	}

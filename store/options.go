@@ -69,6 +69,8 @@ type WriteOptions struct {
 	// Defer says when the log of a new session is created; "" is what dialect.Habits says. DurabilityAlways, Flush and a
 	// branch that is to last create it earlier.
 	Defer dialect.Defer
+	// Force writes what is otherwise refused with a *RefusedError because it looks like a mistake.
+	Force bool
 	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
 	// blob.
 	NoOverflow bool

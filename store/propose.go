@@ -28,6 +28,12 @@ type proposal struct {
 
 // propose makes the record of a new entry. Blobs are stored before the record that names them. The caller holds the lock.
 func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) (*proposal, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := s.check(body, parent); err != nil {
+		return nil, err
+	}
 	id, err := s.freshID()
 	if err != nil {
 		return nil, s.named(err)
@@ -104,20 +110,21 @@ func (s *Session) freshID() (session.EntryID, error) {
 		if err != nil {
 			return "", err
 		}
-		if !s.tree.Has(id) && !s.isProposed(id) {
+		if !s.tree.Has(id) && s.proposed(id) == nil {
 			return id, nil
 		}
 	}
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
-func (s *Session) isProposed(id session.EntryID) bool {
+// proposed gives the entry with that id that is not written yet, nil if there is none.
+func (s *Session) proposed(id session.EntryID) *proposal {
 	for _, list := range [...][]*proposal{s.w.batch, s.w.queue} {
 		for _, p := range list {
 			if p.entry.ID == id {
-				return true
+				return p
 			}
 		}
 	}
-	return false
+	return nil
 }

@@ -47,22 +47,24 @@ func (s *Session) newWriting(d dialect.WritingDialect, opt WriteOptions) *writin
 	return &writing{d: d, opt: opt, idle: sync.NewCond(&s.mu)}
 }
 
-// enqueue has a proposal written, by this goroutine or another one, and gives the result.
-func (s *Session) enqueue(p *proposal) (Appended, error) {
+// enqueue has proposals written, by this goroutine or another one, and gives the result of the last. A batch is the whole
+// queue, so proposals that are queued together are in one batch, and waiting for the first is enough.
+func (s *Session) enqueue(group ...*proposal) (Appended, error) {
 	w := s.w
-	w.queue = append(w.queue, p)
+	first, last := group[0], group[len(group)-1]
+	w.queue = append(w.queue, group...)
 	if w.busy {
 		turn := make(chan struct{})
-		p.turn = turn
+		first.turn = turn
 		s.mu.Unlock()
 		<-turn
 		s.mu.Lock()
-		if p.done {
-			return p.result, p.err
+		if first.done {
+			return last.result, last.err
 		}
 	}
 	s.lead()
-	return p.result, p.err
+	return last.result, last.err
 }
 
 // lead writes all that is queued as one batch. The lock is released during the write, so that more can be proposed

@@ -216,6 +216,7 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 		return err
 	}
 	var fresh [][]byte
+	var list []session.Entry
 	for i, r := range entries {
 		if !rawjson.IsObject(r) || !rawjson.Valid(r) {
 			return s.named(fmt.Errorf("entry %d is not a JSON object", i))
@@ -238,7 +239,10 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}
 		s.w.held.put(e.ID, record, whole)
-		fresh = append(fresh, record)
+		fresh, list = append(fresh, record), append(list, e)
+	}
+	if err := s.checkParents(list); err != nil {
+		return err
 	}
 	// An empty record removes the entry.
 	none := func(session.Entry) ([]byte, error) { return []byte{}, nil }

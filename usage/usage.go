@@ -2,15 +2,19 @@
 //
 // Everything comes from the rows of a catalogue (index.Spell), so no log is read.
 //
-// Nothing is counted twice. Two kinds of rows repeat what other rows have:
+// Nothing is counted twice. Three kinds of rows repeat what other rows have:
 //
 //   - A copy is a log with the id of another one, such as a backup that is a source, too. Of the logs with one id, the one
 //     with the most messages counts.
 //   - A fork begins with the messages of its parent. Agents copy them with their times, so they are older than the fork
 //     itself, and the catalogue knows them as copied. They count in the parent. If the parent is not in the catalogue, they
 //     count in one of its forks: the one that has the most of them.
+//   - A session that was converted from another one begins with that one's messages, too. What is not newer than the last
+//     quarter of an hour of the old session counts there. If the old session is not in the catalogue, the longest conversion of it takes
+//     its place.
 //
-// Messages that a fork of a removed fork has from its grandparent count twice: nothing in the catalogue connects the two.
+// Two kinds of messages count twice, since nothing in the catalogue tells them apart: those that a fork of a removed fork has
+// from its grandparent, and those of forks of codelia's states, whose messages have no times. The latter record no tokens.
 package usage
 
 import (
@@ -91,11 +95,13 @@ type Options struct {
 type Catalogue struct {
 	copies map[string]bool // paths of logs whose id a longer one has
 	owners map[string]bool // paths of forks that count what they have of their parent
+	// until has the last quarter of the sessions that others were converted from, by the paths of the others.
+	until map[string]int64
 }
 
 // Look finds the rows that repeat others, among all rows of a catalogue. The rows may be changed afterwards.
 func Look(rows []place.Row) *Catalogue {
-	c := &Catalogue{copies: map[string]bool{}, owners: map[string]bool{}}
+	c := &Catalogue{copies: map[string]bool{}, owners: map[string]bool{}, until: map[string]int64{}}
 	longest := map[session.ID]*place.Row{}
 	for i := range rows {
 		r := &rows[i]
@@ -112,6 +118,13 @@ func Look(rows []place.Row) *Catalogue {
 		}
 		longest[r.ID] = r
 	}
+	c.forks(rows)
+	c.conversions(rows, longest)
+	return c
+}
+
+// forks finds the forks that stand for a parent that is not in the list.
+func (c *Catalogue) forks(rows []place.Row) {
 	type fork struct {
 		row    *place.Row
 		copied int
@@ -135,7 +148,34 @@ func Look(rows []place.Row) *Catalogue {
 	for _, f := range owners {
 		c.owners[f.row.Path] = true
 	}
-	return c
+}
+
+// conversions finds out how much of the converted sessions is older than the end of what they were converted from.
+func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.Row) {
+	converted := map[session.ID][]*place.Row{}
+	for i := range rows {
+		if r := &rows[i]; r.Known != nil && r.Known.Origin != "" && !c.copies[r.Path] {
+			converted[r.Known.Origin] = append(converted[r.Known.Origin], r)
+		}
+	}
+	for id, list := range converted {
+		old := longest[id]
+		if old == nil {
+			old = slices.MaxFunc(list, func(a, b *place.Row) int { return cmp.Compare(a.Messages, b.Messages) })
+		}
+		if old.Known == nil {
+			continue
+		}
+		last := int64(0)
+		for _, s := range old.Known.Spells.List() {
+			last = max(last, s.Quarter)
+		}
+		for _, r := range list {
+			if r != old {
+				c.until[r.Path] = last
+			}
+		}
+	}
 }
 
 // Sum sums up some rows of the catalogue. Rows that are not sessions, or of which only the ends were read, do not count.
@@ -161,7 +201,11 @@ func (c *Catalogue) Sum(rows []place.Row, opt Options) Report {
 		case c.copies[r.Path]:
 			report.Copies++
 		default:
-			s.row(r, c.owners[r.Path])
+			until, converted := c.until[r.Path]
+			if !converted {
+				until = math.MinInt64
+			}
+			s.row(r, c.owners[r.Path], until)
 		}
 	}
 	report.Total = s.total.Amount
@@ -187,8 +231,8 @@ type group struct {
 	last int
 }
 
-// row adds one session. whole: what it has of its parent counts, too.
-func (s *summing) row(r *place.Row, whole bool) {
+// row adds one session. whole: what it has of its parent counts, too. What is not after the quarter until does not count.
+func (s *summing) row(r *place.Row, whole bool, until int64) {
 	s.seen++
 	spells := r.Known.Spells.List()
 	if len(spells) == 0 && s.model == nil {
@@ -196,7 +240,7 @@ func (s *summing) row(r *place.Row, whole bool) {
 	}
 	for i := range spells {
 		p := &spells[i]
-		if p.Copied && !whole {
+		if p.Copied && !whole || p.Quarter <= until {
 			continue
 		}
 		at, ok := p.Start()

@@ -158,6 +158,12 @@ class Entry(_Entry, total=False):
     text: str
 
 
+class Event(TypedDict):
+    entryId: Optional[str]
+    file: Optional[str]
+    session: Optional[str]
+
+
 class _Hit(TypedDict):
     cwd: str
     entry: Optional[str]
@@ -206,6 +212,7 @@ OpenRPCDocument = Dict[str, Any]
 
 
 class Opened(TypedDict):
+    dialect: str
     file: Optional[str]
     id: str
     leafId: Optional[str]
@@ -465,8 +472,12 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
         id: Optional[str] = None,
         parent_session: Optional[str] = None,
+        force: Optional[bool] = None,
         defer_until: Optional[str] = None,
     ) -> Session:
         """Starts a session.
@@ -474,15 +485,21 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
         or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
         with level always the first append creates the file, and flush always does
         """
         return self._opened(self._call(
             "create",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "force": force, "deferUntil": defer_until},
             ("cwd",),
         ))
 
@@ -492,9 +509,13 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
         read_only: Optional[bool] = None,
         replace_unreadable: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
         missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
@@ -506,26 +527,49 @@ class _ClientMethods(_Caller):
         path: the file
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
         force_rewrite: rewrites the file also while another program has it open for writing
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "open",
-            {"path": path, "sessionDir": session_dir, "dialect": dialect, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite, "force": force},
             ("path",),
         ))
 
-    def continue_recent(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> Session:
-        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+    def continue_recent(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
+        force: Optional[bool] = None,
+    ) -> Session:
+        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of
+        other profiles do not count.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "continueRecent",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
             ("cwd",),
         ))
 
@@ -544,6 +588,10 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
 
@@ -551,10 +599,16 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "forkFrom",
-            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
             ("source", "cwd",),
         ))
 
@@ -673,24 +727,52 @@ class _ClientMethods(_Caller):
             ("sessionDir",),
         )
 
-    def list(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
-        """The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of
-        title? and takes modified from the messages, omp from the file. Equal times are ordered by file name,
-        descending.
+    def list(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        texts: Optional[bool] = None,
+    ) -> List[AgentRow]:
+        """The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the
+        folder that the other of program and document would use. pi has name? instead of title? and takes modified from
+        the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id,
+        wave by the last message, codelia by the last save; codelia means its sessions. Only files that changed since
+        the last list are read.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        texts: false leaves out allMessagesText
         """
-        return self._call("list", {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect}, ("cwd",))
+        return self._call(
+            "list",
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+            ("cwd",),
+        )
 
-    def list_all(self, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
-        """The same for all directories, or for one folder.
+    def list_all(
+        self,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        texts: Optional[bool] = None,
+    ) -> List[AgentRow]:
+        """The same for all directories, or for one folder or profile.
 
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        texts: false leaves out allMessagesText
         """
-        return self._call("listAll", {"sessionDir": session_dir, "dialect": dialect})
+        return self._call(
+            "listAll",
+            {"sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+        )
 
     def save_state(
         self,
@@ -700,7 +782,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
     ) -> Saved:
         """Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces
-        the previous state.
+        the previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
 
         state: {session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?}
         version: that of the last result, or new: fails if another program saved meanwhile
@@ -717,8 +799,9 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
     ) -> Optional[LoadedState]:
         """The state of a session, or null. resume is what the model sees first: the messages without dangling tool
-        calls and results; if cwd or root differ from the state's, a system message before them says so. Nothing is
-        written.
+        calls and results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If
+        cwd or root differ from the state's, or from the directory of its last run if it names none, a system message
+        says so after those that begin the conversation. Nothing is written.
 
         id: the id of the session
         cwd: the working directory now
@@ -1206,7 +1289,8 @@ class _SessionMethods(_Caller):
         entry.
 
         id: the entry to continue from
-        durable: appends an entry, so that the move survives a restart
+        durable: appends an entry, so that the move survives a restart; the default is true where the agent has such
+        entries
         """
         return self._call("branch", {"id": id, "durable": durable}, ("id",))
 

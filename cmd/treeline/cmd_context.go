@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -18,6 +19,7 @@ func (a *app) contextCommand() *cobra.Command {
 		f   leafFlags
 		cwd string
 		opt store.ContextOptions
+		q   requestFlags
 	)
 	cmd := &cobra.Command{
 		Use:        "context [<session>]",
@@ -26,11 +28,17 @@ func (a *app) contextCommand() *cobra.Command {
 		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, the models and the mode\n" +
 			"that hold there. Messages are printed byte for byte as they stand in the session. codelia also tells the model when a\n" +
 			"session continues in another directory; see --cwd. The number of tokens is an estimate: four Latin characters are one,\n" +
-			"or one character of a script without spaces, an image is 1,200; the system prompt and the tools are not in it." + sessionHelp + lastHelp + entryHelp,
-		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'",
-		Args:    args("[<session>]"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.viewing(cmd.Context(), sessionArg(args), &f, func(s *store.Session, at session.EntryID) error {
+			"or one character of a script without spaces, an image is 1,200; the system prompt and the tools are not in it.\n\n" +
+			"--llm prints the body of a request instead, as JSON that the provider accepts: what it would refuse is left out." + sessionHelp + lastHelp + entryHelp,
+		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'\n" +
+			"  treeline context @last --llm anthropic --prompt 'Go on.'",
+		Args: cobra.ArbitraryArgs, // one of them may be the value of --llm
+		RunE: func(cmd *cobra.Command, given []string) error {
+			given = q.rest(given)
+			if err := errors.Join(args("[<session>]")(cmd, given), q.check(cmd, opt.LLM)); err != nil {
+				return err
+			}
+			return a.viewing(cmd.Context(), sessionArg(given), &f, func(s *store.Session, at session.EntryID) error {
 				dir, err := filepath.Abs(cwd)
 				if err != nil {
 					return err
@@ -42,6 +50,9 @@ func (a *app) contextCommand() *cobra.Command {
 						p.Advice += "; --whole restores it"
 					}
 					problems = append(problems, p)
+				}
+				if q.on() {
+					return a.request(cmd.Context(), s, at, opt, &q, &problems)
 				}
 				opt.NoBlobs = opt.NoBlobs || !a.json // a transcript names images and does not show them
 				c, err := s.Context(cmd.Context(), at, opt)
@@ -64,7 +75,8 @@ func (a *app) contextCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "as if the session continued in the directory `DIR`")
-	cmd.Flags().BoolVar(&opt.LLM, "llm", false, "print the messages in the form that goes to the provider")
+	cmd.Flags().BoolVar(&opt.LLM, "sent", false, "print the messages in the form in which the agent sends them")
+	q.add(cmd)
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
 	cmd.Flags().BoolVar(&opt.Whole, "whole", false, "restore long texts that the agent's format cut, and that the agent does not send")

@@ -148,7 +148,7 @@ func (d *demoPlay) options(program int) store.WriteOptions {
 	ids, _ := hex.DecodeString(demoIDs[program])
 	now := time.Date(2026, 3, 2, 14, 2+program*5, 11, 0, time.UTC)
 	return store.WriteOptions{
-		Random: bytes.NewReader(ids), Defer: dialect.DeferNever, Durability: store.DurabilityAlways,
+		Random: bytes.NewReader(ids), Defer: dialect.DeferNever, Durability: store.DurabilityAlways, Force: true,
 		Clock: func() time.Time {
 			now = now.Add(14 * time.Second)
 			return now

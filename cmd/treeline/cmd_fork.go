@@ -46,6 +46,7 @@ func (a *app) forkCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	f.addUnchecked(cmd, "the copy even if the directory does not exist")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the project directory `DIR` of the copy")
 	cmd.Flags().StringVar(&at, "at", "", "copy only the path to the entry `ID`")
 	return cmd
@@ -64,7 +65,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 	defer old.Close()
 	opt := store.CreateOptions{CWD: cwd, Write: w}
 	if cwd == "" {
-		opt.CWD = old.CWD()
+		opt.CWD, opt.Write.Force = old.CWD(), true // the directory may be gone
 	}
 	// A copy of a session outside the agents' folders stays beside it.
 	if cwd == "" || !inSource(s, path, func(place.Source, string) bool { return true }) {

@@ -151,7 +151,9 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 			return listJSON(out, shown, depth)
 		}
 		a.listTable(out, shown, depth, place.Order(f.sort))
-		out.summary(len(shown), len(rows), false, "session", "sessions", rowSums(rows)...)
+		if out.width > 0 {
+			out.summary(len(shown), len(rows), false, "session", "sessions", rowSums(rows)...)
+		}
 		return nil
 	})
 	if total == 0 && f.root == "" {

@@ -33,7 +33,7 @@ func (a *app) moveCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
-	addForce(cmd, &f.force)
+	cmd.Flags().BoolVar(&f.force, "force", false, "even if the directory does not exist, or another program has the file open; what it writes\nlater is lost")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the new project directory `DIR`")
 	return cmd
 }

@@ -18,15 +18,17 @@ import (
 // to.
 func (a *app) newCommand() *cobra.Command {
 	var (
-		f                                  writeFlags
-		cwd, dialectName, title, id, where string
+		f                                           writeFlags
+		cwd, dialectName, title, id, where, profile string
 	)
 	cmd := &cobra.Command{
 		Use:        "new",
 		SuggestFor: []string{"create", "init", "start"},
 		Short:      "Start a session",
 		Long: "Create a session for a directory, where the agent keeps its own, and print its file. The file is written at once, with\n" +
-			"a header and no entries.",
+			"a header and no entries.\n\n" +
+			"Without --dialect the session is oh-my-pi's if its folder exists, else that of the agent with the newest session of the\n" +
+			"directory, else one in the format of oh-my-pi below $XDG_DATA_HOME/treeline (~/.local/share/treeline).",
 		Example: "  treeline new --cwd ~/src/app --title 'Off by one'\n  treeline new --dialect pi --json | jq -r .id\n  treeline new --file /tmp/scratch.jsonl",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,10 +43,18 @@ func (a *app) newCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Write: opt}
+			if where != "" && profile != "" {
+				return misused("--file and --profile exclude each other")
+			}
+			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Profile: profile, Write: opt}
 			o.Write.Defer = dialect.DeferNever
 			if o.Dialect, err = namedDialect(s, dialectName); err != nil {
 				return err
+			}
+			if dialectName == "" && where == "" {
+				if err := a.chooseDialect(cmd.Context(), s, &o); err != nil {
+					return err
+				}
 			}
 			sess, err := a.create(cmd.Context(), s, where, o)
 			if err != nil {
@@ -56,12 +66,30 @@ func (a *app) newCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	f.addReplace(cmd)
+	f.addUnchecked(cmd, "it even if the directory does not exist")
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "the project directory `DIR`")
-	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it as `NAME` does (default omp)")
+	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it as `NAME` does (default: omp if it is there, else the agent with the newest session here)")
+	cmd.Flags().StringVar(&profile, "profile", "", "Operator's profile `NAME` (default $OPERATOR_PROFILE, or none)")
 	cmd.Flags().StringVar(&title, "title", "", "the `TITLE`")
 	cmd.Flags().StringVar(&id, "id", "", "the `ID` instead of a new one")
 	cmd.Flags().StringVar(&where, "file", "", "write it to `FILE` instead of the agent's folder")
 	return cmd
+}
+
+// chooseDialect chooses for a session for which no dialect is named, and says so unless it is the usual one.
+func (a *app) chooseDialect(ctx context.Context, s *treeline.Store, o *store.CreateOptions) error {
+	chosen, err := s.Default(ctx, o.CWD)
+	if err != nil {
+		return err
+	}
+	o.Dialect, o.Dir = chosen.Dialect, chosen.Dir
+	switch {
+	case chosen.Dir != "":
+		a.notice("treeline keeps the session itself, in the format of " + chosen.Dialect.Name() + ": no agent that it can write for was used here")
+	case chosen.Dialect != s.Dialects()[0]:
+		a.notice("it is a session of " + chosen.Dialect.Name() + ", which was used here last")
+	}
+	return nil
 }
 
 // create starts a session in a file, or where the agent would. It refuses an id that any session already has.

@@ -106,13 +106,13 @@ func (a *app) runsProject(ctx context.Context, s *treeline.Store) (string, error
 	if err != nil {
 		return "", err
 	}
-	var dirs []string
-	for i := range rows {
-		if dir := rows[i].CWD(); rows[i].Err == nil && dir != "" {
-			dirs = append(dirs, dir)
+	dir := s.ProjectAmong(func(yield func(string) bool) {
+		for i := range rows {
+			if dir := rows[i].CWD(); rows[i].Err == nil && dir != "" && !yield(dir) {
+				return
+			}
 		}
-	}
-	dir := s.ProjectAmong(dirs, nil)
+	}, nil)
 	a.noteProject(s, dir)
 	return dir, nil
 }

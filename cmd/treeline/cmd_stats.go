@@ -31,9 +31,10 @@ func (a *app) statsCommand() *cobra.Command {
 		Short:      "Sum up messages, tokens and cost",
 		Long: "Sum up the sessions of all directories: messages, tokens and cost by agent, model, project and day. --by prints one of\n" +
 			"them in full. Tokens and cost are those that the agents recorded; an agent that records none has 0.\n\n" +
-			"The numbers come from the catalogue; only files that changed are read. A fork does not count the messages that it\n" +
-			"has from its parent, and of several files with one session id only the longest counts. --since and --until choose\n" +
-			"messages, to a quarter of an hour; --model chooses answers. A session that was used on two days counts on both.",
+			"The numbers come from the catalogue; only files that changed are read. Forks and conversions do not count the messages\n" +
+			"that they have from the old session, and of several files with one session id only the longest counts. --since and\n" +
+			"--until choose messages, to a quarter of an hour; --model chooses answers. A session that was used on two days counts\n" +
+			"on both.",
 		Example: "  treeline stats\n  treeline stats --by day --since 30d\n  treeline stats --by model --cwd . --json | jq '.models[0]'",
 		Args:    args(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.stats(cmd, &f) },

@@ -91,6 +91,7 @@ func changed(cmd *cobra.Command, names ...string) []string {
 func hint(err error) error {
 	more := ""
 	var readOnly *store.ReadOnlyError
+	var refused *store.RefusedError
 	switch {
 	case err == nil:
 		return nil
@@ -102,6 +103,8 @@ func hint(err error) error {
 		more = "'treeline run ls --all' lists them"
 	case errors.Is(err, place.ErrUnknownSource):
 		more = "'treeline sources' lists them"
+	case errors.As(err, &refused):
+		more = "--force writes it anyway"
 	case errors.As(err, &readOnly) && readOnly.Run:
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):

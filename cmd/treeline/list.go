@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -55,16 +56,16 @@ func cut[T any](rows []T, most int) []T {
 	return rows
 }
 
-// summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. enough
+// summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. more
 // says that there are more than total. What does not fit on the line is left out.
-func (o *output) summary(shown, total int, enough bool, one, many string, sums ...string) {
+func (o *output) summary(shown, total int, more bool, one, many string, sums ...string) {
 	if o.width == 0 || total == 0 {
 		return
 	}
 	number := wire.Number(int64(shown))
 	words := []string{wire.Count(total, one, many)}
 	switch {
-	case enough:
+	case more:
 		words = []string{number + " of more than " + words[0], "-n 0 shows all"}
 	case shown < total:
 		words = []string{number + " of " + words[0], "-n 0 shows all"}
@@ -74,8 +75,8 @@ func (o *output) summary(shown, total int, enough bool, one, many string, sums .
 	}
 	text := words[0]
 	for _, word := range append(words[1:], sums...) {
-		if more := text + " · " + word; wire.Width(more) <= o.width {
-			text = more
+		if next := text + " · " + word; wire.Width(next) <= o.width {
+			text = next
 		}
 	}
 	fmt.Fprintln(o, o.style.dim(text))
@@ -83,8 +84,8 @@ func (o *output) summary(shown, total int, enough bool, one, many string, sums .
 
 // pageLong runs write with stdout. With ask set, what is longer than the terminal goes through the pager.
 func (a *app) pageLong(ctx context.Context, ask bool, write func(out *output) error) error {
-	rows := terminalRows(a.stdout)
-	if !ask || rows == 0 || a.noPager {
+	_, lines, isTerminal := terminalSize(a.stdout)
+	if !ask || !isTerminal || a.noPager {
 		return a.print(write)
 	}
 	var text bytes.Buffer
@@ -95,7 +96,7 @@ func (a *app) pageLong(ctx context.Context, ask bool, write func(out *output) er
 		}
 		return err
 	}
-	if bytes.Count(text.Bytes(), []byte{'\n'}) < rows { // the prompt takes a line
+	if bytes.Count(text.Bytes(), []byte{'\n'}) < lines { // the prompt takes a line
 		return a.print(again)
 	}
 	return a.page(ctx, again)
@@ -131,7 +132,10 @@ func rowSums(rows []place.Row) []string {
 		r := &rows[i]
 		messages, size, counted = messages+r.Messages, size+r.Log.Size, counted && r.Messages >= 0
 		if r.Known != nil {
-			tokens, cost = tokens+r.Known.Tokens.Total, cost+r.Known.Cost
+			tokens += r.Known.Tokens.Total
+			if sum := cost + r.Known.Cost; !math.IsInf(sum, 0) {
+				cost = sum
+			}
 		}
 	}
 	var list []string

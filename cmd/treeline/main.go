@@ -171,6 +171,7 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 				return misused("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0]))
 			}
 			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -256,8 +256,8 @@ func inSource(s *treeline.Store, path string, ok func(src place.Source, name str
 	})
 }
 
-// ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen. Each has an
-// id that selects it; where several have the same one, the path does.
+// ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen. Each has a
+// name that selects it: an id, AGENT:ID if agents share the id, or else the path below it.
 func ambiguous(err error) error {
 	var many *place.AmbiguousError
 	if !errors.As(err, &many) {
@@ -265,16 +265,21 @@ func ambiguous(err error) error {
 	}
 	rows := many.Rows
 	place.Shorten(rows)
-	ids := map[string]int{}
+	named := map[string]int{} // sessions by id and by AGENT:ID
 	for i := range rows {
-		ids[rows[i].Short]++
+		named[rows[i].Short]++
+		named[agentOf(rows[i].Dialect)+":"+rows[i].Short]++
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v:", many)
 	for i := range cut(rows, 20) {
 		r := &rows[i]
-		fmt.Fprintf(&b, "\n  %s  %s", dash(screen.OneLine(r.Short, 40)), aboutSession(r.When(), r.Dialect, rowTitle(r)))
-		if ids[r.Short] > 1 {
+		name := r.Short
+		if named[name] > 1 {
+			name = agentOf(r.Dialect) + ":" + name
+		}
+		fmt.Fprintf(&b, "\n  %s  %s", dash(screen.OneLine(name, 60)), aboutSession(r.When(), r.Dialect, rowTitle(r)))
+		if named[name] > 1 {
 			fmt.Fprintf(&b, "\n    %s", screen.OneLine(r.Path, 0))
 		}
 	}
@@ -286,11 +291,15 @@ func ambiguous(err error) error {
 
 // aboutSession says what a person knows a session by: its age, agent and title.
 func aboutSession(when time.Time, d dialect.Dialect, title string) string {
-	agent := "?"
-	if d != nil {
-		agent = d.Name()
+	return wire.Ago(when.Local(), time.Now()) + gap + agentOf(d) + gap + title
+}
+
+// agentOf names the dialect of a log, which is unknown if the log could not be read.
+func agentOf(d dialect.Dialect) string {
+	if d == nil {
+		return "?"
 	}
-	return wire.Ago(when.Local(), time.Now()) + gap + agent + gap + title
+	return d.Name()
 }
 
 // leafOf finds an entry by its id or the beginning of one. "none" is before the first entry, "" the session's leaf.

@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
 			e.Values[backgroundKey{}] = map[string]*background{}
-			return os.MkdirAll(home, 0o700)
+			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":       codeCmd,

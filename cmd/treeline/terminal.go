@@ -20,30 +20,23 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalWidth gives the columns of a terminal; ok is false if w is not one.
-func terminalWidth(w io.Writer) (columns int, ok bool) {
+// terminalSize gives the columns and lines of a terminal; ok is false if w is not one.
+func terminalSize(w io.Writer) (columns, lines int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
+		return 0, 0, false
 	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 {
-		columns = 80
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || lines <= 0 {
+		columns, lines = 80, 24
 	}
-	return columns, true
+	return columns, lines, true
 }
 
-// terminalRows gives the lines of a terminal, 0 if w is not one.
-func terminalRows(w io.Writer) int {
-	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	_, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil || rows <= 0 {
-		return 24
-	}
-	return rows
+// terminalWidth gives the columns of a terminal; ok is false if w is not one.
+func terminalWidth(w io.Writer) (columns int, ok bool) {
+	columns, _, ok = terminalSize(w)
+	return columns, ok
 }
 
 // style marks text on a terminal. The zero value marks nothing.

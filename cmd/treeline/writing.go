@@ -38,9 +38,10 @@ func (f *durableFlags) options() (store.WriteOptions, error) {
 // writeFlags are the flags of commands that write to a session.
 type writeFlags struct {
 	durableFlags
-	replace  bool
-	force    bool
-	rewrites bool // the command changes more than the end of the log
+	replace   bool
+	force     bool
+	unchecked bool // what looks like a mistake is written
+	rewrites  bool // the command changes more than the end of the log
 }
 
 func (f *writeFlags) add(a *app, cmd *cobra.Command) {
@@ -50,6 +51,11 @@ func (f *writeFlags) add(a *app, cmd *cobra.Command) {
 
 func (f *writeFlags) addReplace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.replace, "replace-unreadable", false, "if the file is not a session, start a new one there and keep the old file beside it")
+}
+
+// addUnchecked adds --force for what is refused because it looks like a mistake.
+func (f *writeFlags) addUnchecked(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&f.unchecked, "force", false, "write "+what)
 }
 
 func addForce(cmd *cobra.Command, force *bool) {
@@ -69,7 +75,7 @@ func (f *writeFlags) options(a *app) (store.WriteOptions, error) {
 	if f.rewrites {
 		outcome = "they are kept"
 	}
-	opt.ReplaceUnreadable, opt.ForceRewrite = f.replace, f.force
+	opt.ReplaceUnreadable, opt.ForceRewrite, opt.Force = f.replace, f.force, f.unchecked || f.force
 	opt.Observer = func(e store.Event) { a.tell(e, outcome) }
 	return opt, err
 }

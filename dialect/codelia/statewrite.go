@@ -11,10 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var (
-	_ dialect.Writer  = (*StateDialect)(nil)
-	_ dialect.Speaker = (*StateDialect)(nil)
-)
+var _ dialect.Writer = (*StateDialect)(nil)
 
 // Habits: a linear session without branches, labels and names, created with its first message. The program replaces a state
 // with every save (SavedWhole).
@@ -105,14 +102,4 @@ func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 func (d *StateDialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
 	id, err := Codelia.NewRunID(random)
 	return session.ID(id), err
-}
-
-// Say makes a message from plain text.
-func (d *StateDialect) Say(role session.Role, text string, _ time.Time, _ session.ModelRef) ([]byte, error) {
-	switch role {
-	case session.RoleUser, session.RoleAssistant, session.RoleSystem:
-	default:
-		return nil, fmt.Errorf("a message of a %s is not plain text", role)
-	}
-	return message(role.String(), rawjson.Quote(text)), nil
 }

@@ -1,7 +1,6 @@
 package operator
 
 import (
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"

@@ -160,7 +160,7 @@ func TestCopies(t *testing.T) {
 	before := readFile(t, source)
 	labelled := sess.Tree().At(2)
 
-	fork := must[*treeline.Session](t)(s.ForkFrom(ctx, source, treeline.CreateOptions{CWD: "/home/ada/well"}))
+	fork := must[*treeline.Session](t)(s.ForkFrom(ctx, source, treeline.CreateOptions{CWD: "/home/ada/well", Write: treeline.WriteOptions{Force: true}}))
 	defer fork.Close()
 	if h := fork.Header(); h.Parent != source || h.CWD != "/home/ada/well" || h.ID == sess.ID() || fork.Leaf() != q {
 		t.Errorf("the fork is %s, leaf %s", h.Raw, fork.Leaf())
@@ -196,7 +196,7 @@ func TestCopies(t *testing.T) {
 func TestRenameAndMove(t *testing.T) {
 	ctx := t.Context()
 	s, _ := home(t)
-	sess, _, _ := talk(t, s, treeline.CreateOptions{})
+	sess, _, _ := talk(t, s, treeline.CreateOptions{Write: treeline.WriteOptions{Force: true}})
 	if err := sess.Rename(ctx, "the\u2028pond"); err != nil {
 		t.Fatal(err)
 	}

@@ -132,6 +132,9 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 			w = object(`"type":"thinking"`)
 			w.Str("thinking", p.Text)
 			w.Optional("thinkingSignature", p.Signature)
+			if p.Redacted {
+				w.Add("redacted", []byte("true"))
+			}
 		case session.ToolCall:
 			w = object(`"type":"toolCall"`)
 			w.Str("id", p.ID)

@@ -8,7 +8,7 @@ import (
 // The members of messages and blocks that parts are made of, found in one pass, because search reads them all.
 var (
 	messageKeys = []string{"role", "content", "errorMessage", "toolCallId", "toolName", "isError"}
-	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data"}
+	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data", "redacted"}
 	// skimKeys are those of messages, and those that describe an answer.
 	skimKeys = append(messageKeys[:len(messageKeys):len(messageKeys)], "provider", "model", "usage")
 )
@@ -124,13 +124,13 @@ func contentParts(parts []session.Part, content []byte, s *session.Skim) []sessi
 		return t
 	}
 	for block := range rawjson.Elements(content) {
-		var v [9][]byte
+		var v [10][]byte
 		rawjson.Pick(block, blockKeys, v[:])
 		switch kind := text(v[0]); kind {
 		case "text":
 			parts = append(parts, session.Text{Text: text(v[1])})
 		case "thinking":
-			parts = append(parts, session.Thinking{Text: text(v[2]), Signature: text(v[3])})
+			parts = append(parts, session.Thinking{Text: text(v[2]), Signature: text(v[3]), Redacted: rawjson.Truthy(v[9])})
 		case "toolCall":
 			parts = append(parts, session.ToolCall{ID: text(v[4]), Name: text(v[5]), Arguments: v[6]})
 		case "image":

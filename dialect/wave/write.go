@@ -13,9 +13,8 @@ import (
 )
 
 var (
-	_ dialect.Writer  = (*Dialect)(nil)
-	_ dialect.Editor  = (*Dialect)(nil)
-	_ dialect.Speaker = (*Dialect)(nil)
+	_ dialect.Writer = (*Dialect)(nil)
+	_ dialect.Editor = (*Dialect)(nil)
 )
 
 // Habits: a linear session without branches, labels and names. Headerless: the first message has the working directory.
@@ -204,14 +203,6 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 		return record, false, nil
 	}
 	return rawjson.Set(record, "blocks", blocks), true, nil
-}
-
-// Say makes a message from plain text.
-func (d *Dialect) Say(role session.Role, said string, _ time.Time, _ session.ModelRef) ([]byte, error) {
-	if role != session.RoleUser && role != session.RoleAssistant {
-		return nil, fmt.Errorf("a message of wave is the user's or the assistant's, not of the role %s", role)
-	}
-	return oneBlock(role, "text", said), nil
 }
 
 // oneBlock is a message that consists of one text.

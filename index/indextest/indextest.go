@@ -47,7 +47,7 @@ func Log(name string, n int) index.Log {
 		Summary: index.Summary{
 			Session: n%7 != 0, ID: session.ID(fmt.Sprint("id-", n)), Dialect: []string{"omp", "pi"}[n%2], CWD: fmt.Sprint("/p", n%3),
 			Title: strings.Repeat("t", n%200), Prompt: fmt.Sprint("prompt ", n), Created: session.Time{Text: fmt.Sprint(n)},
-			Active: session.Time{Text: fmt.Sprint(n + 1)}, Parent: fmt.Sprint("p", n), Version: n % 4, Messages: n, Entries: 2 * n,
+			Active: session.Time{Text: fmt.Sprint(n + 1)}, Parent: fmt.Sprint("p", n), Origin: session.ID(strings.Repeat("o", n%2)), Version: n % 4, Messages: n, Entries: 2 * n,
 			Branches: n % 9, Problems: n % 2, Models: slices.Repeat([]string{"m1", "m2"}, n%3), Has: index.Has(n % 32),
 			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
 			Spells: index.EncodeSpells([]index.Spell{spell(n), spell(n + 1)}),

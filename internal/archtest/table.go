@@ -56,6 +56,9 @@ var importTable = []row{
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +
 			"N); home, temp folder, realpath, time zone, clock and ids are injected"},
+	// What a provider is sent.
+	{packages: "llm", may: "session dialect internal/rawjson", pure: true,
+		why: "a request is made from neutral parts alone: it knows no agent, so that each dialect works with each provider"},
 	// Where records live.
 	{packages: "backend",
 		why: "a new backend is written from this contract alone; records are opaque bytes"},
@@ -117,7 +120,7 @@ var importTable = []row{
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: ".",
-		may: "session run dialect dialect/all backend backend/file backend/memory blob index index/query logtree " +
+		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
 			"place store find usage watch convert runs repair trash",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
@@ -127,8 +130,8 @@ var importTable = []row{
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
-		may: ". session run dialect backend backend/all index index/query logtree place store find usage watch convert " +
-			"runs repair trash history wire rpc server/* internal/rawjson internal/screen",
+		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
+			"repair trash history wire rpc server/* internal/rawjson internal/screen",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -72,5 +72,7 @@ func listed(b *bench) {
 	b.slower(what, got.cpu-start.cpu, "stat pass", stat, 2)
 	b.add(row{what: what + ", memory", figure: mb(got.memory), baseline: "above a start", ratio: float64(got.memory-start.memory) / 1e6,
 		unit: "MB", target: 30, most: true})
+	stats := p.costs(5*b.rounds, nil, "stats")
+	b.slower(fmt.Sprintf("stats of %d sessions that are known", sessions), stats.cpu-start.cpu, "ls", got.cpu-start.cpu, 1.5)
 	check(os.RemoveAll(p.home))
 }

@@ -20,6 +20,7 @@ type entry struct {
 	FirstKeptEntryID, ModelID   json.RawMessage
 	TokensBefore, ThinkingLevel json.RawMessage
 	Model, Provider, CWD        string
+	Content                     json.RawMessage // of a message of an extension
 }
 
 // message is that of an entry.
@@ -29,6 +30,7 @@ type message struct {
 	IsError                    bool
 	Usage                      *struct{ Input, Output, CacheRead, CacheWrite, TotalTokens int }
 	StopReason, Model          string
+	Command, Output            json.RawMessage // of a command that the user ran
 }
 
 // block is a piece of a message; which members it has depends on its type.
@@ -170,8 +172,14 @@ func waveBlocks(e *entry, answers map[string]string) (blocks []string, role stri
 	if e.Type == "compaction" {
 		return []string{fmt.Sprintf(`{"type":"compact","content":%s}`, e.Summary)}, "assistant"
 	}
+	if e.Type == "custom_message" {
+		return []string{fmt.Sprintf(`{"type":"task_notification","taskId":%q,"taskType":"shell","status":"completed","summary":%s}`, e.ID, e.Content)}, "user"
+	}
 	if e.Message == nil || e.Message.Role == "toolResult" {
 		return nil, ""
+	}
+	if e.Message.Role == "bashExecution" {
+		return []string{fmt.Sprintf(`{"type":"bang","command":%s,"output":%s,"stage":"end","exitCode":0}`, e.Message.Command, e.Message.Output)}, "user"
 	}
 	for _, b := range e.Message.Content {
 		switch b.Type {

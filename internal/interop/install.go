@@ -33,6 +33,9 @@ var piScript []byte
 //go:embed peer_omp.mts
 var ompScript []byte
 
+//go:embed peer_context.mts
+var contextScript []byte
+
 var (
 	pi073 = program{name: "pi-0.73.1", packages: []string{"@mariozechner/pi-coding-agent@0.73.1"}, script: treeScript, file: "peer.mjs"}
 	pi15  = program{
@@ -46,7 +49,20 @@ var (
 		name: "omp-13.19.0", packages: []string{"@oh-my-pi/pi-coding-agent@13.19.0", "bun@1.4.4"}, script: ompScript, file: "peer.mts",
 		unused: []string{"@oh-my-pi/omp-stats", "linkedom", "markit-ai", "puppeteer"}, bun: true,
 	}
+	omp18 = program{
+		name: "omp-18.2.3", packages: []string{"@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.4"}, script: contextScript, file: "context.mts",
+		unused: []string{
+			"@oh-my-pi/omp-stats", "linkedom", "markit-ai", "puppeteer-core", "@huggingface/transformers", "onnxruntime-node", "sherpa-onnx-node",
+		},
+		bun: true,
+	}
 )
+
+// reading is a program with the script that reads sessions.
+func (p program) reading() program {
+	p.script, p.file = contextScript, "context.mts"
+	return p
+}
 
 // install installs the program's packages if they are missing, and returns the command that runs it. The file "complete" is
 // written last, so that an interrupted installation is repeated.

@@ -1,9 +1,13 @@
 // Command interop checks that this library and the real agents understand each other's files. It installs the agents' packages
-// from npm in a temporary folder and makes three comparisons:
+// from npm in a temporary folder and makes four comparisons:
 //
 //   - trees: random trees to which pi 0.73 and this library append by turns; leaf, entries, labels, name and context.
 //   - lists: random folders of sessions, whole and damaged; the lists, recent sessions and continued session of pi 1.5 and
 //     oh-my-pi 13, compared with the same methods of `treeline rpc` and with `treeline ls`.
+//   - conversions: sessions of Wave, codelia and Operator, converted for pi 1.5 and oh-my-pi 13; what these would send, compared
+//     with what this library says, message by message.
+//   - contexts: random sessions of all versions, also after this library rewrote them; the name, models, service tier and all
+//     else of the context, as pi 1.5, oh-my-pi 13 and oh-my-pi 18 read them.
 //   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and concurrently.
 //
 // oh-my-pi runs on bun, which comes from npm too.
@@ -26,10 +30,10 @@ import (
 
 // options are the flags.
 type options struct {
-	trees, folders, queries int
-	seed                    uint64
-	installed, only         string
-	work                    string // a temporary folder
+	trees, folders, contexts, queries, conversions int
+	seed                                           uint64
+	installed, only                                string
+	work                                           string // a temporary folder
 }
 
 // comparisons in the order in which they run.
@@ -39,6 +43,8 @@ var comparisons = []struct {
 }{
 	{"trees", compareTrees},
 	{"lists", compareLists},
+	{"conversions", compareConversions},
+	{"contexts", compareContexts},
 	{"history", compareHistory},
 }
 
@@ -46,10 +52,12 @@ func main() {
 	var opt options
 	flag.IntVar(&opt.trees, "trees", 150, "how many random `trees` are written")
 	flag.IntVar(&opt.folders, "folders", 20, "how many random `folders` are listed, for each agent")
+	flag.IntVar(&opt.contexts, "contexts", 200, "how many random `sessions` are read, for each agent")
 	flag.IntVar(&opt.queries, "queries", 300, "how many random `queries` are asked of a history")
+	flag.IntVar(&opt.conversions, "conversions", 5, "how many random `conversations` are converted, for each agent")
 	flag.Uint64Var(&opt.seed, "seed", 1, "the `seed` of the first tree and folder")
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` for the packages, which are installed if they are missing")
-	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists or history")
+	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, conversions, contexts or history")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -76,7 +84,7 @@ func run(ctx context.Context, opt options) (err error) {
 		made = true
 	}
 	if !made {
-		return fmt.Errorf("invalid -only %q: use trees, lists or history", opt.only)
+		return fmt.Errorf("invalid -only %q: use trees, lists, conversions, contexts or history", opt.only)
 	}
 	return nil
 }

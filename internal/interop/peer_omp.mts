@@ -1,4 +1,4 @@
-// How oh-my-pi lists sessions and keeps prompts: one JSON command per line on stdin, one JSON answer per line on stdout.
+// How oh-my-pi lists sessions, keeps prompts and what it sends: one JSON command per line on stdin, one JSON answer per line on stdout.
 //   {"op":"dir","cwd":…}                where it keeps the sessions of a directory
 //   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir is another session folder
 //   {"op":"listAll"}                    those of all directories
@@ -8,9 +8,11 @@
 //   {"op":"history","path":…}           opens a history.db; a process has one
 //   {"op":"add","prompts":[…],"cwd":…}  adds prompts, one after the other, and waits until they are written
 //   {"op":"search","query":…,"limit":…} {"op":"recentPrompts","limit":…}
+//   {"op":"sent","path":…}              the messages that it would send to a provider
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { HistoryStorage } from "@oh-my-pi/pi-coding-agent/session/history-storage";
+import { convertToLlm } from "@oh-my-pi/pi-coding-agent/session/messages";
 import { findMostRecentSession, getRecentSessions, SessionManager } from "@oh-my-pi/pi-coding-agent/session/session-manager";
 
 let history: HistoryStorage;
@@ -22,6 +24,7 @@ const answers: Record<string, (given: any) => unknown> = {
 	recent: async ({ dir, limit }) =>
 		(await getRecentSessions(dir, limit)).map(({ path, mtime, name, fullName }) => ({ path, mtime, name, fullName })),
 	mostRecent: ({ dir }) => findMostRecentSession(dir),
+	sent: async ({ path }) => convertToLlm((await SessionManager.open(path)).buildSessionContext().messages),
 	continue: async ({ cwd, dir }) => {
 		const file = (await SessionManager.continueRecent(cwd, dir)).getSessionFile();
 		return file && existsSync(file) ? file : null;

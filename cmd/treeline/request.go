@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/llm"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// requestFlags are the flags of a request to a language model.
+type requestFlags struct {
+	api, model, prompt string
+	maxTokens          int
+}
+
+// lastAnswer is the value of --llm without one: the provider of the last answer.
+const lastAnswer = "auto"
+
+func (f *requestFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic or openai (default: that of the last answer)")
+	cmd.Flags().Lookup("llm").NoOptDefVal = lastAnswer
+	cmd.Flags().StringVar(&f.model, "model", "", "with --llm: ask the model `NAME` (default: that of the last answer)")
+	cmd.Flags().StringVar(&f.prompt, "prompt", "", "with --llm: the user says `TEXT` next")
+	cmd.Flags().IntVar(&f.maxTokens, "max-tokens", 0, "with --llm: an answer of at most `N` tokens, for a provider that wants a limit (default 8192)")
+}
+
+// on reports whether a request is wanted.
+func (f *requestFlags) on() bool { return f.api != "" }
+
+// rest gives the arguments without the provider: pflag leaves "anthropic" of "--llm anthropic" among them, because the flag
+// need not have a value.
+func (f *requestFlags) rest(given []string) []string {
+	i := slices.IndexFunc(given, func(word string) bool { return slices.Contains(llm.Names(), word) })
+	if f.api != lastAnswer || i < 0 {
+		return given
+	}
+	f.api = given[i]
+	return slices.Delete(slices.Clone(given), i, i+1)
+}
+
+// check refuses flags that have no effect, and unknown providers.
+func (f *requestFlags) check(cmd *cobra.Command, sent bool) error {
+	switch only := changed(cmd, "model", "prompt", "max-tokens"); {
+	case f.on() && sent:
+		return misused("--llm and --sent cannot be combined")
+	case !f.on() && len(only) > 0:
+		return misused("--%s needs --llm", only[0])
+	case f.on() && f.api != lastAnswer:
+		return oneOf("llm", f.api, llm.Names())
+	}
+	return nil
+}
+
+// request prints the body of a request. It is JSON with and without --json.
+func (a *app) request(ctx context.Context, s *store.Session, at session.EntryID, opt store.ContextOptions, f *requestFlags, problems *[]session.Problem) error {
+	q := treeline.RequestOptions{Model: f.model, Prompt: f.prompt, MaxTokens: f.maxTokens, Context: opt}
+	if f.api != lastAnswer {
+		q.Provider = f.api
+	}
+	r, err := treeline.NewRequest(ctx, s, at, q)
+	if errors.Is(err, treeline.ErrNoProvider) {
+		return misused("%w: use --llm %s", err, anyOf(llm.Names()))
+	}
+	if err != nil {
+		return err
+	}
+	err = a.page(ctx, func(out *output) error { return wire.Write(out, json.RawMessage(r.Body)) })
+	a.problems(*problems)
+	if r.Model == "" {
+		a.notice("the body has no model; name one with --model")
+	}
+	if r.Answered && r.Provider == llm.Anthropic.Name() {
+		a.notice("the last message is the model's, which newer models refuse; say something with --prompt")
+	}
+	return err
+}

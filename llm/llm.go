@@ -1,0 +1,171 @@
+// Package llm makes the bodies of requests to language models from the messages of a session.
+//
+// A Conversation is neutral: roles and parts. An API knows how one provider spells a request, and what it refuses. Both
+// providers get the same turns: empty texts are left out, each result follows the message with its call, calls without a
+// result and results without a call are left out. A provider that refuses something else, such as an id or a picture, says
+// so in its own file.
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Message is one message of a conversation.
+type Message struct {
+	// Role is that of the user, the model, a tool or the system. Any other speaks in the user's name.
+	Role  session.Role
+	Parts []session.Part
+	// Provider and Model are those of an answer, "" where they are unknown. A provider accepts only thinking that it signed.
+	Provider, Model string
+	// Failed: the answer was cut off. What it thought has no valid signature.
+	Failed bool
+}
+
+// Conversation is what the model sees.
+type Conversation struct {
+	Messages []Message
+	// Provider and Model are those of the last answer or, without one, those that are chosen for the next; "" for none.
+	Provider, Model string
+}
+
+// Options complete a request.
+type Options struct {
+	// Model is the model that is asked. A body without one needs it before it is sent.
+	Model string
+	// MaxTokens limits the answer, for providers that want a limit; 0 is 8192.
+	MaxTokens int
+}
+
+const defaultMaxTokens = 8192
+
+// ErrEmpty is returned for a conversation without a message that can be sent.
+var ErrEmpty = errors.New("there is no message to send")
+
+// API is the interface of one provider.
+type API struct {
+	name string
+	body func(model string, maxTokens int, turns []turn) []byte
+	// own reports whether the provider made an answer, by the names that agents record.
+	own func(provider, model string) bool
+	ids rule
+	// thinks: it takes back the thinking that it signed.
+	thinks bool
+}
+
+// The interfaces. OpenAI's is the one of chat completions, which most other providers offer, too.
+var (
+	Anthropic = &API{name: "anthropic", body: anthropicBody, own: ofAnthropic, ids: rule{most: 64}, thinks: true}
+	OpenAI    = &API{name: "openai", body: openaiBody, own: ofOthers, ids: rule{most: 40}}
+)
+
+// Names are the names of the interfaces.
+func Names() []string { return []string{Anthropic.name, OpenAI.name} }
+
+// Name is the name that people use.
+func (a *API) Name() string { return a.name }
+
+// Named gives the interface of a name.
+func Named(name string) (*API, error) {
+	for _, a := range []*API{Anthropic, OpenAI} {
+		if a.name == name {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown provider %q: use %s", name, strings.Join(Names(), " or "))
+}
+
+// For gives the interface for a model as agents name it; nil where both names are empty.
+func For(provider, model string) *API {
+	for _, a := range []*API{Anthropic, OpenAI} {
+		if a.own(provider, model) {
+			return a
+		}
+	}
+	return nil
+}
+
+// ofAnthropic recognises Anthropic's models, also where another company runs them.
+func ofAnthropic(provider, model string) bool {
+	if provider == "" {
+		provider = dialect.ProviderOf(model)
+	}
+	switch provider = strings.ToLower(provider); {
+	case strings.Contains(provider, "anthropic"):
+		return true
+	case strings.Contains(provider, "bedrock"), strings.Contains(provider, "vertex"):
+		return strings.Contains(strings.ToLower(model), "claude")
+	}
+	return false
+}
+
+// ofOthers recognises all other models.
+func ofOthers(provider, model string) bool {
+	return provider+model != "" && !ofAnthropic(provider, model)
+}
+
+// Model gives the model to ask: the one that is wanted, or that of the last answer if it is the provider's own; "" for none.
+func (a *API) Model(c Conversation, wanted string) string {
+	if wanted == "" && a.own(c.Provider, c.Model) {
+		return c.Model
+	}
+	return wanted
+}
+
+// Body gives the body of the request that continues the conversation. It holds what the provider's documentation asks for
+// and nothing else: no times, no usage, no members of an agent. answered: the last message is the model's, which some
+// models refuse.
+func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err error) {
+	turns := a.turns(c.Messages)
+	last := slices.DeleteFunc(slices.Clone(turns), func(t turn) bool { return t.role == session.RoleSystem })
+	if len(last) == 0 {
+		return nil, false, ErrEmpty
+	}
+	end := last[len(last)-1]
+	most := opt.MaxTokens
+	if most <= 0 {
+		most = defaultMaxTokens
+	}
+	return a.body(opt.Model, most, turns), end.role == session.RoleAssistant && len(end.calls) == 0, nil
+}
+
+// Collect takes the messages of a context apart. The context must be the one that the agent sends
+// (session.ContextOptions.LLM).
+func Collect(c *session.Context, d dialect.Dialect) (Conversation, error) {
+	parter, ok := d.(dialect.Parter)
+	if !ok {
+		return Conversation{}, fmt.Errorf("taking messages of %s apart is %w", d.Name(), dialect.ErrUnsupported)
+	}
+	codec := d.Codec()
+	var out Conversation
+	for m, err := range c.Messages() {
+		if err != nil {
+			return out, err
+		}
+		message := Message{Role: codec.Role(m.JSON), Parts: parter.MessageParts(m.JSON), Failed: codec.Failed(m.JSON)}
+		if message.Role == session.RoleAssistant && m.Entry.Kind == session.KindMessage {
+			body, err := m.Entry.Body()
+			if err != nil {
+				return out, err
+			}
+			if answer, ok := body.(session.Message); ok && answer.Model != "" {
+				message.Provider, message.Model = answer.Provider, answer.Model
+				out.Provider, out.Model = answer.Provider, answer.Model
+			}
+		}
+		out.Messages = append(out.Messages, message)
+	}
+	if out.Model == "" {
+		for _, m := range c.Models {
+			if m.Role == "default" {
+				out.Provider, out.Model = m.Provider, m.Model
+			}
+		}
+	}
+	return out, nil
+}

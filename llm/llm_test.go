@@ -1,0 +1,246 @@
+package llm_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/llm"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// bodies makes the bodies for both providers from a session and checks them. It gives how many there were.
+func bodies(w *world.World, path string, d dialect.Dialect, opt store.ContextOptions) (count int) {
+	w.Helper()
+	s, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: d})
+	if err != nil {
+		return 0 // damaged beyond reading
+	}
+	defer s.Close()
+	opt.LLM = true
+	seen, err := s.Context(w.Context(), s.Leaf(), opt)
+	w.Must(err)
+	c, err := llm.Collect(seen, d)
+	w.Must(err)
+	for _, api := range []struct {
+		*llm.API
+		check func([]byte) error
+	}{{llm.Anthropic, checkAnthropic}, {llm.OpenAI, checkOpenAI}} {
+		body, _, err := api.Body(c, llm.Options{Model: api.Model(c, "")})
+		if errors.Is(err, llm.ErrEmpty) {
+			continue
+		}
+		w.Must(err)
+		count++
+		if err := api.check(body); err != nil {
+			w.Errorf("%s, %s, %s refuses it: %v\n%.2000s", d.Name(), path, api.Name(), err, body)
+		}
+		for _, member := range []string{`"timestamp"`, `"usage"`, `"stopReason"`, `"treelineOrigin"`} {
+			if bytes.Contains(body, []byte(member+":")) && !bytes.Contains(body, []byte(`\`+member)) {
+				w.Errorf("%s, %s: the body for %s has %s", d.Name(), path, api.Name(), member)
+			}
+		}
+	}
+	return count
+}
+
+// sessions gives one conversation in the format of every dialect.
+func sessions(seed uint64, entries int) map[string][]byte {
+	log := gen.Session(gen.Options{Seed: seed, Entries: entries, CompactEvery: 20, Branches: 1, Images: 2, ImageBytes: 400})
+	return map[string][]byte{
+		"omp": log, "pi": gen.Session(gen.Options{Seed: seed, Entries: entries, Pi: true}), "omp-doc": log, "operator": gen.Operator(log),
+		"operator-doc": gen.Operator(log), "wave": gen.Wave(log), "wave-doc": gen.Wave(log), "codelia-state": gen.State(log),
+		"codelia-state-doc": gen.State(log), "codelia": gen.Run(log), "codelia-doc": gen.Run(log),
+	}
+}
+
+// wounds damage a line of a session in ways that providers care about.
+var wounds = []struct {
+	where *regexp.Regexp
+	with  []string
+}{
+	{regexp.MustCompile(`"(text|content|thinking|output|result)":"(?:[^"\\]|\\.)*"`), []string{`"$1":""`, `"$1":" \n\t"`, `"$1":"\ud800"`, `"$1":null`, `"$1":"x "`}},
+	{regexp.MustCompile(`"(id|toolCallId|tool_call_id)":"([^"]*)"`), []string{`"$1":""`, `"$1":"call|fc_1"`, `"$1":"tool call/é"`, `"$1":"` + strings.Repeat("long", 30) + `"`, `"$1":"same"`}},
+	{regexp.MustCompile(`"(name|toolName)":"[^"]*"`), []string{`"$1":"my tool.x"`, `"$1":""`}},
+	{regexp.MustCompile(`"(arguments|args)":\{`), []string{`"$1":null,"was":{`, `"$1":{"half":"\udc00",`, `"$1":{"half":"\ud83d\ude00",`}},
+	{regexp.MustCompile(`"(mimeType|mediaType)":"[^"]*"`), []string{`"$1":"image/bmp"`, `"$1":"image/jpeg"`}},
+	{regexp.MustCompile(`"data":"[^"]*"`), []string{`"data":"/a/path.png"`, `"data":"https://x.test/a.png"`, `"data":"iVBORw0KGgo="`, `"data":""`}},
+	{regexp.MustCompile(`"provider":"[^"]*","model":"[^"]*"`), []string{`"provider":"anthropic","model":"claude-x"`, `"provider":"openai","model":"gpt-x"`}},
+	{regexp.MustCompile(`"stopReason":"[^"]*"`), []string{`"stopReason":"aborted"`, `"stopReason":"error"`}},
+	{regexp.MustCompile(`"role":"(?:toolResult|tool|assistant|user)"`), []string{`"role":"user"`, `"role":"assistant"`, `"role":"system"`, `"role":"toolResult"`, `"role":"tool"`}},
+	{regexp.MustCompile(`"type":"thinking"`), []string{`"type":"thinking","redacted":true`, `"type":"novel"`}},
+}
+
+// wounded damages some lines, drops some and writes some twice.
+func wounded(r *rand.Rand, log []byte) string {
+	var out []string
+	for i, line := range strings.Split(strings.TrimSuffix(string(log), "\n"), "\n") {
+		if i > 0 {
+			switch r.IntN(40) {
+			case 0:
+				continue
+			case 1:
+				out = append(out, line)
+			}
+			if r.IntN(3) == 0 {
+				w := wounds[r.IntN(len(wounds))]
+				line = w.where.ReplaceAllString(line, w.with[r.IntN(len(w.with))])
+			}
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// Whatever a session holds and whichever agent wrote it, each provider accepts the body.
+func TestBodyAccepted(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	rounds := 12
+	if os.Getenv("TREELINE_SOAK") != "" {
+		rounds = 300
+	}
+	for seed := range rounds {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		for name, log := range sessions(uint64(seed), 50) {
+			d := w.Format(name)
+			text := string(log)
+			if seed > 0 {
+				text = wounded(r, log)
+			}
+			n := bodies(w, w.Put(fmt.Sprintf("in/%d/%s/019cab00-0000-7000-8000-00000000000a.jsonl", seed, name), text), d,
+				store.ContextOptions{DropFailed: r.IntN(2) == 0, StripDangling: r.IntN(4) == 0})
+			if seed == 0 && n != 2 {
+				t.Errorf("%s: %d bodies", name, n)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// Every fixture of every dialect gives bodies that both providers accept.
+func TestBodyFixtures(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	count := 0
+	for _, pattern := range []string{"../dialect/*/testdata/*/*.jsonl", "../dialect/wave/testdata/wave-legacy/*.json", "../dialect/codelia/testdata-state/*/*.jsonl"} {
+		files, err := filepath.Glob(pattern)
+		w.Must(err)
+		for _, path := range files {
+			if d, err := w.Dialect(filepath.Base(filepath.Dir(path))); err == nil {
+				count += bodies(w, path, d, store.ContextOptions{})
+			}
+		}
+	}
+	if count < 50 {
+		t.Errorf("%d bodies", count)
+	}
+}
+
+// one makes a body of some messages.
+func one(t *testing.T, api *llm.API, messages ...llm.Message) string {
+	t.Helper()
+	body, _, err := api.Body(llm.Conversation{Messages: messages}, llm.Options{Model: "m", MaxTokens: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func user(parts ...session.Part) llm.Message {
+	return llm.Message{Role: session.RoleUser, Parts: parts}
+}
+
+func answer(parts ...session.Part) llm.Message {
+	return llm.Message{Role: session.RoleAssistant, Parts: parts, Provider: "anthropic", Model: "claude-x"}
+}
+
+func words(s string) session.Part { return session.Text{Text: s} }
+
+// What each provider is sent, case by case.
+func TestBody(t *testing.T) {
+	t.Parallel()
+	calls := answer(session.Thinking{Text: "hm", Signature: "c2ln"}, words("Look."), session.ToolCall{ID: "a|b", Name: "my tool", Arguments: session.Raw(`{ "x": 1 }`)},
+		session.ToolCall{ID: "open", Name: "bash"})
+	whole := answer(session.Thinking{Text: "hm", Signature: "c2ln"}, session.ToolCall{ID: "c", Name: "bash", Arguments: session.Raw(`{"x":"\ud800\\u"}`)})
+	picture := session.Image{MIME: "image/jpeg", Data: "iVBORw0KGgo="}
+	result := llm.Message{Role: session.RoleTool, Parts: []session.Part{session.ToolResult{CallID: "a|b", Parts: []session.Part{words("2 m"), picture}, IsError: true}}}
+	foreign := answer(session.Thinking{Text: "hm", Signature: "c2ln"}, words("Yes. "))
+	foreign.Provider, foreign.Model = "openai", "gpt-x"
+	for name, c := range map[string]struct {
+		messages          []llm.Message
+		anthropic, openai string
+	}{
+		"a result follows its call": {
+			[]llm.Message{user(words("How deep?")), calls, user(words("Well?")), result},
+			`{"model":"m","max_tokens":10,"tools":[{"name":"my_tool","input_schema":{"type":"object"}}],"messages":[` +
+				`{"role":"user","content":[{"type":"text","text":"How deep?"}]},` +
+				`{"role":"assistant","content":[{"type":"text","text":"Look."},{"type":"tool_use","id":"a","name":"my_tool","input":{"x":1}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"2 m"},` +
+				`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}],"is_error":true},{"type":"text","text":"Well?"}]}]}`,
+			`{"model":"m","messages":[{"role":"user","content":"How deep?"},` +
+				`{"role":"assistant","content":"Look.","tool_calls":[{"id":"a","type":"function","function":{"name":"my_tool","arguments":"{\"x\":1}"}}]},` +
+				`{"role":"tool","tool_call_id":"a","content":"2 m\n(image below)"},` +
+				`{"role":"user","content":[{"type":"text","text":"The images of the tool results:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]},` +
+				`{"role":"user","content":"Well?"}]}`,
+		},
+		"signed thinking stays with its provider": {
+			[]llm.Message{user(words("?")), whole, {Role: session.RoleTool, Parts: []session.Part{session.ToolResult{CallID: "c"}}}},
+			`{"model":"m","max_tokens":10,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"messages":[` +
+				`{"role":"user","content":[{"type":"text","text":"?"}]},` +
+				`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"c","name":"bash","input":{"x":"\ufffd\\u"}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"(no output)"}]}]}]}`,
+			`{"model":"m","messages":[{"role":"user","content":"?"},` +
+				`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"bash","arguments":"{\"x\":\"\\ufffd\\\\u\"}"}}]},` +
+				`{"role":"tool","tool_call_id":"c","content":"(no output)"}]}`,
+		},
+		"foreign thinking, empty texts and white space at the end": {
+			[]llm.Message{{Role: session.RoleSystem, Parts: []session.Part{words("Dive.")}}, user(words(" "), words("?")), user(words("")), foreign},
+			`{"model":"m","max_tokens":10,"system":"Dive.","messages":[{"role":"user","content":[{"type":"text","text":"?"}]},` +
+				`{"role":"assistant","content":[{"type":"text","text":"Yes."}]}]}`,
+			`{"model":"m","messages":[{"role":"system","content":"Dive."},{"role":"user","content":"?"},{"role":"assistant","content":"Yes. "}]}`,
+		},
+		"an answer comes first": {
+			[]llm.Message{answer(words("Hello."))},
+			`{"model":"m","max_tokens":10,"messages":[{"role":"user","content":[{"type":"text","text":"(The conversation begins with an answer.)"}]},` +
+				`{"role":"assistant","content":[{"type":"text","text":"Hello."}]}]}`,
+			`{"model":"m","messages":[{"role":"assistant","content":"Hello."}]}`,
+		},
+	} {
+		if got := one(t, llm.Anthropic, c.messages...); got != c.anthropic {
+			t.Errorf("%s: anthropic\n%s\nwant\n%s", name, got, c.anthropic)
+		}
+		if got := one(t, llm.OpenAI, c.messages...); got != c.openai {
+			t.Errorf("%s: openai\n%s\nwant\n%s", name, got, c.openai)
+		}
+	}
+	if _, _, err := llm.OpenAI.Body(llm.Conversation{Messages: []llm.Message{user(words("\n"))}}, llm.Options{}); !errors.Is(err, llm.ErrEmpty) {
+		t.Errorf("nothing to say: %v", err)
+	}
+}
+
+// The interface follows from the model that answered.
+func TestFor(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[[2]string]*llm.API{
+		{"anthropic", "claude-x"}: llm.Anthropic, {"amazon-bedrock", "us.anthropic.claude-x"}: llm.Anthropic, {"", "claude-x"}: llm.Anthropic,
+		{"openai", "gpt-x"}: llm.OpenAI, {"google", "gemini"}: llm.OpenAI, {"", "gpt-x"}: llm.OpenAI, {"openrouter", "anthropic/claude-x"}: llm.OpenAI,
+		{"", ""}: nil,
+	} {
+		if got := llm.For(names[0], names[1]); got != want {
+			t.Errorf("%v: %v", names, got)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package llm
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// What chat completions ask for, beyond what all providers do: arguments are JSON in a string, a result is text alone, and
+// thinking is not sent back.
+
+// openaiBody spells a request.
+func openaiBody(model string, _ int, turns []turn) []byte {
+	var list [][]byte
+	for _, t := range turns {
+		switch t.role {
+		case session.RoleSystem:
+			list = append(list, spoken("system", rawjson.Quote(dialect.TextOf(t.parts))))
+		case session.RoleUser:
+			list = append(list, spoken("user", openaiContent(t.parts)))
+		case session.RoleAssistant:
+			list = append(list, openaiAnswer(t)...)
+		}
+	}
+	var o dialect.Object
+	o.Optional("model", model)
+	o.Add("messages", dialect.Array(list))
+	return o.End()
+}
+
+func spoken(role string, content []byte) []byte {
+	var o dialect.Object
+	o.Str("role", role)
+	o.Add("content", content)
+	return o.End()
+}
+
+// openaiAnswer gives an answer and the results of its calls. Pictures among the results follow in a message of the user's.
+func openaiAnswer(t turn) (list [][]byte) {
+	words := dialect.TextOf(t.parts)
+	if len(t.calls) == 0 {
+		return [][]byte{spoken("assistant", rawjson.Quote(words))}
+	}
+	var calls, results [][]byte
+	var pictures []session.Part
+	for _, c := range t.calls {
+		calls = append(calls, function(c))
+		var shown []session.Part
+		for _, p := range c.result {
+			if _, ok := p.(session.Image); ok {
+				pictures = append(pictures, p)
+				p = session.Text{Text: "(image below)"}
+			}
+			shown = append(shown, p)
+		}
+		var o dialect.Object
+		o.Str("role", "tool")
+		o.Str("tool_call_id", c.id)
+		o.Str("content", dialect.TextOf(shown))
+		results = append(results, o.End())
+	}
+	var o dialect.Object
+	o.Str("role", "assistant")
+	o.Optional("content", words)
+	o.Add("tool_calls", dialect.Array(calls))
+	list = append([][]byte{o.End()}, results...)
+	if pictures != nil {
+		pictures = append([]session.Part{session.Text{Text: "The images of the tool results:"}}, pictures...)
+		list = append(list, spoken("user", openaiContent(pictures)))
+	}
+	return list
+}
+
+func function(c call) []byte {
+	var f, o dialect.Object
+	f.Str("name", c.name)
+	f.Str("arguments", string(c.arguments))
+	o.Str("id", c.id)
+	o.Add("type", []byte(`"function"`))
+	o.Add("function", f.End())
+	return o.End()
+}
+
+// openaiContent gives a single text as a string, and anything else as a list.
+func openaiContent(parts []session.Part) []byte {
+	if len(parts) == 1 {
+		if t, ok := parts[0].(session.Text); ok {
+			return rawjson.Quote(t.Text)
+		}
+	}
+	var list [][]byte
+	for _, part := range parts {
+		switch p := part.(type) {
+		case session.Text:
+			list = append(list, text(p.Text))
+		case session.Image:
+			var url, o dialect.Object
+			url.Str("url", dialect.ImageURL(p))
+			o.Add("type", []byte(`"image_url"`))
+			o.Add("image_url", url.End())
+			list = append(list, o.End())
+		}
+	}
+	return dialect.Array(list)
+}

@@ -1,0 +1,144 @@
+package llm
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// turn is what one side says at once, ready to be spelled.
+type turn struct {
+	role session.Role // user, assistant or system
+	// parts are texts, pictures (user) and thinking (assistant).
+	parts []session.Part
+	// calls are those of an assistant, each with its result.
+	calls []call
+}
+
+// call is a call and its result. Providers want all calls of an answer answered at once.
+type call struct {
+	id, name  string
+	arguments []byte // a JSON object
+	result    []session.Part
+	failed    bool
+	answered  bool
+}
+
+// turns makes turns of messages. Nothing is left in them that any provider refuses.
+func (a *API) turns(messages []Message) []turn {
+	var list []turn
+	open := map[string]place{} // the last call with an id
+	for _, m := range messages {
+		t := turn{role: m.Role}
+		if m.Role != session.RoleAssistant && m.Role != session.RoleSystem {
+			t.role = session.RoleUser
+		}
+		signed := a.thinks && !m.Failed && a.own(m.Provider, m.Model)
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case session.ToolCall:
+				if t.role == session.RoleAssistant {
+					open[p.ID] = place{len(list), len(t.calls)}
+					t.calls = append(t.calls, call{id: p.ID, name: toolNames.clean(p.Name, "tool"), arguments: object(p.Arguments)})
+				}
+			case session.ToolResult:
+				// A message may hold a call and its result, in that order.
+				at, ok := open[p.CallID]
+				switch {
+				case !ok:
+				case at.turn == len(list):
+					t.calls[at.call].answer(p)
+				default:
+					list[at.turn].calls[at.call].answer(p)
+				}
+			default:
+				t.add(p, signed)
+			}
+		}
+		if len(t.parts) > 0 || len(t.calls) > 0 {
+			list = append(list, t)
+		}
+	}
+	return finished(list, &names{rule: a.ids, used: map[string]bool{}, last: map[string]int{}})
+}
+
+// place is where a call stands.
+type place struct{ turn, call int }
+
+// add adds a part that the turn's side may say.
+func (t *turn) add(part session.Part, signed bool) {
+	switch p := part.(type) {
+	case session.Text:
+		if strings.TrimSpace(p.Text) != "" {
+			t.parts = append(t.parts, p)
+		}
+	case session.Thinking:
+		if t.role == session.RoleAssistant && signed && p.Signature != "" && (p.Redacted || strings.TrimSpace(p.Text) != "") {
+			t.parts = append(t.parts, p)
+		}
+	case session.Image:
+		if t.role == session.RoleUser {
+			t.parts = append(t.parts, usable(p))
+		}
+	}
+}
+
+// answer notes the result of a call. Some agents write a result in several pieces.
+func (c *call) answer(r session.ToolResult) {
+	c.answered = true
+	c.failed = c.failed || r.IsError
+	for _, part := range r.Parts {
+		switch p := part.(type) {
+		case session.Text:
+			if strings.TrimSpace(p.Text) != "" {
+				c.result = append(c.result, p)
+			}
+		case session.Image:
+			c.result = append(c.result, usable(p))
+		}
+	}
+}
+
+// finished leaves out calls without a result and turns that are then empty, and names the other calls. Without one of its
+// calls the signatures of an answer do not fit any more; nor may an answer end with thinking.
+func finished(list []turn, ids *names) (out []turn) {
+	for _, t := range list {
+		var calls []call
+		for _, c := range t.calls {
+			if !c.answered {
+				continue
+			}
+			if len(c.result) == 0 {
+				c.result = []session.Part{session.Text{Text: "(no output)"}} // an error without a text is refused
+			}
+			c.id = ids.unique(c.id)
+			calls = append(calls, c)
+		}
+		if len(calls) < len(t.calls) {
+			t.parts = said(t.parts)
+		}
+		t.calls = calls
+		for len(calls) == 0 && len(t.parts) > 0 && isThinking(t.parts[len(t.parts)-1]) {
+			t.parts = t.parts[:len(t.parts)-1]
+		}
+		if len(t.parts) > 0 || len(t.calls) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// said gives the parts without thinking.
+func said(parts []session.Part) (out []session.Part) {
+	for _, p := range parts {
+		if !isThinking(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func isThinking(p session.Part) bool {
+	_, ok := p.(session.Thinking)
+	return ok
+}

@@ -1,0 +1,69 @@
+package treeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/treeline-dev/treeline/llm"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ErrNoProvider is returned by NewRequest where neither the options nor the session name a provider.
+var ErrNoProvider = errors.New("the session names no provider")
+
+// RequestOptions say which provider is asked, and what.
+type RequestOptions struct {
+	// Provider is "anthropic" or "openai"; "" for that of the last answer. Other providers offer OpenAI's interface.
+	Provider string
+	// Model is the model that is asked; "" for that of the last answer, if it is the provider's own.
+	Model string
+	// MaxTokens limits the answer; 0 is 8192. It is sent only to a provider that wants a limit.
+	MaxTokens int
+	// Prompt is what the user says next; "" for nothing.
+	Prompt string
+	// Context chooses the messages.
+	Context ContextOptions
+}
+
+// Request is a request to a language model.
+type Request struct {
+	// Provider is "anthropic" or "openai". Model is "" where the body lacks one, which it needs before it is sent.
+	Provider, Model string
+	// Body is for POST /v1/messages (anthropic) or POST /v1/chat/completions (openai).
+	Body []byte
+	// Answered: the last message is the model's. Some models refuse such a request: say something first, see Prompt.
+	Answered bool
+}
+
+// NewRequest gives the request that continues a session at leaf. The provider accepts its body, whichever agent wrote the
+// session: what it would refuse is left out. The session itself is not changed.
+func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt RequestOptions) (r Request, err error) {
+	opt.Context.LLM = true
+	seen, err := s.Context(ctx, leaf, opt.Context)
+	if err != nil {
+		return r, err
+	}
+	c, err := llm.Collect(seen, s.Dialect())
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	api := llm.For(c.Provider, c.Model)
+	if opt.Provider != "" {
+		if api, err = llm.Named(opt.Provider); err != nil {
+			return r, err
+		}
+	}
+	if api == nil {
+		return r, fmt.Errorf("%s: %w", s.Path(), ErrNoProvider)
+	}
+	if opt.Prompt != "" {
+		c.Messages = append(c.Messages, llm.Message{Role: session.RoleUser, Parts: []session.Part{session.Text{Text: opt.Prompt}}})
+	}
+	r.Provider, r.Model = api.Name(), api.Model(c, opt.Model)
+	r.Body, r.Answered, err = api.Body(c, llm.Options{Model: r.Model, MaxTokens: opt.MaxTokens})
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	return r, nil
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it.
+type RefusedError struct{ Reason string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Reason + "; nothing was written" }
+
+// refuse makes a RefusedError of the session.
+func (s *Session) refuse(format string, args ...any) error {
+	return s.named(&RefusedError{fmt.Sprintf(format, args...)})
+}
+
+// check refuses an entry below parent that no program can use: a message without a role, or a compaction that keeps from an
+// entry that is not before it.
+func (s *Session) check(body session.Body, parent session.EntryID) error {
+	if s.w.opt.Force {
+		return nil
+	}
+	switch b := body.(type) {
+	case session.Message:
+		// What is no object has an error of its own.
+		if rawjson.IsObject(b.JSON) && s.dialect.Codec().Role(b.JSON) == session.RoleNone {
+			return s.refuse("the message has no role")
+		}
+	case session.Compaction:
+		if b.FirstKept != "" && !s.w.d.Habits().KeepsByRepeating && !s.isBefore(b.FirstKept, parent) {
+			return s.refuse("the compaction keeps from entry %q, which is not on the path to it", b.FirstKept)
+		}
+	}
+	return nil
+}
+
+// isBefore reports whether an entry is on the path to another one, which may be proposed only.
+func (s *Session) isBefore(id, leaf session.EntryID) bool {
+	for p := s.proposed(leaf); p != nil; p = s.proposed(leaf) {
+		if leaf == id {
+			return true
+		}
+		leaf = p.entry.Parent
+	}
+	path, err := s.tree.Path(leaf)
+	if err != nil {
+		return false
+	}
+	for _, e := range path.Entries() {
+		if e.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// checkParents refuses entries that are to replace those of the session if one has a parent that is none of them. An entry
+// that the session has with such a parent may keep it.
+func (s *Session) checkParents(list []session.Entry) error {
+	if s.w.opt.Force {
+		return nil
+	}
+	ids := make(map[session.EntryID]bool, len(list))
+	for _, e := range list {
+		ids[e.ID] = true
+	}
+	for i, e := range list {
+		if e.Parent == "" || ids[e.Parent] {
+			continue
+		}
+		if old, ok := s.tree.Lookup(e.ID); ok && old.Parent == e.Parent && !s.tree.Has(e.Parent) {
+			continue
+		}
+		return s.refuse("entry %d, %q, has the parent %q, which is no entry", i, e.ID, e.Parent)
+	}
+	return nil
+}
+
+// checkCWD refuses a working directory that does not exist. Machines that cannot tell accept all.
+func (s *Store) checkCWD(cwd string, opt WriteOptions) error {
+	access := s.Env().Access
+	if cwd == "" || opt.Force || access == nil {
+		return nil
+	}
+	if exists, _, _ := access(s.Absolute(cwd)); !exists {
+		return &RefusedError{fmt.Sprintf("the directory %s does not exist", s.Absolute(cwd))}
+	}
+	return nil
+}

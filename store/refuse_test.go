@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// What looks like a mistake is refused and changes nothing. Force writes it.
+func TestRefused(t *testing.T) {
+	for _, format := range []string{"omp", "omp-doc", "pi"} {
+		for name, do := range map[string]func(d *desk, s *store.Session, aside session.EntryID) error{
+			"a message without a role": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendMessage(d.Context(), []byte(`{"rol":"user","content":"x"}`))
+				return err
+			},
+			"an empty message": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendMessage(d.Context(), []byte(`{}`))
+				return err
+			},
+			"the record of a message without a role": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendRecord(d.Context(), []byte(`{"type":"message","message":{}}`))
+				return err
+			},
+			"a compaction that keeps from another branch": func(d *desk, s *store.Session, aside session.EntryID) error {
+				_, err := s.Compact(d.Context(), session.Compaction{Summary: "s", FirstKept: aside})
+				return err
+			},
+			"the record of a compaction that keeps from nothing": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendRecord(d.Context(), []byte(`{"type":"compaction","summary":"s","firstKeptEntryId":"nothing","tokensBefore":1}`))
+				return err
+			},
+			"a parent that is no entry": func(d *desk, s *store.Session, _ session.EntryID) error {
+				return s.RewriteEntries(d.Context(), [][]byte{[]byte(world.Said("a", "", "x")), []byte(world.Said("b", "nothing", "y"))})
+			},
+		} {
+			t.Run(format+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				for _, force := range []bool{false, true} {
+					d := newDesk(t)
+					s := d.Begin(format, store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Force: force}})
+					first := d.User(s, "one")
+					aside := d.User(s, "two")
+					_, err := s.Branch(t.Context(), first, store.BranchOptions{})
+					d.Must(err)
+					d.User(s, "three")
+					before, leaf := d.ReadLines(s.Path()), s.Leaf()
+					err = do(d, s, aside)
+					var refused *store.RefusedError
+					if errors.As(err, &refused) == force || force && err != nil {
+						t.Errorf("force %v: %v", force, err)
+					}
+					if !force {
+						d.Same(d.ReadLines(s.Path()), before)
+						if s.Leaf() != leaf {
+							t.Errorf("the leaf is %s", s.Leaf())
+						}
+						d.User(s, "four") // nothing is latched
+					}
+					d.MemoryEqualsDisk(s)
+				}
+			})
+		}
+	}
+}
+
+// A compaction may keep from an entry that is still being written.
+func TestCompactionOfDeferred(t *testing.T) {
+	d := newDesk(t)
+	s := d.Begin("omp-doc", store.CreateOptions{})
+	first := d.User(s, "one")
+	_, err := s.Compact(t.Context(), session.Compaction{Summary: "s", FirstKept: first})
+	d.Must(err)
+	d.Answer(s, "two")
+	d.Same(d.Seen(s.Path()), []string{"s", "one", "two"})
+}
+
+// An orphan that the session has may stay when its entries are rewritten.
+func TestRewriteKeepsOrphans(t *testing.T) {
+	d := newDesk(t)
+	path := filepath.Join(d.Home, "s.jsonl")
+	d.Must(os.WriteFile(path, []byte(world.Log("s", "/w", world.Said("a", "gone", "x"))), 0o600))
+	s := d.Edit(path, store.WriteOptions{})
+	d.Must(s.RewriteEntries(t.Context(), [][]byte{[]byte(world.Said("a", "gone", "y"))}))
+	d.Same(d.Seen(path), []string{"y"})
+}
+
+// A working directory that does not exist is refused, where the machine can tell.
+func TestRefusedDirectory(t *testing.T) {
+	home := t.TempDir()
+	opt := world.Options(home, durable.OS{})
+	opt.Env.Access = file.Access
+	st := store.New(store.Options{Machine: place.New(opt)})
+	defer st.Close()
+	ctx, none := t.Context(), filepath.Join(home, "none")
+	s, err := st.Create(ctx, store.CreateOptions{CWD: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.AppendUser(ctx, "one"); err != nil {
+		t.Fatal(err)
+	}
+	named := filepath.Join(home, "named.jsonl")
+	for _, force := range []bool{false, true} {
+		w := store.WriteOptions{Force: force}
+		for name, do := range map[string]func() (*store.Session, error){
+			"Create": func() (*store.Session, error) { return st.Create(ctx, store.CreateOptions{CWD: none, Write: w}) },
+			"ContinueRecent": func() (*store.Session, error) {
+				return st.ContinueRecent(ctx, store.CreateOptions{CWD: none, Write: w})
+			},
+			"ForkFrom": func() (*store.Session, error) {
+				return st.ForkFrom(ctx, s.Path(), store.CreateOptions{CWD: none, Write: w})
+			},
+			"BranchFrom": func() (*store.Session, error) {
+				return st.BranchFrom(ctx, s.Path(), s.Leaf(), store.CreateOptions{CWD: none, Write: w})
+			},
+			"OpenWrite": func() (*store.Session, error) {
+				return st.OpenWrite(ctx, named, store.CreateOptions{CWD: none, Write: store.WriteOptions{Force: force, Create: true}})
+			},
+			"Move": func() (*store.Session, error) {
+				moved, err := st.OpenWrite(ctx, s.Path(), store.CreateOptions{Write: w})
+				if err != nil {
+					return nil, err
+				}
+				if force { // the others need it where it is
+					return moved, nil
+				}
+				return moved, errors.Join(moved.Move(ctx, none), moved.Close())
+			},
+		} {
+			got, err := do()
+			var refused *store.RefusedError
+			if errors.As(err, &refused) == force || force && err != nil {
+				t.Errorf("%s, force %v: %v", name, force, err)
+			}
+			if force && err == nil {
+				if err := got.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if _, err := os.Stat(named); (err == nil) != force {
+			t.Errorf("force %v: %v", force, err)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Typed appends: the caller gives texts, images, calls and results, and the dialect makes its own messages of them. A caller
+// that has messages in the dialect's own JSON uses AppendMessage.
+
+// Answer says what is known of an answer besides its parts.
+type Answer struct {
+	// Provider and Model name the model that answered; both "" are the model that is in use at the leaf.
+	Provider, Model string
+	// Usage is what the answer took; nil where that is not known.
+	Usage *session.Usage
+	// Stop is why the answer ended; "" is concluded from the parts.
+	Stop dialect.Stop
+	// Error is what went wrong in an answer that failed.
+	Error string
+}
+
+// AppendUser appends a message of the user: a text, images, or both.
+func (s *Session) AppendUser(ctx context.Context, text string, images ...session.Image) (Appended, error) {
+	parts := dialect.TextParts(text)
+	for _, i := range images {
+		parts = append(parts, i)
+	}
+	return s.say(ctx, dialect.NewMessage{Role: session.RoleUser, Parts: parts})
+}
+
+// AppendAssistant appends an answer of the model: texts, thinking and tool calls, in order. Results of its calls may be
+// among the parts. If the agent keeps thinking or results in entries of their own, or names the model by an entry, all these
+// entries are written together, and the Appended is that of the last.
+func (s *Session) AppendAssistant(ctx context.Context, parts []session.Part, a Answer) (Appended, error) {
+	return s.say(ctx, dialect.NewMessage{
+		Role: session.RoleAssistant, Parts: parts, Provider: a.Provider, Model: a.Model, Usage: a.Usage, Stop: a.Stop, Error: a.Error,
+	})
+}
+
+// AppendToolResult appends the result of a tool call on the path to the leaf: texts and images. In a format that keeps the
+// result in the message with the call (Wave) it fails with ErrUnsupported: there the results are given to AppendAssistant
+// together with the calls.
+func (s *Session) AppendToolResult(ctx context.Context, callID string, parts []session.Part, isError bool) (Appended, error) {
+	name, err := s.toolName(callID)
+	if err != nil {
+		return Appended{}, err
+	}
+	result := session.ToolResult{CallID: callID, Name: name, Parts: parts, IsError: isError}
+	return s.say(ctx, dialect.NewMessage{Role: session.RoleTool, Parts: []session.Part{result}})
+}
+
+// AppendText appends a message of plain text. It is AppendUser or AppendAssistant with one text, and works for other roles
+// where the agent has such messages.
+func (s *Session) AppendText(ctx context.Context, role session.Role, text string) (Appended, error) {
+	return s.say(ctx, dialect.NewMessage{Role: role, Parts: []session.Part{session.Text{Text: text}}})
+}
+
+// toolName gives the name of the tool of a call on the path to the leaf.
+func (s *Session) toolName(callID string) (string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	path, err := s.tree.Path(s.tree.LeafID())
+	if err != nil {
+		return "", err
+	}
+	for i := path.Len() - 1; i >= 0; i-- {
+		e := path.At(i)
+		if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
+			continue
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			return "", err
+		}
+		for _, p := range parts {
+			if call, ok := p.(session.ToolCall); ok && call.ID == callID {
+				return call.Name, nil
+			}
+		}
+	}
+	if s.w != nil && s.w.opt.Force {
+		return "", nil
+	}
+	return "", s.refuse("no entry on the path to the leaf has the tool call %q", callID)
+}
+
+// say composes the messages of m and appends them together.
+func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, error) {
+	d, ok := dialect.AsComposer(s.dialect)
+	if !ok {
+		return Appended{}, s.named(fmt.Errorf("making messages of %s is %w", s.dialect.Name(), ErrUnsupported))
+	}
+	if m.Role == session.RoleTool && d.Habits().ResultsInCalls {
+		return Appended{}, s.named(fmt.Errorf("a tool result without its call in a session of %s is %w; append the answer together with its results",
+			s.dialect.Name(), ErrUnsupported))
+	}
+	var bodies []session.Body
+	if m.Role == session.RoleAssistant {
+		change, err := s.answering(ctx, &m, d.Habits().ModelByEntry)
+		if err != nil {
+			return Appended{}, err
+		}
+		bodies = change
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, err := s.writable()
+	if err != nil {
+		return Appended{}, err
+	}
+	m.Time = w.opt.Clock()
+	seed, err := s.freshID()
+	if err != nil {
+		return Appended{}, s.named(err)
+	}
+	m.ID = fmt.Sprint(s.tree.Header().ID, " ", seed)
+	list, err := d.Compose(m)
+	if err != nil {
+		return Appended{}, s.named(err)
+	}
+	var kept []session.Part
+	for _, message := range list {
+		kept = append(kept, d.MessageParts(message)...)
+		bodies = append(bodies, session.Message{Role: s.dialect.Codec().Role(message), JSON: message})
+	}
+	if what := lost(m.Parts, kept); what != "" {
+		return Appended{}, s.named(fmt.Errorf("%s in a message of the role %s of %s is %w", what, m.Role, s.dialect.Name(), ErrUnsupported))
+	}
+	return s.appendAll(ctx, bodies)
+}
+
+// answering fills in the model of an answer that does not name it. If the agent names models by entries, and the model is
+// another than before, it gives that entry.
+func (s *Session) answering(ctx context.Context, m *dialect.NewMessage, byEntry bool) ([]session.Body, error) {
+	c, err := s.Context(ctx, s.Leaf(), ContextOptions{NoBlobs: true})
+	if err != nil {
+		return nil, err
+	}
+	now, _ := c.DefaultModel()
+	if m.Provider == "" && m.Model == "" {
+		m.Provider, m.Model = now.Provider, now.Model
+	}
+	if !byEntry || m.Model == "" || m.Provider == now.Provider && m.Model == now.Model {
+		return nil, nil
+	}
+	return []session.Body{session.ModelChange{Provider: m.Provider, ModelID: m.Model, Model: m.Provider + "/" + m.Model}}, nil
+}
+
+// lost names a kind of part of which there are fewer after composing than before, "" if there is none.
+func lost(given, kept []session.Part) string {
+	before, after := map[string]int{}, map[string]int{}
+	count(before, given)
+	count(after, kept)
+	for _, kind := range []string{"text", "thinking", "a tool call", "a tool result", "an image", "an unknown part"} {
+		// A format may join texts.
+		if after[kind] < before[kind] && (kind != "text" || after[kind] == 0) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// count counts parts by kind.
+func count(kinds map[string]int, parts []session.Part) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			kinds["text"]++
+		case session.Thinking:
+			kinds["thinking"]++
+		case session.ToolCall:
+			kinds["a tool call"]++
+		case session.ToolResult:
+			kinds["a tool result"]++
+			count(kinds, p.Parts)
+		case session.Image:
+			kinds["an image"]++
+		default:
+			kinds["an unknown part"]++
+		}
+	}
+}

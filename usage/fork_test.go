@@ -1,0 +1,81 @@
+package usage_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/usage"
+)
+
+// TestForks: in every dialect that can be written and has times, the messages of a forked session count once.
+func TestForks(t *testing.T) {
+	t.Parallel()
+	for _, d := range world.New(t).Dialects() {
+		if _, ok := d.(dialect.Writer); !ok || d.Family() == "codelia-state" { // its messages have no times
+			continue
+		}
+		t.Run(d.Name(), func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t)
+			say := func(s *store.Session, texts ...string) {
+				for i, text := range texts {
+					_, err := s.AppendText(t.Context(), []session.Role{session.RoleUser, session.RoleAssistant}[i%2], text)
+					w.Must(err)
+				}
+			}
+			source := w.Begin(d.Name(), store.CreateOptions{})
+			say(source, "plan the beds", "six of them", "and the paths?", "three")
+			fork := w.Closing(w.ForkFrom(t.Context(), source.Path(), store.CreateOptions{Dialect: d, Write: w.Write(store.WriteOptions{})}))
+			say(fork, "and a pond?", "one")
+			w.Must(fork.Flush(t.Context()))
+			if r, rows := total(w); r.Sessions != 2 || r.Messages != 6 || rows != 2 {
+				t.Errorf("%+v of %d rows", r, rows)
+			}
+		})
+	}
+}
+
+// total sums up all sessions of a world.
+func total(w *world.World) (sum usage.Amount, rows int) {
+	w.Helper()
+	m := w.Machine()
+	defer m.Close()
+	list, err := find.New(m, index.Open(index.Options{}), time.Now).Catalogue(w.Context(), find.RefreshOptions{})
+	w.Must(err)
+	return usage.Look(list).Sum(list, usage.Options{Zone: time.UTC}).Total, len(list)
+}
+
+// TestConversions: the messages of a session and of its conversion to another dialect count once, and those of the
+// conversion alone if the session is gone.
+func TestConversions(t *testing.T) {
+	t.Parallel()
+	for _, d := range world.New(t).Dialects() {
+		if _, ok := d.(dialect.Composer); !ok || d.Name() == "omp" {
+			continue
+		}
+		t.Run(d.Name(), func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t)
+			w.Put("garden/README", "")
+			old := w.Old(".omp/agent/sessions/-garden/1_old.jsonl", world.Log("old", w.CWD, world.Said("a", "", "plan the beds"), world.Said("b", "a", "and the paths")))
+			s, _, err := convert.File(t.Context(), w.Store, old, convert.Options{To: d, Write: w.Write(store.WriteOptions{})})
+			w.Must(err)
+			w.Must(s.Close())
+			if r, rows := total(w); r.Messages != 2 || rows != 2 {
+				t.Errorf("%+v of %d rows", r, rows)
+			}
+			w.Must(os.Remove(old))
+			if r, rows := total(w); r.Messages != 2 || rows != 1 {
+				t.Errorf("without the old one: %+v of %d rows", r, rows)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ package logtree
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/session"
@@ -36,5 +37,18 @@ func Named(path string, err error) error {
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
 	}
+	if name, rest, ok := strings.Cut(err.Error(), ": "); ok && name != "" && (path == name || strings.HasSuffix(path, "/"+name)) {
+		return &namedError{path + ": " + rest, err}
+	}
 	return fmt.Errorf("%s: %w", path, err)
 }
+
+// namedError is an error with the whole path of a log in place of its name in a backend.
+type namedError struct {
+	text string
+	err  error
+}
+
+func (e *namedError) Error() string { return e.text }
+
+func (e *namedError) Unwrap() error { return e.err }

@@ -33,6 +33,9 @@ const (
 // ErrNoState is returned if there is no state folder to keep the trash in.
 var ErrNoState = errors.New("the store has no state folder")
 
+// ErrNoPlace is returned by GC for a place of GCOptions.Forget that it does not know.
+var ErrNoPlace = errors.New("no known place with sessions")
+
 // Options say what a Trash works with.
 type Options struct {
 	Machine *place.Machine

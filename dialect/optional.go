@@ -173,8 +173,9 @@ const RecentHead = 4096
 
 // Listing is a row of an agent's own list.
 type Listing struct {
-	// JSON is the row in the agent's words.
-	JSON []byte
+	// JSON is the row in the agent's words. Plain is the row without the member that holds the texts of all messages; nil if
+	// there is no such member.
+	JSON, Plain []byte
 	// CWD is the session's working directory.
 	CWD string
 	// Modified orders the list, the newest first.

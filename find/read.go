@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -92,24 +91,8 @@ func (f *Finder) stamp(ctx context.Context, b backend.Backend, name string) (ind
 	at, err := b.Stat(ctx, name)
 	return index.Log{Name: name, Stamp: index.Stamp{
 		Generation: at.Generation, Size: at.Size, Nanos: at.Time.UnixNano(), Changed: at.Changed,
-		Racy: racy(at, f.clock()),
+		Racy: place.Racy(at, f.clock()),
 	}}, at, err
-}
-
-// racy reports whether a log may be changed again without getting another time. Clocks of file systems move in steps: of some
-// milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in
-// the future was set by a program, and a change would give the log another one. The time of change has the steps of the
-// kernel's clock, at most 10 ms.
-func racy(at backend.Log, now time.Time) bool {
-	within := func(changed time.Time, step time.Duration) bool {
-		age := now.Sub(changed)
-		return age < step && age > -time.Hour
-	}
-	step := 50 * time.Millisecond
-	if at.Time.Nanosecond() == 0 {
-		step = 2 * time.Second
-	}
-	return within(at.Time, step) || at.Changed != 0 && within(time.Unix(0, at.Changed), 10*time.Millisecond)
 }
 
 // idsOf assigns the hashes of ids to the chunks. An entry without text belongs to the chunk before it.

@@ -185,6 +185,10 @@ func (f *Finder) compare(
 	}
 	if len(gone) > 0 {
 		f.ix.Put(index.Update{Source: key, Remove: gone})
+		dir, _, _ := strings.Cut(key, "\x00")
+		for _, name := range gone {
+			f.ix.ForgetRows(place.Dir(place.Join(dir, name)))
+		}
 	}
 	return todo, nil
 }

@@ -11,10 +11,12 @@
 //	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum
 //	signatures-<n>     pieces of signatures, appended, with a checksum for each 128 bytes; the catalogue says which of them count
 //	lock               held (flock) by the process that changes the two others
+//	rows/              what agents' own lists show, a file for each folder of logs (Rows); written without the lock
 //
 // Texts of sessions (titles, first prompts, models, working directories) are in the catalogue only, so that they disappear
-// with the next update after they disappear from the logs. Signatures hold hashes and no text. When less than half of the
-// signatures count, those are copied to a file with the next number.
+// with the next update after they disappear from the logs. Rows hold texts for programs that ask for an agent's own list;
+// they disappear with the next list of their folder, or once a log of the folder is gone. Signatures hold hashes and no text.
+// When less than half of the signatures count, those are copied to a file with the next number.
 //
 // # Crashes and concurrent processes
 //
@@ -88,6 +90,8 @@ func (o *Options) fill() {
 type Index struct {
 	opt Options
 	fs  durable.FS // without syncs
+
+	sweepRows sync.Once
 
 	mu sync.Mutex
 	// mu guards all that follows. Catalogues are immutable once they are returned.

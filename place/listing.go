@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // ListingOptions say which sessions an agent's own list shows.
@@ -22,10 +24,12 @@ type ListingOptions struct {
 	CWD string
 	// Dir is the folder to look in, and nowhere below; "" is where the agent keeps the sessions of CWD.
 	Dir string
+	// NoTexts leaves out the member that holds the texts of all messages.
+	NoTexts bool
 }
 
 // Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
-// faster. Logs that are not sessions are left out.
+// faster; with Keep it reads only those that changed. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
 	deep := opt.Dir == "" && opt.CWD == ""
 	if opt.CWD != "" {
@@ -50,6 +54,9 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 	list := make([][]byte, len(rows))
 	for i, l := range rows {
 		list[i] = l.JSON
+		if opt.NoTexts && l.Plain != nil {
+			list[i] = l.Plain
+		}
 	}
 	return list, nil
 }
@@ -91,13 +98,13 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.canonical(own) != m.canonical(dirs[0]))
 	var rows []*listed
 	for i, dir := range dirs {
-		part, err := m.listingsIn(ctx, d, dir, deep)
+		part, err := m.listingsIn(ctx, d, dir, deep, opt.NoTexts)
 		if err != nil {
 			return nil, err
 		}
 		strict := filter || i > 0 && !deep
 		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
-			return strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+			return l == nil || strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
 		})...)
 	}
 	return rows, nil
@@ -125,43 +132,31 @@ type listed struct {
 	named bool // the agent orders its sessions by their names
 }
 
-// listingsIn gives the rows of a folder.
-func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) ([]*listed, error) {
+// listingsIn gives the rows of a folder, nil for logs that are not sessions.
+func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep, noTexts bool) ([]*listed, error) {
 	b, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
 	}
-	lister, lists := d.(dialect.Lister)
-	made, rows := make([]*dialect.Listing, len(logs)), make([]Row, len(logs))
+	rows, kept := make([]*listed, len(logs)), m.keptRows(d.Name(), !noTexts)
+	_, named := byNames(d)
+	if !deep {
+		kept.look(dir)
+	}
 	each(ctx, len(logs), 1, func() func(int) {
 		return func(i int) {
-			rows[i] = Row{Path: Join(dir, logs[i].Name), Log: logs[i]}
-			if lists {
-				made[i] = m.listing(ctx, b, &rows[i], d, lister)
-			} else {
-				m.known(ctx, b, &rows[i], d)
+			p := Join(dir, logs[i].Name)
+			row := kept.listing(Dir(p), Base(p), logs[i], func() (*dialect.Listing, bool) { return m.listing(ctx, b, logs[i], dir, d) })
+			if row != nil {
+				rows[i] = &listed{row, logs[i], named}
 			}
 		}
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if !lists {
-		rows = Drop(rows, func(r *Row) bool { return r.Dialect == nil })
-		m.PlaceRows(ctx, rows)
-	}
-	_, named := byNames(d)
-	var list []*listed
-	for i := range rows {
-		l := made[i]
-		if !lists {
-			l = plainListing(&rows[i])
-		}
-		if l != nil {
-			list = append(list, &listed{l, rows[i].Log, named})
-		}
-	}
-	return list, nil
+	kept.save()
+	return rows, nil
 }
 
 // logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below.
@@ -188,52 +183,48 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	return b, logs, nil
 }
 
-// listing gives a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as the
-// agents' programs do.
-func (m *Machine) listing(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect, lister dialect.Lister) *dialect.Listing {
-	l, err := m.OpenLog(ctx, Location{b, r.Log.Name, r.Path}, nil)
-	if err != nil {
-		return nil
-	}
-	defer l.Close()
-	// The program would not show a log of another agent.
-	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
-		return nil
-	}
-	row, err := lister.List(l.Tree, r.Path, r.Log.Time)
-	if err != nil {
-		return nil
-	}
-	return &row
-}
-
-// known fills in the row of a session from its whole log. The row has no Dialect if the log is not a session of the family, or
-// cannot be read. PlaceRows adds the working directory of a session that does not name it.
-func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect) {
+// listing gives the row of one log, nil if it has none. A log that cannot be opened is left out, as the agents' programs do.
+// own is false if the row depends on more than the log: its neighbours or runs say what its working directory is.
+func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) (_ *dialect.Listing, own bool) {
+	path := Join(dir, log.Name)
 	// An empty log is a session if its name says all that a header would.
 	var read dialect.Dialect
-	if _, placed := placer(d); placed && r.Log.Size == 0 {
+	if _, placed := placer(d); placed && log.Size == 0 {
 		read = d
 	}
-	l, err := m.Reader().Open(ctx, b, r.Log.Name, r.Path, read)
+	l, err := m.Reader().Open(ctx, b, log.Name, path, read)
 	if err != nil {
-		return
+		return nil, errors.Is(err, logtree.ErrNotSession)
 	}
 	defer l.Close()
-	h := l.Tree.Header()
-	if h.Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
-		return
+	_, placed := placer(l.Dialect)
+	_, runner := l.Dialect.(dialect.Runner)
+	own = l.Tree.Header().CWD != "" || !placed && !runner
+	m.FindCWD(ctx, l.Builder, Location{b, log.Name, path}, l.Dialect)
+	// The program would not show a log of another agent.
+	if l.Tree.Header().Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
+		return nil, own
 	}
-	m.NewPeeker().Peek(ctx, b, r, ListOptions{Dialect: l.Dialect})
-	r.Dialect, r.ID, r.CWD, r.Parent, r.Created, r.OK = d, h.ID, h.CWD, h.Parent, h.Timestamp, true
+	if lister, ok := d.(dialect.Lister); ok {
+		row, err := lister.List(l.Tree, path, log.Time)
+		if err != nil {
+			return nil, errors.Is(err, dialect.ErrNotShown)
+		}
+		return &row, own
+	}
+	row := Row{Path: path, Log: log}
+	m.NewPeeker().Peek(ctx, b, &row, ListOptions{Dialect: l.Dialect})
+	h := l.Tree.Header()
+	row.Dialect, row.ID, row.CWD, row.Parent, row.Created = d, h.ID, h.CWD, h.Parent, h.Timestamp
 	// It is listed even if its name cannot be read.
-	r.Title, _ = logtree.Title(l.Dialect, l.Tree)
-	r.Messages = 0
+	row.Title, _ = logtree.Title(l.Dialect, l.Tree)
+	row.Messages = 0
 	for e := range l.Tree.Entries() {
 		if e.IsMessage() {
-			r.Messages++
+			row.Messages++
 		}
 	}
+	return plainListing(&row), own
 }
 
 // plainListing is the row of a session whose agent has no form of its own for the rows of a list.
@@ -279,7 +270,8 @@ type RecentSession struct {
 }
 
 // Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
-// beginning of each log is read, and its end where the agent goes by the last message. d nil is the dialect of the folder.
+// beginning of each log is read, and its end where the agent goes by the last message; with Keep only of logs that changed.
+// d nil is the dialect of the folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
 		d = m.dialectOf(ctx, dir)
@@ -300,22 +292,48 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 			rows[i].ID, rows[i].Created = p.Named(rows[i].Log.Name)
 		}
 	}
-	if order == dialect.OrderActive {
-		m.PeekAll(ctx, b, rows, ListOptions{Dialect: d})
+	buf, kept := m.NewPeeker(), m.keptRows(d.Name()+".recent", false)
+	heads := map[string]recentHead{}
+	var unknown []Row
+	rows = Drop(rows, func(r *Row) bool {
+		head, known := kept.recentOf(dir, r)
+		if !known && order == dialect.OrderActive {
+			unknown = append(unknown, *r)
+			return true
+		}
+		r.Active = session.Time{Text: head.Active}
+		heads[r.Path] = head
+		return false
+	})
+	m.PeekAll(ctx, b, unknown, ListOptions{Dialect: d})
+	for i := range unknown {
+		head := recentHead{Active: unknown[i].Active.Text}
+		heads[unknown[i].Path] = head
+		kept.keepRecent(dir, &unknown[i], head)
 	}
+	rows = append(rows, unknown...)
 	var list []RecentSession
-	buf := m.NewPeeker()
 	// Among equals the first name stays first.
 	for _, row := range NewestFirst(rows, when) {
 		if len(list) >= limit {
 			break
 		}
-		r, ok := recentName(ctx, b, &row, d, buf)
-		if ok {
-			list = append(list, r)
+		head := heads[row.Path]
+		if !head.Named {
+			log := row
+			head.Named = true
+			head.Recent, head.Shown = recentName(ctx, b, &row, d, buf)
+			kept.keepRecent(dir, &log, head)
+		}
+		if head.Shown {
+			list = append(list, RecentSession{Path: row.Path, Changed: row.Log.Time, Recent: head.Recent})
 		}
 	}
-	return list, ctx.Err()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	kept.save()
+	return list, nil
 }
 
 // dialectOf gives the dialect of a folder: that of its first log, since several values may share the agent's place.
@@ -331,14 +349,13 @@ func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
 }
 
 // recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family.
-func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (RecentSession, bool) {
-	r := RecentSession{Path: row.Path, Changed: row.Log.Time}
+func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (r dialect.Recent, ok bool) {
 	if l, ok := d.(dialect.Lister); ok {
 		head, _, err := buf.Ends(ctx, b, row.Log, dialect.RecentHead, 0)
 		if err != nil {
 			return r, false
 		}
-		if r.Recent, ok = l.Recent(head, row.Path); ok {
+		if r, ok = l.Recent(head, row.Path); ok {
 			return r, true
 		}
 	}
@@ -352,6 +369,5 @@ func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dial
 	if placed && row.ID == "" {
 		row.ID, _ = p.Named(row.Log.Name)
 	}
-	r.Recent = dialect.NameRecent(row.Title, row.Prompt, string(row.ID))
-	return r, true
+	return dialect.NameRecent(row.Title, row.Prompt, string(row.ID)), true
 }

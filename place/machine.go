@@ -17,10 +17,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 )
 
@@ -55,6 +57,9 @@ type Machine struct {
 	backends backends
 	folders  *folders
 	sources  atomic.Pointer[sources]
+
+	kept  *index.Index // nil: rows of agents' own lists are not kept
+	clock func() time.Time
 }
 
 // sources are asked for once.

@@ -70,6 +70,9 @@ type caller struct {
 	notes []string
 }
 
+// noOptions are those of a server with nothing special.
+var noOptions rpc.Options
+
 const notification = `{"jsonrpc":"2.0","method":`
 
 func dial(tb testing.TB) *caller {

@@ -95,7 +95,8 @@ type recentSession struct {
 	FullName string  `json:"fullName"`
 }
 
-// getRecentSessions is for a start screen. It reads only the beginning of each log, so it is fast in a folder of thousands.
+// getRecentSessions is for a start screen. It reads only the beginning of logs that changed, so it is fast in a folder of
+// thousands.
 // The default limit is three, as in oh-my-pi.
 func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	limit := or(p.Limit, 3)
@@ -113,22 +114,25 @@ func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	return rows, nil
 }
 
+type textsParam struct {
+	Texts *bool `json:"texts" doc:"false leaves out allMessagesText"`
+}
+
 // listParams are those of a list.
 type listParams struct {
 	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
 	listAllParams
 }
 
-// listAllParams are those of a list of all directories.
 type listAllParams struct {
 	folderParams
-	Profile string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
+	textsParam
 }
 
 // list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
 func list(c *call, p listParams) (raw[[]agentRow], error) {
-	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams, Profile: p.Profile}})
+	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams}})
 	switch {
 	case err != nil:
 		return nil, err
@@ -141,11 +145,11 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 			return nil, err
 		}
 	}
-	return c.listings(opt)
+	return c.listings(opt, p.textsParam)
 }
 
 // listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
-func (c *call) listings(opt store.CreateOptions) (raw[[]agentRow], error) {
+func (c *call) listings(opt store.CreateOptions, texts textsParam) (raw[[]agentRow], error) {
 	if opt.Profile != "" {
 		if opt.Dir != "" {
 			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
@@ -160,13 +164,15 @@ func (c *call) listings(opt store.CreateOptions) (raw[[]agentRow], error) {
 		}
 		opt.Dir = dir
 	}
-	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir}))
+	return arrayOf[agentRow](c.store.Listings(c.outer, place.ListingOptions{
+		Dialect: opt.Dialect, CWD: opt.CWD, Dir: opt.Dir, NoTexts: !or(texts.Texts, true),
+	}))
 }
 
 func listAll(c *call, p listAllParams) (raw[[]agentRow], error) {
-	opt, err := c.options(placeParams{folderParams: p.folderParams, Profile: p.Profile})
+	opt, err := c.options(placeParams{folderParams: p.folderParams})
 	if err != nil {
 		return nil, err
 	}
-	return c.listings(opt)
+	return c.listings(opt, p.textsParam)
 }

@@ -37,13 +37,13 @@ type section struct {
 	methods []method
 }
 
-// call is a request that is being carried out. open is nil for a request without a session.
+// call is a request that is being carried out. open is nil for a request without a session; fresh is the session that it
+// opens, if its client wants to be told of events.
 type call struct {
 	*client
-	open   *openSession
-	fresh  *openSession // the session that it opens, if its client wants to be told of events
-	params json.RawMessage
-	then   []func()
+	open, fresh *openSession
+	params      json.RawMessage
+	then        []func()
 }
 
 // after has f called once the answer is written.

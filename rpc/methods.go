@@ -11,7 +11,8 @@ var table = []section{
 			"`<file>.unreadable-<time>` and a session starts. `sessionDir` is for `newSession`, `fork` and "+
 			"`createBranchedSession`; the default is the file's folder. With `readOnly: true` nothing is written: a missing file is "+
 			"an error, and an old version is migrated in memory.", open),
-		free("continueRecent", "Opens the session that this terminal used last in `cwd`, otherwise the newest there, or starts one.",
+		free("continueRecent", "Opens the session that this terminal used last in `cwd`, otherwise the newest there, or starts one. "+
+			"Sessions of other profiles do not count.",
 			continueRecent),
 		free("inMemory", "Starts a session that is never stored.", inMemory),
 		free("forkFrom", "Copies the session in the file `source`, all branches, into a new one for `cwd`. The source is only read.",
@@ -28,7 +29,12 @@ var table = []section{
 		get("close", "Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.", closeSession),
 	}},
 	{"Appending", []method{
-		on("appendMessage", "Appends a message.", appendMessage),
+		on("appendMessage", "Appends a message as the agent writes it.", appendMessage),
+		on("appendUser", "Appends a message of the user in the dialect's own form.", appendUser),
+		on("appendAssistant", "Appends an answer of the model in the dialect's own form. It may become several entries, which are "+
+			"written together; the result names the last.", appendAssistant),
+		on("appendToolResult", "Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call: "+
+			"there it is refused, and results are given to `appendAssistant`.", appendToolResult),
 		on("appendThinkingLevelChange", "Appends a change of the thinking level.", appendThinkingLevelChange),
 		on("appendModelChange", "Appends a change of the model: `model` (`provider/id`), or `provider` and `modelId`. The dialect "+
 			"writes its own spelling.", appendModelChange),
@@ -97,11 +103,13 @@ var table = []section{
 		free("findMostRecent", "The path of the newest session in a folder, or `null`.", findMostRecent),
 		free("getRecentSessions", "The newest sessions of a folder. `mtime` is in milliseconds since 1970, `name` is cut to 40 "+
 			"characters.", getRecentSessions),
-		free("list", "The sessions of a directory as the agent's own program lists them, newest first. pi has `name?` instead of "+
+		free("list", "The sessions of a directory as the agent's own program lists them, newest first; for omp also those in "+
+			"the folder that the other of program and document would use. pi has `name?` instead of "+
 			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
-			"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions.",
+			"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions. "+
+			"Only files that changed since the last list are read.",
 			list),
-		free("listAll", "The same for all directories, or for one folder.", listAll),
+		free("listAll", "The same for all directories, or for one folder or profile.", listAll),
 		free("saveState", "Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It "+
 			"replaces the previous state. A `schema_version` other than 1 is refused, and a state of another one is not replaced.",
 			saveState),

@@ -13,10 +13,10 @@ var notifications = []struct {
 	params    reflect.Type
 }{
 	{"change", "Something that a watch follows has changed.", reflect.TypeFor[change]()},
-	{string(store.EventBeforeCompaction), "A compaction is about to be appended. Sent with `events: true`, like those below, before the result of the request that causes it.", reflect.TypeFor[sessionEvent]()},
-	{string(store.EventCompaction), "A compaction was appended.", reflect.TypeFor[sessionEvent]()},
-	{string(store.EventBeforeFork), "The session, or a path of it, is about to be copied.", reflect.TypeFor[sessionEvent]()},
-	{string(store.EventTree), "The leaf moved.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventBeforeCompaction), "A compaction is about to be appended.", reflect.TypeFor[event]()},
+	{string(store.EventCompaction), "A compaction was appended: `entryId`.", reflect.TypeFor[event]()},
+	{string(store.EventBeforeFork), "The session is about to be copied.", reflect.TypeFor[event]()},
+	{string(store.EventTree), "The leaf moved to `entryId`.", reflect.TypeFor[event]()},
 }
 
 // Bounds of the notifications that wait for a slow client. One that is larger than mostNoted is taken if no other waits.
@@ -35,14 +35,22 @@ type notes struct {
 	busy    bool
 }
 
+// note makes the line of a notification.
+func note(method string, params any) ([]byte, error) {
+	text, err := encode(params)
+	if err != nil {
+		return nil, err
+	}
+	line := append(append([]byte(`{"jsonrpc":"2.0","method":`), quote(method)...), `,"params":`...)
+	return append(append(line, text...), '}'), nil
+}
+
 // notify queues a notification. It reports false if there is no room, and never waits for the client.
 func (c *client) notify(method string, params any) (bool, error) {
-	text, err := encode(params)
+	line, err := note(method, params)
 	if err != nil {
 		return false, err
 	}
-	line := append(append([]byte(`{"jsonrpc":"2.0","method":`), quote(method)...), `,"params":`...)
-	line = append(append(line, text...), '}')
 	n := &c.notes
 	n.mu.Lock()
 	defer n.mu.Unlock()

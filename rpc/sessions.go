@@ -13,14 +13,14 @@ import (
 type folderParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
 	dialectParam
+	Profile string `json:"profile" doc:"a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none"`
 }
 
 // placeParams say where a session is, or will be, and for whom.
 type placeParams struct {
 	folderParams
-	Profile  string `json:"profile" doc:"the profile of an agent that has several, instead of sessionDir"`
-	Terminal string `json:"terminal" doc:"the terminal that the client runs in, for breadcrumbs; the default is the server's own"`
-	Events   bool   `json:"events" doc:"asks for notifications of what happens to the session"`
+	Terminal string `json:"terminal" doc:"the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own"`
+	Events   bool   `json:"events" doc:"sends notifications of what happens to the session"`
 }
 
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
@@ -47,7 +47,7 @@ func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt.Write.Terminal = p.Terminal
 	if p.Events {
 		c.fresh = &openSession{}
-		opt.Write.Observer = c.observe(c.fresh, opt.Write.Observer)
+		opt.Write.Observer = c.observer(c.fresh, opt.Write.Observer)
 	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {

@@ -211,7 +211,7 @@ func appendSessionInit(c *call, p sessionInitParams) (appended, error) {
 // where the format has an entry for it: there the agent's own branch writes one. In other formats it writes nothing.
 type branchParams struct {
 	ID      *string `json:"id" need:"" doc:"the entry to continue from"`
-	Durable *bool   `json:"durable" doc:"appends an entry, so that the move survives a restart; the default is true where the format has an entry for it"`
+	Durable *bool   `json:"durable" doc:"appends an entry, so that the move survives a restart; the default is true where the agent has such entries"`
 }
 
 func branch(c *call, p branchParams) (nothing, error) {

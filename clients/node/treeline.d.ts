@@ -106,6 +106,12 @@ export interface Entry {
   type: string;
 }
 
+export interface Event {
+  entryId: string | null;
+  file: string | null;
+  session: string | null;
+}
+
 export interface Hit {
   cwd: string;
   dialect?: string;
@@ -128,6 +134,11 @@ export interface Hit {
   type: string;
 }
 
+export interface Image {
+  data: string;
+  mime: string;
+}
+
 export interface LoadedState {
   dialect: string;
   resume: Array<AgentMessage>;
@@ -147,6 +158,7 @@ export interface Loss {
 export type OpenRPCDocument = Record<string, any>;
 
 export interface Opened {
+  dialect: string;
   file: string | null;
   id: string;
   leafId: string | null;
@@ -162,18 +174,16 @@ export interface Page {
 
 export interface Part {
   arguments?: any;
-  blob?: string;
   callId?: string;
+  data?: string;
   id?: string;
   isError?: boolean;
-  json?: any;
   mime?: string;
   name?: string;
   parts?: Array<Part>;
-  size?: number;
+  signature?: string;
   text?: string;
   type: string;
-  url?: string;
 }
 
 export interface Plan {
@@ -306,11 +316,12 @@ export interface Source {
 }
 
 export interface Tokens {
-  cacheRead: number;
-  cacheWrite: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number;
   input: number;
   output: number;
-  total: number;
+  total?: number;
 }
 
 export interface Trashed {
@@ -361,10 +372,18 @@ export interface CreateParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
+  terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
   /** the id of the new session; the default is generated */
   id?: string | null;
   /** the file of the session that this one continues */
   parentSession?: string | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
   /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
   deferUntil?: "assistant" | "message" | "never" | null;
 }
@@ -376,12 +395,20 @@ export interface OpenParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
+  terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
   /** opens an existing session for reading; nothing is written, and appends are refused */
   readOnly?: boolean | null;
   /** renames a file that is not a session and starts one */
   replaceUnreadable?: boolean | null;
   /** rewrites the file also while another program has it open for writing */
   forceRewrite?: boolean | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
 }
 
 export interface ContinueRecentParams {
@@ -391,6 +418,14 @@ export interface ContinueRecentParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
+  terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
 }
 
 export interface InMemoryParams {
@@ -409,6 +444,14 @@ export interface ForkFromParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
+  /** the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own */
+  terminal?: string | null;
+  /** sends notifications of what happens to the session */
+  events?: boolean | null;
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  force?: boolean | null;
 }
 
 export interface NewSessionParams {
@@ -431,6 +474,37 @@ export interface MoveParams {
 export interface AppendMessageParams {
   /** a message as the agent writes it */
   message: Record<string, any>;
+}
+
+export interface AppendUserParams {
+  /** what the user said */
+  text: string;
+  /** pictures that the user added */
+  images?: Array<Image> | null;
+}
+
+export interface AppendAssistantParams {
+  /** texts, thinking and tool calls, in order; results of the calls may be among them */
+  parts: Array<Part>;
+  /** the provider of the model; the default is the model in use */
+  provider?: string | null;
+  /** the id of the model */
+  model?: string | null;
+  /** what the answer took */
+  usage?: Tokens | null;
+  /** why the answer ended; the default follows from the parts */
+  stop?: "stop" | "length" | "tools" | "aborted" | "error" | "filter" | null;
+  /** what went wrong in an answer that failed */
+  error?: string | null;
+}
+
+export interface AppendToolResultParams {
+  /** the tool call, which must be on the path to the leaf */
+  callId: string;
+  /** texts and images */
+  parts: Array<Part>;
+  /** the tool failed */
+  isError?: boolean | null;
 }
 
 export interface AppendThinkingLevelChangeParams {
@@ -531,7 +605,7 @@ export interface BranchWithSummaryParams {
 export interface BranchParams {
   /** the entry to continue from */
   id: string;
-  /** appends an entry, so that the move survives a restart */
+  /** appends an entry, so that the move survives a restart; the default is true where the agent has such entries */
   durable?: boolean | null;
 }
 
@@ -669,6 +743,10 @@ export interface ListParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
+  /** false leaves out allMessagesText */
+  texts?: boolean | null;
 }
 
 export interface ListAllParams {
@@ -676,6 +754,10 @@ export interface ListAllParams {
   sessionDir?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+  /** a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none */
+  profile?: string | null;
+  /** false leaves out allMessagesText */
+  texts?: boolean | null;
 }
 
 export interface SaveStateParams {
@@ -874,7 +956,8 @@ interface ClientMethods {
    */
   open(params: OpenParams): Promise<Session>;
   /**
-   * Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+   * Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of other
+   * profiles do not count.
    */
   continueRecent(params: ContinueRecentParams): Promise<Session>;
   /**
@@ -929,22 +1012,27 @@ interface ClientMethods {
    */
   getRecentSessions(params: GetRecentSessionsParams): Promise<Array<RecentSession>>;
   /**
-   * The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of title? and
-   * takes modified from the messages, omp from the file. Equal times are ordered by file name, descending.
+   * The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the folder
+   * that the other of program and document would use. pi has name? instead of title? and takes modified from the
+   * messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by
+   * the last message, codelia by the last save; codelia means its sessions. Only files that changed since the last list
+   * are read.
    */
   list(params: ListParams): Promise<Array<AgentRow>>;
   /**
-   * The same for all directories, or for one folder.
+   * The same for all directories, or for one folder or profile.
    */
   listAll(params?: ListAllParams): Promise<Array<AgentRow>>;
   /**
    * Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces the
-   * previous state.
+   * previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
    */
   saveState(params: SaveStateParams): Promise<Saved>;
   /**
    * The state of a session, or null. resume is what the model sees first: the messages without dangling tool calls and
-   * results; if cwd or root differ from the state's, a system message before them says so. Nothing is written.
+   * results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If cwd or root
+   * differ from the state's, or from the directory of its last run if it names none, a system message says so after
+   * those that begin the conversation. Nothing is written.
    */
   loadState(params: LoadStateParams): Promise<LoadedState | null>;
   /**
@@ -1059,9 +1147,23 @@ interface SessionMethods {
    */
   close(): Promise<void>;
   /**
-   * Appends a message.
+   * Appends a message as the agent writes it.
    */
   appendMessage(params: AppendMessageParams): Promise<Appended>;
+  /**
+   * Appends a message of the user in the dialect's own form.
+   */
+  appendUser(params: AppendUserParams): Promise<Appended>;
+  /**
+   * Appends an answer of the model in the dialect's own form. It may become several entries, which are written
+   * together; the result names the last.
+   */
+  appendAssistant(params: AppendAssistantParams): Promise<Appended>;
+  /**
+   * Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call: there it
+   * is refused, and results are given to appendAssistant.
+   */
+  appendToolResult(params: AppendToolResultParams): Promise<Appended>;
   /**
    * Appends a change of the thinking level.
    */

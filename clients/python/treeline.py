@@ -158,6 +158,12 @@ class Entry(_Entry, total=False):
     text: str
 
 
+class Event(TypedDict):
+    entryId: Optional[str]
+    file: Optional[str]
+    session: Optional[str]
+
+
 class _Hit(TypedDict):
     cwd: str
     entry: Optional[str]
@@ -183,6 +189,11 @@ class Hit(_Hit, total=False):
     score: float
 
 
+class Image(TypedDict):
+    data: str
+    mime: str
+
+
 class LoadedState(TypedDict):
     dialect: str
     resume: List[AgentMessage]
@@ -206,6 +217,7 @@ OpenRPCDocument = Dict[str, Any]
 
 
 class Opened(TypedDict):
+    dialect: str
     file: Optional[str]
     id: str
     leafId: Optional[str]
@@ -225,17 +237,15 @@ class _Part(TypedDict):
 
 class Part(_Part, total=False):
     arguments: Any
-    blob: str
     callId: str
+    data: str
     id: str
     isError: bool
-    json: Any
     mime: str
     name: str
     parts: List[Part]
-    size: int
+    signature: str
     text: str
-    url: str
 
 
 class Plan(TypedDict):
@@ -379,11 +389,15 @@ class Source(TypedDict):
     why: str
 
 
-class Tokens(TypedDict):
-    cacheRead: int
-    cacheWrite: int
+class _Tokens(TypedDict):
     input: int
     output: int
+
+
+class Tokens(_Tokens, total=False):
+    cacheRead: int
+    cacheWrite: int
+    cost: float
     total: int
 
 
@@ -465,8 +479,12 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
         id: Optional[str] = None,
         parent_session: Optional[str] = None,
+        force: Optional[bool] = None,
         defer_until: Optional[str] = None,
     ) -> Session:
         """Starts a session.
@@ -474,15 +492,21 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
         or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
         with level always the first append creates the file, and flush always does
         """
         return self._opened(self._call(
             "create",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "id": id, "parentSession": parent_session, "deferUntil": defer_until},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "force": force, "deferUntil": defer_until},
             ("cwd",),
         ))
 
@@ -492,9 +516,13 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
         read_only: Optional[bool] = None,
         replace_unreadable: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
         missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
@@ -506,26 +534,49 @@ class _ClientMethods(_Caller):
         path: the file
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
         force_rewrite: rewrites the file also while another program has it open for writing
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "open",
-            {"path": path, "sessionDir": session_dir, "dialect": dialect, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite},
+            {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite, "force": force},
             ("path",),
         ))
 
-    def continue_recent(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> Session:
-        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one.
+    def continue_recent(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
+        force: Optional[bool] = None,
+    ) -> Session:
+        """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of
+        other profiles do not count.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "continueRecent",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
             ("cwd",),
         ))
 
@@ -544,6 +595,10 @@ class _ClientMethods(_Caller):
         *,
         session_dir: Optional[str] = None,
         dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        terminal: Optional[str] = None,
+        events: Optional[bool] = None,
+        force: Optional[bool] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
 
@@ -551,10 +606,16 @@ class _ClientMethods(_Caller):
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
+        which session; the default is the server's own
+        events: sends notifications of what happens to the session
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
+        exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "forkFrom",
-            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect},
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
             ("source", "cwd",),
         ))
 
@@ -673,24 +734,52 @@ class _ClientMethods(_Caller):
             ("sessionDir",),
         )
 
-    def list(self, cwd: str, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
-        """The sessions of a directory as the agent's own program lists them, newest first. pi has name? instead of
-        title? and takes modified from the messages, omp from the file. Equal times are ordered by file name,
-        descending.
+    def list(
+        self,
+        cwd: str,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        texts: Optional[bool] = None,
+    ) -> List[AgentRow]:
+        """The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the
+        folder that the other of program and document would use. pi has name? instead of title? and takes modified from
+        the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id,
+        wave by the last message, codelia by the last save; codelia means its sessions. Only files that changed since
+        the last list are read.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        texts: false leaves out allMessagesText
         """
-        return self._call("list", {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect}, ("cwd",))
+        return self._call(
+            "list",
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+            ("cwd",),
+        )
 
-    def list_all(self, *, session_dir: Optional[str] = None, dialect: Optional[str] = None) -> List[AgentRow]:
-        """The same for all directories, or for one folder.
+    def list_all(
+        self,
+        *,
+        session_dir: Optional[str] = None,
+        dialect: Optional[str] = None,
+        profile: Optional[str] = None,
+        texts: Optional[bool] = None,
+    ) -> List[AgentRow]:
+        """The same for all directories, or for one folder or profile.
 
         session_dir: the folder of its file; the default is the agent's own
         dialect: the agent's format, such as omp or pi
+        profile: a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none
+        texts: false leaves out allMessagesText
         """
-        return self._call("listAll", {"sessionDir": session_dir, "dialect": dialect})
+        return self._call(
+            "listAll",
+            {"sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+        )
 
     def save_state(
         self,
@@ -700,7 +789,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
     ) -> Saved:
         """Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces
-        the previous state.
+        the previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
 
         state: {session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?}
         version: that of the last result, or new: fails if another program saved meanwhile
@@ -717,8 +806,9 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
     ) -> Optional[LoadedState]:
         """The state of a session, or null. resume is what the model sees first: the messages without dangling tool
-        calls and results; if cwd or root differ from the state's, a system message before them says so. Nothing is
-        written.
+        calls and results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If
+        cwd or root differ from the state's, or from the directory of its last run if it names none, a system message
+        says so after those that begin the conversation. Nothing is written.
 
         id: the id of the session
         cwd: the working directory now
@@ -1044,11 +1134,59 @@ class _SessionMethods(_Caller):
         return self._call("close", {})
 
     def append_message(self, message: Dict[str, Any]) -> Appended:
-        """Appends a message.
+        """Appends a message as the agent writes it.
 
         message: a message as the agent writes it
         """
         return self._call("appendMessage", {"message": message}, ("message",))
+
+    def append_user(self, text: str, *, images: Optional[List[Image]] = None) -> Appended:
+        """Appends a message of the user in the dialect's own form.
+
+        text: what the user said
+        images: pictures that the user added
+        """
+        return self._call("appendUser", {"text": text, "images": images}, ("text",))
+
+    def append_assistant(
+        self,
+        parts: List[Part],
+        *,
+        provider: Optional[str] = None,
+        model: Optional[str] = None,
+        usage: Optional[Tokens] = None,
+        stop: Optional[str] = None,
+        error: Optional[str] = None,
+    ) -> Appended:
+        """Appends an answer of the model in the dialect's own form. It may become several entries, which are written
+        together; the result names the last.
+
+        parts: texts, thinking and tool calls, in order; results of the calls may be among them
+        provider: the provider of the model; the default is the model in use
+        model: the id of the model
+        usage: what the answer took
+        stop: why the answer ended; the default follows from the parts
+        error: what went wrong in an answer that failed
+        """
+        return self._call(
+            "appendAssistant",
+            {"parts": parts, "provider": provider, "model": model, "usage": usage, "stop": stop, "error": error},
+            ("parts",),
+        )
+
+    def append_tool_result(self, call_id: str, parts: List[Part], *, is_error: Optional[bool] = None) -> Appended:
+        """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
+        there it is refused, and results are given to appendAssistant.
+
+        call_id: the tool call, which must be on the path to the leaf
+        parts: texts and images
+        is_error: the tool failed
+        """
+        return self._call(
+            "appendToolResult",
+            {"callId": call_id, "parts": parts, "isError": is_error},
+            ("callId", "parts",),
+        )
 
     def append_thinking_level_change(self, thinking_level: Optional[str]) -> Appended:
         """Appends a change of the thinking level.
@@ -1206,7 +1344,8 @@ class _SessionMethods(_Caller):
         entry.
 
         id: the entry to continue from
-        durable: appends an entry, so that the move survives a restart
+        durable: appends an entry, so that the move survives a restart; the default is true where the agent has such
+        entries
         """
         return self._call("branch", {"id": id, "durable": durable}, ("id",))
 

@@ -28,7 +28,7 @@ func TestRPCBreadcrumbs(t *testing.T) {
 	for terminal, want := range map[string]string{"": own, `,"terminal":"/dev/pts/98"`: "pts-98"} {
 		cmd := exec.Command(program, "rpc")
 		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"create","params":{"cwd":"` + home + `","dialect":"omp","deferUntil":"never"` + terminal + `}}` + "\n")
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"create","params":{"cwd":"/w","force":true,"dialect":"omp","deferUntil":"never"` + terminal + `}}` + "\n")
 		cmd.Stderr = slave
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 		out, err := cmd.Output()
@@ -36,7 +36,7 @@ func TestRPCBreadcrumbs(t *testing.T) {
 			t.Fatalf("%s, %v", out, err)
 		}
 		crumb, err := os.ReadFile(filepath.Join(home, ".omp/agent/terminal-sessions", want))
-		if err != nil || !strings.HasPrefix(string(crumb), home+"\n"+home) {
+		if err != nil || !strings.HasPrefix(string(crumb), "/w\n"+home) {
 			t.Errorf("%s: %q, %v", want, crumb, err)
 		}
 	}

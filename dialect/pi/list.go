@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,8 +83,9 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 		l.first = "(no messages)"
 	}
 	w.Str("firstMessage", l.first)
+	plain := slices.Clone(w)
 	w.Str("allMessagesText", strings.Join(l.texts, " "))
-	return dialect.Listing{JSON: w.End(), CWD: h.CWD, Modified: modified}, nil
+	return dialect.Listing{JSON: w.End(), Plain: plain.End(), CWD: h.CWD, Modified: modified}, nil
 }
 
 func isoOrNull(t time.Time, ok bool) []byte {

@@ -1,0 +1,186 @@
+package place
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+)
+
+// Keep has the machine keep the rows of agents' own lists in an index, so that Listings and Recent do not read logs that did
+// not change. clock is compared with the times of logs. It must be called before anything else.
+func (m *Machine) Keep(ix *index.Index, clock func() time.Time) { m.kept, m.clock = ix, clock }
+
+// Racy reports whether a log may be changed again without getting another time. Clocks of file systems move in steps: of some
+// milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in
+// the future was set by a program, and a change would give the log another one. The time of change has the steps of the
+// kernel's clock, at most 10 ms.
+func Racy(at backend.Log, now time.Time) bool {
+	within := func(changed time.Time, step time.Duration) bool {
+		age := now.Sub(changed)
+		return age < step && age > -time.Hour
+	}
+	step := 50 * time.Millisecond
+	if at.Time.Nanosecond() == 0 {
+		step = 2 * time.Second
+	}
+	return within(at.Time, step) || at.Changed != 0 && within(time.Unix(0, at.Changed), 10*time.Millisecond)
+}
+
+// keptRows are the rows of some folders for one list, as they were kept and as they are now. A row that was not asked for is
+// forgotten: its log is gone. Its methods may be called from several goroutines at once.
+type keptRows struct {
+	m    *Machine
+	list string
+	rest bool
+
+	mu      sync.Mutex
+	before  map[string]map[string]index.Row // by folder
+	now     map[string]map[string]index.Row
+	asked   map[string]int // rows of before whose logs are still there
+	changed map[string]bool
+}
+
+func (m *Machine) keptRows(list string, rest bool) *keptRows {
+	return &keptRows{
+		m: m, list: list, rest: rest, before: map[string]map[string]index.Row{}, now: map[string]map[string]index.Row{},
+		asked: map[string]int{}, changed: map[string]bool{},
+	}
+}
+
+// look reads what is kept of a folder, so that rows of logs that are gone are forgotten even if none is left.
+func (k *keptRows) look(folder string) map[string]index.Row {
+	if k.m.kept == nil {
+		return nil
+	}
+	rows, ok := k.before[folder]
+	if !ok {
+		rows = k.m.kept.Rows(folder, k.list, k.rest)
+		k.before[folder], k.now[folder] = rows, map[string]index.Row{}
+	}
+	return rows
+}
+
+// get gives the row of a log that did not change since it was kept.
+func (k *keptRows) get(folder, name string, log backend.Log) (index.Row, bool) {
+	if k.m.kept == nil {
+		return index.Row{}, false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	row, ok := k.look(folder)[name]
+	if ok {
+		k.asked[folder]++
+	}
+	if !ok || !row.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
+		return row, false
+	}
+	k.now[folder][name] = row
+	return row, true
+}
+
+// put keeps the row of a log that was read after it was listed. One that may change without a trace is not kept.
+func (k *keptRows) put(folder, name string, log backend.Log, head, rest []byte) {
+	if k.m.kept == nil || Racy(log, k.m.clock()) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.changed[folder] = true
+	k.now[folder][name] = index.Row{
+		Name: name, Head: head, Rest: rest,
+		Stamp: index.Stamp{Generation: log.Generation, Size: log.Size, Nanos: log.Time.UnixNano(), Changed: log.Changed},
+	}
+}
+
+// save writes what changed. If rows were read without their rests, those of unchanged rows are read first.
+func (k *keptRows) save() {
+	for folder, now := range k.now {
+		gone := k.asked[folder] < len(k.before[folder])
+		if !k.changed[folder] && !gone {
+			continue
+		}
+		var full map[string]index.Row
+		if !k.rest {
+			full = k.m.kept.Rows(folder, k.list, true)
+		}
+		for name, row := range now {
+			if old, ok := full[name]; ok && row.Rest == nil {
+				row.Rest = old.Rest
+				now[name] = row
+			}
+		}
+		if gone { // from the other lists, too
+			k.m.kept.ForgetRows(folder)
+		}
+		k.m.kept.KeepRows(folder, k.list, now)
+	}
+}
+
+// listingHead is the head of a row of Listings; the row follows it on the next line. If the row has texts, it is there without
+// them, and the rest is the row with them.
+type listingHead struct {
+	Shown, Texts bool
+	CWD          string
+	Modified     time.Time
+}
+
+// listing gives the row of a log as it was kept, or reads the log and keeps it. It is nil if the agent does not show it.
+func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*dialect.Listing, bool)) *dialect.Listing {
+	if row, ok := k.get(folder, name, log); ok {
+		line, text, _ := bytes.Cut(row.Head, []byte{'\n'})
+		var head listingHead
+		switch {
+		case json.Unmarshal(line, &head) != nil:
+		case !head.Shown:
+			return nil
+		case head.Texts:
+			return &dialect.Listing{JSON: row.Rest, Plain: text, CWD: head.CWD, Modified: head.Modified}
+		default:
+			return &dialect.Listing{JSON: text, CWD: head.CWD, Modified: head.Modified}
+		}
+	}
+	row, own := read()
+	if !own {
+		return row
+	}
+	var head listingHead
+	var text, rest []byte
+	if row != nil {
+		head, text = listingHead{Shown: true, CWD: row.CWD, Modified: row.Modified}, row.JSON
+		if row.Plain != nil {
+			head.Texts, text, rest = true, row.Plain, row.JSON
+		}
+	}
+	if line, err := json.Marshal(head); err == nil {
+		k.put(folder, name, log, append(append(line, '\n'), text...), rest)
+	}
+	return row
+}
+
+// recentHead is the head of a row of Recent. Active is the time of the last message, where the agent goes by it. Named says
+// that the name is known; Shown, that the log is a session.
+type recentHead struct {
+	Active       string
+	Named, Shown bool
+	dialect.Recent
+}
+
+// recentOf gives what is kept of a log for Recent.
+func (k *keptRows) recentOf(folder string, r *Row) (head recentHead, ok bool) {
+	row, ok := k.get(folder, Base(r.Path), r.Log)
+	if ok {
+		ok = json.Unmarshal(row.Head, &head) == nil
+	}
+	return head, ok
+}
+
+func (k *keptRows) keepRecent(folder string, r *Row, head recentHead) {
+	if text, err := json.Marshal(head); err == nil {
+		k.put(folder, Base(r.Path), r.Log, text, nil)
+	}
+}

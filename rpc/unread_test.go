@@ -1,0 +1,141 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// openings is a file system that notes which logs are opened.
+type openings struct {
+	durable.OS
+	mu   sync.Mutex
+	logs []string
+}
+
+func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if strings.HasSuffix(name, ".jsonl") {
+		o.mu.Lock()
+		o.logs = append(o.logs, filepath.Base(name))
+		o.mu.Unlock()
+	}
+	return o.OS.Open(name, flag, perm)
+}
+
+// opened gives the logs that were opened since the last call, each once.
+func (o *openings) opened() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	slices.Sort(o.logs)
+	list := slices.Compact(o.logs)
+	o.logs = nil
+	return append([]string{}, list...)
+}
+
+// dialCounting talks to a server whose reads are noted. The clock is ahead: a log that was just written may change unnoticed.
+func dialCounting(t *testing.T, home string) (*caller, *openings) {
+	t.Helper()
+	o := new(openings)
+	s, err := treeline.New(treeline.Options{
+		Backends: []backend.Driver{file.Driver(file.Options{FS: o})}, Home: home, WorkDir: home,
+		Getenv: func(string) string { return "" }, Clock: func() time.Time { return time.Now().Add(time.Hour) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return dialStore(t, s, home, noOptions), o
+}
+
+// The agents' own lists read only logs that changed, also in another process, and stay what they are.
+func TestListsReadOnlyChanges(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"pi", "omp"} {
+		c, o := dialCounting(t, t.TempDir())
+		var paths []string
+		for _, id := range []string{"a", "b", "c"} {
+			paths = append(paths, c.session(dialect, id, "hello "+id, noon))
+		}
+		dir := filepath.Dir(paths[0])
+		calls := []struct {
+			method string
+			params members
+		}{
+			{"list", members{"cwd": "/work", "sessionDir": dir, "dialect": dialect}},
+			{"listAll", members{"dialect": dialect}},
+			{"getRecentSessions", members{"sessionDir": dir, "dialect": dialect, "limit": 2}},
+			{"listAll", members{"dialect": dialect, "texts": false}},
+		}
+		all := func() (list []string) {
+			for _, call := range calls {
+				list = append(list, c.raw(call.method, call.params))
+			}
+			return list
+		}
+		first := all()
+		if len(o.opened()) != 3 {
+			t.Fatalf("%s: the logs were not read through the file system that counts", dialect)
+		}
+		equal(t, dialect+": again", all(), first)
+		equal(t, dialect+": nothing is read", o.opened(), []string{})
+		c.hangUp()
+
+		c, o = dialCounting(t, c.home)
+		equal(t, dialect+": in another process", all(), first)
+		equal(t, dialect+": nothing is read there", o.opened(), []string{})
+		var rows, plain []members
+		json.Unmarshal([]byte(first[1]), &rows)
+		json.Unmarshal([]byte(first[3]), &plain)
+		for i := range rows {
+			equal(t, dialect+": texts", rows[i]["allMessagesText"], "hello "+rows[i]["id"].(string))
+			delete(rows[i], "allMessagesText")
+			equal(t, dialect+": without texts", plain[i], rows[i])
+		}
+
+		appendLines(t, paths[1], entryLine(1))
+		c.raw("listAll", calls[3].params) // without texts, which must not lose those of the others
+		equal(t, dialect+": the one that grew", o.opened(), []string{"b.jsonl"})
+		if got := c.raw("list", calls[0].params); !strings.Contains(got, `"hello b 1"`) || !strings.Contains(got, `"hello a"`) {
+			t.Errorf("%s: %s", dialect, got)
+		}
+		equal(t, dialect+": once", o.opened(), []string{})
+		if err := os.Remove(paths[0]); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, dialect+": one is gone", len(c.list("listAll", calls[1].params)), 2)
+		equal(t, dialect+": still nothing", o.opened(), []string{})
+
+		// Texts do not outlive their logs: no kept file has those of the removed one.
+		c.raw("list", calls[0].params)
+		filepath.WalkDir(filepath.Join(c.home, ".cache"), func(path string, d fs.DirEntry, _ error) error {
+			if text, _ := os.ReadFile(path); strings.Contains(string(text), "hello a") {
+				t.Errorf("%s: %s has the text of a removed session", dialect, path)
+			}
+			return nil
+		})
+
+		// A damaged file of rows is made again.
+		filepath.WalkDir(filepath.Join(c.home, ".cache"), func(path string, d fs.DirEntry, _ error) error {
+			if strings.Contains(path, "rows") && d.Type().IsRegular() {
+				text, _ := os.ReadFile(path)
+				text[len(text)-1]++
+				os.WriteFile(path, text, 0o600)
+			}
+			return nil
+		})
+		equal(t, dialect+": after damage", len(c.list("listAll", calls[1].params)), 2)
+		equal(t, dialect+": read again", o.opened(), []string{"b.jsonl", "c.jsonl"})
+		c.hangUp()
+	}
+}

@@ -209,14 +209,7 @@ func (c *crossing) begin() error {
 			random = bytes.NewReader(sum[:])
 		}
 		var err error
-		began := at
-		// Where lists are ordered by the time in the id, a session from the future would stay the first.
-		if o, ok := c.to.Dialect.Layout().(dialect.Orderer); ok && o.Order() == dialect.OrderNames {
-			if now := c.now(); at.After(now) {
-				began = now
-			}
-		}
-		if n.ID, err = c.to.NewID(began, random); err != nil {
+		if n.ID, err = c.to.NewID(c.began(at), random); err != nil {
 			return err
 		}
 	}
@@ -226,6 +219,21 @@ func (c *crossing) begin() error {
 	c.newOf = n
 	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
 	return nil
+}
+
+// began is the time for an id, which may show it: no session begins after its last entry.
+func (c *crossing) began(header time.Time) time.Time {
+	for _, i := range slices.Backward(c.onPath) {
+		if at, err := c.tree.At(i).Time(); err == nil {
+			if last, ok := at.Time(); ok {
+				if last.Before(header) {
+					return last
+				}
+				break
+			}
+		}
+	}
+	return header
 }
 
 // lastName is the session's name by the last entry that gives one.

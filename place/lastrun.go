@@ -12,7 +12,7 @@ import (
 )
 
 // lastRuns finds the working directories of sessions that do not name theirs in the logs of their runs. Run logs are listed
-// with the first question; all of them are read only for a session that names none of its runs.
+// with the first question; all of them are read only for a session that names none of its runs. It is for one goroutine.
 type lastRuns struct {
 	m      *Machine
 	peeker *Peeker
@@ -28,7 +28,7 @@ type runLogs struct {
 }
 
 func (m *Machine) lastRuns() *lastRuns {
-	return &lastRuns{m: m, peeker: m.NewPeeker(), logs: map[string]*runLogs{}}
+	return &lastRuns{m: m, peeker: &Peeker{m: m}, logs: map[string]*runLogs{}}
 }
 
 // cwd gives the working directory of the last run of a session with that header; "" where it is not known.

@@ -56,16 +56,16 @@ func cut[T any](rows []T, most int) []T {
 	return rows
 }
 
-// summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. enough
+// summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. more
 // says that there are more than total. What does not fit on the line is left out.
-func (o *output) summary(shown, total int, enough bool, one, many string, sums ...string) {
+func (o *output) summary(shown, total int, more bool, one, many string, sums ...string) {
 	if o.width == 0 || total == 0 {
 		return
 	}
 	number := wire.Number(int64(shown))
 	words := []string{wire.Count(total, one, many)}
 	switch {
-	case enough:
+	case more:
 		words = []string{number + " of more than " + words[0], "-n 0 shows all"}
 	case shown < total:
 		words = []string{number + " of " + words[0], "-n 0 shows all"}
@@ -75,8 +75,8 @@ func (o *output) summary(shown, total int, enough bool, one, many string, sums .
 	}
 	text := words[0]
 	for _, word := range append(words[1:], sums...) {
-		if more := text + " · " + word; wire.Width(more) <= o.width {
-			text = more
+		if next := text + " · " + word; wire.Width(next) <= o.width {
+			text = next
 		}
 	}
 	fmt.Fprintln(o, o.style.dim(text))

@@ -214,8 +214,6 @@ func blockParts(block Block, raw []byte) []session.Part {
 			session.ToolCall{Name: "bash", Arguments: append(append([]byte(`{"command":`), rawjson.Quote(b.Command)...), '}')},
 			session.ToolResult{Name: "bash", Parts: dialect.TextParts(b.Output), IsError: rawjson.Truthy(b.ExitCode)},
 		}
-	case TaskNotificationBlock:
-		return []session.Part{session.Text{Text: b.text()}}
 	case OpaqueBlock:
 		return []session.Part{session.OpaquePart{Type: b.Type, JSON: raw}}
 	}

@@ -28,8 +28,8 @@ const (
 		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange AppendUser AppendAssistant AppendToolResult Branch BranchWithSummary
 		BranchedSession Close Compact Delete Flush Fork Label Move NewSession Rename ResetLeaf RewriteEntries
 		RewriteToolCallArguments`
-	storeWrites = `BlobsInWriting BlobsWriting BranchFrom Close ContinueRecent ContinueRun Create CreateFrom DropFolder
-		EmptyTrash ForgetFolders ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
+	storeWrites = `BlobsInWriting BlobsWriting BranchFrom ChangeFolders Close ContinueRecent ContinueRun Create CreateFrom DropFolder
+		EmptyTrash ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
 		StartRun Trash TrashHeld`
 )
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // IsText reports whether a name ends in ".jsonl": the default rule for which logs consist of lines. Use Lines to ask a
@@ -14,8 +15,15 @@ import (
 func IsText(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 
 // CheckName returns ErrName for a name that is not a slash path. Every backend makes this check first; it may have
-// further rules of its own.
+// further rules of its own. Names are UTF-8, since catalogues and protocols are: the error says what to rename.
 func CheckName(name string) error {
+	if !utf8.ValidString(name) {
+		for element := range strings.SplitSeq(name, "/") {
+			if good := strings.ToValidUTF8(element, "_"); good != element {
+				return fmt.Errorf("%q: %w: it is not UTF-8; rename %q, for example to %q", name, ErrName, element, good)
+			}
+		}
+	}
 	if !fs.ValidPath(name) || name == "." || strings.IndexByte(name, 0) >= 0 {
 		return fmt.Errorf("%q: %w", name, ErrName)
 	}

@@ -1,14 +1,20 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/durable"
 )
 
 // Item is a blob as a Lister shows it.
@@ -18,7 +24,8 @@ type Item struct {
 	// Time is when it was last written.
 	Time time.Time
 
-	names []string // of its files: agents give some blobs a second name with an extension
+	// Names are those of its files: agents give some blobs a second name with an extension.
+	Names []string
 }
 
 // Lister is a Store whose blobs can be listed and removed.
@@ -28,6 +35,10 @@ type Lister interface {
 	List(ctx context.Context) iter.Seq2[Item, error]
 	// Remove removes a blob if it was last written earlier than before. A newer one may be about to be referenced.
 	Remove(ctx context.Context, i Item, before time.Time) (removed bool, err error)
+	// Content returns the bytes of a blob, also if they are not what its name says.
+	Content(ctx context.Context, i Item) ([]byte, error)
+	// Restore makes the files of a blob that was removed. One that is there stays.
+	Restore(ctx context.Context, i Item, content []byte) error
 }
 
 var _ Lister = (*Dir)(nil)
@@ -81,7 +92,7 @@ func refOf(name string) (Ref, bool) {
 
 func (d *Dir) item(names []string) (Item, error) {
 	r, _ := refOf(names[0])
-	i := Item{Ref: r, names: names}
+	i := Item{Ref: r, Names: names}
 	for _, name := range names {
 		info, err := d.fs.Stat(filepath.Join(d.path, name))
 		if err != nil {
@@ -101,7 +112,7 @@ const gonePrefix = ".treeline-tmp-gone-"
 // Remove implements Lister. It renames the file and then checks its time: a Put after the rename makes a new file, and one
 // before it shows in the time.
 func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (bool, error) {
-	for _, name := range i.names {
+	for _, name := range i.Names {
 		path, away := filepath.Join(d.path, name), filepath.Join(d.path, gonePrefix+name)
 		err := d.fs.Rename(path, away)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -119,4 +130,34 @@ func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (bool, error) 
 		}
 	}
 	return true, nil
+}
+
+// Content implements Lister.
+func (d *Dir) Content(_ context.Context, i Item) ([]byte, error) {
+	f, err := d.fs.Open(filepath.Join(d.path, i.Names[0]), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(f, 0, info.Size))
+}
+
+// Restore implements Lister. A name that is not one of the blob is an error: it may come from a file.
+func (d *Dir) Restore(_ context.Context, i Item, content []byte) error {
+	if err := durable.MkdirAll(d.fs, d.path, 0o700); err != nil {
+		return err
+	}
+	for _, name := range i.Names {
+		if r, ok := refOf(name); !ok || r != i.Ref || filepath.Base(name) != name {
+			return fmt.Errorf("%q is not a name of %s", name, i.Ref)
+		}
+		if _, err := durable.Create(d.fs, filepath.Join(d.path, name), 0o600, bytes.NewReader(content)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }

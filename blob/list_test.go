@@ -42,7 +42,7 @@ func TestListAndRemove(t *testing.T) {
 		}
 	}
 	items := listed(t, d)
-	if len(items) != 1 || items[0].Ref != r || items[0].Size != 2 || len(items[0].names) != 2 {
+	if len(items) != 1 || items[0].Ref != r || items[0].Size != 2 || len(items[0].Names) != 2 {
 		t.Fatalf("listed are %+v", items)
 	}
 	if removed, err := d.Remove(ctx, items[0], items[0].Time); removed || err != nil {

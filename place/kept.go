@@ -11,9 +11,15 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
+// keeper keeps the rows of agents' own lists. Without an index nothing is kept.
+type keeper struct {
+	kept  *index.Index
+	clock func() time.Time
+}
+
 // Keep has the machine keep the rows of agents' own lists in an index, so that Listings and Recent do not read logs that did
 // not change. clock is compared with the times of logs. It must be called before anything else.
-func (m *Machine) Keep(ix *index.Index, clock func() time.Time) { m.kept, m.clock = ix, clock }
+func (m *Machine) Keep(ix *index.Index, clock func() time.Time) { m.keeper = keeper{ix, clock} }
 
 // Racy reports whether a log may be changed again without getting another time. Clocks of file systems move in steps: of some
 // milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in

@@ -63,6 +63,18 @@ type ExtraRoot struct {
 	Dialect string
 }
 
+// NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
+type NotedFolder struct {
+	Folder string `json:"folder"`
+	// Seen are names of sessions, relative to the folder, that were there last.
+	Seen []string `json:"seen,omitempty"`
+	// Forgotten says that the user gave it up.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+// ExtraRoots gives the places that were added to those of the agents.
+func (m *Machine) ExtraRoots() []ExtraRoot { return slices.Clone(m.opt.Extra) }
+
 // Key names the source in a catalogue. Values of a family that share a folder have their own logs each.
 func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name() }
 

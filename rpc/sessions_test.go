@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -281,4 +282,31 @@ func TestMemoryKeepsAll(t *testing.T) {
 	id := c.say(h, "user", long)
 	entry := c.object("getEntry", members{"session": h, "id": id})
 	equal(t, "length", len(entry["message"].(members)["content"].(string)), len(long))
+}
+
+// A file that another program keeps open is not rewritten, unless the client opened it with forceRewrite.
+func TestForceRewrite(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Log("this system does not tell which programs have a file open")
+		return
+	}
+	c := dial(t)
+	path := filepath.Join(c.home, "held.jsonl")
+	write(t, path, `{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:00.000Z","cwd":"/w"}`+"\n")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, force := range []bool{false, true} {
+		h := c.object("open", members{"path": path, "forceRewrite": force})["session"].(string)
+		r := c.try("setSessionName", members{"session": h, "name": "new"})
+		if refused := r.Error != nil && strings.Contains(r.Error.Message, "open for writing in another program"); refused == force {
+			t.Errorf("force %v: %+v", force, r.Error)
+		}
+		equal(t, "renamed", strings.Contains(read(t, path), `"new"`), force)
+		c.raw("close", members{"session": h})
+	}
+	c.hangUp()
 }

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/durable/crashfs"
+	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -144,4 +148,40 @@ func TestRewriteHeld(t *testing.T) {
 		t.Errorf("told %v", events)
 	}
 	d.Same(d.Texts(s), []string{"one", "two"})
+}
+
+// Every operation of a move fails, in every way: the session is at its old place, at its new one, or at both.
+func TestMoveFaults(t *testing.T) {
+	t.Parallel()
+	for _, fault := range faultfs.Faults {
+		for n := 1; !t.Failed(); n++ {
+			inner := crashfs.New(crashHome)
+			d := deskOn(t, inner, "")
+			old := filepath.Join(crashHome, ".omp", "agent", "sessions", "-w", "a.jsonl")
+			d.Must(durable.MkdirAll(inner, filepath.Dir(old), 0o700))
+			_, err := durable.Create(inner, old, 0o600, strings.NewReader(world.Log("s", "/w", world.Said("a", "", "one"))))
+			d.Must(err)
+			fsys := faultfs.New(inner, n, fault)
+			failing := deskOn(t, fsys, "")
+			if s, err := failing.OpenWrite(t.Context(), old, failing.fill(store.CreateOptions{})); err == nil {
+				err = s.Move(t.Context(), filepath.Join(crashHome, "project"))
+				_ = s.Close()
+			}
+			found := 0
+			for _, pattern := range []string{"-w", "-project"} {
+				path := filepath.Join(crashHome, ".omp", "agent", "sessions", pattern, "a.jsonl")
+				if s, err := d.Open(t.Context(), path, store.OpenOptions{}); err == nil {
+					found++
+					d.Same(d.Texts(s), []string{"one"})
+					_ = s.Close()
+				}
+			}
+			if found == 0 {
+				t.Errorf("%s, operation %d: the session is lost", fault.Name, n)
+			}
+			if fsys.Count() < n {
+				break
+			}
+		}
+	}
 }

@@ -16,19 +16,18 @@ import (
 )
 
 // The log of noted folders lies in treeline's state folder: the folders outside of the agents' own in which sessions were
-// written, one record each.
+// written, and those that garbage collection found sessions in. Records of one folder add up.
 const foldersLog = "folders.jsonl"
-
-// folderRecord is a line of folders.jsonl.
-type folderRecord struct {
-	Folder string `json:"folder"`
-}
 
 // notedFolders is what this process knows to be in folders.jsonl.
 type notedFolders struct {
 	mu    sync.Mutex
-	known map[string]bool
+	known map[string]int // how many sessions of each folder were noted here
 }
+
+// mostNoted is how many sessions of a folder are noted as they are written: enough to recognize the folder. Garbage collection
+// notes more.
+const mostNoted = 16
 
 // NoteFolder remembers that a session is written at path, so that garbage collection keeps the blobs that it refers to.
 // When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway. Neither do
@@ -52,20 +51,21 @@ func (s *Store) NoteFolder(ctx context.Context, path string) error {
 	}
 	s.noted.mu.Lock()
 	defer s.noted.mu.Unlock()
-	if s.noted.known[folder] {
+	if s.noted.known[folder] == mostNoted {
 		return nil
 	}
+	name, _ := place.Below(folder, abs) // it lies in it
 	b, err := s.OpenWriting(s.state, DurabilityAlways)
 	if err != nil {
 		return err
 	}
-	if err := appendFolder(ctx, b, folder); err != nil {
+	if err := appendFolder(ctx, b, folder, name); err != nil {
 		return fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
 	}
 	if s.noted.known == nil {
-		s.noted.known = map[string]bool{}
+		s.noted.known = map[string]int{}
 	}
-	s.noted.known[folder] = true
+	s.noted.known[folder]++
 	return nil
 }
 
@@ -76,9 +76,9 @@ func (s *Session) note(ctx context.Context) {
 	}
 }
 
-// appendFolder adds a folder to the log, unless it is in it.
-func appendFolder(ctx context.Context, b backend.Backend, folder string) error {
-	record, err := json.Marshal(folderRecord{folder})
+// appendFolder adds a session and its folder to the log, unless they are in it.
+func appendFolder(ctx context.Context, b backend.Backend, folder, name string) error {
+	record, err := json.Marshal(place.NotedFolder{Folder: folder, Seen: []string{name}})
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,11 @@ func appendFolder(ctx context.Context, b backend.Backend, folder string) error {
 		}
 		// Another process may have noted it.
 		known, err := readFolders(ctx, b, at, err)
-		if err != nil || known[folder] {
+		if err != nil {
 			return err
+		}
+		if f := known[folder]; f != nil && !f.Forgotten && (len(f.Seen) >= mostNoted || slices.Contains(f.Seen, name)) {
+			return nil
 		}
 		_, err = b.Append(ctx, at, record)
 		return err
@@ -109,11 +112,11 @@ func retryFolders(change func() error) (err error) {
 }
 
 // readFolders reads the log that Stat gave. A line that is not ours is an error: its meaning is unknown.
-func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err error) (map[string]bool, error) {
+func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err error) (map[string]*place.NotedFolder, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
+	known := map[string]*place.NotedFolder{}
 	for r, err := range b.Read(ctx, at, 0) {
 		if err != nil {
 			return nil, err
@@ -121,10 +124,13 @@ func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err err
 		if len(bytes.TrimSpace(r.Data)) == 0 {
 			continue
 		}
-		var f folderRecord
+		var f place.NotedFolder
 		switch err := json.Unmarshal(r.Data, &f); {
-		case err == nil && filepath.IsAbs(f.Folder):
-			known[f.Folder] = true
+		case err == nil && (filepath.IsAbs(f.Folder) || backend.Scheme(f.Folder) != ""):
+			if old := known[f.Folder]; old != nil && !f.Forgotten {
+				f.Seen = append(old.Seen, f.Seen...)
+			}
+			known[f.Folder] = &f
 		case r.Torn: // a torn note was never relied on
 		default:
 			// Blobs of a folder that is overlooked would be removed.
@@ -134,8 +140,16 @@ func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err err
 	return known, nil
 }
 
-// Folders gives the noted folders.
-func (s *Store) Folders(ctx context.Context) ([]string, error) {
+// sorted gives the folders in the order of their names.
+func sorted(known map[string]*place.NotedFolder) (list []place.NotedFolder) {
+	for _, folder := range slices.Sorted(maps.Keys(known)) {
+		list = append(list, *known[folder])
+	}
+	return list
+}
+
+// Folders gives the noted folders, including forgotten ones.
+func (s *Store) Folders(ctx context.Context) ([]place.NotedFolder, error) {
 	if s.state == "" {
 		return nil, nil
 	}
@@ -148,34 +162,44 @@ func (s *Store) Folders(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	known, err := readFolders(ctx, b, at, err)
-	return slices.Sorted(maps.Keys(known)), err
+	return sorted(known), err
 }
 
-// ForgetFolders removes folders from the notes. The log is rewritten as a whole; what others note meanwhile is a conflict,
-// and is read with the next try.
-func (s *Store) ForgetFolders(ctx context.Context, gone []string) error {
+// ChangeFolders changes the notes. The log is rewritten as a whole; what others note meanwhile is a conflict, and change is
+// called again.
+func (s *Store) ChangeFolders(ctx context.Context, change func([]place.NotedFolder) []place.NotedFolder) error {
 	b, err := s.OpenWriting(s.state, DurabilityAlways)
 	if err != nil {
 		return err
 	}
+	s.noted.mu.Lock()
+	defer s.noted.mu.Unlock()
+	s.noted.known = nil // a folder that is forgotten now is noted again with its next session
 	return retryFolders(func() error {
 		at, err := b.Stat(ctx, foldersLog)
-		known, err := readFolders(ctx, b, at, err)
-		if err != nil {
-			return err
+		missing := errors.Is(err, backend.ErrNotExist)
+		var known map[string]*place.NotedFolder
+		if !missing {
+			if known, err = readFolders(ctx, b, at, err); err != nil {
+				return err
+			}
 		}
 		var records [][]byte
-		for _, f := range slices.Sorted(maps.Keys(known)) {
-			if slices.Contains(gone, f) {
-				continue
-			}
-			r, err := json.Marshal(folderRecord{f})
+		for _, f := range change(sorted(known)) {
+			r, err := json.Marshal(f)
 			if err != nil {
 				return err
 			}
 			records = append(records, r)
 		}
-		_, err = b.Replace(ctx, at, records...)
+		switch {
+		case missing && records == nil:
+			return nil
+		case missing:
+			_, err = b.Create(ctx, foldersLog, records...)
+		default:
+			_, err = b.Replace(ctx, at, records...)
+		}
 		return err
 	})
 }

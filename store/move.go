@@ -94,9 +94,13 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 		err = backend.Sync(ctx, h.Backend, next.log)
 	}
 	if err == nil {
-		// If another process wrote to the old one, the copy is removed and the caller makes another.
+		// If another process wrote to the old one, the copy is removed and the caller makes another. An error can also come
+		// after the removal: then the copy is all that is left, and stays.
 		if late, err = backend.Remove(ctx, s.at.Backend, s.log, w.beside(round)); err != nil {
-			err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+			_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
+			if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+				err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+			}
 		}
 	}
 	if err != nil {

@@ -4,12 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -21,9 +16,9 @@ import (
 type GCOptions struct {
 	// Apply removes what is found. Otherwise it is only reported.
 	Apply bool
-	// ForgetMissing treats noted folders that do not exist as gone for good. Otherwise nothing is removed while one is
-	// missing: it may be on a disk that is not mounted.
-	ForgetMissing bool
+	// Forget are places that are gone for good. They are no longer obstacles, now and later, until a session is written
+	// there again.
+	Forget []string
 }
 
 // gcAge is the least age of what is removed. A blob is written shortly before the record that refers to it.
@@ -46,26 +41,42 @@ type GCReport struct {
 	// something refers to.
 	Unused      []GCBlob
 	Young, Used int
-	// Folders are where references were looked for, Files counts the files in them. Missing are noted folders that do not
-	// exist.
+	// Folders are where references were looked for, Files counts the files in them. Missing are places that do not exist,
+	// or no longer have the sessions that they had.
 	Folders []string
 	Files   int
 	Missing []string
+	// Restored counts blobs in the trash that something refers to again, Expired those that were there for 30 days. They
+	// are put back, and deleted, if Applied.
+	Restored, Expired int
 	// Leftovers counts unfinished files that crashes left.
 	Leftovers int
 	// Obstacles say why nothing can be removed: what cannot be read might refer to any blob.
 	Obstacles []error
-	// Applied is set if what was found was removed.
+	// Applied is set if what was found was moved to the trash.
 	Applied bool
 }
 
 // GC finds blobs that nothing refers to, and unfinished files that crashes left. A reference counts in any file below the
-// agents' own folders, the noted folders, those that terminals used last, and the trash: in sessions as in backups and torn
-// ends. If any of these cannot be read, nothing is removed.
+// agents' own folders, those in the settings, the noted folders, those that terminals used last, run logs, and the trash: in
+// sessions as in backups and torn ends.
+//
+// Nothing is removed unless it is certain that all of these were seen. Each place must be readable, lead nowhere by a broken
+// link, and still have one of the sessions that it had. A place without them may be on a disk that is not mounted.
+//
+// Blobs go to the trash, where they stay for 30 days. One that something refers to again is put back by the next collection.
 func (t *Trash) GC(ctx context.Context, opt GCOptions) (GCReport, error) {
 	// The limit is fixed at the start: what is made during the collection is younger.
 	g := collector{
 		Trash: t, gc: opt, before: t.opt.Clock().Add(-gcAge), used: map[blob.Ref]bool{}, seen: map[string]backend.Log{},
+		sessions: map[string]time.Time{},
+	}
+	for i, p := range g.gc.Forget {
+		abs, err := place.Abs(p)
+		if err != nil {
+			return GCReport{}, err
+		}
+		g.gc.Forget[i] = abs
 	}
 	err := g.run(ctx)
 	return g.report, err
@@ -78,13 +89,23 @@ type collector struct {
 	before time.Time
 	report GCReport
 	blobs  []string // folders of blobs
+	places []gcPlace
+	binned []binned // blobs in the trash
 	found  []GCBlob
 	used   map[blob.Ref]bool      // the blobs that exist, and whether something refers to them
 	seen   map[string]backend.Log // files that were searched, by folder and name
 	buf    []byte
+
+	sessions map[string]time.Time // paths of all sessions, and when each was written
 }
 
 func (g *collector) run(ctx context.Context) error {
+	if err := g.forget(ctx); err != nil {
+		return err
+	}
+	if err := g.listBinned(ctx); err != nil {
+		return err
+	}
 	// Blobs are listed before references are searched: a blob that is put in between is not in the list, and stays.
 	if err := g.listBlobs(ctx); err != nil {
 		return err
@@ -111,6 +132,9 @@ func (g *collector) run(ctx context.Context) error {
 		}
 	}
 	g.report.Files = len(g.seen)
+	if err := g.prove(ctx); err != nil {
+		return err
+	}
 	g.sort()
 	if err := g.sweep(ctx, false); err != nil {
 		return err
@@ -148,88 +172,9 @@ func (g *collector) listBlobs(ctx context.Context) error {
 				Ref: item.Ref, Path: place.Join(r.Blobs, item.Ref.Hex()), Size: item.Size, Time: item.Time, item: item, folder: r.Blobs,
 			})
 		}
-		// Blobs without sessions: the folder of sessions was more likely moved than deleted.
-		if len(g.found) > n && absent(r.Sessions) {
-			g.missing(r.Sessions)
-		}
-	}
-	return nil
-}
-
-// absent reports whether a folder does not exist. A URL never counts as absent.
-func absent(folder string) bool {
-	_, err := os.Stat(folder)
-	return errors.Is(err, fs.ErrNotExist) && backend.Scheme(folder) == ""
-}
-
-// missing reports a folder with sessions that does not exist.
-func (g *collector) missing(folder string) {
-	g.report.Missing = append(g.report.Missing, folder)
-	if !g.gc.ForgetMissing {
-		g.obstacle(fmt.Errorf("%s: this folder with sessions does not exist", folder))
-	}
-}
-
-// listFolders lists the folders in which files can refer to blobs.
-func (g *collector) listFolders(ctx context.Context) error {
-	for _, r := range g.m.AgentRoots() {
-		if !absent(r.Sessions) {
-			g.addFolder(r.Sessions)
-		}
-	}
-	noted, err := g.opt.Folders.Folders(ctx)
-	if err != nil {
-		return err
-	}
-	for _, folder := range noted {
-		if absent(folder) {
-			g.missing(folder)
-		} else {
-			g.addFolder(folder)
-		}
-	}
-	if err := g.listBreadcrumbs(ctx); err != nil {
-		return err
-	}
-	if g.opt.State != "" {
-		g.addFolder(place.Join(g.opt.State, folder))
-	}
-	return nil
-}
-
-func (g *collector) addFolder(folder string) {
-	if !slices.ContainsFunc(g.report.Folders, func(f string) bool { return place.Within(f, folder) }) {
-		g.report.Folders = append(g.report.Folders, folder)
-	}
-}
-
-// listBreadcrumbs adds the folders that terminals used last. Agents can be told to keep sessions anywhere.
-func (g *collector) listBreadcrumbs(ctx context.Context) error {
-	for _, r := range g.m.AgentRoots() {
-		if r.Breadcrumbs == "" {
-			continue
-		}
-		b, err := g.m.Open(r.Breadcrumbs)
-		if err != nil {
-			return err
-		}
-		for log, err := range b.List(ctx, "") {
-			if err != nil {
-				g.obstacle(err)
-				continue
-			}
-			content, err := backend.ReadAll(ctx, b, log)
-			if err != nil {
-				continue // agents rewrite them all the time
-			}
-			// The second line is the path of the session.
-			lines := strings.Split(string(content), "\n")
-			if len(lines) < 2 || !filepath.IsAbs(lines[1]) {
-				continue
-			}
-			if _, err := os.Stat(lines[1]); err == nil {
-				g.addFolder(place.Dir(lines[1]))
-			}
+		if len(g.found) > n {
+			// Blobs without sessions: the folder of sessions was more likely moved than deleted.
+			g.addPlace(place.NotedFolder{Folder: r.Sessions}, true)
 		}
 	}
 	return nil
@@ -247,6 +192,7 @@ func (g *collector) sort() {
 			g.report.Unused = append(g.report.Unused, b)
 		}
 	}
+	g.sortBinned()
 	slices.SortFunc(g.report.Unused, func(a, b GCBlob) int { return cmp.Compare(a.Path, b.Path) })
 }
 
@@ -281,16 +227,19 @@ func (g *collector) sweep(ctx context.Context, remove bool) error {
 	return nil
 }
 
-// apply removes what was found. The report then lists what was removed.
+// apply moves what was found to the trash. The report then lists what was moved.
 func (g *collector) apply(ctx context.Context) error {
+	bin, err := g.openBlobs()
+	if err != nil {
+		return err
+	}
 	removed := g.report.Unused[:0]
 	for _, b := range g.report.Unused {
 		lister, ok := g.m.BlobsInWriting(b.folder).(blob.Lister)
 		if !ok {
 			continue
 		}
-		// Remove compares the time again: a blob that was put again meanwhile stays.
-		ok, err := lister.Remove(ctx, b.item, g.before)
+		ok, err := g.throw(ctx, bin, lister, b)
 		if err != nil {
 			return err
 		}
@@ -301,13 +250,14 @@ func (g *collector) apply(ctx context.Context) error {
 		}
 	}
 	g.report.Unused = removed
+	if err := g.applyBinned(ctx, bin); err != nil {
+		return err
+	}
 	if err := g.sweep(ctx, true); err != nil {
 		return err
 	}
-	if len(g.report.Missing) > 0 && g.opt.State != "" {
-		if err := g.opt.Folders.ForgetFolders(ctx, g.report.Missing); err != nil && !errors.Is(err, backend.ErrNotExist) {
-			return err
-		}
+	if err := g.remember(ctx); err != nil {
+		return err
 	}
 	g.report.Applied = true
 	return nil

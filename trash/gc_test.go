@@ -2,6 +2,7 @@ package trash_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
 )
@@ -105,39 +108,140 @@ func TestGC(t *testing.T) {
 	}
 }
 
-// A file that cannot be read may refer to any blob.
+// What cannot be read, or is not where it was, may refer to any blob.
 func TestGCRefuses(t *testing.T) {
-	for name, damage := range map[string]func(y *yard){
+	for name, tc := range map[string]struct {
+		damage func(y *yard)
+		forget string // the place that may be forgotten
+	}{
 		// A name that is not UTF-8 is not a log, and cannot be read even by root.
-		"a file": func(y *yard) { y.Old(".omp/agent/sessions/-work/\xff.jsonl", "?") },
-		"a noted folder is missing": func(y *yard) {
-			y.Old("state/folders.jsonl", `{"folder":"/nosuch/folder"}`+"\n")
-		},
-		"the sessions are missing": func(y *yard) { y.Must(os.RemoveAll(y.At(".omp/agent/sessions"))) },
+		"a file":                    {func(y *yard) { y.Old(".omp/agent/sessions/-work/\xff.jsonl", "?") }, ""},
+		"a noted folder is missing": {func(y *yard) { y.Old("state/folders.jsonl", `{"folder":"/nosuch/folder"}`+"\n") }, "/nosuch/folder"},
+		"a noted folder is not mounted": {func(y *yard) {
+			y.Must(os.MkdirAll(y.At("mount"), 0o700))
+			y.Old("state/folders.jsonl", fmt.Sprintf(`{"folder":%q,"seen":["a.jsonl"]}`+"\n", y.At("mount")))
+		}, "mount"},
+		"another disk is mounted": {func(y *yard) {
+			y.Old("mount/other.jsonl", header+"\n")
+			y.Old("state/folders.jsonl", fmt.Sprintf(`{"folder":%q,"seen":["a.jsonl"]}`+"\n", y.At("mount")))
+		}, "mount"},
+		"the sessions are missing": {func(y *yard) { y.Must(os.RemoveAll(y.At(".omp/agent/sessions"))) }, ".omp/agent/sessions"},
+		"the sessions are not mounted": {func(y *yard) {
+			y.Must(errors.Join(os.RemoveAll(y.At(".omp/agent/sessions")), os.Mkdir(y.At(".omp/agent/sessions"), 0o700)))
+		}, ".omp/agent/sessions"},
+		"a terminal used a folder that is missing": {func(y *yard) {
+			y.Old(".omp/agent/terminal-sessions/tmux-1", "/work\n"+y.At("gone/s.jsonl")+"\n")
+		}, "gone"},
+		"a link to a project leads nowhere": {func(y *yard) {
+			y.Must(os.Symlink(y.At("unmounted"), y.At(".omp/agent/sessions/-link")))
+		}, ""},
+		"a link to a session leads nowhere": {func(y *yard) {
+			y.Must(os.Symlink(y.At("unmounted.jsonl"), y.At(".omp/agent/sessions/-work/link.jsonl")))
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := newYard(t)
 			y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
 			ref := y.keep([]byte("unused"))
 			y.age()
-			damage(y)
+			tc.damage(y)
 			r := y.gc(trash.GCOptions{Apply: true})
-			if len(r.Obstacles) == 0 || r.Applied {
+			if len(r.Obstacles) == 0 || r.Applied || (len(r.Missing) > 0) != (tc.forget != "") {
 				t.Errorf("%+v", r)
 			}
 			if !y.has(ref) {
 				t.Error("it was removed all the same")
 			}
-			if len(r.Missing) == 0 {
+			if tc.forget == "" {
 				return
 			}
-			if r := y.gc(trash.GCOptions{Apply: true, ForgetMissing: true}); !r.Applied || len(r.Unused) != 1 {
+			if !filepath.IsAbs(tc.forget) {
+				tc.forget = y.At(tc.forget)
+			}
+			if r := y.gc(trash.GCOptions{Apply: true, Forget: []string{tc.forget}}); !r.Applied || len(r.Unused) != 1 {
 				t.Errorf("forgetting what is missing: %+v", r)
 			}
-			if left, err := y.Folders(t.Context()); err != nil || len(left) != 0 {
-				t.Errorf("still noted: %v, %v", left, err)
+			if r := y.gc(trash.GCOptions{Apply: true}); !r.Applied {
+				t.Errorf("it was not forgotten for good: %+v", r)
 			}
 		})
+	}
+}
+
+// Sessions in a place of the settings and run logs refer to blobs as well.
+func TestGCLooksEverywhere(t *testing.T) {
+	y := newYard(t, func(w *world.World) { w.Extra = []place.ExtraRoot{{Path: w.At("backup")}} })
+	y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
+	settings, run := y.keep([]byte("in a place of the settings")), y.keep([]byte("in a run log"))
+	y.Old("backup/s.jsonl", header+"\n"+settings.String()+"\n")
+	y.Old(".codelia/sessions/2026/02/03/7b0c2f8e-6c1d-4a4e-9d63-5f1f2a3b4c5d.jsonl", `{"type":"header"}`+"\n"+run.String()+"\n")
+	y.age()
+	if r := y.gc(trash.GCOptions{Apply: true}); !r.Applied || r.Used != 2 {
+		t.Errorf("%+v", r)
+	}
+	if !y.has(settings) || !y.has(run) {
+		t.Error("a blob in use was removed")
+	}
+	y.Must(os.Rename(y.At("backup"), y.At("unplugged")))
+	if r := y.gc(trash.GCOptions{Apply: true}); r.Applied || len(r.Missing) != 1 || r.Missing[0] != y.At("backup") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Sessions that a place had at the last collection are remembered: if all of them are gone, nothing is removed.
+func TestGCRemembers(t *testing.T) {
+	y := newYard(t)
+	y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
+	y.keep([]byte("in use, by nothing"))
+	if r := y.gc(trash.GCOptions{Apply: true}); !r.Applied {
+		t.Fatalf("%+v", r)
+	}
+	y.age()
+	y.Must(os.Rename(y.At(".omp/agent/sessions"), y.At("unplugged")))
+	y.Old(".omp/agent/sessions/-work/fresh.jsonl", strings.Replace(header, `"s1"`, `"s2"`, 1)+"\n")
+	if r := y.gc(trash.GCOptions{Apply: true}); r.Applied || len(r.Missing) != 1 {
+		t.Errorf("another disk: %+v", r)
+	}
+	// Forgotten or not, what is there counts.
+	used := y.keep([]byte("in use"))
+	y.Old(".omp/agent/sessions/-work/user.jsonl", header+"\n"+used.String()+"\n")
+	y.age()
+	if r := y.gc(trash.GCOptions{Apply: true, Forget: []string{y.At(".omp/agent/sessions")}}); !r.Applied || len(r.Unused) != 1 || !y.has(used) {
+		t.Errorf("forgotten: %+v", r)
+	}
+}
+
+// A blob waits in the trash for 30 days, and comes back if something refers to it.
+func TestGCTrash(t *testing.T) {
+	y := newYard(t)
+	y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
+	first, second := y.keep([]byte("first")), y.keep([]byte("second"))
+	y.Must(os.Link(filepath.Join(y.blobs, first.Hex()), filepath.Join(y.blobs, first.Hex()+".png")))
+	y.age()
+	y.clock = time.Now()
+	if r := y.gc(trash.GCOptions{Apply: true}); len(r.Unused) != 2 || y.has(first) || y.has(second) {
+		t.Fatalf("%+v", r)
+	}
+	y.Old(".omp/agent/sessions/-work/again.jsonl", header+"\n"+first.String()+"\n")
+	if r := y.gc(trash.GCOptions{}); r.Restored != 1 || y.has(first) {
+		t.Errorf("a dry run: %+v", r)
+	}
+	if r := y.gc(trash.GCOptions{Apply: true}); r.Restored != 1 || r.Expired != 0 || !y.has(first) {
+		t.Errorf("%+v", r)
+	}
+	if text := y.read(filepath.Join(y.blobs, first.Hex()+".png")); text != "first" {
+		t.Errorf("its other name has %q", text)
+	}
+	y.clock = y.clock.Add(29 * 24 * time.Hour)
+	if r := y.gc(trash.GCOptions{Apply: true}); r.Restored != 0 || r.Expired != 0 {
+		t.Errorf("after 29 days: %+v", r)
+	}
+	y.clock = y.clock.Add(24 * time.Hour)
+	if r := y.gc(trash.GCOptions{Apply: true}); r.Expired != 1 {
+		t.Errorf("after 30 days: %+v", r)
+	}
+	if left, _ := filepath.Glob(y.At("state/trash-blobs/*")); len(left) != 0 {
+		t.Errorf("left in the trash: %v", left)
 	}
 }
 
@@ -151,9 +255,22 @@ func TestNotedFolders(t *testing.T) {
 	}
 	got, err := y.Folders(t.Context())
 	y.Must(err)
-	y.Same(got, []string{y.At("a"), y.At("b")})
-	if log := y.read(y.At("state/folders.jsonl")); strings.Count(log, "\n") != 2 {
+	if len(got) != 2 || got[0].Folder != y.At("a") || len(got[0].Seen) != 2 || got[1].Folder != y.At("b") || len(got[1].Seen) != 1 {
+		t.Errorf("noted %+v", got)
+	}
+	if log := y.read(y.At("state/folders.jsonl")); strings.Count(log, "\n") != 3 {
 		t.Errorf("the log is %q", log)
+	}
+	// Some are enough to recognize the folder.
+	for range 30 {
+		sess, err := y.Create(t.Context(), store.CreateOptions{Dir: y.At("c"), Write: store.WriteOptions{Defer: "never"}})
+		y.Must(err)
+		y.Must(sess.Close())
+	}
+	got, err = y.Folders(t.Context())
+	y.Must(err)
+	if len(got) != 3 || len(got[2].Seen) != 16 {
+		t.Errorf("noted %+v", got)
 	}
 	y.Old("state/folders.jsonl", "nonsense\n")
 	if _, err := y.bin.GC(t.Context(), trash.GCOptions{Apply: true}); err == nil {

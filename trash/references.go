@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -26,6 +27,9 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 		if err != nil {
 			g.obstacle(logtree.Named(path, err))
 			continue
+		}
+		if backend.Lines(b, log.Name) || strings.HasSuffix(log.Name, ".json") {
+			g.sessions[path] = log.Time
 		}
 		// The key has the folder: below another one a driver may show the same file as another log.
 		key := folder + "\x00" + log.Name

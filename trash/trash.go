@@ -46,12 +46,12 @@ type Options struct {
 
 // Folders remembers the folders outside of the agents' own in which sessions were written.
 type Folders interface {
-	// Folders lists them.
-	Folders(ctx context.Context) ([]string, error)
+	// Folders lists them, including those that were forgotten.
+	Folders(ctx context.Context) ([]place.NotedFolder, error)
 	// NoteFolder adds the folder of a log. When it returns, the note survives a crash.
 	NoteFolder(ctx context.Context, path string) error
-	// ForgetFolders removes folders from the list.
-	ForgetFolders(ctx context.Context, folders []string) error
+	// ChangeFolders changes the list. change may be called several times.
+	ChangeFolders(ctx context.Context, change func([]place.NotedFolder) []place.NotedFolder) error
 }
 
 // Trash is the trash of a machine.
@@ -156,8 +156,12 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 			return item, keepLate(ctx, bin, made[1], all, late)
 		}
 	}
-	for _, log := range made {
-		err = errors.Join(err, bin.Remove(ctx, log))
+	// An error can also come after the removal: then the copy is all that is left.
+	_, gone := l.Backend.Stat(context.WithoutCancel(ctx), l.Name)
+	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+		for _, log := range made {
+			err = errors.Join(err, bin.Remove(ctx, log))
+		}
 	}
 	return Item{}, logtree.Named(l.Path, err)
 }

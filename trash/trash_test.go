@@ -24,10 +24,10 @@ type yard struct {
 	clock time.Time // of the trash; zero is the machine's
 }
 
-func newYard(t *testing.T) *yard {
+func newYard(t *testing.T, change ...func(*world.World)) *yard {
 	t.Helper()
 	t.Parallel()
-	y := &yard{World: world.New(t, func(w *world.World) { w.State = w.At("state") })}
+	y := &yard{World: world.New(t, append(change, func(w *world.World) { w.State = w.At("state") })...)}
 	y.blobs = y.At(".omp/agent/blobs")
 	y.bin = trash.New(trash.Options{Machine: y.Store.Machine, State: y.State, Folders: y.Store, Clock: func() time.Time {
 		if y.clock.IsZero() {

@@ -36,8 +36,9 @@ func NewPlan(p *repair.Plan) Plan {
 	return j
 }
 
-// GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are folders that held
-// sessions once and no longer exist. obstacles say why nothing was removed.
+// GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are places that held
+// sessions once and no longer do. restored and expired count blobs that leave the trash: put back, or deleted after 30 days.
+// obstacles say why nothing was removed.
 type GC struct {
 	Applied   bool     `json:"applied"`
 	Unused    []GCBlob `json:"unused"`
@@ -45,6 +46,8 @@ type GC struct {
 	Young     int      `json:"young"`
 	Used      int      `json:"used"`
 	Leftovers int      `json:"leftovers"`
+	Restored  int      `json:"restored"`
+	Expired   int      `json:"expired"`
 	Files     int      `json:"files"`
 	Folders   []string `json:"folders"`
 	Missing   []string `json:"missing"`
@@ -62,7 +65,8 @@ type GCBlob struct {
 // NewGC gives a garbage collection.
 func NewGC(r trash.GCReport) GC {
 	j := GC{
-		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers, Files: r.Files,
+		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers,
+		Restored: r.Restored, Expired: r.Expired, Files: r.Files,
 		Folders: append([]string{}, r.Folders...), Missing: append([]string{}, r.Missing...), Obstacles: []string{},
 	}
 	for _, b := range r.Unused {

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -207,7 +206,7 @@ func (l *lister) file(name, generation, dir string, valid bool, it item) bool {
 	}
 	if !valid || !utf8.ValidString(it.key) {
 		// The file exists, so it is reported.
-		return l.yield(backend.Log{Name: name}, fmt.Errorf("%q: %w", name, backend.ErrName))
+		return l.yield(backend.Log{Name: name}, &fs.PathError{Op: "list", Path: dir + it.key, Err: backend.CheckName(name)})
 	}
 	if l.bare {
 		return l.yield(backend.Log{Name: name}, nil)

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,19 +71,23 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend
 	if err == nil {
 		err = b.syncAbove(filepath.Dir(w.path))
 	}
-	if err != nil {
+	if err != nil && old.named() {
 		return backend.Log{}, late, failed(at.Name, err)
 	}
 	w.dirty = false
 	_ = old.f.Unlock() // best effort: closing it does the same
 	// The Log is that of the file at the rename. If another writer has appended since, the next mutation conflicts.
 	now = fullLogOf(at.Name, info, tailOf(content))
-	late.Holders, err = old.drain(ctx, func(lines []byte) error {
+	var drainErr error
+	late.Holders, drainErr = old.drain(ctx, func(lines []byte) (err error) {
 		now, err = w.carry(lines)
 		return err
 	})
 	late.Records = old.records()
-	return now, late, err
+	if err = cmp.Or(failed(at.Name, err), drainErr); err != nil {
+		return backend.Log{}, late, err
+	}
+	return now, late, nil
 }
 
 // Remove implements backend.Backend; see RemoveShared. Folders stay.
@@ -111,14 +116,13 @@ func (b *Backend) RemoveShared(ctx context.Context, at backend.Log, opt backend.
 	}
 	w.dirty = false // nothing is left to sync
 	if b.opt.Durability != backend.DurabilityNone {
-		if err := b.fs.SyncDir(filepath.Dir(w.path)); err != nil {
-			return late, failed(at.Name, err)
-		}
+		err = failed(at.Name, b.fs.SyncDir(filepath.Dir(w.path)))
 	}
 	_ = old.f.Unlock() // best effort: closing it does the same
-	late.Holders, err = old.drain(ctx, func([]byte) error { return nil })
+	var drainErr error
+	late.Holders, drainErr = old.drain(ctx, func([]byte) error { return nil })
 	late.Records = old.records()
-	return late, err
+	return late, cmp.Or(err, drainErr)
 }
 
 // oldFile is the file of a log that is being replaced or removed.
@@ -172,6 +176,13 @@ func (w *writer) hold(ctx context.Context, at backend.Log, opt backend.RewriteOp
 }
 
 func (o *oldFile) close() { _ = o.f.Close() } // it was only read
+
+// named reports whether the log is still this file: the rename was not done.
+func (o *oldFile) named() bool {
+	at, err := o.w.b.fs.Stat(o.w.path)
+	info, ferr := o.f.Stat()
+	return err != nil || ferr != nil || at.SameFile(info)
+}
 
 // grewFrom reports whether the file is the one that the caller saw, with more at its end.
 func (o *oldFile) grewFrom(at backend.Log) bool {
@@ -258,13 +269,17 @@ func (o *oldFile) take(size int64) ([]byte, error) {
 // drain passes on the lines that other programs write to the file after it lost its name, until none has it open, and
 // returns those that still have.
 func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (holders []string, err error) {
+	if !o.lines {
+		return nil, nil // what is written to the old file cannot be added to a whole log
+	}
 	var waited, quiet time.Duration
-	for pause := lateQuiet / 5; ; pause = min(2*pause, 20*time.Millisecond) {
+	began := o.w.b.opt.Clock()
+	for pause := lateQuiet / 5; ; pause = min(2*pause, 50*time.Millisecond) {
 		// First the holders: what one has written before it closed the file is then seen below.
 		names, blind := o.holders()
 		info, err := o.f.Stat()
 		var lines []byte
-		if err == nil && o.lines {
+		if err == nil {
 			lines, err = o.take(info.Size)
 		}
 		if len(lines) > 0 {
@@ -277,7 +292,7 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 			return names, o.rest(info.Size, carry)
 		}
 		if err := o.w.b.opt.Wait(ctx, pause); err == nil {
-			waited += pause
+			waited = max(waited+pause, o.w.b.opt.Clock().Sub(began)) // looking takes time, too
 		}
 		if quiet += pause; len(names) > 0 || blind {
 			quiet = 0
@@ -296,7 +311,7 @@ func (o *oldFile) separate(lines []byte) []byte {
 
 // rest passes on a last line that never got its newline.
 func (o *oldFile) rest(size int64, carry func(lines []byte) error) error {
-	if !o.lines || size <= o.size {
+	if size <= o.size {
 		return nil
 	}
 	line := make([]byte, size-o.size)

@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// gcCommand removes only with --apply. An unseen reference would mean a lost image, so anything that cannot be read
-// stops it; the exit code is then 1 even if there is nothing to remove.
+// gcCommand removes only with --apply. An unseen reference would mean a lost image, so anything that cannot be read, or is
+// not where it was, stops it; the exit code is then 1 even if there is nothing to remove.
 func (a *app) gcCommand() *cobra.Command {
 	var opt trash.GCOptions
 	cmd := &cobra.Command{
@@ -19,10 +19,12 @@ func (a *app) gcCommand() *cobra.Command {
 		SuggestFor: []string{"prune", "clean"},
 		Short:      "Remove images and texts that no session refers to",
 		Long: "Find blobs (images, and texts that are too long for a session) that nothing refers to, and temporary files that a crash\n" +
-			"left. Nothing is removed without --apply, and nothing that is younger than an hour.\n\n" +
-			"References count in the sessions of all agents, in their backups and torn records, in the trash, and in every folder to\n" +
-			"which treeline ever wrote a session. If any of these cannot be read, nothing is removed.",
-		Example: "  treeline gc\n  treeline gc --apply",
+			"left. Nothing is removed without --apply, and nothing that is younger than an hour. Blobs wait in the trash for 30 days;\n" +
+			"one that a session refers to again is put back by the next gc --apply.\n\n" +
+			"References count in the sessions of all agents, in their backups and torn records, in run logs, in the trash, in the\n" +
+			"places of the settings, and in every folder to which treeline ever wrote a session. If any of these cannot be read, or has\n" +
+			"none of the sessions that it had (a disk may not be mounted), nothing is removed. --forget gives up such a place.",
+		Example: "  treeline gc\n  treeline gc --apply\n  treeline gc --forget /media/old/sessions",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.writeStore()
@@ -33,16 +35,16 @@ func (a *app) gcCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printGC(report, opt)
+			return a.printGC(report)
 		},
 	}
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&opt.Apply, "apply", false, "remove them")
-	cmd.Flags().BoolVar(&opt.ForgetMissing, "forget-missing", false, "ignore folders with sessions that no longer exist")
+	cmd.Flags().StringArrayVar(&opt.Forget, "forget", nil, "`PLACE` with sessions is gone for good; can be repeated")
 	return cmd
 }
 
-func (a *app) printGC(r trash.GCReport, opt trash.GCOptions) error {
+func (a *app) printGC(r trash.GCReport) error {
 	j := wire.NewGC(r)
 	err := a.print(func(out *output) error {
 		if a.json {
@@ -51,9 +53,12 @@ func (a *app) printGC(r trash.GCReport, opt trash.GCOptions) error {
 		for _, b := range r.Unused {
 			fmt.Fprintf(out, "%s  %s\n", screen.Pad(wire.Size(b.Size), 8, true), screen.Clean(b.Path))
 		}
-		done := "would be removed"
+		done, back := "would be moved to the trash", "would be put back from the trash"
 		if r.Applied {
-			done = "removed"
+			done, back = "moved to the trash for 30 days", "put back from the trash"
+		}
+		if r.Restored > 0 {
+			fmt.Fprintf(out, "%s %s, since a session refers to them again\n", wire.Count(r.Restored, "blob", "blobs"), back)
 		}
 		fmt.Fprintf(out, "%s (%s) and %s %s; %s in use, %s too young; references counted in %s of %s\n",
 			wire.Count(len(r.Unused), "blob", "blobs"), wire.Size(j.Size), wire.Count(r.Leftovers, "temporary file", "temporary files"), done,
@@ -68,8 +73,8 @@ func (a *app) printGC(r trash.GCReport, opt trash.GCOptions) error {
 		a.notice(o.Error())
 	}
 	switch {
-	case len(r.Missing) > 0 && !opt.ForgetMissing:
-		return errors.New("nothing was removed: a missing folder may hold references; use --forget-missing if it is gone for good")
+	case len(r.Missing) > 0:
+		return fmt.Errorf("nothing was removed: a place that is missing may hold references; use --forget %s if it is gone for good", screen.Clean(r.Missing[0]))
 	case len(r.Obstacles) > 0:
 		return errors.New("nothing was removed: what cannot be read may hold references")
 	case !r.Applied && len(r.Unused)+r.Leftovers > 0:

@@ -19,7 +19,8 @@ import (
 //
 //	[[root]]                        # another place with sessions, besides those of the agents; any number
 //	path = "~/backup/omp"
-//	dialect = "omp"                 # optional: the format of sessions that do not say it themselves
+//	dialect = "omp"                 # optional: the format of sessions that do not say it themselves. It counts even if
+//	                                # the folder is an agent's own
 type Config struct {
 	Cache string       `toml:"cache"`
 	Roots []ConfigRoot `toml:"root"`

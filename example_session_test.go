@@ -2,6 +2,7 @@ package treeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -240,4 +241,24 @@ func ExampleObserver() {
 	// session_before_compact
 	// session_compact
 	// session_tree
+}
+
+// An observer may refuse what is about to happen.
+func ExampleEvent() {
+	ctx := context.Background()
+	opt := treeline.CreateOptions{}
+	opt.Write.Observer = func(e treeline.Event) {
+		if e.Refuse != nil {
+			e.Refuse(errors.New("the user is still typing"))
+		}
+	}
+	s := must(treeline.InMemory(ctx, opt))
+	defer s.Close()
+	first := say(s, "user", "plan the beds")
+	_, err := s.Compact(ctx, session.Compaction{Summary: "Beds.", FirstKept: first})
+	fmt.Println(err)
+	fmt.Println(s.Leaf() == first)
+	// Output:
+	// refused at session_before_compact: the user is still typing
+	// true
 }

@@ -82,6 +82,40 @@ func TestWholeTexts(t *testing.T) {
 	c.hangUp()
 }
 
+// Messages are made from parts in the form of each dialect, and the context shows them.
+func TestTypedAppends(t *testing.T) {
+	t.Parallel()
+	text := func(s string) []any { return []any{members{"type": "text", "text": s}} }
+	for _, dialect := range []string{"omp", "pi", "operator"} {
+		c := dial(t)
+		h, _ := c.create(members{"dialect": dialect})
+		c.object("appendUser", members{"session": h, "text": "question", "images": []any{members{"mime": "image/gif", "data": "R0lG"}}})
+		c.object("appendAssistant", members{"session": h, "provider": "p", "model": "m", "usage": members{"input": 3, "output": 4}, "parts": []any{
+			members{"type": "thinking", "text": "hmm"}, members{"type": "toolCall", "id": "c1", "name": "read", "arguments": members{"a": 1}},
+		}})
+		a := c.object("appendToolResult", members{"session": h, "callId": "c1", "parts": text("result")})
+		equal(t, dialect+" durable", a["durable"], any(true))
+		context := c.raw("buildSessionContext", members{"session": h})
+		for _, want := range []string{"question", "R0lG", "hmm", "c1", "read", "result"} {
+			if !strings.Contains(context, want) {
+				t.Errorf("%s: no %q in %s", dialect, want, context)
+			}
+		}
+		equal(t, dialect+" messages", len(c.object("buildSessionContext", members{"session": h})["messages"].([]any)), 3)
+		for method, params := range map[string]members{
+			"appendToolResult": {"callId": "c2", "parts": text("x")},
+			"appendAssistant":  {"parts": []any{members{"type": "poem"}}},
+			"appendUser":       {"text": ""},
+		} {
+			params["session"] = h
+			if r := c.try(method, params); r.Error == nil {
+				t.Errorf("%s: %s is taken", dialect, method)
+			}
+		}
+		c.hangUp()
+	}
+}
+
 // Without a dialect the answer says which one was chosen. omp's folder is not there: the session goes to treeline's own.
 func TestDefaultDialect(t *testing.T) {
 	t.Parallel()
@@ -171,6 +205,8 @@ func TestAppendsAndGetters(t *testing.T) {
 		{"appendThinkingLevelChange", members{"thinkingLevel": nil}, members{"type": "thinking_level_change", "thinkingLevel": nil}},
 		{"appendModelChange", members{"model": "openai/gpt", "role": "smol"}, members{"type": "model_change", "model": "openai/gpt", "role": "smol"}},
 		{"appendModelChange", members{"provider": "openai", "modelId": "gpt"}, members{"type": "model_change", "model": "openai/gpt"}},
+		{"appendCompaction", members{"summary": "s", "firstKeptEntryId": user, "tokensBefore": 7, "fromExtension": false},
+			members{"type": "compaction", "summary": "s", "firstKeptEntryId": user, "tokensBefore": 7.0, "fromExtension": false}},
 		{"appendCompaction", members{"summary": "s", "shortSummary": "ss", "firstKeptEntryId": user, "tokensBefore": 7, "details": members{"a": 1.0}, "preserveData": members{"b": 2.0}, "fromExtension": true},
 			members{"type": "compaction", "summary": "s", "shortSummary": "ss", "firstKeptEntryId": user, "tokensBefore": 7.0, "details": members{"a": 1.0}, "preserveData": members{"b": 2.0}, "fromExtension": true}},
 		{"appendCustomEntry", members{"customType": "x", "data": members{"n": 1.0}}, members{"type": "custom", "customType": "x", "data": members{"n": 1.0}}},

@@ -87,8 +87,13 @@ type byExtension struct {
 	FromHook      *bool `json:"fromHook" doc:"the same as fromExtension"`
 }
 
-// is gives the word that was given; nil if neither was.
-func (b byExtension) is() *bool { return cmp.Or(b.FromExtension, b.FromHook) }
+// is gives what was said in either word; nil if in neither.
+func (b byExtension) is() *bool {
+	if b.FromExtension != nil && b.FromHook != nil {
+		return new(*b.FromExtension || *b.FromHook)
+	}
+	return cmp.Or(b.FromExtension, b.FromHook)
+}
 
 // compactionParams need tokensBefore because Operator drops a compaction without it. It may be any number and is kept as it
 // is spelled.

@@ -29,6 +29,7 @@ const (
 	FindingLate         FindingKind = "late-snapshot"    // a request contains its own answer
 	FindingOutcome      FindingKind = "outcome-mismatch" // the last status contradicts the end
 	FindingTime         FindingKind = "time-order"       // time goes backwards
+	FindingUsage        FindingKind = "usage"            // a number of tokens that no response can have
 	FindingValue        FindingKind = "unknown-value"    // a status or an outcome that the format does not name
 )
 
@@ -53,10 +54,19 @@ type Tokens struct {
 	Total         int64
 }
 
-// add adds the counts. A count that the provider does not give is nil.
-func (t *Tokens) add(u *Usage) {
+// usageMost bounds each count of a usage, so that no sum over a log overflows.
+const usageMost = 1e9
+
+// add adds the counts. A count that the provider does not give is nil. One that no response can have is left out, and ok is
+// false.
+func (t *Tokens) add(u *Usage) (ok bool) {
+	ok = true
 	add := func(sum, n *int64) {
-		if n != nil {
+		switch {
+		case n == nil:
+		case *n < 0 || *n > usageMost:
+			ok = false
+		default:
 			*sum += *n
 		}
 	}
@@ -67,6 +77,7 @@ func (t *Tokens) add(u *Usage) {
 	add(&t.Image, u.Image)
 	add(&t.Output, &u.Output)
 	add(&t.Total, &u.Total)
+	return ok
 }
 
 // Report is the result of an audit. Its lists are never null. Sums cover what the log has.
@@ -113,7 +124,7 @@ func Audit(l *Log) (*Report, error) {
 			RunID: l.Header.RunID, SessionID: l.Header.SessionID, Outcome: Crashed, Records: l.Len(),
 			Models: []Tokens{}, Findings: []Finding{}, Problems: append([]Problem{}, l.problems...),
 		},
-		calls: map[string]*call{}, open: map[int64]*asked{},
+		calls: map[string]*call{}, models: map[string]int{}, open: map[int64]*asked{},
 	}
 	first, last := moment(l.Header.StartedAt), time.Time{}
 	// Each time is compared with the one before. A clock that was set back is a note, not a fault: the order of the log counts.
@@ -161,6 +172,7 @@ type audit struct {
 	open     map[int64]*asked
 	requests []*asked
 	calls    map[string]*call
+	models   map[string]int // the index in Models
 	// order and requests keep the order of the log, in which findings are reported.
 	order []*call
 }
@@ -274,11 +286,14 @@ func (a *audit) response(r Record, b *LLMResponse) {
 	}
 	// Tokens are summed for each model, because models differ in price.
 	if u := b.Output.Usage; u != nil {
-		a.Tokens.add(u)
-		i := slices.IndexFunc(a.Models, func(t Tokens) bool { return t.Model == u.Model })
-		if i < 0 {
+		if !a.Tokens.add(u) {
+			a.fault(FindingUsage, r.Line, "the usage of response %d has an impossible number, which counts as 0", r.Seq)
+		}
+		i, known := a.models[u.Model]
+		if !known {
 			i = len(a.Models)
 			a.Models = append(a.Models, Tokens{Model: u.Model})
+			a.models[u.Model] = i
 		}
 		a.Models[i].add(u)
 	}

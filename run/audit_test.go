@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -185,5 +186,28 @@ func TestCompareChat(t *testing.T) {
 		`{"role":"user","content":"How many lines?"},{"role":"assistant","tool_calls":[{"id":"c-1","type":"function","function":{"name":"count","arguments":"{\"path\":\"a.txt\"}"}}]},{"role":"tool","tool_call_id":"c-1","content":"12\n"}],"tools"`)
 	if d, err := run.CompareChat(decode(t, late).Exchanges()[0], []byte(same)); err != nil || d != nil {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestAuditImpossibleUsage: numbers that no response can have do not spoil the sums.
+func TestAuditImpossibleUsage(t *testing.T) {
+	t.Parallel()
+	log := `{"type":"header","schema_version":1,"run_id":"r","started_at":"2026-04-01T10:00:00.000Z"}` + "\n"
+	for i, input := range []string{"9000000000000000000", "9000000000000000000", "-5", "7"} {
+		log += fmt.Sprintf(`{"type":"llm.request","run_id":"r","ts":"2026-04-01T10:00:01.000Z","seq":%d,"input":{"messages":[]}}`+"\n", i)
+		log += fmt.Sprintf(`{"type":"llm.response","run_id":"r","ts":"2026-04-01T10:00:02.000Z","seq":%d,"output":{"messages":[],"usage":{"model":"m","input_tokens":%s,"output_tokens":1,"total_tokens":1}}}`+"\n", i, input)
+	}
+	report, err := run.Audit(decode(t, []byte(log)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, f := range report.Findings {
+		if f.Kind == run.FindingUsage {
+			lines++
+		}
+	}
+	if report.Tokens.Input != 7 || report.Tokens.Output != 4 || report.Models[0].Input != 7 || lines != 3 {
+		t.Errorf("%+v, %+v, %d findings", report.Tokens, report.Models, lines)
 	}
 }

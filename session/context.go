@@ -182,13 +182,13 @@ func (c *Context) choose(path []int32) error {
 	}
 	last, resets := -1, t.Rules().Resets
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
-		switch t.links[path[k]].kind {
-		case KindCompaction:
+		kind := t.links[path[k]].kind
+		if kind == KindReset && resets {
+			path = path[k+1:]
+			break
+		}
+		if kind == KindCompaction {
 			last = k
-		case KindReset:
-			if resets {
-				path, k = path[k+1:], 0
-			}
 		}
 	}
 	visible := path

@@ -53,15 +53,15 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 		return nil, err
 	}
 	opt.Write.fill()
-	if opt.Dir, err = s.profiled(d.Dialect, opt); err != nil && !inMemory {
-		return nil, err
-	}
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
 	}
 	h := memoryHome()
 	if !inMemory {
+		if opt.Dir, err = s.profiled(d.Dialect, opt); err != nil {
+			return nil, err
+		}
 		if h, err = s.homeAt(place.Join(s.dirFor(d, opt.Dir, n.CWD), s.FileName(d.Dialect, n)), opt.Write); err != nil {
 			return nil, err
 		}

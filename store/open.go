@@ -261,6 +261,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 // begins one if there is none. The header's cwd decides which sessions belong to that directory. Where the agent has
 // profiles, only sessions of opt.Profile count.
 func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
+	asked := opt.CWD
 	opt.CWD = s.Absolute(opt.CWD)
 	d, err := s.writer(place.Sessions(opt.Dialect))
 	if err != nil {
@@ -285,5 +286,8 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 		opt.Dialect = row.Dialect
 		return s.OpenWrite(ctx, row.Path, opt)
 	}
-	return s.Create(ctx, opt)
+	if err := s.checkCWD(asked, opt.Write); err != nil {
+		return nil, err
+	}
+	return s.create(ctx, opt, false)
 }

@@ -68,8 +68,8 @@ func (s *Session) encode(p *proposal) error {
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
-// A session in memory keeps records as they are. The blobs are added to kept, if it is not nil.
-func (s *Session) persist(ctx context.Context, record []byte, kept map[string][]byte) ([]byte, error) {
+// A session in memory keeps records as they are. kept, if it is not nil, gets the blobs.
+func (s *Session) persist(ctx context.Context, record []byte, kept *map[string][]byte) ([]byte, error) {
 	w := s.w
 	if s.at.Path == "" {
 		return record, nil
@@ -81,8 +81,11 @@ func (s *Session) persist(ctx context.Context, record []byte, kept map[string][]
 			if err != nil && ctx.Err() == nil {
 				err = s.latch(err) // like a record that could not be written
 			}
+			if kept != nil && *kept == nil {
+				*kept = map[string][]byte{}
+			}
 			if kept != nil {
-				kept[ref] = b
+				(*kept)[ref] = b
 			}
 			return ref, err
 		}

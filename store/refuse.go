@@ -27,7 +27,7 @@ func (s *Session) check(body session.Body, parent session.EntryID) error {
 	switch b := body.(type) {
 	case session.Message:
 		// What is no object has an error of its own.
-		if rawjson.IsObject(b.JSON) && s.dialect.Codec().Role(b.JSON) == session.RoleNone {
+		if b.Role == session.RoleNone && rawjson.IsObject(b.JSON) {
 			return s.refuse("the message has no role")
 		}
 	case session.Compaction:

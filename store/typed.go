@@ -18,10 +18,13 @@ type Answer struct {
 	// Usage is what the answer took; nil where that is not known.
 	Usage *session.Usage
 	// Stop is why the answer ended; "" is concluded from the parts.
-	Stop dialect.Stop
+	Stop Stop
 	// Error is what went wrong in an answer that failed.
 	Error string
 }
+
+// Stop says why an answer ended; package dialect names the reasons.
+type Stop = dialect.Stop
 
 // AppendUser appends a message of the user: a text, images, or both.
 func (s *Session) AppendUser(ctx context.Context, text string, images ...session.Image) (Appended, error) {

@@ -73,8 +73,8 @@ func (s *Session) inherit(h held) {
 // limit is persist. whole is the record itself where something of it is missing in what is stored, else nil. Images are
 // not missing: whatever reads them takes them from their blobs.
 func (s *Session) limit(ctx context.Context, record []byte) (stored, whole []byte, err error) {
-	blobs := map[string][]byte{}
-	stored, err = s.persist(ctx, record, blobs)
+	var blobs map[string][]byte
+	stored, err = s.persist(ctx, record, &blobs)
 	if err != nil || bytes.Equal(stored, record) {
 		return stored, nil, err
 	}

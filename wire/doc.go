@@ -17,7 +17,8 @@
 //     read is passed on as a string.
 //   - Characters that could control a terminal or hide text are escaped, and bytes that are not UTF-8 are replaced.
 //
-// The golden files in testdata pin every shape.
+// The golden files in testdata pin every shape. docs/json.md and docs/json.schema.json describe them, and are made from
+// the comments and tags here.
 //
 // # Text
 //

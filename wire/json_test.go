@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
@@ -53,6 +54,10 @@ func TestShapes(t *testing.T) {
 		{Run: &runHit, Line: 4, Type: "tool.output", Field: query.FieldTool},
 	}}
 	used := usage.Amount{Sessions: 1, Messages: 2, Tokens: index.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Total: 10}, Cost: 0.5}
+	problem := session.Problem{File: "/s/a.jsonl", Line: 1, Kind: session.ProblemTorn, Message: "m", Advice: "a"}
+	losses := []convert.Loss{
+		{Path: "/x", Kind: "message", Count: 1, Became: convert.Carried, Entries: []session.EntryID{"e"}}, {Kind: "line", Became: convert.Dropped, Lines: []int{3}},
+	}
 	session, err := NewSession(sess)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +84,22 @@ func TestShapes(t *testing.T) {
 			NewStats(usage.Report{Groups: map[usage.Key][]usage.Group{usage.Day: {}}}),
 		},
 		"receipt": {NewReceipt(1, run.Written{Type: run.TypeRunEnd}), NewReceipt(2, run.Written{Type: run.TypeLLMRequest, HasSeq: true}), Receipt{Line: 3, Error: "refused"}},
-		"other":   {Recording{ID: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
+		"message": {
+			NewError(errors.New("no"), 1, ""), NewError(errors.New("unknown flag"), 2, "treeline ls --help"),
+			NewError(&problem, 1, ""), Message{Notice: &Notice{"note"}}, Message{Problem: &problem},
+		},
+		"conversion": {
+			NewConversion(convert.Report{Source: convert.Converted{ID: "s", File: "/a", Dialect: "pi", Entries: 2}, Losses: losses}),
+			NewConversion(convert.Report{Lossless: true}),
+		},
+		"audit": {
+			NewAudit(&run.Report{RunID: "r", SessionID: "s", Outcome: run.Crashed, Seconds: 1.5, Tokens: run.Tokens{Input: 1, Cached: 2, CacheCreation: 3, Image: 4, Output: 5, Total: 6},
+				Models: []run.Tokens{{Model: "m", Responses: 1, Input: 1}}, Findings: []run.Finding{{Kind: run.FindingTime, Line: 2, Note: true, Message: "f"}},
+				Problems: []run.Problem{{Line: 1, Offset: 2, Kind: run.ProblemTorn, Message: "p"}}}),
+			NewAudit(&run.Report{RunID: "r"}),
+		},
+		"replay": {Endpoint{"http://127.0.0.1:1/v1"}, Served{Seq: 1}, Served{Seq: 2, Difference: &run.Difference{Pointer: "/a", A: "1", B: "2"}}, Replayed{2, 2, 1}},
+		"other":  {Recording{ID: "r", Path: "p"}, Import{Failed: []string{}}, Prompt{Uses: []Use{{Session: "s"}}}, Version{Version: "v"}},
 	} {
 		golden(t, "json/"+name+".json", func(p *Page) error {
 			for _, v := range list {

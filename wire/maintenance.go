@@ -56,7 +56,7 @@ type GC struct {
 
 // GCBlob is a blob that nothing refers to.
 type GCBlob struct {
-	Ref      string `json:"ref"`
+	Blob     string `json:"blob"`
 	Path     string `json:"path"`
 	Size     int64  `json:"size"`
 	Modified string `json:"modified"`

@@ -127,8 +127,6 @@ func (v View) Line(most int) string {
 		return orElse(shortJSON(b.Tier, most), "none")
 	case session.ToolSelection:
 		return orElse(screen.OneLine(strings.Join(b.Tools, ", "), most), "none")
-	case session.Reset:
-		return "the model sees nothing before it"
 	case session.Opaque:
 		return shortJSON(b.JSON, most)
 	}

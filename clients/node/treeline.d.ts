@@ -128,6 +128,11 @@ export interface Hit {
   type: string;
 }
 
+export interface Image {
+  data: string;
+  mime: string;
+}
+
 export interface LoadedState {
   dialect: string;
   resume: Array<AgentMessage>;
@@ -163,18 +168,16 @@ export interface Page {
 
 export interface Part {
   arguments?: any;
-  blob?: string;
   callId?: string;
+  data?: string;
   id?: string;
   isError?: boolean;
-  json?: any;
   mime?: string;
   name?: string;
   parts?: Array<Part>;
-  size?: number;
+  signature?: string;
   text?: string;
   type: string;
-  url?: string;
 }
 
 export interface Plan {
@@ -313,11 +316,12 @@ export interface Source {
 }
 
 export interface Tokens {
-  cacheRead: number;
-  cacheWrite: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number;
   input: number;
   output: number;
-  total: number;
+  total?: number;
 }
 
 export interface Trashed {
@@ -470,6 +474,37 @@ export interface MoveParams {
 export interface AppendMessageParams {
   /** a message as the agent writes it */
   message: Record<string, any>;
+}
+
+export interface AppendUserParams {
+  /** what the user said */
+  text: string;
+  /** pictures that the user added */
+  images?: Array<Image> | null;
+}
+
+export interface AppendAssistantParams {
+  /** texts, thinking and tool calls, in order; results of the calls may be among them */
+  parts: Array<Part>;
+  /** the provider of the model; the default is the model in use */
+  provider?: string | null;
+  /** the id of the model */
+  model?: string | null;
+  /** what the answer took */
+  usage?: Tokens | null;
+  /** why the answer ended; the default follows from the parts */
+  stop?: "stop" | "length" | "tools" | "aborted" | "error" | "filter" | null;
+  /** what went wrong in an answer that failed */
+  error?: string | null;
+}
+
+export interface AppendToolResultParams {
+  /** the tool call, which must be on the path to the leaf */
+  callId: string;
+  /** texts and images */
+  parts: Array<Part>;
+  /** the tool failed */
+  isError?: boolean | null;
 }
 
 export interface AppendThinkingLevelChangeParams {
@@ -1112,9 +1147,23 @@ interface SessionMethods {
    */
   close(): Promise<void>;
   /**
-   * Appends a message.
+   * Appends a message as the agent writes it.
    */
   appendMessage(params: AppendMessageParams): Promise<Appended>;
+  /**
+   * Appends a message of the user in the dialect's own form.
+   */
+  appendUser(params: AppendUserParams): Promise<Appended>;
+  /**
+   * Appends an answer of the model in the dialect's own form. It may become several entries, which are written
+   * together; the result names the last.
+   */
+  appendAssistant(params: AppendAssistantParams): Promise<Appended>;
+  /**
+   * Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call: there it
+   * is refused, and results are given to appendAssistant.
+   */
+  appendToolResult(params: AppendToolResultParams): Promise<Appended>;
   /**
    * Appends a change of the thinking level.
    */

@@ -189,6 +189,15 @@ class SessionMethods extends Caller {
   async appendMessage(params) {
     return this._call("appendMessage", params);
   }
+  async appendUser(params) {
+    return this._call("appendUser", params);
+  }
+  async appendAssistant(params) {
+    return this._call("appendAssistant", params);
+  }
+  async appendToolResult(params) {
+    return this._call("appendToolResult", params);
+  }
   async appendThinkingLevelChange(params) {
     return this._call("appendThinkingLevelChange", params);
   }

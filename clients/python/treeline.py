@@ -183,6 +183,11 @@ class Hit(_Hit, total=False):
     score: float
 
 
+class Image(TypedDict):
+    data: str
+    mime: str
+
+
 class LoadedState(TypedDict):
     dialect: str
     resume: List[AgentMessage]
@@ -226,17 +231,15 @@ class _Part(TypedDict):
 
 class Part(_Part, total=False):
     arguments: Any
-    blob: str
     callId: str
+    data: str
     id: str
     isError: bool
-    json: Any
     mime: str
     name: str
     parts: List[Part]
-    size: int
+    signature: str
     text: str
-    url: str
 
 
 class Plan(TypedDict):
@@ -386,11 +389,15 @@ class Source(TypedDict):
     why: str
 
 
-class Tokens(TypedDict):
-    cacheRead: int
-    cacheWrite: int
+class _Tokens(TypedDict):
     input: int
     output: int
+
+
+class Tokens(_Tokens, total=False):
+    cacheRead: int
+    cacheWrite: int
+    cost: float
     total: int
 
 
@@ -1127,11 +1134,59 @@ class _SessionMethods(_Caller):
         return self._call("close", {})
 
     def append_message(self, message: Dict[str, Any]) -> Appended:
-        """Appends a message.
+        """Appends a message as the agent writes it.
 
         message: a message as the agent writes it
         """
         return self._call("appendMessage", {"message": message}, ("message",))
+
+    def append_user(self, text: str, *, images: Optional[List[Image]] = None) -> Appended:
+        """Appends a message of the user in the dialect's own form.
+
+        text: what the user said
+        images: pictures that the user added
+        """
+        return self._call("appendUser", {"text": text, "images": images}, ("text",))
+
+    def append_assistant(
+        self,
+        parts: List[Part],
+        *,
+        provider: Optional[str] = None,
+        model: Optional[str] = None,
+        usage: Optional[Tokens] = None,
+        stop: Optional[str] = None,
+        error: Optional[str] = None,
+    ) -> Appended:
+        """Appends an answer of the model in the dialect's own form. It may become several entries, which are written
+        together; the result names the last.
+
+        parts: texts, thinking and tool calls, in order; results of the calls may be among them
+        provider: the provider of the model; the default is the model in use
+        model: the id of the model
+        usage: what the answer took
+        stop: why the answer ended; the default follows from the parts
+        error: what went wrong in an answer that failed
+        """
+        return self._call(
+            "appendAssistant",
+            {"parts": parts, "provider": provider, "model": model, "usage": usage, "stop": stop, "error": error},
+            ("parts",),
+        )
+
+    def append_tool_result(self, call_id: str, parts: List[Part], *, is_error: Optional[bool] = None) -> Appended:
+        """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
+        there it is refused, and results are given to appendAssistant.
+
+        call_id: the tool call, which must be on the path to the leaf
+        parts: texts and images
+        is_error: the tool failed
+        """
+        return self._call(
+            "appendToolResult",
+            {"callId": call_id, "parts": parts, "isError": is_error},
+            ("callId", "parts",),
+        )
 
     def append_thinking_level_change(self, thinking_level: Optional[str]) -> Appended:
         """Appends a change of the thinking level.

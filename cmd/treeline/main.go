@@ -51,6 +51,9 @@ func (a *app) quit() {
 	if slices.Contains(os.Args, "--json") {
 		_ = wire.Write(a.stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
 	} else {
+		if _, terminal := terminalWidth(a.stderr); terminal && a.getenv("TERM") != "dumb" {
+			fmt.Fprint(a.stderr, "\r\x1b[K") // there may be a line of progress
+		}
 		fmt.Fprintf(a.stderr, "treeline: %v\n", errInterrupted)
 	}
 	os.Exit(exitProblem)

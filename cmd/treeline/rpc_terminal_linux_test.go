@@ -1,15 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // A server that is started from a plain terminal, with a pipe as its standard input, leaves a breadcrumb for that terminal.
@@ -20,28 +17,18 @@ func TestRPCBreadcrumbs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	master, slave, err := newTerminal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer master.Close()
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer slave.Close()
+	own := strings.ReplaceAll(strings.TrimPrefix(slave.Name(), "/dev/"), "/", "-")
 	home := t.TempDir()
-	for terminal, want := range map[string]string{"": fmt.Sprintf("pts-%d", n), `,"terminal":"/dev/pts/98"`: "pts-98"} {
+	for terminal, want := range map[string]string{"": own, `,"terminal":"/dev/pts/98"`: "pts-98"} {
 		cmd := exec.Command(program, "rpc")
 		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"create","params":{"cwd":"/w","deferUntil":"never"` + terminal + `}}` + "\n")
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"create","params":{"cwd":"/w","force":true,"dialect":"omp","deferUntil":"never"` + terminal + `}}` + "\n")
 		cmd.Stderr = slave
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 		out, err := cmd.Output()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,16 +41,26 @@ func terminalCmd(ts *testscript.TestScript, _ bool, args []string) {
 
 // openTerminal opens a pseudo-terminal, which is closed when the script ends.
 func openTerminal(ts *testscript.TestScript) (master, slave *os.File) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	master, slave, err := newTerminal()
 	ts.Check(err)
-	ts.Defer(func() { master.Close() })
-	ts.Check(unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	ts.Check(err)
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	ts.Check(err)
-	ts.Defer(func() { slave.Close() })
+	ts.Defer(func() { master.Close(); slave.Close() })
 	return master, slave
+}
+
+// newTerminal opens a pseudo-terminal. The name of its slave is that of its device.
+func newTerminal() (master, slave *os.File, err error) {
+	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	n, numberErr := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err = errors.Join(err, numberErr); err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, master.Close())
+	}
+	return master, slave, nil
 }
 
 // askedCmd runs a command whose input is a terminal at which an answer is typed: asked y treeline rm one

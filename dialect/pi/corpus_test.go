@@ -29,7 +29,7 @@ func TestCorpusContexts(t *testing.T) {
 		members []string
 	}{
 		{pi.Pi, "pi", []string{"messages", "thinkingLevel", "model"}},
-		{pi.Omp, "omp13", []string{"messages", "thinkingLevel", "models", "injectedTtsrRules", "mode", "modeData"}},
+		{pi.Omp, "omp13", []string{"messages", "thinkingLevel", "serviceTier", "models", "injectedTtsrRules", "selectedMCPToolNames", "hasPersistedMCPToolSelection", "mode", "modeData"}},
 	} {
 		answers, err := filepath.Glob(filepath.Join(dir, "*.context."+p.program+".json"))
 		if err != nil {
@@ -120,6 +120,9 @@ func TestCorpusBytes(t *testing.T) {
 					t.Fatalf("line %d is written as %.200q (%v)", e.Line, record, err)
 				}
 				for key, value := range rawjson.Fields(want) {
+					if e.Migrated && e.Kind == session.KindModelChange && rawjson.Get(record, "model") != nil {
+						continue // omp has one member for a model since version 3
+					}
 					switch key {
 					case "id", "parentId", "firstKeptEntryIndex", "firstKeptEntryId", "message":
 					default:

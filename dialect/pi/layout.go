@@ -85,11 +85,11 @@ func dirPi(env dialect.Env, cwd string) string {
 // dirOmp is omp's rule: it resolves links and gives short names below the home and the temporary folder. Home comes first,
 // because the temporary folder may be in it.
 func dirOmp(env dialect.Env, cwd string) string {
-	p := real(env, cwd)
-	if rel, ok := inside(real(env, env.Home), p); ok {
+	p := resolved(env, cwd)
+	if rel, ok := inside(resolved(env, env.Home), p); ok {
 		return "-" + dashes.Replace(rel)
 	}
-	if rel, ok := inside(real(env, env.TempDir), p); ok {
+	if rel, ok := inside(resolved(env, env.TempDir), p); ok {
 		if rel == "" {
 			return "-tmp"
 		}
@@ -102,10 +102,10 @@ func dirOmp(env dialect.Env, cwd string) string {
 func dirDoc(env dialect.Env, cwd string) string { return absolute(env.Abs(cwd, false)) }
 
 // dirDocReal is the rule of the format's document for a path without links.
-func dirDocReal(env dialect.Env, cwd string) string { return absolute(real(env, cwd)) }
+func dirDocReal(env dialect.Env, cwd string) string { return absolute(resolved(env, cwd)) }
 
-// real resolves the links of a path, as far as it exists.
-func real(env dialect.Env, p string) string {
+// resolved gives a path without links, or the absolute path if it does not exist.
+func resolved(env dialect.Env, p string) string {
 	p = env.Abs(p, false)
 	if r, err := env.Realpath(p); err == nil {
 		return r

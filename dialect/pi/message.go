@@ -210,7 +210,7 @@ func (d *Dialect) Failed(m []byte) bool {
 // encrypted thinking.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	if d.newer.keepsThinking {
-		any := false
+		left := false
 		blocks := rawjson.MapElements(rawjson.Get(m, "content"), func(block []byte) []byte {
 			switch typ := rawjson.Str(block, "type"); {
 			case typ == "redactedThinking", typ == "toolCall" && drop(rawjson.Str(block, "id")):
@@ -218,10 +218,10 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 			case typ == "thinking":
 				block = rawjson.Delete(block, "thinkingSignature")
 			}
-			any = true
+			left = true
 			return block
 		})
-		if !any {
+		if !left {
 			return nil, nil
 		}
 		return rawjson.Set(m, "content", blocks), nil

@@ -13,7 +13,7 @@ import (
 
 // doubled are the commands whose time is compared. SESSION is the log, OUT a folder that does not exist.
 var doubled = []string{
-	"ls --all --json", "search word --all", "tree SESSION --json", "show SESSION --json", "context SESSION --json", "check SESSION --json",
+	"ls --all --json", "search word", "tree SESSION --json", "show SESSION --json", "context SESSION --json", "check SESSION --json",
 	"repair SESSION --json", "repair SESSION --apply --json", "convert SESSION --to operator --out OUT", "convert SESSION --to wave --out OUT",
 	"fork SESSION", "rename SESSION name", "history import",
 }

@@ -1,0 +1,218 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/jsonschema"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// contextShape is what WriteContext prints besides the members of the agent's own context.
+type contextShape struct {
+	Messages []json.RawMessage `json:"messages"`
+	Tokens   int64             `json:"estimatedTokens"`
+	Problems []session.Problem `json:"problems,omitempty"`
+}
+
+// document describes every shape. The order is that of docs/json.md.
+func document() *jsonschema.Document {
+	d := &jsonschema.Document{
+		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "treeline --json",
+		Description: "The JSON that the commands of treeline print. docs/json.md says which command prints what. New members may be added.",
+		Names:       map[reflect.Type]string{reflect.TypeFor[run.Problem](): "RunProblem", reflect.TypeFor[contextShape](): "Context"},
+	}
+	for _, shape := range []any{
+		Row{}, Source{}, Entry{}, contextShape{}, SearchResult{}, Change{}, session.Problem{}, Prompt{}, Import{}, Stats{},
+		Session{}, Appended{}, Label{}, Conversion{}, Trashed{}, Plan{}, GC{},
+		Run{}, Recording{}, Receipt{}, Audit{}, RunDiff{}, Exchange{}, Endpoint{}, Served{}, Replayed{}, Version{}, Message{},
+	} {
+		d.Add(reflect.TypeOf(shape))
+	}
+	comments := commentsOf(".", "../session", "../run")
+	for _, t := range d.Types {
+		pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+		d.Defs[d.Name(t)].Description = comments[pkg+"."+t.Name()]
+	}
+	return d
+}
+
+// commentsOf gives the comments of the types in some folders, by package and name, without the words that repeat the name.
+func commentsOf(dirs ...string) map[string]string {
+	comments := map[string]string{}
+	for _, dir := range dirs {
+		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+		for _, name := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+			if err != nil {
+				continue // go vet says so
+			}
+			for _, decl := range file.Decls {
+				gen, ok := decl.(*ast.GenDecl)
+				if !ok || gen.Tok != token.TYPE {
+					continue
+				}
+				for _, spec := range gen.Specs {
+					if t := spec.(*ast.TypeSpec); gen.Doc != nil {
+						comments[file.Name.Name+"."+t.Name.Name] = strings.Join(strings.Fields(gen.Doc.Text()), " ")
+					}
+				}
+			}
+		}
+	}
+	return comments
+}
+
+// TestSchemaFile: docs/json.schema.json is what the types say.
+func TestSchemaFile(t *testing.T) {
+	t.Parallel()
+	text, err := json.MarshalIndent(document(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFile(t, "../docs/json.schema.json", string(text)+"\n")
+}
+
+// compareFile compares a generated file, or writes it with -update.
+func compareFile(t *testing.T, path, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is not what the code says; go test ./wire -update writes it (-want +got):\n%s", path, diff)
+	}
+}
+
+const shapesBegin = "<!-- The rest is made from the code by go test ./wire -update. -->\n"
+
+// TestShapesInDocs: docs/json.md describes every shape and every member, and explains once each name that several shapes have.
+func TestShapesInDocs(t *testing.T) {
+	t.Parallel()
+	const path = "../docs/json.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, ok := strings.Cut(string(text), shapesBegin)
+	if !ok {
+		t.Fatalf("%s has no place for the shapes", path)
+	}
+	d := document()
+	var b strings.Builder
+	uses := map[string]int{}
+	for _, shape := range d.Types {
+		s := d.Defs[d.Name(shape)]
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| member | value |\n|---|---|\n", d.Name(shape), s.Description)
+		for _, name := range s.Order {
+			uses[name]++
+			optional := ""
+			if s.Optional(name) {
+				optional = "; may be absent"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s%s |\n", name, s.Properties[name].Words(), optional)
+		}
+	}
+	compareFile(t, path, head+shapesBegin+b.String())
+
+	_, vocabulary, _ := strings.Cut(head, "## Vocabulary")
+	vocabulary, _, _ = strings.Cut(vocabulary, "\n## ")
+	explained := map[string]bool{}
+	for line := range strings.Lines(vocabulary) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		for _, name := range strings.Split(cells[1], ",") {
+			name = strings.Trim(strings.TrimSpace(name), "`")
+			if explained[name] = true; uses[name] == 0 {
+				t.Errorf("no shape has the member %s, which the vocabulary explains", name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		if uses[name] > 1 && !explained[name] {
+			t.Errorf("%d shapes have %s, and the vocabulary does not explain it", uses[name], name)
+		}
+	}
+}
+
+// TestGoldensFitSchema: what the commands print is what the schema file allows.
+func TestGoldensFitSchema(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/json.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d jsonschema.Document
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	// The shape of each value in a file; the last one is that of the rest.
+	shapes := map[string][]string{
+		"appended": {"Appended"}, "changes": {"Change"}, "diff": {"RunDiff"}, "entries": {"Entry"}, "exchanges": {"Exchange"}, "gc": {"GC"},
+		"hit": {"SearchResult", "SearchResult", "SearchResult", ""}, "label": {"Label"}, "other": {"Recording", "Import", "Prompt", "Version"},
+		"plan": {"Plan"}, "receipt": {"Receipt"}, "row": {"Row"}, "run": {"Run"}, "session": {"Session"}, "source": {"Source"}, "trashed": {"Trashed"},
+		"stats": {"Stats"}, "tree": {"Entry"}, "message": {"Message"}, "conversion": {"Conversion"}, "audit": {"Audit"}, "replay": {"Endpoint", "Served", "Served", "Replayed"},
+		"context": {""}, "context-empty": {""}, // members of the agent's own context
+	}
+	files, err := filepath.Glob("testdata/json/*.json")
+	if err != nil || len(files) != len(shapes) {
+		t.Errorf("%d files for %d shapes, %v", len(files), len(shapes), err)
+	}
+	for _, path := range files {
+		list, ok := shapes[strings.TrimSuffix(filepath.Base(path), ".json")]
+		if !ok {
+			t.Errorf("%s: of what shape is it?", path)
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, value := range valuesOf(t, json.NewDecoder(f)) {
+			if shape := list[min(n, len(list)-1)]; shape != "" {
+				if err := d.Check(shape, value); err != nil {
+					t.Errorf("%s, value %d: %v", path, n+1, err)
+				}
+			}
+		}
+		f.Close()
+	}
+}
+
+// valuesOf gives the values of a file; those of a list one by one.
+func valuesOf(t *testing.T, dec *json.Decoder) (values []json.RawMessage) {
+	t.Helper()
+	for dec.More() {
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) == nil {
+			values = append(values, list...)
+			continue
+		}
+		values = append(values, value)
+	}
+	return values
+}

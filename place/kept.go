@@ -11,9 +11,15 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
+// keeper keeps the rows of agents' own lists. Without an index nothing is kept.
+type keeper struct {
+	kept  *index.Index
+	clock func() time.Time
+}
+
 // Keep has the machine keep the rows of agents' own lists in an index, so that Listings and Recent do not read logs that did
 // not change. clock is compared with the times of logs. It must be called before anything else.
-func (m *Machine) Keep(ix *index.Index, clock func() time.Time) { m.kept, m.clock = ix, clock }
+func (m *Machine) Keep(ix *index.Index, clock func() time.Time) { m.keeper = keeper{ix, clock} }
 
 // Racy reports whether a log may be changed again without getting another time. Clocks of file systems move in steps: of some
 // milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in
@@ -66,7 +72,8 @@ func (k *keptRows) look(folder string) map[string]index.Row {
 }
 
 // get gives the row of a log that did not change since it was kept.
-func (k *keptRows) get(folder, name string, log backend.Log) (index.Row, bool) {
+func (k *keptRows) get(r *Row) (index.Row, bool) {
+	folder, name, log := Dir(r.Path), Base(r.Path), &r.Log
 	if k.m.kept == nil {
 		return index.Row{}, false
 	}
@@ -84,8 +91,9 @@ func (k *keptRows) get(folder, name string, log backend.Log) (index.Row, bool) {
 }
 
 // put keeps the row of a log that was read after it was listed. One that may change without a trace is not kept.
-func (k *keptRows) put(folder, name string, log backend.Log, head, rest []byte) {
-	if k.m.kept == nil || Racy(log, k.m.clock()) {
+func (k *keptRows) put(r *Row, head, rest []byte) {
+	folder, name, log := Dir(r.Path), Base(r.Path), &r.Log
+	if k.m.kept == nil || Racy(*log, k.m.clock()) {
 		return
 	}
 	k.mu.Lock()
@@ -130,8 +138,8 @@ type listingHead struct {
 }
 
 // listing gives the row of a log as it was kept, or reads the log and keeps it. It is nil if the agent does not show it.
-func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*dialect.Listing, bool)) *dialect.Listing {
-	if row, ok := k.get(folder, name, log); ok {
+func (k *keptRows) listing(r *Row, read func() (*dialect.Listing, bool)) *dialect.Listing {
+	if row, ok := k.get(r); ok {
 		line, text, _ := bytes.Cut(row.Head, []byte{'\n'})
 		var head listingHead
 		switch {
@@ -144,8 +152,8 @@ func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*d
 			return &dialect.Listing{JSON: text, CWD: head.CWD, Modified: head.Modified}
 		}
 	}
-	row, own := read()
-	if !own {
+	row, sure := read()
+	if !sure {
 		return row
 	}
 	var head listingHead
@@ -157,9 +165,33 @@ func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*d
 		}
 	}
 	if line, err := json.Marshal(head); err == nil {
-		k.put(folder, name, log, append(append(line, '\n'), text...), rest)
+		k.put(r, append(append(line, '\n'), text...), rest)
 	}
 	return row
+}
+
+// summaryHead is the head of a row whose agent has no form of its own for it.
+type summaryHead struct {
+	Shown bool
+	dialect.Summary
+}
+
+// summary fills in a row as it was kept, or has it read and keeps it. A row without a dialect is not shown.
+func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
+	var head summaryHead
+	if row, ok := k.get(r); ok && json.Unmarshal(row.Head, &head) == nil {
+		if head.Shown {
+			r.Dialect, r.Summary = d, head.Summary
+		}
+		return
+	}
+	listed := *r // reading may look at the log again
+	if !read() {
+		return
+	}
+	if text, err := json.Marshal(summaryHead{r.Dialect != nil, r.Summary}); err == nil {
+		k.put(&listed, text, nil)
+	}
 }
 
 // recentHead is the head of a row of Recent. Active is the time of the last message, where the agent goes by it. Named says
@@ -171,16 +203,16 @@ type recentHead struct {
 }
 
 // recentOf gives what is kept of a log for Recent.
-func (k *keptRows) recentOf(folder string, r *Row) (head recentHead, ok bool) {
-	row, ok := k.get(folder, Base(r.Path), r.Log)
+func (k *keptRows) recentOf(r *Row) (head recentHead, ok bool) {
+	row, ok := k.get(r)
 	if ok {
 		ok = json.Unmarshal(row.Head, &head) == nil
 	}
 	return head, ok
 }
 
-func (k *keptRows) keepRecent(folder string, r *Row, head recentHead) {
+func (k *keptRows) keepRecent(r *Row, head recentHead) {
 	if text, err := json.Marshal(head); err == nil {
-		k.put(folder, Base(r.Path), r.Log, text, nil)
+		k.put(r, text, nil)
 	}
 }

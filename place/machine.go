@@ -17,12 +17,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 )
 
@@ -57,9 +55,7 @@ type Machine struct {
 	backends backends
 	folders  *folders
 	sources  atomic.Pointer[sources]
-
-	kept  *index.Index // nil: rows of agents' own lists are not kept
-	clock func() time.Time
+	keeper
 }
 
 // sources are asked for once.

@@ -47,7 +47,7 @@ func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt.Write.Terminal = p.Terminal
 	if p.Events {
 		c.fresh = &openSession{}
-		opt.Write.Observer = c.observer(c.fresh, opt.Write.Observer)
+		opt.Write.Observer = c.observe(c.fresh, opt.Write.Observer)
 	}
 	if p.SessionDir != "" {
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {

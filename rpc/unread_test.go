@@ -139,3 +139,45 @@ func TestListsReadOnlyChanges(t *testing.T) {
 		c.hangUp()
 	}
 }
+
+// So do those of agents whose rows are made here, or whose sessions are ordered by their last message. wave-doc also looks at
+// the beginning of one log, to know whose folder it is.
+func TestListsOfOthersReadOnlyChanges(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"operator", "operator-doc", "wave"} {
+		c, o := dialCounting(t, t.TempDir())
+		work := filepath.Join(c.home, "work")
+		if err := os.Mkdir(work, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var dir string
+		for range 3 {
+			made := c.object("create", members{"cwd": work, "dialect": dialect, "deferUntil": "never"})
+			c.object("appendMessage", members{"session": made["session"], "message": typed(dialect)})
+			c.raw("close", members{"session": made["session"]})
+			dir = filepath.Dir(made["file"].(string))
+		}
+		all := func() []string {
+			return []string{
+				c.raw("list", members{"cwd": work, "dialect": dialect}), c.raw("listAll", members{"dialect": dialect}),
+				c.raw("getRecentSessions", members{"sessionDir": dir, "dialect": dialect}),
+			}
+		}
+		o.opened()
+		first := all()
+		if n := len(o.opened()); n != 3 || strings.Count(first[0], `"path"`) != 3 {
+			t.Fatalf("%s: %d were read: %s", dialect, n, first[0])
+		}
+		equal(t, dialect+": again", all(), first)
+		equal(t, dialect+": nothing is read", o.opened(), []string{})
+		c.hangUp()
+	}
+}
+
+// typed is what a user typed, as the agent writes it.
+func typed(dialect string) members {
+	if strings.HasPrefix(dialect, "wave") {
+		return members{"role": "user", "blocks": []members{{"type": "text", "content": "hello"}}}
+	}
+	return said("user", "hello")
+}

@@ -106,12 +106,6 @@ export interface Entry {
   type: string;
 }
 
-export interface Event {
-  entryId: string | null;
-  file: string | null;
-  session: string | null;
-}
-
 export interface Hit {
   cwd: string;
   dialect?: string;
@@ -302,6 +296,12 @@ export interface SearchResult {
   matched: string;
   more: boolean;
   problems: Array<string>;
+}
+
+export interface SessionEvent {
+  entryId: string | null;
+  file: string | null;
+  session: string | null;
 }
 
 export interface Source {

@@ -158,12 +158,6 @@ class Entry(_Entry, total=False):
     text: str
 
 
-class Event(TypedDict):
-    entryId: Optional[str]
-    file: Optional[str]
-    session: Optional[str]
-
-
 class _Hit(TypedDict):
     cwd: str
     entry: Optional[str]
@@ -376,6 +370,12 @@ class SearchResult(TypedDict):
     matched: str
     more: bool
     problems: List[str]
+
+
+class SessionEvent(TypedDict):
+    entryId: Optional[str]
+    file: Optional[str]
+    session: Optional[str]
 
 
 class Source(TypedDict):

@@ -127,16 +127,20 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 }
 
 // Newest finds the session of a working directory that its agent would go on with, in one folder or, with dir "", in all
-// of the dialect's places. ok is false if there is none.
+// of the dialect's places. The dialect of an agent's runs stands for its sessions, as in lists. ok is false if there is none.
 func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string) (row Row, ok bool, err error) {
 	var sources []Source
+	listed := m.listedFor(d)
+	d = Sessions(d)
 	// Only the depth of this name counts: how many folders the agent puts its sessions into.
 	usual := filepath.ToSlash(d.Layout().File(time.Time{}, "x"))
 	if dir != "" {
 		sources = []Source{m.folder(d, m.In(d, dir))}
 	} else {
-		for _, r := range m.roots(d) {
-			sources = append(sources, Source{Dialect: d, Root: r, Needs: m.needs(r)})
+		for _, d := range listed {
+			for _, r := range m.roots(d) {
+				sources = append(sources, Source{Dialect: d, Root: r, Needs: m.needs(r)})
+			}
 		}
 		usual = path.Join(filepath.ToSlash(d.Layout().Dir(m.opt.Env, cwd)), usual)
 	}
@@ -249,8 +253,12 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	missing := ErrNoSession
+	if source != "" {
+		missing = fmt.Errorf("%w in %s", ErrNoSession, source)
+	}
 	if before, ok := Last(ref); ok {
-		return m.last(rows, ref, before)
+		return m.last(rows, ref, before, missing)
 	}
 	var exact, begin []Row
 	for _, r := range rows {
@@ -273,22 +281,23 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	}
 	switch len(exact) {
 	case 0:
-		return Row{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
+		return Row{}, fmt.Errorf("%q: %w", ref, missing)
 	case 1:
 		return exact[0], nil
 	}
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
 }
 
-// last gives the newest session of the project but so many. rows are all sessions, newest first.
-func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
+// last gives the newest session of the project but so many. rows are all sessions, newest first. missing is the error for
+// none.
+func (m *Machine) last(rows []Row, ref string, before int, missing error) (Row, error) {
 	project := m.Project(rows)
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil })
 	switch {
 	case len(rows) == 0:
-		return Row{}, fmt.Errorf("%s: %w for %s", ref, ErrNoSession, project)
+		return Row{}, fmt.Errorf("%s: %w for %s", ref, missing, project)
 	case before >= len(rows):
-		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, ErrNoSession, project, len(rows))
+		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, missing, project, len(rows))
 	}
 	return rows[before], nil
 }

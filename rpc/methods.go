@@ -87,7 +87,7 @@ var table = []section{
 	}},
 	{"Recording runs", []method{
 		either("startRun", "Starts a run of an open session, of the session with that id, or of none. `header` is the run's first "+
-			"record; a missing id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
+			"record; a missing type, id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
 			startRun),
 		free("appendRecord", "Appends a record. `run_id`, `ts`, and the `seq` of an `llm.request` or `llm.response` are filled in "+
 			"if they are missing. An invalid record is refused (−32602); the run continues.", appendRecord),

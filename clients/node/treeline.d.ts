@@ -975,7 +975,7 @@ interface ClientMethods {
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
   startRun(params?: StartRunParams): Promise<Recording>;
   /**
@@ -1302,7 +1302,7 @@ interface SessionMethods {
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
   startRun(params?: StartRunParams): Promise<Recording>;
   /**

@@ -649,7 +649,8 @@ class _ClientMethods(_Caller):
         header: Any = UNSET,
     ) -> Recording:
         """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-        missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+        missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia
+        does.
 
         session_id: the id of the session that the run belongs to
         dialect: the agent's format, such as omp or pi
@@ -1494,7 +1495,8 @@ class _SessionMethods(_Caller):
         header: Any = UNSET,
     ) -> Recording:
         """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-        missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+        missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia
+        does.
 
         session_id: the id of the session that the run belongs to
         dialect: the agent's format, such as omp or pi

@@ -22,7 +22,7 @@ import (
 func moveAside(path, fresh string, opt dbOptions) (string, error) {
 	opt.fill()
 	dir := filepath.Dir(path)
-	to, err := freeName(opt.FS, path+".corrupt-"+opt.Clock().UTC().Format("20060102T150405Z"))
+	to, err := freeName(opt.FS, path+litefile.Aside+opt.Clock().UTC().Format("20060102T150405Z"))
 	if err != nil {
 		return "", err
 	}

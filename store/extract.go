@@ -81,21 +81,17 @@ func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]s
 		if err != nil {
 			return nil, nil, err
 		}
-		l, ok := body.(session.Label)
-		if !ok {
-			continue
-		}
-		if l.Label == "" {
-			// A label that is given again later counts from then on, as in the programs' map of labels.
-			delete(times, l.Target)
+		switch l, ok := body.(session.Label); {
+		case !ok:
+		case l.Label == "": // a label that is given again later counts from then on, as in the programs' map of labels
 			delete(first, l.Target)
-			continue
-		}
-		if _, there := first[l.Target]; !there {
-			first[l.Target] = e.Index
-		}
-		if times[l.Target], err = e.Time(); err != nil {
-			return nil, nil, err
+		default:
+			if _, there := first[l.Target]; !there {
+				first[l.Target] = e.Index
+			}
+			if times[l.Target], err = e.Time(); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	targets = slices.SortedFunc(maps.Keys(first), func(a, b session.EntryID) int { return cmp.Compare(first[a], first[b]) })

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,7 +133,8 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	return db, nil
 }
 
-// checkBeside refuses a database whose journal is a link, or has a second name: SQLite would write to where it leads.
+// checkBeside refuses a database whose journal is a link, or has a second name: SQLite would write to where it leads. The
+// name under which a crash left it while the database was moved aside does not count.
 func checkBeside(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -146,11 +148,32 @@ func checkBeside(path string) error {
 		if err != nil {
 			continue
 		}
-		if file, err := (durable.OS{}).Stat(real + suffix); info.Mode()&fs.ModeSymlink != 0 || err == nil && file.Links > 1 {
+		file, err := (durable.OS{}).Stat(real + suffix)
+		if info.Mode()&fs.ModeSymlink != 0 || err == nil && file.Links > 1 && int(file.Links) > 1+movedAside(real, suffix, info) {
 			return fmt.Errorf("%s is a link, and SQLite would write to where it leads; remove it", real+suffix)
 		}
 	}
 	return nil
+}
+
+// Aside begins what is added to the name of a damaged database that is moved aside.
+const Aside = ".corrupt-"
+
+// movedAside counts the names beside a database that its journal got when it was moved aside.
+func movedAside(path, suffix string, journal fs.FileInfo) (names int) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), filepath.Base(path)+Aside) || !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && os.SameFile(info, journal) {
+			names++
+		}
+	}
+	return names
 }
 
 // create makes an empty private file. SQLite would make it readable for all; its other files get the same mode.

@@ -250,7 +250,8 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 		return Row{}, err
 	}
 	if before, ok := Last(ref); ok {
-		return m.last(rows, ref, before)
+		row, err := m.last(rows, ref, before)
+		return row, in(source, err)
 	}
 	var exact, begin []Row
 	for _, r := range rows {
@@ -273,11 +274,19 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	}
 	switch len(exact) {
 	case 0:
-		return Row{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
+		return Row{}, in(source, fmt.Errorf("%q: %w", ref, ErrNoSession))
 	case 1:
 		return exact[0], nil
 	}
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
+}
+
+// in adds the source where a session was not found: it may be in another one.
+func in(source string, err error) error {
+	if err == nil || source == "" {
+		return err
+	}
+	return fmt.Errorf("%w in %s", err, source)
 }
 
 // last gives the newest session of the project but so many. rows are all sessions, newest first.

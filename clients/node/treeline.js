@@ -446,6 +446,7 @@ export class Session extends SessionMethods {
 
   _opened(result) {
     this.id = result.id;
+    this.dialect = result.dialect;
     this.file = result.file;
     return this;
   }

@@ -253,12 +253,9 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	missing := ErrNoSession
-	if source != "" {
-		missing = fmt.Errorf("%w in %s", ErrNoSession, source)
-	}
 	if before, ok := Last(ref); ok {
-		return m.last(rows, ref, before, missing)
+		row, err := m.last(rows, ref, before)
+		return row, in(source, err)
 	}
 	var exact, begin []Row
 	for _, r := range rows {
@@ -281,23 +278,30 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	}
 	switch len(exact) {
 	case 0:
-		return Row{}, fmt.Errorf("%q: %w", ref, missing)
+		return Row{}, in(source, fmt.Errorf("%q: %w", ref, ErrNoSession))
 	case 1:
 		return exact[0], nil
 	}
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
 }
 
-// last gives the newest session of the project but so many. rows are all sessions, newest first. missing is the error for
-// none.
-func (m *Machine) last(rows []Row, ref string, before int, missing error) (Row, error) {
+// in adds the source where a session was not found: it may be in another one.
+func in(source string, err error) error {
+	if err == nil || source == "" {
+		return err
+	}
+	return fmt.Errorf("%w in %s", err, source)
+}
+
+// last gives the newest session of the project but so many. rows are all sessions, newest first.
+func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
 	project := m.Project(rows)
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil })
 	switch {
 	case len(rows) == 0:
-		return Row{}, fmt.Errorf("%s: %w for %s", ref, missing, project)
+		return Row{}, fmt.Errorf("%s: %w for %s", ref, ErrNoSession, project)
 	case before >= len(rows):
-		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, missing, project, len(rows))
+		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, ErrNoSession, project, len(rows))
 	}
 	return rows[before], nil
 }

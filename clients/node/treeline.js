@@ -228,6 +228,12 @@ class SessionMethods extends Caller {
   async appendSessionInit(params) {
     return this._call("appendSessionInit", params);
   }
+  async appendServiceTierChange(params) {
+    return this._call("appendServiceTierChange", params);
+  }
+  async appendMCPToolSelection(params) {
+    return this._call("appendMCPToolSelection", params);
+  }
   async branchWithSummary(params) {
     return this._call("branchWithSummary", params);
   }
@@ -446,6 +452,7 @@ export class Session extends SessionMethods {
 
   _opened(result) {
     this.id = result.id;
+    this.dialect = result.dialect;
     this.file = result.file;
     return this;
   }

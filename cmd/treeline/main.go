@@ -27,11 +27,11 @@ const (
 )
 
 // main is kept small: tests call run with streams of their own.
-func main() { os.Exit(command(newApp())) }
+func main() { os.Exit(command(context.Background(), newApp())) }
 
 // command executes the command line of the process.
-func command(a *app) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func command(ctx context.Context, a *app) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the program at once
@@ -122,7 +122,13 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// A flag of an unknown command is unknown, too. Of a command that only has others, Use is the name alone.
+		if words := cmd.Flags().Args(); len(words) > 0 && cmd.HasSubCommands() && cmd.Use == cmd.Name() {
+			return helpOnly(cmd, words)
+		}
+		return usageError{flagError(err)}
+	})
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
 		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),

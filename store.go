@@ -35,7 +35,6 @@ type Store struct {
 
 // assemble puts the capabilities on top of a store.
 func assemble(m *place.Machine, ix *index.Index, state string, clock func() time.Time) *Store {
-	m.Keep(ix, clock)
 	s := store.New(store.Options{Machine: m, State: state})
 	return &Store{
 		Store:  s,

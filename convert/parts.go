@@ -75,7 +75,24 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		}
 	}
 	out.Parts = c.accepted(e, parts)
+	if (out.Failed() || out.Stop == dialect.StopFilter) && c.answered(e, out.Parts) {
+		out.Stop = dialect.StopTools
+	}
 	return out, true
+}
+
+// answered reports whether a call of a message has a result, in the message itself or in the one that follows. Such an
+// answer did not fail, whatever came after it: a program that leaves out failed answers would send results without calls.
+func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
+	if _, results := dialect.Results(parts); len(results) > 0 {
+		return true
+	}
+	for _, child := range c.tree.Children(e.ID) {
+		if child.Role == session.RoleTool {
+			return true
+		}
+	}
+	return false
 }
 
 // accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without

@@ -29,7 +29,7 @@ type ListingOptions struct {
 }
 
 // Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
-// faster; with Keep it reads only those that changed. Logs that are not sessions are left out.
+// faster; with Options.Rows it reads only those that changed. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
 	deep := opt.Dir == "" && opt.CWD == ""
 	if opt.CWD != "" {
@@ -293,8 +293,8 @@ type RecentSession struct {
 }
 
 // Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
-// beginning of each log is read, and its end where the agent goes by the last message; with Keep only of logs that changed.
-// d nil is the dialect of the folder.
+// beginning of each log is read, and its end where the agent goes by the last message; with Options.Rows only of
+// logs that changed. d nil is the dialect of the folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
 		d = m.dialectOf(ctx, dir)

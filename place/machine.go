@@ -47,6 +47,8 @@ type Options struct {
 	Own string
 	// RunsDir is treeline's own folder of run logs; "" for none.
 	RunsDir string
+	// Rows keeps the rows of agents' own lists; see Rows.
+	Rows Rows
 }
 
 // Machine is the places with sessions on one machine. Its methods may be called from several goroutines at once.
@@ -55,7 +57,6 @@ type Machine struct {
 	backends backends
 	folders  *folders
 	sources  atomic.Pointer[sources]
-	keeper
 }
 
 // sources are asked for once.

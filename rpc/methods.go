@@ -49,6 +49,10 @@ var table = []section{
 			appendTtsrInjection),
 		on("appendSessionInit", "Appends what a subagent was started with. Dialects without such an entry refuse it.",
 			appendSessionInit),
+		on("appendServiceTierChange", "Appends a change of the tier in which the provider serves requests. Dialects without such an "+
+			"entry refuse it.", appendServiceTierChange),
+		on("appendMCPToolSelection", "Appends which tools of MCP servers the model may call from here on. Dialects without such an "+
+			"entry refuse it.", appendMCPToolSelection),
 		on("branchWithSummary", "Moves the leaf to `id` and appends a summary of the abandoned branch there. `id` must be given.",
 			branchWithSummary),
 	}},
@@ -87,7 +91,7 @@ var table = []section{
 	}},
 	{"Recording runs", []method{
 		either("startRun", "Starts a run of an open session, of the session with that id, or of none. `header` is the run's first "+
-			"record; a missing id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
+			"record; a missing type, id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
 			startRun),
 		free("appendRecord", "Appends a record. `run_id`, `ts`, and the `seq` of an `llm.request` or `llm.response` are filled in "+
 			"if they are missing. An invalid record is refused (−32602); the run continues.", appendRecord),

@@ -600,6 +600,16 @@ export interface AppendSessionInitParams {
   outputSchema?: any;
 }
 
+export interface AppendServiceTierChangeParams {
+  /** a word, for omp18 an object with a word for each provider; null means none */
+  serviceTier: string | Record<string, any> | null;
+}
+
+export interface AppendMCPToolSelectionParams {
+  /** names of tools; an empty list selects none */
+  selectedToolNames: Array<string>;
+}
+
 export interface BranchWithSummaryParams {
   /** the entry to continue from; null is the place before the first entry */
   id: string | null;
@@ -989,7 +999,7 @@ interface ClientMethods {
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
   startRun(params?: StartRunParams): Promise<Recording>;
   /**
@@ -1219,6 +1229,14 @@ interface SessionMethods {
    */
   appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
   /**
+   * Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse it.
+   */
+  appendServiceTierChange(params: AppendServiceTierChangeParams): Promise<Appended>;
+  /**
+   * Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse it.
+   */
+  appendMCPToolSelection(params: AppendMCPToolSelectionParams): Promise<Appended>;
+  /**
    * Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
    */
   branchWithSummary(params: BranchWithSummaryParams): Promise<Appended>;
@@ -1316,7 +1334,7 @@ interface SessionMethods {
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
   startRun(params?: StartRunParams): Promise<Recording>;
   /**

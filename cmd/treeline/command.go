@@ -28,7 +28,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	self           string // the program's own file; "" if it must not be started
+	clock          func() time.Time // of stores; nil is that of the machine
+	self           string           // the program's own file; "" if it must not be started
 
 	// Progress is shown after progressAfter and then every progressEvery. Tests set both to zero.
 	progressAfter, progressEvery time.Duration

@@ -27,11 +27,11 @@ const (
 )
 
 // main is kept small: tests call run with streams of their own.
-func main() { os.Exit(command(newApp())) }
+func main() { os.Exit(command(context.Background(), newApp())) }
 
 // command executes the command line of the process.
-func command(a *app) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func command(ctx context.Context, a *app) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the program at once

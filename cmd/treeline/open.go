@@ -39,7 +39,7 @@ func (a *app) home() string {
 // sessions silently.
 func (a *app) options() treeline.Options {
 	return treeline.Options{
-		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), NoBreadcrumbs: true, Notice: a.notice,
+		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,14 +24,45 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager})
+	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager, "treeline-pausing": pausing})
 }
 
 // eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
-func eager() {
+func eager() { os.Exit(command(context.Background(), eagerApp())) }
+
+// eagerApp has a clock that is ahead: sessions that a test has just written are not racy.
+func eagerApp() *app {
 	a := newApp()
 	a.progressAfter, a.progressEvery, a.patience = 0, 0, time.Minute
-	os.Exit(command(a))
+	a.clock = func() time.Time { return time.Now().Add(time.Minute) }
+	return a
+}
+
+// pausing is eager, and stops after the first file until it is interrupted.
+func pausing() {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals, cancelled := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt)
+	go func() {
+		<-signals
+		cancel()
+		close(cancelled)
+	}()
+	a := eagerApp()
+	a.stderr = pausingWriter{os.Stderr, cancelled}
+	os.Exit(command(ctx, a))
+}
+
+// pausingWriter is a terminal. What writes to it goes on when the channel is closed.
+type pausingWriter struct {
+	*os.File
+	until <-chan struct{}
+}
+
+func (w pausingWriter) Write(p []byte) (int, error) {
+	n, err := w.File.Write(p)
+	<-w.until
+	return n, err
 }
 
 // TestScripts runs testdata/script/*.txtar. Each begins with what it tests.

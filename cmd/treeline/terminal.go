@@ -22,7 +22,7 @@ import (
 
 // terminalSize gives the columns and lines of a terminal; ok is false if w is not one.
 func terminalSize(w io.Writer) (columns, lines int, ok bool) {
-	f, isFile := w.(*os.File)
+	f, isFile := w.(interface{ Fd() uintptr })
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, 0, false
 	}

@@ -49,6 +49,10 @@ var table = []section{
 			appendTtsrInjection),
 		on("appendSessionInit", "Appends what a subagent was started with. Dialects without such an entry refuse it.",
 			appendSessionInit),
+		on("appendServiceTierChange", "Appends a change of the tier in which the provider serves requests. Dialects without such an "+
+			"entry refuse it.", appendServiceTierChange),
+		on("appendMCPToolSelection", "Appends which tools of MCP servers the model may call from here on. Dialects without such an "+
+			"entry refuse it.", appendMCPToolSelection),
 		on("branchWithSummary", "Moves the leaf to `id` and appends a summary of the abandoned branch there. `id` must be given.",
 			branchWithSummary),
 	}},

@@ -590,6 +590,16 @@ export interface AppendSessionInitParams {
   outputSchema?: any;
 }
 
+export interface AppendServiceTierChangeParams {
+  /** a word, for omp18 an object with a word for each provider; null means none */
+  serviceTier: string | Record<string, any> | null;
+}
+
+export interface AppendMCPToolSelectionParams {
+  /** names of tools; an empty list selects none */
+  selectedToolNames: Array<string>;
+}
+
 export interface BranchWithSummaryParams {
   /** the entry to continue from; null is the place before the first entry */
   id: string | null;
@@ -1204,6 +1214,14 @@ interface SessionMethods {
    * Appends what a subagent was started with. Dialects without such an entry refuse it.
    */
   appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
+  /**
+   * Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse it.
+   */
+  appendServiceTierChange(params: AppendServiceTierChangeParams): Promise<Appended>;
+  /**
+   * Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse it.
+   */
+  appendMCPToolSelection(params: AppendMCPToolSelectionParams): Promise<Appended>;
   /**
    * Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
    */

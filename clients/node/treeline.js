@@ -228,6 +228,12 @@ class SessionMethods extends Caller {
   async appendSessionInit(params) {
     return this._call("appendSessionInit", params);
   }
+  async appendServiceTierChange(params) {
+    return this._call("appendServiceTierChange", params);
+  }
+  async appendMCPToolSelection(params) {
+    return this._call("appendMCPToolSelection", params);
+  }
   async branchWithSummary(params) {
     return this._call("branchWithSummary", params);
   }

@@ -1316,6 +1316,22 @@ class _SessionMethods(_Caller):
             ("systemPrompt", "task", "tools", "outputSchema",),
         )
 
+    def append_service_tier_change(self, service_tier: Union[str, Dict[str, Any], None]) -> Appended:
+        """Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse
+        it.
+
+        service_tier: a word, for omp18 an object with a word for each provider; null means none
+        """
+        return self._call("appendServiceTierChange", {"serviceTier": service_tier}, ("serviceTier",))
+
+    def append_mcp_tool_selection(self, selected_tool_names: List[str]) -> Appended:
+        """Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse
+        it.
+
+        selected_tool_names: names of tools; an empty list selects none
+        """
+        return self._call("appendMCPToolSelection", {"selectedToolNames": selected_tool_names}, ("selectedToolNames",))
+
     def branch_with_summary(
         self,
         id: Optional[str],

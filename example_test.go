@@ -165,7 +165,7 @@ func ExampleStore_Stats() {
 	st, done := home()
 	defer done()
 	ctx := context.Background()
-	for _, dir := range []string{"/work/garden", "/work/kitchen", "/work/garden"} {
+	for _, dir := range []string{"garden", "kitchen", "garden"} {
 		s := must(st.Create(ctx, treeline.CreateOptions{CWD: dir}))
 		say(s, "user", "plan it")
 		must(s.AppendMessage(ctx, []byte(`{"role":"assistant","provider":"p","model":"m","content":[],"usage":{"input":90,"output":10,"cost":{"total":0.25}}}`)))
@@ -173,12 +173,12 @@ func ExampleStore_Stats() {
 	}
 	stats := must(st.Stats(ctx, treeline.StatsOptions{By: []treeline.StatsKey{treeline.StatsByProject}}))
 	for _, g := range stats.Groups[treeline.StatsByProject] {
-		fmt.Println(g.Name, g.Sessions, g.Messages, g.Tokens.Total, g.Cost)
+		fmt.Println(filepath.Base(g.Name), g.Sessions, g.Messages, g.Tokens.Total, g.Cost)
 	}
 	fmt.Println(stats.Total.Cost)
 	// Output:
-	// /work/garden 2 4 200 0.5
-	// /work/kitchen 1 2 100 0.25
+	// garden 2 4 200 0.5
+	// kitchen 1 2 100 0.25
 	// 0.75
 }
 
@@ -207,7 +207,7 @@ func ExampleStore_Watch() {
 
 func ExampleNewRequest() {
 	ctx := context.Background()
-	s := must(treeline.InMemory(ctx, treeline.CreateOptions{CWD: "/work/garden"}))
+	s := must(treeline.InMemory(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer s.Close()
 	say(s, "user", "plan the beds")
 	r := must(treeline.NewRequest(ctx, s, s.Leaf(), treeline.RequestOptions{Provider: "openai", Model: "gpt-4"}))

@@ -169,6 +169,8 @@ func (r *racer) argument(ctx context.Context, name string, t reflect.Type) refle
 	switch t {
 	case reflect.TypeFor[context.Context]():
 		return reflect.ValueOf(ctx)
+	case reflect.TypeFor[iter.Seq[string]]():
+		return reflect.ValueOf(iter.Seq[string](slices.Values([]string{r.sess.CWD()})))
 	case reflect.TypeFor[string]():
 		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": "", "ProfileDir": ""}[name]
 		if !ok {

@@ -35,7 +35,6 @@ type Store struct {
 
 // assemble puts the capabilities on top of a store.
 func assemble(m *place.Machine, ix *index.Index, state string, clock func() time.Time) *Store {
-	m.Keep(ix, clock)
 	s := store.New(store.Options{Machine: m, State: state})
 	return &Store{
 		Store:  s,
@@ -151,7 +150,8 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 	return s.runs.List(ctx, opt)
 }
 
-// FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one.
+// FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one, also after an agent and a
+// colon.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
 	return s.runs.Find(ctx, ref)
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // terminal names the terminal that the process runs in, as omp does: by the device of standard input, otherwise by what
@@ -17,7 +17,7 @@ import (
 func terminal(getenv func(string) string, piped bool) string {
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && runtime.GOOS == "linux" {
 		if device, err := os.Readlink("/proc/self/fd/0"); err == nil && strings.HasPrefix(device, "/dev/") && device != os.DevNull {
-			return store.TerminalName(device)
+			return place.TerminalName(device)
 		}
 	}
 	for _, v := range []struct{ variable, prefix string }{
@@ -30,7 +30,7 @@ func terminal(getenv func(string) string, piped bool) string {
 		{"WT_SESSION", "wt-"},
 	} {
 		if id := getenv(v.variable); id != "" {
-			return store.TerminalName(v.prefix + id)
+			return place.TerminalName(v.prefix + id)
 		}
 	}
 	if !piped {
@@ -40,7 +40,7 @@ func terminal(getenv func(string) string, piped bool) string {
 	if err != nil {
 		return ""
 	}
-	return store.TerminalName(controlling(stat, func(major, minor uint32) ([]byte, error) {
+	return place.TerminalName(controlling(stat, func(major, minor uint32) ([]byte, error) {
 		return os.ReadFile(fmt.Sprintf("/sys/dev/char/%d:%d/uevent", major, minor))
 	}))
 }

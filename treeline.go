@@ -96,15 +96,18 @@ func New(opt Options) (*Store, error) {
 	if opt.State != "" {
 		o.RunsDir = filepath.Join(opt.State, "runs")
 	}
-	m := place.New(o)
-	if len(opt.Roots) > 0 && shared && !m.Familiar() {
-		opt.Cache = "" // in memory; see Options.Roots
-	}
 	clock := opt.Clock
 	if clock == nil {
 		clock = time.Now
 	}
-	return assemble(m, index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice}), opt.State, clock), nil
+	var ix *index.Index
+	o.Rows = place.Rows{Index: func() *index.Index { return ix }, Clock: clock}
+	m := place.New(o)
+	if len(opt.Roots) > 0 && shared && !m.Familiar() {
+		opt.Cache = "" // in memory; see Options.Roots
+	}
+	ix = index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice})
+	return assemble(m, ix, opt.State, clock), nil
 }
 
 func (o Options) env() (dialect.Env, error) {

@@ -148,6 +148,41 @@ func Speaks(parts []session.Part) bool {
 	})
 }
 
+// Lost names a kind of part of which a Composer kept fewer than it was given, "" if there is none.
+func Lost(given, kept []session.Part) string {
+	before, after := map[string]int{}, map[string]int{}
+	countParts(before, given)
+	countParts(after, kept)
+	for _, kind := range []string{"text", "thinking", "a tool call", "a tool result", "an image", "an unknown part"} {
+		// A format may join texts.
+		if after[kind] < before[kind] && (kind != "text" || after[kind] == 0) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// countParts counts parts by kind.
+func countParts(kinds map[string]int, parts []session.Part) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			kinds["text"]++
+		case session.Thinking:
+			kinds["thinking"]++
+		case session.ToolCall:
+			kinds["a tool call"]++
+		case session.ToolResult:
+			kinds["a tool result"]++
+			countParts(kinds, p.Parts)
+		case session.Image:
+			kinds["an image"]++
+		default:
+			kinds["an unknown part"]++
+		}
+	}
+}
+
 // TextOf joins the texts among parts with newlines.
 func TextOf(parts []session.Part) string {
 	var out []byte

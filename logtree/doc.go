@@ -9,6 +9,7 @@ package logtree
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -37,18 +38,25 @@ func Named(path string, err error) error {
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
 	}
-	if name, rest, ok := strings.Cut(err.Error(), ": "); ok && name != "" && (path == name || strings.HasSuffix(path, "/"+name)) {
-		return &namedError{path + ": " + rest, err}
-	}
-	return fmt.Errorf("%s: %w", path, err)
+	return &pathError{path, err}
 }
 
-// namedError is an error with the whole path of a log in place of its name in a backend.
-type namedError struct {
-	text string
+// pathError is an error of the log at a path. Backends name the log in their errors, too; their name is a part of the path
+// and is not repeated.
+type pathError struct {
+	path string
 	err  error
 }
 
-func (e *namedError) Error() string { return e.text }
+func (e *pathError) Error() string {
+	text := e.err.Error()
+	for {
+		name, rest, ok := strings.Cut(text, ": ")
+		if !ok || name != e.path && !strings.HasSuffix(filepath.ToSlash(e.path), "/"+name) {
+			return e.path + ": " + text
+		}
+		text = rest
+	}
+}
 
-func (e *namedError) Unwrap() error { return e.err }
+func (e *pathError) Unwrap() error { return e.err }

@@ -1,4 +1,4 @@
-package logtree
+package logtree_test
 
 import (
 	"errors"
@@ -6,24 +6,28 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/logtree"
 )
 
-// TestNamed: an error names its log once, by its whole path.
+// A path is told once, whatever the errors below it name.
 func TestNamed(t *testing.T) {
-	for _, tt := range []struct{ name, want string }{
-		{"s.jsonl", "/home/w/s.jsonl: held"},
-		{"w/s.jsonl", "/home/w/s.jsonl: held"},
-		{"/home/w/s.jsonl", "/home/w/s.jsonl: held"},
-		{"other.jsonl", "/home/w/s.jsonl: other.jsonl: held"},
-		{"onl", "/home/w/s.jsonl: onl: held"},
+	const path = "/home/me/sessions/pond/a.jsonl"
+	for text, want := range map[string]string{
+		"pond/a.jsonl: " + path + ": full": path + ": full",
+		"a.jsonl: full":                    path + ": full",
+		"full":                             path + ": full",
+		"b.jsonl: full":                    path + ": b.jsonl: full",
+		"jsonl: full":                      path + ": jsonl: full",
 	} {
-		held := errors.New("held")
-		err := Named("/home/w/s.jsonl", fmt.Errorf("%s: %w", tt.name, held))
-		if err.Error() != tt.want || !errors.Is(err, held) {
-			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
+		if got := logtree.Named(path, errors.New(text)).Error(); got != want {
+			t.Errorf("%q becomes %q", text, got)
 		}
 	}
-	if err := Named("/w/s.jsonl", fmt.Errorf("s.jsonl: %w", backend.ErrNotExist)); !errors.Is(err, backend.ErrNotExist) {
-		t.Error(err)
+	err := logtree.Named(path, fmt.Errorf("a.jsonl: %w", backend.ErrLocked))
+	if !errors.Is(err, backend.ErrLocked) {
+		t.Errorf("%v lost its cause", err)
+	}
+	if got := logtree.Named(path, logtree.Named(path, err)).Error(); got != path+": "+backend.ErrLocked.Error() {
+		t.Errorf("named twice: %q", got)
 	}
 }

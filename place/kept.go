@@ -11,9 +11,14 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
-// Keep has the machine keep the rows of agents' own lists in an index, so that Listings and Recent do not read logs that did
-// not change. clock is compared with the times of logs. It must be called before anything else.
-func (m *Machine) Keep(ix *index.Index, clock func() time.Time) { m.kept, m.clock = ix, clock }
+// Rows say where the rows of agents' own lists are kept, so that Listings and Recent do not read logs that did not change.
+// Without Index nothing is kept.
+type Rows struct {
+	// Index gives the index, which may be opened after the Machine.
+	Index func() *index.Index
+	// Clock is compared with the times of logs.
+	Clock func() time.Time
+}
 
 // Racy reports whether a log may be changed again without getting another time. Clocks of file systems move in steps: of some
 // milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in
@@ -34,9 +39,10 @@ func Racy(at backend.Log, now time.Time) bool {
 // keptRows are the rows of some folders for one list, as they were kept and as they are now. A row that was not asked for is
 // forgotten: its log is gone. Its methods may be called from several goroutines at once.
 type keptRows struct {
-	m    *Machine
-	list string
-	rest bool
+	ix    *index.Index // nil: nothing is kept
+	clock func() time.Time
+	list  string
+	rest  bool
 
 	mu      sync.Mutex
 	before  map[string]map[string]index.Row // by folder
@@ -46,28 +52,33 @@ type keptRows struct {
 }
 
 func (m *Machine) keptRows(list string, rest bool) *keptRows {
+	var ix *index.Index
+	if m.opt.Rows.Index != nil {
+		ix = m.opt.Rows.Index()
+	}
 	return &keptRows{
-		m: m, list: list, rest: rest, before: map[string]map[string]index.Row{}, now: map[string]map[string]index.Row{},
+		ix: ix, clock: m.opt.Rows.Clock, list: list, rest: rest, before: map[string]map[string]index.Row{}, now: map[string]map[string]index.Row{},
 		asked: map[string]int{}, changed: map[string]bool{},
 	}
 }
 
 // look reads what is kept of a folder, so that rows of logs that are gone are forgotten even if none is left.
 func (k *keptRows) look(folder string) map[string]index.Row {
-	if k.m.kept == nil {
+	if k.ix == nil {
 		return nil
 	}
 	rows, ok := k.before[folder]
 	if !ok {
-		rows = k.m.kept.Rows(folder, k.list, k.rest)
+		rows = k.ix.Rows(folder, k.list, k.rest)
 		k.before[folder], k.now[folder] = rows, map[string]index.Row{}
 	}
 	return rows
 }
 
 // get gives the row of a log that did not change since it was kept.
-func (k *keptRows) get(folder, name string, log backend.Log) (index.Row, bool) {
-	if k.m.kept == nil {
+func (k *keptRows) get(r *Row) (index.Row, bool) {
+	folder, name, log := Dir(r.Path), Base(r.Path), &r.Log
+	if k.ix == nil {
 		return index.Row{}, false
 	}
 	k.mu.Lock()
@@ -84,8 +95,9 @@ func (k *keptRows) get(folder, name string, log backend.Log) (index.Row, bool) {
 }
 
 // put keeps the row of a log that was read after it was listed. One that may change without a trace is not kept.
-func (k *keptRows) put(folder, name string, log backend.Log, head, rest []byte) {
-	if k.m.kept == nil || Racy(log, k.m.clock()) {
+func (k *keptRows) put(r *Row, head, rest []byte) {
+	folder, name, log := Dir(r.Path), Base(r.Path), &r.Log
+	if k.ix == nil || Racy(*log, k.clock()) {
 		return
 	}
 	k.mu.Lock()
@@ -106,7 +118,7 @@ func (k *keptRows) save() {
 		}
 		var full map[string]index.Row
 		if !k.rest {
-			full = k.m.kept.Rows(folder, k.list, true)
+			full = k.ix.Rows(folder, k.list, true)
 		}
 		for name, row := range now {
 			if old, ok := full[name]; ok && row.Rest == nil {
@@ -115,9 +127,9 @@ func (k *keptRows) save() {
 			}
 		}
 		if gone { // from the other lists, too
-			k.m.kept.ForgetRows(folder)
+			k.ix.ForgetRows(folder)
 		}
-		k.m.kept.KeepRows(folder, k.list, now)
+		k.ix.KeepRows(folder, k.list, now)
 	}
 }
 
@@ -130,8 +142,8 @@ type listingHead struct {
 }
 
 // listing gives the row of a log as it was kept, or reads the log and keeps it. It is nil if the agent does not show it.
-func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*dialect.Listing, bool)) *dialect.Listing {
-	if row, ok := k.get(folder, name, log); ok {
+func (k *keptRows) listing(r *Row, read func() (*dialect.Listing, bool)) *dialect.Listing {
+	if row, ok := k.get(r); ok {
 		line, text, _ := bytes.Cut(row.Head, []byte{'\n'})
 		var head listingHead
 		switch {
@@ -144,8 +156,8 @@ func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*d
 			return &dialect.Listing{JSON: text, CWD: head.CWD, Modified: head.Modified}
 		}
 	}
-	row, own := read()
-	if !own {
+	row, sure := read()
+	if !sure {
 		return row
 	}
 	var head listingHead
@@ -157,9 +169,41 @@ func (k *keptRows) listing(folder, name string, log backend.Log, read func() (*d
 		}
 	}
 	if line, err := json.Marshal(head); err == nil {
-		k.put(folder, name, log, append(append(line, '\n'), text...), rest)
+		k.put(r, append(append(line, '\n'), text...), rest)
 	}
 	return row
+}
+
+// summaryHead is the head of a row whose agent has no form of its own for it.
+type summaryHead struct {
+	Shown bool
+	dialect.Summary
+}
+
+// summaryOf gives what is kept of a log for such a row.
+func (k *keptRows) summaryOf(r *Row) (head summaryHead, ok bool) {
+	row, ok := k.get(r)
+	if ok {
+		ok = json.Unmarshal(row.Head, &head) == nil
+	}
+	return head, ok
+}
+
+// summary fills in a row as it was kept, or has it read and keeps it. A row without a dialect is not shown.
+func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
+	if head, ok := k.summaryOf(r); ok {
+		if head.Shown {
+			r.Dialect, r.Summary = d, head.Summary
+		}
+		return
+	}
+	listed := *r // reading may look at the log again
+	if !read() {
+		return
+	}
+	if text, err := json.Marshal(summaryHead{r.Dialect != nil, r.Summary}); err == nil {
+		k.put(&listed, text, nil)
+	}
 }
 
 // recentHead is the head of a row of Recent. Active is the time of the last message, where the agent goes by it. Named says
@@ -171,16 +215,16 @@ type recentHead struct {
 }
 
 // recentOf gives what is kept of a log for Recent.
-func (k *keptRows) recentOf(folder string, r *Row) (head recentHead, ok bool) {
-	row, ok := k.get(folder, Base(r.Path), r.Log)
+func (k *keptRows) recentOf(r *Row) (head recentHead, ok bool) {
+	row, ok := k.get(r)
 	if ok {
 		ok = json.Unmarshal(row.Head, &head) == nil
 	}
 	return head, ok
 }
 
-func (k *keptRows) keepRecent(folder string, r *Row, head recentHead) {
+func (k *keptRows) keepRecent(r *Row, head recentHead) {
 	if text, err := json.Marshal(head); err == nil {
-		k.put(folder, Base(r.Path), r.Log, text, nil)
+		k.put(r, text, nil)
 	}
 }

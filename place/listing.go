@@ -29,7 +29,7 @@ type ListingOptions struct {
 }
 
 // Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
-// faster; with Keep it reads only those that changed. Logs that are not sessions are left out.
+// faster; with Options.Rows it reads only those that changed. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
 	deep := opt.Dir == "" && opt.CWD == ""
 	if opt.CWD != "" {
@@ -104,7 +104,7 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 		}
 		strict := filter || i > 0 && !deep
 		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
-			return l == nil || strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+			return strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
 		})...)
 	}
 	return rows, nil
@@ -132,23 +132,26 @@ type listed struct {
 	named bool // the agent orders its sessions by their names
 }
 
-// listingsIn gives the rows of a folder, nil for logs that are not sessions.
+// listingsIn gives the rows of a folder.
 func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep, noTexts bool) ([]*listed, error) {
 	b, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
 	}
-	rows, kept := make([]*listed, len(logs)), m.keptRows(d.Name(), !noTexts)
-	_, named := byNames(d)
+	lister, lists := d.(dialect.Lister)
+	made, rows := make([]*dialect.Listing, len(logs)), make([]Row, len(logs))
+	kept := m.keptRows(d.Name(), !noTexts)
 	if !deep {
 		kept.look(dir)
 	}
 	each(ctx, len(logs), 1, func() func(int) {
 		return func(i int) {
-			p := Join(dir, logs[i].Name)
-			row := kept.listing(Dir(p), Base(p), logs[i], func() (*dialect.Listing, bool) { return m.listing(ctx, b, logs[i], dir, d) })
-			if row != nil {
-				rows[i] = &listed{row, logs[i], named}
+			r := &rows[i]
+			*r = Row{Path: Join(dir, logs[i].Name), Log: logs[i]}
+			if lists {
+				made[i] = kept.listing(r, func() (*dialect.Listing, bool) { return m.listing(ctx, b, r, d, lister) })
+			} else {
+				kept.summary(r, d, func() bool { return m.known(ctx, b, r, d) })
 			}
 		}
 	})
@@ -156,7 +159,22 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 		return nil, context.Cause(ctx)
 	}
 	kept.save()
-	return rows, nil
+	if !lists {
+		rows = Drop(rows, func(r *Row) bool { return r.Dialect == nil })
+		m.PlaceRows(ctx, rows)
+	}
+	_, named := byNames(d)
+	var list []*listed
+	for i := range rows {
+		l := made[i]
+		if !lists {
+			l = plainListing(&rows[i])
+		}
+		if l != nil {
+			list = append(list, &listed{l, rows[i].Log, named})
+		}
+	}
+	return list, nil
 }
 
 // logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below.
@@ -183,48 +201,53 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	return b, logs, nil
 }
 
-// listing gives the row of one log, nil if it has none. A log that cannot be opened is left out, as the agents' programs do.
-// own is false if the row depends on more than the log: its neighbours or runs say what its working directory is.
-func (m *Machine) listing(ctx context.Context, b backend.Backend, log backend.Log, dir string, d dialect.Dialect) (_ *dialect.Listing, own bool) {
-	path := Join(dir, log.Name)
-	// An empty log is a session if its name says all that a header would.
-	var read dialect.Dialect
-	if _, placed := placer(d); placed && log.Size == 0 {
-		read = d
-	}
-	l, err := m.Reader().Open(ctx, b, log.Name, path, read)
+// listing gives a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as the
+// agents' programs do; then sure is false, since it may be readable later.
+func (m *Machine) listing(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect, lister dialect.Lister) (_ *dialect.Listing, sure bool) {
+	l, err := m.OpenLog(ctx, Location{b, r.Log.Name, r.Path}, nil)
 	if err != nil {
 		return nil, errors.Is(err, logtree.ErrNotSession)
 	}
 	defer l.Close()
-	_, placed := placer(l.Dialect)
-	_, runner := l.Dialect.(dialect.Runner)
-	own = l.Tree.Header().CWD != "" || !placed && !runner
-	m.FindCWD(ctx, l.Builder, Location{b, log.Name, path}, l.Dialect)
 	// The program would not show a log of another agent.
-	if l.Tree.Header().Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
-		return nil, own
+	if l.Tree.Header().Raw == nil || l.Dialect.Family() != d.Family() {
+		return nil, true
 	}
-	if lister, ok := d.(dialect.Lister); ok {
-		row, err := lister.List(l.Tree, path, log.Time)
-		if err != nil {
-			return nil, errors.Is(err, dialect.ErrNotShown)
-		}
-		return &row, own
+	row, err := lister.List(l.Tree, r.Path, r.Log.Time)
+	if err != nil {
+		return nil, errors.Is(err, dialect.ErrNotShown)
 	}
-	row := Row{Path: path, Log: log}
-	m.NewPeeker().Peek(ctx, b, &row, ListOptions{Dialect: l.Dialect})
+	return &row, true
+}
+
+// known fills in the row of a session from its whole log. The row has no Dialect if the log is not a session of the family, or
+// cannot be read; then sure is false. PlaceRows adds the working directory of a session that does not name it.
+func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect) (sure bool) {
+	// An empty log is a session if its name says all that a header would.
+	var read dialect.Dialect
+	if _, placed := placer(d); placed && r.Log.Size == 0 {
+		read = d
+	}
+	l, err := m.Reader().Open(ctx, b, r.Log.Name, r.Path, read)
+	if err != nil {
+		return errors.Is(err, logtree.ErrNotSession)
+	}
+	defer l.Close()
 	h := l.Tree.Header()
-	row.Dialect, row.ID, row.CWD, row.Parent, row.Created = d, h.ID, h.CWD, h.Parent, h.Timestamp
+	if h.Raw == nil && read == nil || l.Dialect.Family() != d.Family() {
+		return true
+	}
+	m.NewPeeker().Peek(ctx, b, r, ListOptions{Dialect: l.Dialect})
+	r.Dialect, r.ID, r.CWD, r.Parent, r.Created, r.OK = d, h.ID, h.CWD, h.Parent, h.Timestamp, true
 	// It is listed even if its name cannot be read.
-	row.Title, _ = logtree.Title(l.Dialect, l.Tree)
-	row.Messages = 0
+	r.Title, _ = logtree.Title(l.Dialect, l.Tree)
+	r.Messages = 0
 	for e := range l.Tree.Entries() {
 		if e.IsMessage() {
-			row.Messages++
+			r.Messages++
 		}
 	}
-	return plainListing(&row), own
+	return true
 }
 
 // plainListing is the row of a session whose agent has no form of its own for the rows of a list.
@@ -270,8 +293,8 @@ type RecentSession struct {
 }
 
 // Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
-// beginning of each log is read, and its end where the agent goes by the last message; with Keep only of logs that changed.
-// d nil is the dialect of the folder.
+// beginning of each log is read, and its end where the agent goes by the last message; with Options.Rows only of
+// logs that changed. d nil is the dialect of the folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
 		d = m.dialectOf(ctx, dir)
@@ -293,25 +316,26 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 		}
 	}
 	buf, kept := m.NewPeeker(), m.keptRows(d.Name()+".recent", false)
+	kept.look(dir)
 	heads := map[string]recentHead{}
 	var unknown []Row
-	rows = Drop(rows, func(r *Row) bool {
-		head, known := kept.recentOf(dir, r)
-		if !known && order == dialect.OrderActive {
-			unknown = append(unknown, *r)
-			return true
+	var at []int
+	for i := range rows {
+		head, ok := kept.recentOf(&rows[i])
+		if !ok && order == dialect.OrderActive {
+			unknown, at = append(unknown, rows[i]), append(at, i)
 		}
-		r.Active = session.Time{Text: head.Active}
-		heads[r.Path] = head
-		return false
-	})
-	m.PeekAll(ctx, b, unknown, ListOptions{Dialect: d})
-	for i := range unknown {
-		head := recentHead{Active: unknown[i].Active.Text}
-		heads[unknown[i].Path] = head
-		kept.keepRecent(dir, &unknown[i], head)
+		rows[i].Active = session.Time{Text: head.Active}
+		heads[rows[i].Path] = head
 	}
-	rows = append(rows, unknown...)
+	m.PeekAll(ctx, b, unknown, ListOptions{Dialect: d})
+	for i, r := range unknown {
+		rows[at[i]] = r
+		heads[r.Path] = recentHead{Active: r.Active.Text}
+		if r.Err == nil || errors.Is(r.Err, logtree.ErrNotSession) {
+			kept.keepRecent(&r, heads[r.Path])
+		}
+	}
 	var list []RecentSession
 	// Among equals the first name stays first.
 	for _, row := range NewestFirst(rows, when) {
@@ -320,10 +344,12 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 		}
 		head := heads[row.Path]
 		if !head.Named {
-			log := row
+			at := row // as it was listed
 			head.Named = true
-			head.Recent, head.Shown = recentName(ctx, b, &row, d, buf)
-			kept.keepRecent(dir, &log, head)
+			var sure bool
+			if head.Recent, head.Shown, sure = recentName(ctx, b, &row, d, buf); sure {
+				kept.keepRecent(&at, head)
+			}
 		}
 		if head.Shown {
 			list = append(list, RecentSession{Path: row.Path, Changed: row.Log.Time, Recent: head.Recent})
@@ -348,15 +374,16 @@ func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
 	return m.DialectAt(dir)
 }
 
-// recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family.
-func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (r dialect.Recent, ok bool) {
+// recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family. It is not
+// sure if the log cannot be read.
+func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (r dialect.Recent, ok, sure bool) {
 	if l, ok := d.(dialect.Lister); ok {
 		head, _, err := buf.Ends(ctx, b, row.Log, dialect.RecentHead, 0)
 		if err != nil {
-			return r, false
+			return r, false, false
 		}
 		if r, ok = l.Recent(head, row.Path); ok {
-			return r, true
+			return r, true, true
 		}
 	}
 	// The header is longer than the piece that was read, or the agent has no such list.
@@ -364,10 +391,10 @@ func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dial
 	p, placed := placer(d)
 	empty := placed && row.Log.Size == 0 // a session that has only a name
 	if row.Err != nil || !empty && (!row.OK || row.Dialect.Family() != d.Family()) {
-		return r, false
+		return r, false, row.Err == nil || errors.Is(row.Err, logtree.ErrNotSession)
 	}
 	if placed && row.ID == "" {
 		row.ID, _ = p.Named(row.Log.Name)
 	}
-	return dialect.NameRecent(row.Title, row.Prompt, string(row.ID)), true
+	return dialect.NameRecent(row.Title, row.Prompt, string(row.ID)), true, true
 }

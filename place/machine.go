@@ -17,12 +17,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 )
 
@@ -49,6 +47,8 @@ type Options struct {
 	Own string
 	// RunsDir is treeline's own folder of run logs; "" for none.
 	RunsDir string
+	// Rows keeps the rows of agents' own lists; see Rows.
+	Rows Rows
 }
 
 // Machine is the places with sessions on one machine. Its methods may be called from several goroutines at once.
@@ -57,9 +57,6 @@ type Machine struct {
 	backends backends
 	folders  *folders
 	sources  atomic.Pointer[sources]
-
-	kept  *index.Index // nil: rows of agents' own lists are not kept
-	clock func() time.Time
 }
 
 // sources are asked for once.

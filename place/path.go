@@ -111,3 +111,18 @@ func SessionsAbove(p string) (string, bool) {
 	}
 	return "", false
 }
+
+// TerminalName makes the name of a breadcrumb from that of a terminal: a device such as "/dev/pts/3", or what a terminal
+// program calls it. It gives "" for a name that could leave its folder.
+func TerminalName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:`, r) {
+			return '-'
+		}
+		return r
+	}, strings.TrimPrefix(name, "/dev/"))
+	if name == "." || name == ".." || strings.HasPrefix(name, ".treeline-") || len(name) > 200 {
+		return ""
+	}
+	return name
+}

@@ -13,10 +13,14 @@ var notifications = []struct {
 	params    reflect.Type
 }{
 	{"change", "Something that a watch follows has changed.", reflect.TypeFor[change]()},
-	{string(store.EventBeforeCompaction), "A compaction is about to be appended.", reflect.TypeFor[event]()},
-	{string(store.EventCompaction), "A compaction was appended: `entryId`.", reflect.TypeFor[event]()},
-	{string(store.EventBeforeFork), "The session is about to be copied.", reflect.TypeFor[event]()},
-	{string(store.EventTree), "The leaf moved to `entryId`.", reflect.TypeFor[event]()},
+	{string(store.EventBeforeCompaction), "A compaction is about to be appended. Sent with `events: true`, like those below, before the result of the request that causes it.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventCompaction), "A compaction was appended.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventBeforeFork), "The session, or a path of it, is about to be copied.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventTree), "The leaf moved.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventForeign), "Other programs wrote `foreign` entries to the file. They are kept, also where the file is rewritten.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventHeld), "A rewrite was forced while a program had the file open: what that program writes later is lost. `problem` names it.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventRepaired), "The end of the file was repaired before an append: `problem`.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventProblem), "Something is wrong with what another program wrote: `problem`.", reflect.TypeFor[sessionEvent]()},
 }
 
 // Bounds of the notifications that wait for a slow client. One that is larger than mostNoted is taken if no other waits.

@@ -120,6 +120,8 @@ func (b schemas) param(p param) *schema {
 		s = &schema{AnyOf: []*schema{{Type: "string"}, {Type: "array", Items: &schema{}}}}
 	case "a string or null":
 		s = nullable(&schema{Type: "string"})
+	case "a string, an object or null":
+		s = &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object"}, {Type: "null"}}}
 	}
 	s.Enum = p.one
 	if !p.needed && kind != rawType {

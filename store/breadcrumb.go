@@ -44,24 +44,9 @@ func (s *Session) breadcrumb(ctx context.Context) {
 	}
 }
 
-// TerminalName makes the name of a breadcrumb from that of a terminal: a device such as "/dev/pts/3", or what a terminal
-// program calls it. It gives "" for a name that could leave its folder.
-func TerminalName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`/\:`, r) {
-			return '-'
-		}
-		return r
-	}, strings.TrimPrefix(name, "/dev/"))
-	if name == "." || name == ".." || strings.HasPrefix(name, ".treeline-") || len(name) > 200 {
-		return ""
-	}
-	return name
-}
-
 // terminal names the terminal that a session is written from; "" for none.
 func (s *Store) terminal(opt WriteOptions) string {
-	return cmp.Or(TerminalName(opt.Terminal), s.Env().Terminal)
+	return cmp.Or(place.TerminalName(opt.Terminal), s.Env().Terminal)
 }
 
 // followBreadcrumb opens the session that this terminal used last in a working directory. It gives nil if there is none,

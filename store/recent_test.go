@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -103,7 +104,7 @@ func TestBreadcrumbs(t *testing.T) {
 	}
 	d.Same(d.ReadLines(crumb), []string{"/a", mine.Path()})
 	for name, want := range map[string]string{"../x": "..-x", "..": "", "a\nb": "a-b", "/dev/pts/3": "pts-3", "tmux-%1": "tmux-%1", strings.Repeat("x", 201): ""} {
-		if got := store.TerminalName(name); got != want {
+		if got := place.TerminalName(name); got != want {
 			t.Errorf("terminal %q is %q", name, got)
 		}
 	}

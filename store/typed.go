@@ -130,7 +130,7 @@ func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, erro
 		kept = append(kept, d.MessageParts(message)...)
 		bodies = append(bodies, session.Message{Role: s.dialect.Codec().Role(message), JSON: message})
 	}
-	if what := lost(m.Parts, kept); what != "" {
+	if what := dialect.Lost(m.Parts, kept); what != "" {
 		return Appended{}, s.named(fmt.Errorf("%s in a message of the role %s of %s is %w", what, m.Role, s.dialect.Name(), ErrUnsupported))
 	}
 	return s.appendAll(ctx, bodies)
@@ -151,39 +151,4 @@ func (s *Session) answering(ctx context.Context, m *dialect.NewMessage, byEntry 
 		return nil, nil
 	}
 	return []session.Body{session.ModelChange{Provider: m.Provider, ModelID: m.Model, Model: m.Provider + "/" + m.Model}}, nil
-}
-
-// lost names a kind of part of which there are fewer after composing than before, "" if there is none.
-func lost(given, kept []session.Part) string {
-	before, after := map[string]int{}, map[string]int{}
-	count(before, given)
-	count(after, kept)
-	for _, kind := range []string{"text", "thinking", "a tool call", "a tool result", "an image", "an unknown part"} {
-		// A format may join texts.
-		if after[kind] < before[kind] && (kind != "text" || after[kind] == 0) {
-			return kind
-		}
-	}
-	return ""
-}
-
-// count counts parts by kind.
-func count(kinds map[string]int, parts []session.Part) {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case session.Text:
-			kinds["text"]++
-		case session.Thinking:
-			kinds["thinking"]++
-		case session.ToolCall:
-			kinds["a tool call"]++
-		case session.ToolResult:
-			kinds["a tool result"]++
-			count(kinds, p.Parts)
-		case session.Image:
-			kinds["an image"]++
-		default:
-			kinds["an unknown part"]++
-		}
-	}
 }

@@ -36,6 +36,9 @@ var ErrNoState = errors.New("the store has no state folder")
 // ErrNoPlace is returned by GC for a place of GCOptions.Forget that it does not know.
 var ErrNoPlace = errors.New("no known place with sessions")
 
+// ErrNotInTrash is wrapped by the error for an id that no session in the trash has. It is a place.ErrNoSession.
+var ErrNotInTrash = fmt.Errorf("%w in the trash", place.ErrNoSession)
+
 // Options say what a Trash works with.
 type Options struct {
 	Machine *place.Machine

@@ -122,7 +122,13 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// A flag of an unknown command is unknown, too. Of a command that only has others, Use is the name alone.
+		if words := cmd.Flags().Args(); len(words) > 0 && cmd.HasSubCommands() && cmd.Use == cmd.Name() {
+			return helpOnly(cmd, words)
+		}
+		return usageError{flagError(err)}
+	})
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
 		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),

@@ -349,7 +349,7 @@ func TestProfiles(t *testing.T) {
 	}
 	variable := ""
 	open := func() *treeline.Store {
-		s := must[*treeline.Store](t)(treeline.New(treeline.Options{Home: dir, WorkDir: "/home/ada/pond", Getenv: func(name string) string {
+		s := must[*treeline.Store](t)(treeline.New(treeline.Options{Home: dir, WorkDir: dir, Getenv: func(name string) string {
 			if name == "OPERATOR_PROFILE" {
 				return variable
 			}

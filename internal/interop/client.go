@@ -50,6 +50,8 @@ type params struct {
 	Dir        string `json:"dir,omitempty"`
 	Limit      *int   `json:"limit,omitempty"`
 	Session    string `json:"session,omitempty"`
+	// Force: the agents do not mind a directory that does not exist.
+	Force bool `json:"force,omitempty"`
 }
 
 // call makes one request at a time, so the next line is its answer.
@@ -100,7 +102,7 @@ func (c *client) continues(dialect, cwd, dir string) (*string, error) {
 		Session string
 		File    string
 	}
-	if err := c.call("continueRecent", params{Dialect: dialect, CWD: cwd, SessionDir: dir}, &s); err != nil {
+	if err := c.call("continueRecent", params{Dialect: dialect, CWD: cwd, SessionDir: dir, Force: true}, &s); err != nil {
 		return nil, err
 	}
 	// Before the session is closed, which may create the file.

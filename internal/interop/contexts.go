@@ -103,7 +103,7 @@ func (r *contextReader) trial(ctx context.Context, s *sheet) error {
 // born compares a session that this library begins.
 func (r *contextReader) born(ctx context.Context, s *sheet) error {
 	sess, err := r.store.Create(ctx, treeline.CreateOptions{Dialect: r.dialect, Dir: r.home, CWD: r.home, Title: s.name(),
-		Write: treeline.WriteOptions{Defer: dialect.DeferNever}})
+		Write: treeline.WriteOptions{Defer: dialect.DeferNever, Force: true}}) // a compaction may keep what is not there
 	if err != nil {
 		return err
 	}

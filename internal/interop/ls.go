@@ -30,8 +30,8 @@ func newCLI(ctx context.Context, work, home string) (*cli, error) {
 
 // lsRow has the members of a session in ls that the agents show as well.
 type lsRow struct {
-	Path, Dialect, Title, FirstPrompt string
-	Messages                          int
+	Path, Dialect, Title, Prompt string
+	Messages                     int
 }
 
 // ls runs with the cache that earlier folders left.
@@ -92,7 +92,7 @@ func (l *lister) compareLs(ctx context.Context) error {
 		}
 		first, _ := r.get("firstMessage").(string)
 		name, _ := cmp.Or(r.get("name"), r.get("title")).(string)
-		if first == "(no messages)" && mine.FirstPrompt == "" {
+		if first == "(no messages)" && mine.Prompt == "" {
 			first = ""
 		}
 		count, _ := r.get("messageCount").(float64)
@@ -100,7 +100,7 @@ func (l *lister) compareLs(ctx context.Context) error {
 			name = "" // a name that pi gave: we prefer it to a summary, and oh-my-pi never shows it
 		}
 		// A session without a visible name has another title in treeline.
-		if !begins(first, mine.FirstPrompt) || int(count) != mine.Messages || words(name) != "" && !begins(name, mine.Title) {
+		if !begins(first, mine.Prompt) || int(count) != mine.Messages || words(name) != "" && !begins(name, mine.Title) {
 			wrong = append(wrong, fmt.Errorf("treeline ls: %s\n%s: %s", spell(mine), l.peer.name, spell(r)))
 		}
 	}

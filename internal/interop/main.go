@@ -43,8 +43,8 @@ var comparisons = []struct {
 }{
 	{"trees", compareTrees},
 	{"lists", compareLists},
-	{"conversions", compareConversions},
 	{"contexts", compareContexts},
+	{"conversions", compareConversions},
 	{"history", compareHistory},
 }
 
@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&opt.conversions, "conversions", 5, "how many random `conversations` are converted, for each agent")
 	flag.Uint64Var(&opt.seed, "seed", 1, "the `seed` of the first tree and folder")
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` for the packages, which are installed if they are missing")
-	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, conversions, contexts or history")
+	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions or history")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -84,7 +84,7 @@ func run(ctx context.Context, opt options) (err error) {
 		made = true
 	}
 	if !made {
-		return fmt.Errorf("invalid -only %q: use trees, lists, conversions, contexts or history", opt.only)
+		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions or history", opt.only)
 	}
 	return nil
 }

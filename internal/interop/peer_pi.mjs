@@ -1,4 +1,4 @@
-// How pi lists and reads sessions, and what it sends: one JSON command per line on stdin, one JSON answer per line on stdout.
+// How pi lists and reads sessions and what it sends: one JSON command per line on stdin, one JSON answer per line on stdout.
 //   {"op":"dir","cwd":…}                where it keeps the sessions of a directory
 //   {"op":"list","cwd":…,"dir":…}       the sessions of a directory, dir is another session folder
 //   {"op":"listAll","dir":…}            those of all directories, or of a folder

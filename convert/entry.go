@@ -68,6 +68,8 @@ func (c *crossing) inherit(e session.Entry, body session.Body) {
 	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
 		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
 		c.calls[e.Index] = c.calls[parent.Index]
+	} else {
+		c.models[e.Index] = c.runModel()
 	}
 	switch b := body.(type) {
 	case session.ModelChange:

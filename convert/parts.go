@@ -50,7 +50,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		out.Time = at.Round(time.Microsecond) // see crossing.begin
 	}
 	if m.Role == session.RoleAssistant && m.Model == "" {
-		out.Provider, out.Model = c.models[e.Index].Provider, c.models[e.Index].Model
+		out.Provider, out.Model = c.after[e.Index].model.Provider, c.after[e.Index].model.Model
 	}
 	if out.Model != "" && out.Provider == "" {
 		out.Provider = cmp.Or(dialect.ProviderOf(out.Model), "unknown")
@@ -106,7 +106,7 @@ func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []sessi
 				continue
 			}
 		case session.ToolResult:
-			if !slices.Contains(c.calls[e.Index], p.CallID) {
+			if !slices.Contains(c.after[e.Index].calls, p.CallID) {
 				continue
 			}
 			// Some formats name the tool only in the call, others need the name in the result.

@@ -26,7 +26,7 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 	}
 	p, ok := placer(d)
 	if !ok {
-		if h.CWD = m.lastRuns().cwd(ctx, d, h.ID, h.Raw); h.CWD != "" {
+		if h.CWD = m.lastRuns().cwd(ctx, d, h.ID, func() []byte { return h.Raw }); h.CWD != "" {
 			builder.SetHeader(h)
 		}
 		return
@@ -144,7 +144,7 @@ func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 		p, ok := placer(r.Dialect)
 		if _, ran := r.Dialect.(dialect.Runner); ran && r.OK && r.CWD == "" {
 			if l, err := m.Locate(r.Path); err == nil {
-				r.CWD = runs.cwd(ctx, r.Dialect, r.ID, runs.header(ctx, l))
+				r.CWD = runs.cwd(ctx, r.Dialect, r.ID, func() []byte { return runs.header(ctx, l) })
 			}
 		}
 		// An empty log is a session as well: its name says which.

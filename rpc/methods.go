@@ -111,7 +111,8 @@ var table = []section{
 			"the folder that the other of program and document would use. pi has `name?` instead of "+
 			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
 			"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions. "+
-			"Only files that changed since the last list are read.",
+			"Only files that changed since the last list are read, and of codelia's states that name no directory the beginnings, "+
+			"with those of their runs.",
 			list),
 		free("listAll", "The same for all directories, or for one folder or profile.", listAll),
 		free("saveState", "Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It "+

@@ -205,6 +205,22 @@ func TestListsOfOthersReadOnlyChanges(t *testing.T) {
 	}
 }
 
+// The document's states of codelia do not name a directory. They are read again only to ask which run was their last, and
+// only if there are runs.
+func TestListsOfStatesWithoutRuns(t *testing.T) {
+	t.Parallel()
+	c, o := dialCounting(t, t.TempDir())
+	for _, id := range []string{"a", "b", "c"} {
+		write(t, filepath.Join(c.home, ".codelia", "sessions", "state", id+".json"), `{"schema_version":1,"session_id":"`+id+
+			`","updated_at":"2026-02-03T12:00:02.900Z","messages":[{"role":"user","content":"hello"}]}`)
+	}
+	first := c.raw("listAll", members{"dialect": "codelia"})
+	equal(t, "read", len(o.opened()), 3)
+	equal(t, "again", c.raw("listAll", members{"dialect": "codelia"}), first)
+	equal(t, "nothing is read", o.opened(), []string{})
+	c.hangUp()
+}
+
 // typed is what a user typed, as the agent writes it.
 func typed(dialect string) members {
 	if strings.HasPrefix(dialect, "wave") {

@@ -1064,7 +1064,7 @@ interface ClientMethods {
    * that the other of program and document would use. pi has name? instead of title? and takes modified from the
    * messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by
    * the last message, codelia by the last save; codelia means its sessions. Only files that changed since the last list
-   * are read.
+   * are read, and of codelia's states that name no directory the beginnings, with those of their runs.
    */
   list(params: ListParams): Promise<Array<AgentRow>>;
   /**

@@ -795,7 +795,8 @@ class _ClientMethods(_Caller):
         folder that the other of program and document would use. pi has name? instead of title? and takes modified from
         the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id,
         wave by the last message, codelia by the last save; codelia means its sessions. Only files that changed since
-        the last list are read.
+        the last list are read, and of codelia's states that name no directory the beginnings, with those of their
+        runs.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own

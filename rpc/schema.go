@@ -18,6 +18,7 @@ type schema struct {
 	Required   []string           `json:"required,omitempty"`
 	Additional *schema            `json:"additionalProperties,omitempty"`
 	AnyOf      []*schema          `json:"anyOf,omitempty"`
+	from       reflect.Type       // of a struct
 }
 
 // schemas are those of the structs that were met, by name.
@@ -60,10 +61,12 @@ func (b schemas) of(t reflect.Type) *schema {
 		return &schema{Type: "object", Additional: b.of(t.Elem())}
 	case reflect.Struct:
 		name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-		if _, met := b[name]; !met {
-			s := &schema{Type: "object"}
+		if met := b[name]; met == nil {
+			s := &schema{Type: "object", from: t}
 			b[name] = s // before its members: a struct may hold itself
 			b.members(s, t, true)
+		} else if met.from != t {
+			panic("rpc: " + met.from.String() + " and " + t.String() + " would have the same name")
 		}
 		return &schema{Ref: "#/components/schemas/" + name}
 	}

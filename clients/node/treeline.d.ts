@@ -106,6 +106,20 @@ export interface Entry {
   type: string;
 }
 
+export interface GivenPart {
+  arguments?: any;
+  callId?: string;
+  data?: string;
+  id?: string;
+  isError?: boolean;
+  mime?: string;
+  name?: string;
+  parts?: Array<GivenPart>;
+  signature?: string;
+  text?: string;
+  type: string;
+}
+
 export interface Hit {
   cwd: string;
   dialect?: string;
@@ -168,16 +182,18 @@ export interface Page {
 
 export interface Part {
   arguments?: any;
+  blob?: string;
   callId?: string;
-  data?: string;
   id?: string;
   isError?: boolean;
+  json?: any;
   mime?: string;
   name?: string;
   parts?: Array<Part>;
-  signature?: string;
+  size?: number;
   text?: string;
   type: string;
+  url?: string;
 }
 
 export interface Plan {
@@ -320,12 +336,11 @@ export interface Source {
 }
 
 export interface Tokens {
-  cacheRead?: number;
-  cacheWrite?: number;
-  cost?: number;
+  cacheRead: number;
+  cacheWrite: number;
   input: number;
   output: number;
-  total?: number;
+  total: number;
 }
 
 export interface Trashed {
@@ -346,6 +361,15 @@ export interface TreeNode {
   id?: string;
   label?: string;
   parentId?: string | null;
+}
+
+export interface Usage {
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number;
+  input: number;
+  output: number;
+  total?: number;
 }
 
 export interface Use {
@@ -495,13 +519,13 @@ export interface AppendUserParams {
 
 export interface AppendAssistantParams {
   /** texts, thinking and tool calls, in order; results of the calls may be among them */
-  parts: Array<Part>;
+  parts: Array<GivenPart>;
   /** the provider of the model; the default is the model in use */
   provider?: string | null;
   /** the id of the model */
   model?: string | null;
   /** what the answer took */
-  usage?: Tokens | null;
+  usage?: Usage | null;
   /** why the answer ended; the default follows from the parts */
   stop?: "stop" | "length" | "tools" | "aborted" | "error" | "filter" | null;
   /** what went wrong in an answer that failed */
@@ -512,7 +536,7 @@ export interface AppendToolResultParams {
   /** the tool call, which must be on the path to the leaf */
   callId: string;
   /** texts and images */
-  parts: Array<Part>;
+  parts: Array<GivenPart>;
   /** the tool failed */
   isError?: boolean | null;
 }

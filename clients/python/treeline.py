@@ -158,6 +158,23 @@ class Entry(_Entry, total=False):
     text: str
 
 
+class _GivenPart(TypedDict):
+    type: str
+
+
+class GivenPart(_GivenPart, total=False):
+    arguments: Any
+    callId: str
+    data: str
+    id: str
+    isError: bool
+    mime: str
+    name: str
+    parts: List[GivenPart]
+    signature: str
+    text: str
+
+
 class _Hit(TypedDict):
     cwd: str
     entry: Optional[str]
@@ -231,15 +248,17 @@ class _Part(TypedDict):
 
 class Part(_Part, total=False):
     arguments: Any
+    blob: str
     callId: str
-    data: str
     id: str
     isError: bool
+    json: Any
     mime: str
     name: str
     parts: List[Part]
-    signature: str
+    size: int
     text: str
+    url: str
 
 
 class _Plan(TypedDict):
@@ -399,15 +418,11 @@ class Source(TypedDict):
     why: str
 
 
-class _Tokens(TypedDict):
-    input: int
-    output: int
-
-
-class Tokens(_Tokens, total=False):
+class Tokens(TypedDict):
     cacheRead: int
     cacheWrite: int
-    cost: float
+    input: int
+    output: int
     total: int
 
 
@@ -432,6 +447,18 @@ class TreeNode(_TreeNode, total=False):
     id: str
     label: str
     parentId: Optional[str]
+
+
+class _Usage(TypedDict):
+    input: int
+    output: int
+
+
+class Usage(_Usage, total=False):
+    cacheRead: int
+    cacheWrite: int
+    cost: float
+    total: int
 
 
 class Use(TypedDict):
@@ -1187,11 +1214,11 @@ class _SessionMethods(_Caller):
 
     def append_assistant(
         self,
-        parts: List[Part],
+        parts: List[GivenPart],
         *,
         provider: Optional[str] = None,
         model: Optional[str] = None,
-        usage: Optional[Tokens] = None,
+        usage: Optional[Usage] = None,
         stop: Optional[str] = None,
         error: Optional[str] = None,
     ) -> Appended:
@@ -1211,7 +1238,7 @@ class _SessionMethods(_Caller):
             ("parts",),
         )
 
-    def append_tool_result(self, call_id: str, parts: List[Part], *, is_error: Optional[bool] = None) -> Appended:
+    def append_tool_result(self, call_id: str, parts: List[GivenPart], *, is_error: Optional[bool] = None) -> Appended:
         """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
         there it is refused, and results are given to appendAssistant.
 

@@ -49,6 +49,15 @@ export interface AgentRow {
   [member: string]: any;
 }
 
+export interface AnswerUsage {
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number;
+  input: number;
+  output: number;
+  total?: number;
+}
+
 export interface Appended {
   durable: boolean;
   foreign?: number;
@@ -168,13 +177,29 @@ export interface Page {
 
 export interface Part {
   arguments?: any;
+  blob?: string;
+  callId?: string;
+  id?: string;
+  isError?: boolean;
+  json?: any;
+  mime?: string;
+  name?: string;
+  parts?: Array<Part>;
+  size?: number;
+  text?: string;
+  type: string;
+  url?: string;
+}
+
+export interface PartInput {
+  arguments?: any;
   callId?: string;
   data?: string;
   id?: string;
   isError?: boolean;
   mime?: string;
   name?: string;
-  parts?: Array<Part>;
+  parts?: Array<PartInput>;
   signature?: string;
   text?: string;
   type: string;
@@ -316,12 +341,11 @@ export interface Source {
 }
 
 export interface Tokens {
-  cacheRead?: number;
-  cacheWrite?: number;
-  cost?: number;
+  cacheRead: number;
+  cacheWrite: number;
   input: number;
   output: number;
-  total?: number;
+  total: number;
 }
 
 export interface Trashed {
@@ -485,13 +509,13 @@ export interface AppendUserParams {
 
 export interface AppendAssistantParams {
   /** texts, thinking and tool calls, in order; results of the calls may be among them */
-  parts: Array<Part>;
+  parts: Array<PartInput>;
   /** the provider of the model; the default is the model in use */
   provider?: string | null;
   /** the id of the model */
   model?: string | null;
   /** what the answer took */
-  usage?: Tokens | null;
+  usage?: AnswerUsage | null;
   /** why the answer ended; the default follows from the parts */
   stop?: "stop" | "length" | "tools" | "aborted" | "error" | "filter" | null;
   /** what went wrong in an answer that failed */
@@ -502,7 +526,7 @@ export interface AppendToolResultParams {
   /** the tool call, which must be on the path to the leaf */
   callId: string;
   /** texts and images */
-  parts: Array<Part>;
+  parts: Array<PartInput>;
   /** the tool failed */
   isError?: boolean | null;
 }

@@ -92,6 +92,18 @@ class AgentRow(_AgentRow, total=False):
     title: str
 
 
+class _AnswerUsage(TypedDict):
+    input: int
+    output: int
+
+
+class AnswerUsage(_AnswerUsage, total=False):
+    cacheRead: int
+    cacheWrite: int
+    cost: float
+    total: int
+
+
 class _Appended(TypedDict):
     durable: bool
     id: str
@@ -231,13 +243,32 @@ class _Part(TypedDict):
 
 class Part(_Part, total=False):
     arguments: Any
+    blob: str
+    callId: str
+    id: str
+    isError: bool
+    json: Any
+    mime: str
+    name: str
+    parts: List[Part]
+    size: int
+    text: str
+    url: str
+
+
+class _PartInput(TypedDict):
+    type: str
+
+
+class PartInput(_PartInput, total=False):
+    arguments: Any
     callId: str
     data: str
     id: str
     isError: bool
     mime: str
     name: str
-    parts: List[Part]
+    parts: List[PartInput]
     signature: str
     text: str
 
@@ -389,15 +420,11 @@ class Source(TypedDict):
     why: str
 
 
-class _Tokens(TypedDict):
-    input: int
-    output: int
-
-
-class Tokens(_Tokens, total=False):
+class Tokens(TypedDict):
     cacheRead: int
     cacheWrite: int
-    cost: float
+    input: int
+    output: int
     total: int
 
 
@@ -1150,11 +1177,11 @@ class _SessionMethods(_Caller):
 
     def append_assistant(
         self,
-        parts: List[Part],
+        parts: List[PartInput],
         *,
         provider: Optional[str] = None,
         model: Optional[str] = None,
-        usage: Optional[Tokens] = None,
+        usage: Optional[AnswerUsage] = None,
         stop: Optional[str] = None,
         error: Optional[str] = None,
     ) -> Appended:
@@ -1174,7 +1201,7 @@ class _SessionMethods(_Caller):
             ("parts",),
         )
 
-    def append_tool_result(self, call_id: str, parts: List[Part], *, is_error: Optional[bool] = None) -> Appended:
+    def append_tool_result(self, call_id: str, parts: List[PartInput], *, is_error: Optional[bool] = None) -> Appended:
         """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
         there it is refused, and results are given to appendAssistant.
 

@@ -150,7 +150,8 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 	return s.runs.List(ctx, opt)
 }
 
-// FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one.
+// FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one, also after an agent and a
+// colon.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
 	return s.runs.Find(ctx, ref)
 }

@@ -8,11 +8,12 @@ import (
 	"unicode"
 )
 
-// snake spells a name as Python does. A keyword gets an underscore.
+// snake spells a name as Python does. An abbreviation is one word: appendMCPTool is append_mcp_tool. A keyword gets an underscore.
 func snake(name string) string {
 	var b strings.Builder
-	for _, r := range name {
-		if unicode.IsUpper(r) {
+	upper := func(i int) bool { return i >= len(name) || unicode.IsUpper(rune(name[i])) }
+	for i, r := range name {
+		if i > 0 && upper(i) && !(upper(i-1) && upper(i+1)) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))

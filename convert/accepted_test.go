@@ -65,6 +65,9 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 		if why := unacceptable(role, parts, codec.Failed(m.JSON), calls); why != "" {
 			w.Errorf("%s: %s: %.400s", name, why, m.JSON)
 		}
+		if codec.Failed(m.JSON) {
+			calls = nil // pi and omp 18 leave out answers that failed, with their calls
+		}
 	}
 	return count
 }
@@ -76,7 +79,8 @@ const waveTalk = `{"type":"metadata","workdir":"/work/pond","createdAt":"2026-03
 {"timestamp":"2026-03-02T14:00:03.000Z","id":"msg-3","role":"assistant","blocks":[{"type":"text","content":"","stage":"end"},{"type":"tool","parameters":"{bad","result":"2 m","id":"c1","name":"Bash","success":true,"stage":"end"},{"type":"tool","parameters":"{}","stage":"running","name":"Bash"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"model":"gpt-4"}}
 {"timestamp":"2026-03-02T14:00:04.000Z","id":"msg-4","role":"user","blocks":[{"type":"task_notification","taskId":"t1","taskType":"shell","status":"completed","summary":"The pond is full."}]}
 {"timestamp":"2026-03-02T14:00:05.000Z","id":"msg-5","role":"assistant","blocks":[{"type":"error","content":"broken"}]}
-{"timestamp":"2026-03-02T14:00:06.000Z","id":"msg-6","role":"assistant","blocks":[]}
+{"timestamp":"2026-03-02T14:00:06.000Z","id":"msg-6","role":"assistant","blocks":[{"type":"tool","parameters":"{}","result":"3 m","id":"c2","name":"Bash","success":true,"stage":"end"},{"type":"error","content":"cut off"}]}
+{"timestamp":"2026-03-02T14:00:06.500Z","id":"msg-6b","role":"assistant","blocks":[]}
 {"timestamp":"2026-03-02T14:00:07.000Z","id":"msg-7","role":"assistant","blocks":[{"type":"text","content":"Two metres."}]}
 `
 
@@ -183,7 +187,7 @@ func TestConvertWaveTalk(t *testing.T) {
 		there := crossed(w, path, w.Format("wave"), w.Format(name), folder())
 		want := "user: How deep?\nassistant: c1()\ntool: c1=2 m\n" +
 			"user: <task-notification> <task-id>t1</task-id> <task-type>shell</task-type> <status>completed</status> <summary>The pond is full.</summary> </task-notification>\n" +
-			"assistant:\nassistant: Two metres.\n"
+			"assistant:\nassistant: c2()\ntool: c2=3 m\nassistant: Two metres.\n"
 		if got := texts(w, there); got != want {
 			t.Errorf("%s sends\n%swant\n%s", name, got, want)
 		}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
@@ -35,11 +36,20 @@ type Options struct {
 }
 
 // SameError says that a session is of the dialect that it is to be converted to.
-type SameError struct{ Dialect dialect.Dialect }
+type SameError struct {
+	Dialect dialect.Dialect
+	// Other is another dialect of the family, nil if there is none: a log outside the agents' folders does not say which one
+	// wrote it.
+	Other dialect.Dialect
+}
 
 // Error implements error.
 func (e *SameError) Error() string {
-	return fmt.Sprintf("it is read as a session of %s already; a fork copies it", e.Dialect.Name())
+	text := fmt.Sprintf("it is read as a session of %s already; a fork copies it", e.Dialect.Name())
+	if e.Other != nil {
+		text += fmt.Sprintf("; if %s wrote it, read it as %s", e.Other.Name(), e.Other.Name())
+	}
+	return text
 }
 
 // ErrConverted is wrapped by the error for a converted session that differs when it is read back. The new log is removed.
@@ -64,7 +74,7 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 	opt.Write = opt.Write.Filled()
 	err = src.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
 		from := sideOf(l, blobs)
-		to, err := composer(from, opt.To)
+		to, err := composer(from, opt.To, s.Dialects())
 		if err != nil {
 			return logtree.Named(l.Path, err)
 		}
@@ -90,12 +100,16 @@ type side struct {
 
 func sideOf(l *logtree.Log, blobs logtree.Blobs) side { return side{l.Path, l.Dialect, l.Tree, blobs} }
 
-// composer gives the dialect to convert to, or says why the session cannot be converted to it.
-func composer(src side, d dialect.Dialect) (dialect.ComposingDialect, error) {
+// composer gives the dialect to convert to, or says why the session cannot be converted to it. all are the known dialects.
+func composer(src side, d dialect.Dialect, all []dialect.Dialect) (dialect.ComposingDialect, error) {
 	to, ok := dialect.AsComposer(d)
 	switch {
 	case d == src.dialect:
-		return to, &SameError{d}
+		same := &SameError{Dialect: d}
+		if i := slices.IndexFunc(all, func(o dialect.Dialect) bool { return o != d && o.Family() == d.Family() }); i >= 0 {
+			same.Other = all[i]
+		}
+		return to, same
 	case !ok:
 		return to, fmt.Errorf("converting to %s is %w: no program of today reads what is new there", d.Name(), store.ErrUnsupported)
 	case src.tree.Header().Raw == nil && src.tree.Len() == 0:

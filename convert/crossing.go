@@ -42,42 +42,49 @@ type crossing struct {
 	// leaf, if set, is the end of the only path to convert.
 	leaf *session.EntryID
 
-	// The rest is filled in by run. Maps by int have the index of an entry as key.
-	ofRun     bool         // the source is the log of a run
-	same      bool         // both dialects are of one family: messages are copied, not composed
-	linear    bool         // the target has no branches
-	onPath    []int        // the entries to convert, in order
-	asked     map[int]bool // the entries on the path to leaf; nil for all
-	origins   map[int]*foundOrigin
-	done      map[int]bool
+	// The rest is filled in by run. Slices marked with * have an element for each entry.
+	ofRun     bool           // the source is the log of a run
+	same      bool           // both dialects are of one family: messages are copied, not composed
+	linear    bool           // the target has no branches
+	onPath    []int          // the entries to convert, in order
+	asked     []bool         // * on the path to leaf; nil for all
+	origins   []*foundOrigin // *
+	done      []bool         // *
 	passages  []*passage
-	passageOf map[int]*passage
+	passageOf []*passage                          // *
+	repeated  map[int]int                         // see chooseRepeats
 	first     map[session.EntryID]session.EntryID // the id of the first record that an entry became
 	last      map[session.EntryID]session.EntryID // the id of the last one
 	used      map[session.EntryID]bool
-	tools     map[string]string        // names of tools by the ids of calls
-	calls     map[int][]string         // the calls that a result after an entry may answer
-	recent    []string                 // the messages of a run since the last answer; see follow
-	models    map[int]session.ModelRef // the model in use after an entry
-	said      map[int]string           // the model that the target's records name up to there
-	tip       session.EntryID          // the last record, in linear targets
-	header    session.Header           // of the new session
-	clock     time.Time                // the time of the last entry that has one
-	latest    time.Time                // the latest time of all entries
-	dropped   []int                    // entries off the path, or that nothing can carry
-	homeless  []int                    // entries that only the header can carry
+	tools     map[string]string // names of tools by the ids of calls
+	after     []state           // *
+	recent    []string          // the messages of a run since the last answer; see follow
+	tip       session.EntryID   // the last record, in linear targets
+	header    session.Header    // of the new session
+	clock     time.Time         // the time of the last entry that has one
+	latest    time.Time         // the latest time of all entries
+	dropped   []int             // entries off the path, or that nothing can carry
+	homeless  []int             // entries that only the header can carry
 	newOf     dialect.NewSession
 	back      *origin // the header's origin, if the session is converted back
+}
+
+// state is what holds after an entry, on its path.
+type state struct {
+	model session.ModelRef // in use
+	said  string           // the model that the target's records name up to there
+	calls []string         // the calls that a result may answer
 }
 
 // newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	_, ofRun := from.(dialect.Runs)
+	n := t.Len()
 	return &crossing{
 		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
-		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
-		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
-		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int][]string{},
+		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
+		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
+		first: map[session.EntryID]session.EntryID{}, last: make(map[session.EntryID]session.EntryID, n),
 	}
 }
 
@@ -99,6 +106,7 @@ func (c *crossing) run() error {
 	if err := c.begin(); err != nil {
 		return err
 	}
+	c.chooseRepeats()
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
 		c.settle(c.back.passage())
 	}
@@ -152,7 +160,7 @@ func (c *crossing) path() error {
 	if err != nil {
 		return err
 	}
-	c.asked = map[int]bool{}
+	c.asked = make([]bool, t.Len())
 	compacted := false
 	for _, e := range path.Entries() {
 		c.onPath = append(c.onPath, e.Index)
@@ -273,7 +281,7 @@ func (c *crossing) learn(e session.Entry) {
 	c.inherit(e, body)
 	switch b := body.(type) {
 	case session.ModelChange:
-		c.said[e.Index] = b.Provider + "/" + b.ModelID
+		c.after[e.Index].said = b.Provider + "/" + b.ModelID
 	case session.Message:
 		c.noteTools(e, c.parts(b.JSON))
 	}
@@ -291,7 +299,7 @@ func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
 		}
 	}
 	if ids != nil {
-		c.calls[e.Index] = ids
+		c.after[e.Index].calls = ids
 	}
 }
 
@@ -309,9 +317,6 @@ func (c *crossing) settle(p *passage) {
 // attach adds entries without a record to the passage before them, which carries them. Entries before the first passage go
 // to that one.
 func (c *crossing) attach() {
-	if len(c.passageOf) == c.tree.Len() {
-		return
-	}
 	var at *passage
 	if i := slices.IndexFunc(c.passages, func(p *passage) bool { return !p.restored }); i >= 0 {
 		at = c.passages[i]

@@ -38,12 +38,12 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 		// The target may refuse the entry: it has no such entries, or other rules.
 		if record, err := c.to.Record(n); err == nil {
 			if m, ok := body.(session.ModelChange); ok {
-				c.said[e.Index] = m.Provider + "/" + m.ModelID
+				c.after[e.Index].said = m.Provider + "/" + m.ModelID
 			}
 			p.records = [][]byte{record}
 			c.named(e, n.ID)
-			if k, ok := body.(session.Compaction); ok && c.to.Habits().KeepsByRepeating {
-				p.records = append(p.records, c.repeats(e, k, pos)...)
+			if e.Kind == session.KindCompaction {
+				p.records = append(p.records, c.repeats(pos)...)
 			}
 			return p, nil
 		}
@@ -62,22 +62,21 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 	}
 }
 
-// inherit finds the model in use after an entry, in the source (models) and by the target's records (said). If they differ,
+// inherit finds the model in use after an entry, in the source (model) and by the target's records (said). If they differ,
 // an entry that names the model is written. The calls that wait for a result are those of the parent, too.
 func (c *crossing) inherit(e session.Entry, body session.Body) {
 	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
-		c.models[e.Index], c.said[e.Index] = c.models[parent.Index], c.said[parent.Index]
-		c.calls[e.Index] = c.calls[parent.Index]
+		c.after[e.Index] = c.after[parent.Index]
 	}
 	switch b := body.(type) {
 	case session.ModelChange:
 		// Models of other roles do not answer prompts.
 		if b.Role == "default" {
-			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.ModelID}
+			c.after[e.Index].model = session.ModelRef{Provider: b.Provider, Model: b.ModelID}
 		}
 	case session.Message:
 		if b.Role == session.RoleAssistant && b.Model != "" {
-			c.models[e.Index] = session.ModelRef{Provider: b.Provider, Model: b.Model}
+			c.after[e.Index].model = session.ModelRef{Provider: b.Provider, Model: b.Model}
 		}
 	}
 }
@@ -186,28 +185,6 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	return body, nil
 }
 
-// repeats gives the records that a compaction keeps, to be written again after it, see Habits.KeepsByRepeating. They keep
-// their ids: the decoder gives repeated records ids of their own.
-func (c *crossing) repeats(e session.Entry, k session.Compaction, pos int) [][]byte {
-	if k.FirstKept == "" || k.ReplacesAll {
-		return nil
-	}
-	var list [][]byte
-	var before *passage
-	kept := false
-	for _, i := range c.onPath[:pos] {
-		kept = kept || c.tree.At(i).ID == k.FirstKept
-		p := c.passageOf[i]
-		// A passage of several entries is repeated once; an earlier compaction is replaced by this one.
-		if !kept || p == nil || p == before || p.restored || c.tree.At(p.entries[0]).Kind == session.KindCompaction {
-			continue
-		}
-		before = p
-		list = append(list, p.records...)
-	}
-	return list
-}
-
 // asMeta makes a message in the user's name of an entry that the model sees and the target cannot express.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
 	var parts []session.Part
@@ -314,7 +291,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if err != nil {
 			return err
 		}
-		c.models[i], c.said[i], c.calls[i] = c.models[at], c.said[at], c.calls[at]
+		c.after[i] = c.after[at]
 		_, results := dialect.Results(c.accepted(e, c.parts(message)))
 		for _, r := range results {
 			if !calls[r.CallID] {
@@ -337,7 +314,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 // target cannot express the messages it gives nil, and changes nothing.
 func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list ...dialect.NewMessage) (*passage, error) {
 	var bodies []session.Body
-	said := c.said[e.Index]
+	said := c.after[e.Index].said
 	for _, m := range list {
 		messages, err := c.to.Compose(m)
 		if err != nil || len(messages) == 0 {
@@ -371,7 +348,7 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 		records = append(records, record)
 		n.Parent = n.ID // each record is the parent of the next
 	}
-	c.said[e.Index] = said
+	c.after[e.Index].said = said
 	p.records = records
 	for _, i := range p.entries {
 		id := c.tree.At(i).ID

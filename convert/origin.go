@@ -131,11 +131,11 @@ type foundOrigin struct {
 	first, last int
 }
 
-// origins finds the origins of the dialect want in a tree. The result maps the index of each entry of such a passage to its
-// origin. A damaged origin does not count: its entries are converted like any other.
-func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOrigin, error) {
-	found := map[int]*foundOrigin{}
-	var bare [][]byte
+// origins finds the origins of the dialect want in a tree. The result has the origin of each entry of such a passage, and
+// nil for all others. A damaged origin does not count: its entries are converted like any other.
+func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, error) {
+	found := make([]*foundOrigin, t.Len())
+	bare := make([][]byte, 0, t.Len())
 	for e := range t.Entries() {
 		raw, err := e.Raw()
 		if err != nil {
@@ -167,14 +167,13 @@ func origins(t *session.Tree, d dialect.Composer, want string) (map[int]*foundOr
 }
 
 // headerOrigin finds the origin of the session as a whole.
-func headerOrigin(t *session.Tree, d dialect.Composer, want string, entries map[int]*foundOrigin) (origin, bool) {
+func headerOrigin(t *session.Tree, d dialect.Composer, want string, entries []*foundOrigin) (origin, bool) {
 	h := t.Header()
 	if h.InEntry {
-		f, ok := entries[0]
-		if !ok || f.Session == "" {
+		if len(entries) == 0 || entries[0] == nil || entries[0].Session == "" {
 			return origin{}, false
 		}
-		return f.origin, true
+		return entries[0].origin, true
 	}
 	value, bare := d.Origin(h.Raw)
 	o, ok := parseOrigin(value, want)

@@ -50,7 +50,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		out.Time = at.Round(time.Microsecond) // see crossing.begin
 	}
 	if m.Role == session.RoleAssistant && m.Model == "" {
-		out.Provider, out.Model = c.models[e.Index].Provider, c.models[e.Index].Model
+		out.Provider, out.Model = c.after[e.Index].model.Provider, c.after[e.Index].model.Model
 	}
 	if out.Model != "" && out.Provider == "" {
 		out.Provider = cmp.Or(dialect.ProviderOf(out.Model), "unknown")
@@ -75,7 +75,24 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 		}
 	}
 	out.Parts = c.accepted(e, parts)
+	if (out.Failed() || out.Stop == dialect.StopFilter) && c.answered(e, out.Parts) {
+		out.Stop = dialect.StopTools
+	}
 	return out, true
+}
+
+// answered reports whether a call of a message has a result, in the message itself or in the one that follows. Such an
+// answer did not fail, whatever came after it: a program that leaves out failed answers would send results without calls.
+func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
+	if _, results := dialect.Results(parts); len(results) > 0 {
+		return true
+	}
+	for _, child := range c.tree.Children(e.ID) {
+		if child.Role == session.RoleTool {
+			return true
+		}
+	}
+	return false
 }
 
 // accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without
@@ -89,7 +106,7 @@ func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []sessi
 				continue
 			}
 		case session.ToolResult:
-			if !slices.Contains(c.calls[e.Index], p.CallID) {
+			if !slices.Contains(c.after[e.Index].calls, p.CallID) {
 				continue
 			}
 			// Some formats name the tool only in the call, others need the name in the result.

@@ -9,6 +9,8 @@ package logtree
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/session"
@@ -36,5 +38,25 @@ func Named(path string, err error) error {
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return &pathError{path, err}
 }
+
+// pathError is an error of the log at a path. Backends name the log in their errors, too; their name is a part of the path
+// and is not repeated.
+type pathError struct {
+	path string
+	err  error
+}
+
+func (e *pathError) Error() string {
+	text := e.err.Error()
+	for {
+		name, rest, ok := strings.Cut(text, ": ")
+		if !ok || name != e.path && !strings.HasSuffix(filepath.ToSlash(e.path), "/"+name) {
+			return e.path + ": " + text
+		}
+		text = rest
+	}
+}
+
+func (e *pathError) Unwrap() error { return e.err }

@@ -180,10 +180,18 @@ type summaryHead struct {
 	dialect.Summary
 }
 
+// summaryOf gives what is kept of a log for such a row.
+func (k *keptRows) summaryOf(r *Row) (head summaryHead, ok bool) {
+	row, ok := k.get(r)
+	if ok {
+		ok = json.Unmarshal(row.Head, &head) == nil
+	}
+	return head, ok
+}
+
 // summary fills in a row as it was kept, or has it read and keeps it. A row without a dialect is not shown.
 func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
-	var head summaryHead
-	if row, ok := k.get(r); ok && json.Unmarshal(row.Head, &head) == nil {
+	if head, ok := k.summaryOf(r); ok {
 		if head.Shown {
 			r.Dialect, r.Summary = d, head.Summary
 		}

@@ -31,8 +31,9 @@ func (m *Machine) lastRuns() *lastRuns {
 	return &lastRuns{m: m, peeker: &Peeker{m: m}, logs: map[string]*runLogs{}}
 }
 
-// cwd gives the working directory of the last run of a session with that header; "" where it is not known.
-func (r *lastRuns) cwd(ctx context.Context, d dialect.Dialect, id session.ID, header []byte) string {
+// cwd gives the working directory of the last run of a session; "" where it is not known. header gives the session's header,
+// and is called only if there are runs.
+func (r *lastRuns) cwd(ctx context.Context, d dialect.Dialect, id session.ID, header func() []byte) string {
 	runner, ok := d.(dialect.Runner)
 	if !ok {
 		return ""
@@ -45,7 +46,7 @@ func (r *lastRuns) cwd(ctx context.Context, d dialect.Dialect, id session.ID, he
 	if len(logs.byID) == 0 {
 		return ""
 	}
-	if at, ok := logs.byID[runner.LastRun(header)]; ok {
+	if at, ok := logs.byID[runner.LastRun(header())]; ok {
 		if cwd, _, _ := runner.RunDir(r.header(ctx, at)); cwd != "" {
 			return cwd
 		}

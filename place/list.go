@@ -127,16 +127,20 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 }
 
 // Newest finds the session of a working directory that its agent would go on with, in one folder or, with dir "", in all
-// of the dialect's places. ok is false if there is none.
+// of the dialect's places. The dialect of an agent's runs stands for its sessions, as in lists. ok is false if there is none.
 func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string) (row Row, ok bool, err error) {
 	var sources []Source
+	listed := m.listedFor(d)
+	d = Sessions(d)
 	// Only the depth of this name counts: how many folders the agent puts its sessions into.
 	usual := filepath.ToSlash(d.Layout().File(time.Time{}, "x"))
 	if dir != "" {
 		sources = []Source{m.folder(d, m.In(d, dir))}
 	} else {
-		for _, r := range m.roots(d) {
-			sources = append(sources, Source{Dialect: d, Root: r, Needs: m.needs(r)})
+		for _, d := range listed {
+			for _, r := range m.roots(d) {
+				sources = append(sources, Source{Dialect: d, Root: r, Needs: m.needs(r)})
+			}
 		}
 		usual = path.Join(filepath.ToSlash(d.Layout().Dir(m.opt.Env, cwd)), usual)
 	}
@@ -250,7 +254,8 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 		return Row{}, err
 	}
 	if before, ok := Last(ref); ok {
-		return m.last(rows, ref, before)
+		row, err := m.last(rows, ref, before)
+		return row, in(source, err)
 	}
 	var exact, begin []Row
 	for _, r := range rows {
@@ -273,11 +278,19 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	}
 	switch len(exact) {
 	case 0:
-		return Row{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
+		return Row{}, in(source, fmt.Errorf("%q: %w", ref, ErrNoSession))
 	case 1:
 		return exact[0], nil
 	}
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
+}
+
+// in adds the source where a session was not found: it may be in another one.
+func in(source string, err error) error {
+	if err == nil || source == "" {
+		return err
+	}
+	return fmt.Errorf("%w in %s", err, source)
 }
 
 // last gives the newest session of the project but so many. rows are all sessions, newest first.

@@ -26,7 +26,7 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 	}
 	p, ok := placer(d)
 	if !ok {
-		if h.CWD = m.lastRuns().cwd(ctx, d, h.ID, h.Raw); h.CWD != "" {
+		if h.CWD = m.lastRuns().cwd(ctx, d, h.ID, func() []byte { return h.Raw }); h.CWD != "" {
 			builder.SetHeader(h)
 		}
 		return
@@ -36,7 +36,7 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 		return
 	}
 	folder := Base(Dir(abs))
-	named := m.cwdsIn(ctx, l.Backend, l.Name, d, func(string) bool { return false })
+	named := m.cwdsIn(ctx, l, d, func(string) bool { return false })
 	// The folder's name must fit too: a log may have been copied here from elsewhere.
 	if len(named) == 1 && m.encodes(p, d, named[0], folder) {
 		h.CWD = named[0]
@@ -54,22 +54,27 @@ func (m *Machine) encodes(p dialect.Placer, d dialect.Dialect, cwd, folder strin
 }
 
 // cwdsIn gives the working directories that the logs in a log's folder name, each once. It ends at the first that is enough.
-func (m *Machine) cwdsIn(ctx context.Context, b backend.Backend, name string, d dialect.Dialect, enough func(cwd string) bool) []string {
+// A log whose row of a list is kept is not read.
+func (m *Machine) cwdsIn(ctx context.Context, l Location, d dialect.Dialect, enough func(cwd string) bool) []string {
 	prefix := ""
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		prefix = name[:i+1]
+	if i := strings.LastIndexByte(l.Name, '/'); i >= 0 {
+		prefix = l.Name[:i+1]
 	}
-	buf := m.NewPeeker()
+	buf, kept := m.NewPeeker(), m.keptRows(d.Name(), false)
 	var list []string
-	for log, err := range b.List(ctx, prefix) {
-		if err != nil || strings.Contains(log.Name[len(prefix):], "/") || path.Ext(log.Name) != path.Ext(name) {
+	for log, err := range l.Backend.List(ctx, prefix) {
+		if err != nil || strings.Contains(log.Name[len(prefix):], "/") || path.Ext(log.Name) != path.Ext(l.Name) {
 			continue
 		}
-		head, _, err := buf.Ends(ctx, b, log, EndSize, 0)
-		if err != nil {
-			continue
+		row, ok := kept.summaryOf(&Row{Path: Join(Dir(l.Path), log.Name[len(prefix):]), Log: log})
+		cwd := row.CWD
+		if !ok {
+			head, _, err := buf.Ends(ctx, l.Backend, log, EndSize, 0)
+			if err != nil {
+				continue
+			}
+			cwd = d.Peek(head, nil, int64(len(head)) >= log.Size).CWD
 		}
-		cwd := d.Peek(head, nil, int64(len(head)) >= log.Size).CWD
 		if cwd == "" || slices.Contains(list, cwd) {
 			continue
 		}
@@ -90,12 +95,13 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	}
 	// For layouts that avoid a folder with sessions of another directory.
 	owners := func(dir string) []string {
-		b, err := m.Open(Join(root.Sessions, dir))
+		folder, name := Join(root.Sessions, dir), layout.File(time.Time{}, "x")
+		b, err := m.Open(folder)
 		if err != nil {
 			return nil
 		}
 		want := m.canonical(cwd)
-		return m.cwdsIn(context.Background(), b, layout.File(time.Time{}, "x"), d, func(c string) bool { return m.canonical(c) == want })
+		return m.cwdsIn(context.Background(), Location{b, name, Join(folder, name)}, d, func(c string) bool { return m.canonical(c) == want })
 	}
 	return Join(root.Sessions, p.DirBeside(m.opt.Env, cwd, owners))
 }
@@ -116,7 +122,7 @@ func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Pl
 			var several bool
 			if cwd, several = p.WorkDir(m.opt.Env, folder); several {
 				first := func(string) bool { return true }
-				if named := m.cwdsIn(ctx, b, r.Log.Name, d, first); len(named) > 0 && m.encodes(p, d, named[0], folder) {
+				if named := m.cwdsIn(ctx, Location{b, r.Log.Name, r.Path}, d, first); len(named) > 0 && m.encodes(p, d, named[0], folder) {
 					cwd = named[0]
 				}
 			}
@@ -138,7 +144,7 @@ func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 		p, ok := placer(r.Dialect)
 		if _, ran := r.Dialect.(dialect.Runner); ran && r.OK && r.CWD == "" {
 			if l, err := m.Locate(r.Path); err == nil {
-				r.CWD = runs.cwd(ctx, r.Dialect, r.ID, runs.header(ctx, l))
+				r.CWD = runs.cwd(ctx, r.Dialect, r.ID, func() []byte { return runs.header(ctx, l) })
 			}
 		}
 		// An empty log is a session as well: its name says which.

@@ -167,7 +167,9 @@ func TestStateOfARun(t *testing.T) {
 			t.Errorf("%s: %v", id, said)
 		}
 		equal(t, "nothing changed", len(c.object("loadState", members{"id": id, "cwd": cwd})["resume"].([]any)), 2)
-		equal(t, "continued", c.object("continueRecent", members{"cwd": cwd, "dialect": "codelia-doc"})["id"], id)
+		for _, d := range []string{"codelia", "codelia-doc"} {
+			equal(t, "continued as "+d, c.object("continueRecent", members{"cwd": cwd, "dialect": d})["id"], id)
+		}
 	}
 	equal(t, "all", len(c.list("listAll", members{"dialect": "codelia"})), 3)
 	equal(t, "nowhere", len(c.object("loadState", members{"id": "homeless", "cwd": "/elsewhere"})["resume"].([]any)), 2)

@@ -49,6 +49,10 @@ var table = []section{
 			appendTtsrInjection),
 		on("appendSessionInit", "Appends what a subagent was started with. Dialects without such an entry refuse it.",
 			appendSessionInit),
+		on("appendServiceTierChange", "Appends a change of the tier in which the provider serves requests. Dialects without such an "+
+			"entry refuse it.", appendServiceTierChange),
+		on("appendMCPToolSelection", "Appends which tools of MCP servers the model may call from here on. Dialects without such an "+
+			"entry refuse it.", appendMCPToolSelection),
 		on("branchWithSummary", "Moves the leaf to `id` and appends a summary of the abandoned branch there. `id` must be given.",
 			branchWithSummary),
 	}},
@@ -87,7 +91,7 @@ var table = []section{
 	}},
 	{"Recording runs", []method{
 		either("startRun", "Starts a run of an open session, of the session with that id, or of none. `header` is the run's first "+
-			"record; a missing id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
+			"record; a missing type, id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
 			startRun),
 		free("appendRecord", "Appends a record. `run_id`, `ts`, and the `seq` of an `llm.request` or `llm.response` are filled in "+
 			"if they are missing. An invalid record is refused (−32602); the run continues.", appendRecord),
@@ -107,7 +111,8 @@ var table = []section{
 			"the folder that the other of program and document would use. pi has `name?` instead of "+
 			"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
 			"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions. "+
-			"Only files that changed since the last list are read.",
+			"Only files that changed since the last list are read, and of codelia's states that name no directory the beginnings, "+
+			"with those of their runs.",
 			list),
 		free("listAll", "The same for all directories, or for one folder or profile.", listAll),
 		free("saveState", "Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It "+

@@ -17,6 +17,10 @@ var notifications = []struct {
 	{string(store.EventCompaction), "A compaction was appended.", reflect.TypeFor[sessionEvent]()},
 	{string(store.EventBeforeFork), "The session, or a path of it, is about to be copied.", reflect.TypeFor[sessionEvent]()},
 	{string(store.EventTree), "The leaf moved.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventForeign), "Other programs wrote `foreign` entries to the file. They are kept, also where the file is rewritten.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventHeld), "A rewrite was forced while a program had the file open: what that program writes later is lost. `problem` names it.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventRepaired), "The end of the file was repaired before an append: `problem`.", reflect.TypeFor[sessionEvent]()},
+	{string(store.EventProblem), "Something is wrong with what another program wrote: `problem`.", reflect.TypeFor[sessionEvent]()},
 }
 
 // Bounds of the notifications that wait for a slow client. One that is larger than mostNoted is taken if no other waits.

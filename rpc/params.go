@@ -82,10 +82,11 @@ func typeName(e *json.UnmarshalTypeError) string {
 
 // kinds are the characters that the JSON of a kind begins with.
 var kinds = map[string]string{
-	"an object":          "{",
-	"a number":           "-0123456789",
-	"a string or a list": `"[`,
-	"a string or null":   `"n`,
+	"an object":                   "{",
+	"a number":                    "-0123456789",
+	"a string or a list":          `"[`,
+	"a string or null":            `"n`,
+	"a string, an object or null": `"{n`,
 }
 
 // check refuses a value that the tags do not allow. A needed pointer must not be nil. A needed json.RawMessage must be of the

@@ -8,7 +8,7 @@ import (
 
 // refParams name a session as people do.
 type refParams struct {
-	Ref *string `json:"ref" need:"" doc:"a session: its path, its id or the beginning of it, or @last"`
+	Ref *string `json:"ref" need:"" doc:"a session: its path, its id or the beginning of it (also agent:id), or @last"`
 }
 
 // isPath tells a path or a URL from an id. An id has neither a slash nor an ending.

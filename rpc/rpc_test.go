@@ -219,6 +219,11 @@ func TestAppendsAndGetters(t *testing.T) {
 		{"appendTtsrInjection", members{"injectedRules": []string{"a"}}, members{"type": "ttsr_injection", "injectedRules": []any{"a"}}},
 		{"appendSessionInit", members{"systemPrompt": "p", "task": "t", "tools": []string{"read"}, "outputSchema": nil},
 			members{"type": "session_init", "systemPrompt": "p", "task": "t", "tools": []any{"read"}}},
+		{"appendServiceTierChange", members{"serviceTier": members{"openai": "flex"}}, members{"type": "service_tier_change", "serviceTier": members{"openai": "flex"}}},
+		{"appendServiceTierChange", members{"serviceTier": nil}, members{"type": "service_tier_change", "serviceTier": nil}},
+		{"appendServiceTierChange", members{"serviceTier": "priority"}, members{"type": "service_tier_change", "serviceTier": "priority"}},
+		{"appendMCPToolSelection", members{"selectedToolNames": []string{}}, members{"type": "mcp_tool_selection", "selectedToolNames": []any{}}},
+		{"appendMCPToolSelection", members{"selectedToolNames": []string{"a", "b"}}, members{"type": "mcp_tool_selection", "selectedToolNames": []any{"a", "b"}}},
 	} {
 		var parent string
 		json.Unmarshal([]byte(c.raw("getLeafId", in(nil))), &parent)
@@ -231,6 +236,8 @@ func TestAppendsAndGetters(t *testing.T) {
 		}
 		equal(t, tt.method, got, tt.want)
 	}
+	seen := c.object("buildSessionContext", in(nil))
+	equal(t, "tier and tools", []any{seen["serviceTier"], seen["selectedMCPToolNames"], seen["hasPersistedMCPToolSelection"]}, []any{"priority", []any{"a", "b"}, true})
 	equal(t, "getLabel", c.raw("getLabel", in(members{"id": user})), `"L"`)
 	equal(t, "getLabel of none", c.raw("getLabel", in(members{"id": "none"})), `null`)
 	equal(t, "getEntry of none", c.raw("getEntry", in(members{"id": "none"})), `null`)

@@ -60,7 +60,7 @@ func listRuns(c *call, p listRunsParams) (runPage, error) {
 }
 
 type runRefParams struct {
-	Ref *string `json:"ref" need:"" doc:"a run: its path, its id or the beginning of it, or @last"`
+	Ref *string `json:"ref" need:"" doc:"a run: its path, its id or the beginning of it (also agent:id), or @last"`
 }
 
 // locateRun gives the path of a run.

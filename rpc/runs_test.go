@@ -16,7 +16,7 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	s := c.object("create", members{"cwd": "/p", "force": true})
-	r := c.object("startRun", members{"session": s["session"], "header": members{"type": "header", "model": members{"name": "m"}}})
+	r := c.object("startRun", members{"session": s["session"], "header": members{"model": members{"name": "m"}}})
 	handle := r["run"]
 	c.object("appendRecord", members{"run": handle, "record": members{"type": "run.start", "input": members{"type": "text", "text": "go"}}})
 	request := members{"type": "llm.request", "input": members{"messages": []any{}}}

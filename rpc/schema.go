@@ -54,6 +54,8 @@ func (b *schemas) param(p param) *jsonschema.Schema {
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{}}}}
 	case "a string or null":
 		s = jsonschema.Nullable(&jsonschema.Schema{Type: "string"})
+	case "a string, an object or null":
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "object"}, {Type: "null"}}}
 	}
 	s.Enum = p.one
 	if !p.needed && kind != rawType {

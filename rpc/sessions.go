@@ -23,9 +23,19 @@ type placeParams struct {
 	Events   bool   `json:"events" doc:"sends notifications of what happens to the session"`
 }
 
+// heldParam is for methods that may replace or remove a file.
+type heldParam struct {
+	ForceRewrite bool `json:"forceRewrite" doc:"replaces or removes the file also while another program has it open for writing; what that program writes later is lost"`
+}
+
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
 type forceParam struct {
+	heldParam
 	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it"`
+}
+
+func (p forceParam) set(opt *store.WriteOptions) {
+	opt.Force, opt.ForceRewrite = p.Force, p.ForceRewrite
 }
 
 // dialectParam names a dialect. Without it create chooses one (place.Machine.Default), and the format of a file is detected.
@@ -127,7 +137,8 @@ func create(c *call, p createParams) (opened, error) {
 	if opt.ID, err = p.id(); err != nil {
 		return opened{}, err
 	}
-	opt.Parent, opt.Write.Force = p.ParentSession, p.Force
+	opt.Parent = p.ParentSession
+	p.set(&opt.Write)
 	if opt.Dialect == nil {
 		chosen, err := c.store.Default(c.ctx, opt.CWD)
 		if err != nil {
@@ -152,7 +163,6 @@ type openParams struct {
 	placeParams
 	ReadOnly          bool `json:"readOnly" doc:"opens an existing session for reading; nothing is written, and appends are refused"`
 	ReplaceUnreadable bool `json:"replaceUnreadable" doc:"renames a file that is not a session and starts one"`
-	ForceRewrite      bool `json:"forceRewrite" doc:"rewrites the file also while another program has it open for writing"`
 	forceParam
 }
 
@@ -174,7 +184,7 @@ func open(c *call, p openParams) (opened, error) {
 		return c.keep(c.store.Open(c.ctx, path, store.OpenOptions{Dialect: opt.Dialect}))
 	}
 	opt.Write.Create, opt.Write.ReplaceUnreadable = true, p.ReplaceUnreadable
-	opt.Write.ForceRewrite, opt.Write.Force = p.ForceRewrite, p.Force
+	p.set(&opt.Write)
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 
@@ -197,7 +207,7 @@ func continueRecent(c *call, p continueParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	opt.Write.Force = p.Force
+	p.set(&opt.Write)
 	return c.keep(c.store.ContinueRecent(c.ctx, opt))
 }
 
@@ -233,7 +243,7 @@ func forkFrom(c *call, p forkParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	opt.Write.Force = p.Force
+	p.set(&opt.Write)
 	return c.keep(c.store.ForkFrom(c.ctx, source, opt))
 }
 

@@ -284,6 +284,23 @@ func TestMemoryKeepsAll(t *testing.T) {
 	equal(t, "length", len(entry["message"].(members)["content"].(string)), len(long))
 }
 
+// What other programs write before a rewrite is kept, and the client is told of it.
+func TestForeignBeforeRewrite(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"setSessionName", "move", "rewriteToolCallArgs"} {
+		c := dial(t)
+		path := filepath.Join(c.home, "shared.jsonl")
+		write(t, path, `{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:00.000Z","cwd":"/w"}`+"\n"+
+			`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:20:00.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"x","arguments":{}}]}}`+"\n")
+		h := c.object("open", members{"path": path, "events": true})["session"].(string)
+		write(t, path, read(t, path)+`{"type":"custom","id":"0000000a","parentId":"00000001","timestamp":"2026-02-16T10:20:01.000Z","customType":"theirs"}`+"\n")
+		c.raw(method, members{"session": h, "name": "new", "cwd": c.home, "toolCallId": "t", "arguments": members{"a": 1}})
+		equal(t, method, c.notes, []string{`{"jsonrpc":"2.0","method":"session_foreign","params":{"session":"` + h + `","file":"` + path + `","entryId":null,"foreign":1}}` + "\n"})
+		equal(t, method, strings.Contains(read(t, c.object("fork", members{"session": h})["file"].(string)), `"theirs"`), true)
+		c.hangUp()
+	}
+}
+
 // A file that another program keeps open is not rewritten, unless the client opened it with forceRewrite.
 func TestForceRewrite(t *testing.T) {
 	t.Parallel()
@@ -300,12 +317,14 @@ func TestForceRewrite(t *testing.T) {
 	}
 	defer f.Close()
 	for _, force := range []bool{false, true} {
-		h := c.object("open", members{"path": path, "forceRewrite": force})["session"].(string)
+		h := c.object("open", members{"path": path, "forceRewrite": force, "events": true})["session"].(string)
 		r := c.try("setSessionName", members{"session": h, "name": "new"})
 		if refused := r.Error != nil && strings.Contains(r.Error.Message, "open for writing in another program"); refused == force {
 			t.Errorf("force %v: %+v", force, r.Error)
 		}
 		equal(t, "renamed", strings.Contains(read(t, path), `"new"`), force)
+		held := strings.Contains(strings.Join(c.notes, ""), `"method":"session_held","params":{"session":"`+h+`"`)
+		equal(t, "told that the old file is open", held, force)
 		c.raw("close", members{"session": h})
 	}
 	c.hangUp()

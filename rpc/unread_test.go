@@ -1,8 +1,10 @@
 package rpc_test
 
 import (
+	"context"
 	"encoding/json"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
@@ -26,11 +29,39 @@ type openings struct {
 
 func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	if strings.HasSuffix(name, ".jsonl") {
-		o.mu.Lock()
-		o.logs = append(o.logs, filepath.Base(name))
-		o.mu.Unlock()
+		o.note(name)
 	}
 	return o.OS.Open(name, flag, perm)
+}
+
+func (o *openings) note(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.logs = append(o.logs, filepath.Base(name))
+}
+
+// states is codelia's driver. Its logs are rows of a database; what is read of them is noted as well.
+func (o *openings) states() backend.Driver {
+	d := codelia.Driver()
+	open := d.Open
+	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		b, err := open(root, opt)
+		return notedRows{b, o}, err
+	}
+	return d
+}
+
+// notedRows has no optional method but Lines, so that Read is the only way to read a log.
+type notedRows struct {
+	backend.Backend
+	o *openings
+}
+
+func (n notedRows) Lines(name string) bool { return backend.Lines(n.Backend, name) }
+
+func (n notedRows) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	n.o.note(at.Name)
+	return n.Backend.Read(ctx, at, offset)
 }
 
 // opened gives the logs that were opened since the last call, each once.
@@ -48,7 +79,7 @@ func dialCounting(t *testing.T, home string) (*caller, *openings) {
 	t.Helper()
 	o := new(openings)
 	s, err := treeline.New(treeline.Options{
-		Backends: []backend.Driver{file.Driver(file.Options{FS: o})}, Home: home, WorkDir: home,
+		Backends: []backend.Driver{o.states(), file.Driver(file.Options{FS: o})}, Home: home, WorkDir: home,
 		Getenv: func(string) string { return "" }, Clock: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 	if err != nil {
@@ -140,11 +171,11 @@ func TestListsReadOnlyChanges(t *testing.T) {
 	}
 }
 
-// So do those of agents whose rows are made here, or whose sessions are ordered by their last message. wave-doc also looks at
-// the beginning of one log, to know whose folder it is.
+// So do those of agents whose rows are made here, or whose sessions are ordered by their last message. The folder of a
+// directory's sessions may depend on which directory the logs in it name (wave-doc): kept rows say that, too.
 func TestListsOfOthersReadOnlyChanges(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"operator", "operator-doc", "wave"} {
+	for _, dialect := range []string{"operator", "operator-doc", "wave", "wave-doc", "codelia", "codelia-doc"} {
 		c, o := dialCounting(t, t.TempDir())
 		work := filepath.Join(c.home, "work")
 		if err := os.Mkdir(work, 0o700); err != nil {
@@ -172,6 +203,22 @@ func TestListsOfOthersReadOnlyChanges(t *testing.T) {
 		equal(t, dialect+": nothing is read", o.opened(), []string{})
 		c.hangUp()
 	}
+}
+
+// The document's states of codelia do not name a directory. They are read again only to ask which run was their last, and
+// only if there are runs.
+func TestListsOfStatesWithoutRuns(t *testing.T) {
+	t.Parallel()
+	c, o := dialCounting(t, t.TempDir())
+	for _, id := range []string{"a", "b", "c"} {
+		write(t, filepath.Join(c.home, ".codelia", "sessions", "state", id+".json"), `{"schema_version":1,"session_id":"`+id+
+			`","updated_at":"2026-02-03T12:00:02.900Z","messages":[{"role":"user","content":"hello"}]}`)
+	}
+	first := c.raw("listAll", members{"dialect": "codelia"})
+	equal(t, "read", len(o.opened()), 3)
+	equal(t, "again", c.raw("listAll", members{"dialect": "codelia"}), first)
+	equal(t, "nothing is read", o.opened(), []string{})
+	c.hangUp()
 }
 
 // typed is what a user typed, as the agent writes it.

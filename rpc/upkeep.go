@@ -12,7 +12,7 @@ import (
 
 // eitherParams name a session by ref where none is named by its handle.
 type eitherParams struct {
-	Ref string `json:"ref" doc:"a session that is not open: its path, its id or the beginning of it, or @last"`
+	Ref string `json:"ref" doc:"a session that is not open: its path, its id or the beginning of it (also agent:id), or @last"`
 	dialectParam
 }
 
@@ -55,6 +55,7 @@ type repairParams struct {
 	refParams
 	Apply    bool `json:"apply" doc:"repairs the file; otherwise the repair is only planned"`
 	Reattach bool `json:"reattach" doc:"attaches entries whose parent is missing to the entry before them"`
+	heldParam
 }
 
 // repairLog is finished once it is begun, since it replaces a file.
@@ -67,15 +68,20 @@ func repairLog(c *call, p repairParams) (wire.Plan, error) {
 	if p.Apply {
 		do = c.store.Repair
 	}
-	plan, err := do(c.ctx, path, repair.Options{Reattach: p.Reattach})
+	plan, err := do(c.ctx, path, repair.Options{Reattach: p.Reattach, Force: p.ForceRewrite})
 	if err != nil {
 		return wire.Plan{}, err
 	}
 	return wire.NewPlan(plan), nil
 }
 
+type removeParams struct {
+	refParams
+	heldParam
+}
+
 // remove opens the session first: it does not move arbitrary files to the trash.
-func remove(c *call, p refParams) (wire.Trashed, error) {
+func remove(c *call, p removeParams) (wire.Trashed, error) {
 	path, err := c.locate(*p.Ref)
 	if err != nil {
 		return wire.Trashed{}, err
@@ -87,7 +93,11 @@ func remove(c *call, p refParams) (wire.Trashed, error) {
 	if err != nil {
 		return wire.Trashed{}, err
 	}
-	item, err := c.store.Trash(c.ctx, path)
+	put := c.store.Trash
+	if p.ForceRewrite {
+		put = c.store.TrashHeld
+	}
+	item, err := put(c.ctx, path)
 	if err != nil {
 		return wire.Trashed{}, err
 	}

@@ -16,7 +16,7 @@ const (
 )
 
 type watchParams struct {
-	Ref string `json:"ref" doc:"one session: its path, its id or the beginning of it, or @last; the default is all"`
+	Ref string `json:"ref" doc:"one session: its path, its id or the beginning of it (also agent:id), or @last; the default is all"`
 	CWD string `json:"cwd" doc:"only sessions of that directory"`
 	dialectParam
 	Last int  `json:"last" doc:"how many of the last entries are sent first"`

@@ -272,3 +272,39 @@ func TestRunLogs(t *testing.T) {
 	}
 	c.hangUp()
 }
+
+// Wherever a session or a run is named, its agent may stand before its id.
+func TestAgentBeforeID(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	h := c.object("create", members{"cwd": c.home, "dialect": "pi"})
+	c.say(h["session"].(string), "user", "hello")
+	c.raw("close", members{"session": h["session"]})
+	id := h["id"].(string)
+	made := c.object("startRun", members{"dialect": "codelia", "sessionId": id})
+	c.raw("endRun", members{"run": made["run"], "outcome": "completed"})
+	ended := c.try("continueRun", members{"ref": "codelia:" + made["id"].(string)})
+	if ended.Error == nil || strings.Contains(ended.Error.Message, "no such run") {
+		t.Errorf("continueRun: %+v", ended.Error)
+	}
+	for _, call := range []struct {
+		method, right, wrong string
+		params               members
+	}{
+		{"check", "pi:" + id, "omp:" + id, members{}},
+		{"repair", "pi:" + id, "omp:" + id, members{}},
+		{"convert", "pi:" + id, "wave:" + id, members{"to": "operator"}},
+		{"watch", "pi:" + id, "omp:" + id, members{}},
+		{"readRun", "codelia:" + made["id"].(string), "pi:" + made["id"].(string), members{}},
+		{"rm", "pi:" + id, "omp:" + id, members{}},
+	} {
+		for _, ref := range []string{call.wrong, call.right} {
+			found := ref == call.right
+			call.params["ref"] = ref
+			if r := c.try(call.method, call.params); found != (r.Error == nil) || !found && !strings.Contains(r.Error.Message, "no such") {
+				t.Errorf("%s %s: %+v", call.method, ref, r.Error)
+			}
+		}
+	}
+	c.hangUp()
+}

@@ -173,7 +173,7 @@ type modeParams struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// appendModeChange and the two methods below are oh-my-pi's. Dialects without such entries refuse them.
+// appendModeChange and the four methods below are oh-my-pi's. Dialects without such entries refuse them.
 func appendModeChange(c *call, p modeParams) (appended, error) {
 	return acknowledge(c.open.s.AppendModeChange(c.ctx, *p.Mode, given(p.Data)))
 }
@@ -205,6 +205,26 @@ func appendSessionInit(c *call, p sessionInitParams) (appended, error) {
 	return acknowledge(c.open.s.AppendSessionInit(c.ctx, session.SessionInit{
 		SystemPrompt: *p.SystemPrompt, Task: *p.Task, Tools: tools, OutputSchema: session.Raw(given(p.OutputSchema)),
 	}))
+}
+
+type tierParams struct {
+	ServiceTier json.RawMessage `json:"serviceTier" need:"a string, an object or null" doc:"a word, for omp18 an object with a word for each provider; null means none"`
+}
+
+func appendServiceTierChange(c *call, p tierParams) (appended, error) {
+	return acknowledge(c.open.s.Append(c.ctx, session.TierChange{Tier: session.Raw(given(p.ServiceTier))}))
+}
+
+type toolSelectionParams struct {
+	SelectedToolNames *[]*string `json:"selectedToolNames" need:"" doc:"names of tools; an empty list selects none"`
+}
+
+func appendMCPToolSelection(c *call, p toolSelectionParams) (appended, error) {
+	tools, err := texts("selectedToolNames", *p.SelectedToolNames)
+	if err != nil {
+		return appended{}, err
+	}
+	return acknowledge(c.open.s.Append(c.ctx, session.ToolSelection{Tools: tools}))
 }
 
 // branchParams: durable makes the move survive a restart, with an entry that is written for it. By default it is written

@@ -221,10 +221,13 @@ func newHeader(d dialect.Runs, opt StartOptions) ([]byte, run.Header, error) {
 	if raw == nil {
 		raw = []byte(`{"type":"header"}`)
 	}
-	if !rawjson.IsObject(raw) || !rawjson.Valid(raw) || rawjson.Str(raw, "type") != string(run.TypeHeader) {
+	if !rawjson.IsObject(raw) || !rawjson.Valid(raw) {
 		return nil, run.Header{}, run.ErrNotHeader
 	}
 	missing := func(key string) bool { return rawjson.IsNull(rawjson.Get(raw, key)) }
+	if missing("type") {
+		raw = rawjson.Set(raw, "type", rawjson.Quote(string(run.TypeHeader)))
+	}
 	if missing("schema_version") {
 		raw = rawjson.Set(raw, "schema_version", fmt.Append(nil, run.SchemaVersion))
 	}

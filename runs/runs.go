@@ -151,8 +151,10 @@ func (l *Logs) Holds(ctx context.Context, dir string) bool {
 }
 
 // Find gives the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique
-// prefix of one.
+// prefix of one. An agent may stand before it, as in "codelia:@last".
 func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
+	named := ref
+	source, ref := l.m.SplitSource(ref)
 	rows, err := l.List(ctx, ListOptions{})
 	if err != nil {
 		return Row{}, err
@@ -162,7 +164,7 @@ func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
 	var ids []string
 	for _, r := range rows {
 		switch {
-		case r.Err != nil:
+		case r.Err != nil, source != "" && l.m.DialectAt(r.Path).Name() != source:
 		case last && before > 0:
 			before--
 		// The newest, if several have the id.
@@ -176,11 +178,11 @@ func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return Row{}, fmt.Errorf("%q matches %d runs: %s", ref, len(ids), strings.Join(ids[:min(len(ids), 20)], ", "))
+		return Row{}, fmt.Errorf("%q matches %d runs: %s", named, len(ids), strings.Join(ids[:min(len(ids), 20)], ", "))
 	case last:
-		return Row{}, fmt.Errorf("%s: %w", ref, ErrNoRun)
+		return Row{}, fmt.Errorf("%s: %w", named, ErrNoRun)
 	}
-	return Row{}, fmt.Errorf("%q: %w", ref, ErrNoRun)
+	return Row{}, fmt.Errorf("%q: %w", named, ErrNoRun)
 }
 
 // Run is a run that is open for reading.

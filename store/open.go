@@ -267,6 +267,10 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
+	looked := d.Dialect
+	if place.IsRuns(opt.Dialect) {
+		looked = opt.Dialect // it stands for all places of the agent's sessions
+	}
 	opt.Dialect = d.Dialect
 	// Not if a folder was named: the terminal's last session may lie elsewhere.
 	if opt.Dir == "" {
@@ -278,7 +282,7 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
-	row, ok, err := s.Newest(ctx, d.Dialect, dir, opt.CWD)
+	row, ok, err := s.Newest(ctx, looked, dir, opt.CWD)
 	if err != nil {
 		return nil, err
 	}

@@ -179,10 +179,10 @@ const (
 	EventCompaction       EventKind = "session_compact"        // it was appended
 	EventBeforeFork       EventKind = "session_before_fork"    // the session, or a path of it, is about to be copied
 	EventTree             EventKind = "session_tree"           // the leaf moved
-	EventForeign          EventKind = "foreign"                // others wrote to the log
-	EventRepaired         EventKind = "repaired"               // the end of the log was mended before an append
-	EventProblem          EventKind = "problem"                // something is wrong with the log
-	EventHeld             EventKind = "held"                   // a program has the old log open after a forced rewrite
+	EventForeign          EventKind = "session_foreign"        // others wrote to the log
+	EventRepaired         EventKind = "session_repaired"       // the end of the log was mended before an append
+	EventProblem          EventKind = "session_problem"        // something is wrong with the log
+	EventHeld             EventKind = "session_held"           // a program has the old log open after a forced rewrite
 )
 
 // Event is what an Observer is told.

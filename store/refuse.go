@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -26,8 +27,8 @@ func (s *Session) check(body session.Body, parent session.EntryID) error {
 	}
 	switch b := body.(type) {
 	case session.Message:
-		// What is no object has an error of its own.
-		if b.Role == session.RoleNone && rawjson.IsObject(b.JSON) {
+		// What is no object, or no JSON, has an error of its own.
+		if b.Role == session.RoleNone && rawjson.IsObject(b.JSON) && json.Valid(b.JSON) {
 			return s.refuse("the message has no role")
 		}
 	case session.Compaction:

@@ -117,7 +117,7 @@ func (t *Trash) find(ctx context.Context, id string) (Item, error) {
 	}
 	switch len(matches) {
 	case 0:
-		return Item{}, fmt.Errorf("%q: %w in the trash", id, place.ErrNoSession)
+		return Item{}, fmt.Errorf("%q: %w", id, ErrNotInTrash)
 	case 1:
 		return matches[0], nil
 	}

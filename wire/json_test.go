@@ -65,7 +65,8 @@ func TestShapes(t *testing.T) {
 	source := place.Source{Dialect: omp, Root: dialect.Root{Sessions: "/s"}, Why: place.WhyDefault}
 	assumed := source
 	assumed.Assumed = true
-	plan := &repair.Plan{Path: "a", Backup: "b", Aside: "c", Repairs: []repair.Repair{{Line: 1, Offset: 2, Kind: "torn", Entry: "e", Problem: "p", Action: "a", Change: true}}}
+	plan := &repair.Plan{Path: "a", Backup: "b", Aside: "c", Repairs: []repair.Repair{{Line: 1, Offset: 2, Kind: "torn", Entry: "e", Problem: "p", Action: "a", Change: true}},
+		Late: backend.Late{Records: [][]byte{{}}, Holders: []string{"h"}}}
 	for name, list := range map[string][]any{
 		"row":      {NewRow(&row), NewRow(&bare)},
 		"hit":      {NewSearchResult(hits, false), NewSearchResult(&find.Result{}, true), NewSearchResult(&find.Result{Substring: true}, false), HitRef(&hits.Hits[0], true), HitRef(&hits.Hits[1], true), HitRef(&hits.Hits[2], true)},

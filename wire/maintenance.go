@@ -7,13 +7,16 @@ import (
 )
 
 // Plan is a repair, planned or applied. backup is the file as it was and torn what was taken out of it; each is null
-// where no such file was written.
+// where no such file was written. foreign counts the records that other programs wrote meanwhile, which are kept; held names
+// programs that still write to the file as it was.
 type Plan struct {
 	Path    string   `json:"path"`
 	Applied bool     `json:"applied"`
 	Backup  *string  `json:"backup"`
 	Torn    *string  `json:"torn"`
 	Repairs []Repair `json:"repairs"`
+	Foreign int      `json:"foreign,omitempty"`
+	Held    []string `json:"held,omitempty"`
 }
 
 // Repair is one step of a plan. message is the problem. change is false where no repair is certain to be right, so that nothing is done.
@@ -30,6 +33,7 @@ type Repair struct {
 // NewPlan gives a repair.
 func NewPlan(p *repair.Plan) Plan {
 	j := Plan{Path: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
+	j.Foreign, j.Held = len(p.Late.Records), p.Late.Holders
 	for _, r := range p.Repairs {
 		j.Repairs = append(j.Repairs, Repair(r))
 	}

@@ -208,6 +208,8 @@ export interface PartInput {
 export interface Plan {
   applied: boolean;
   backup: string | null;
+  foreign?: number;
+  held?: Array<string>;
   path: string;
   repairs: Array<Repair>;
   torn: string | null;
@@ -326,6 +328,8 @@ export interface SearchResult {
 export interface SessionEvent {
   entryId: string | null;
   file: string | null;
+  foreign?: number;
+  problem?: Problem;
   session: string | null;
 }
 
@@ -406,6 +410,8 @@ export interface CreateParams {
   id?: string | null;
   /** the file of the session that this one continues */
   parentSession?: string | null;
+  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  forceRewrite?: boolean | null;
   /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
   force?: boolean | null;
   /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
@@ -429,7 +435,7 @@ export interface OpenParams {
   readOnly?: boolean | null;
   /** renames a file that is not a session and starts one */
   replaceUnreadable?: boolean | null;
-  /** rewrites the file also while another program has it open for writing */
+  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
   /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
   force?: boolean | null;
@@ -448,6 +454,8 @@ export interface ContinueRecentParams {
   terminal?: string | null;
   /** sends notifications of what happens to the session */
   events?: boolean | null;
+  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  forceRewrite?: boolean | null;
   /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
   force?: boolean | null;
 }
@@ -474,6 +482,8 @@ export interface ForkFromParams {
   terminal?: string | null;
   /** sends notifications of what happens to the session */
   events?: boolean | null;
+  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  forceRewrite?: boolean | null;
   /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
   force?: boolean | null;
 }
@@ -614,6 +624,16 @@ export interface AppendSessionInitParams {
   outputSchema?: any;
 }
 
+export interface AppendServiceTierChangeParams {
+  /** a word, for omp18 an object with a word for each provider; null means none */
+  serviceTier: string | Record<string, any> | null;
+}
+
+export interface AppendMCPToolSelectionParams {
+  /** names of tools; an empty list selects none */
+  selectedToolNames: Array<string>;
+}
+
 export interface BranchWithSummaryParams {
   /** the entry to continue from; null is the place before the first entry */
   id: string | null;
@@ -712,7 +732,7 @@ export interface AppendRecordParams {
 }
 
 export interface ContinueRunParams {
-  /** a run: its path, its id or the beginning of it, or @last */
+  /** a run: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
 }
 
@@ -851,7 +871,7 @@ export interface SearchParams {
 }
 
 export interface WatchParams {
-  /** one session: its path, its id or the beginning of it, or @last; the default is all */
+  /** one session: its path, its id or the beginning of it (also agent:id), or @last; the default is all */
   ref?: string | null;
   /** only sessions of that directory */
   cwd?: string | null;
@@ -869,25 +889,27 @@ export interface UnwatchParams {
 }
 
 export interface CheckParams {
-  /** a session that is not open: its path, its id or the beginning of it, or @last */
+  /** a session that is not open: its path, its id or the beginning of it (also agent:id), or @last */
   ref?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
 }
 
 export interface RepairParams {
-  /** a session: its path, its id or the beginning of it, or @last */
+  /** a session: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
   /** repairs the file; otherwise the repair is only planned */
   apply?: boolean | null;
   /** attaches entries whose parent is missing to the entry before them */
   reattach?: boolean | null;
+  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  forceRewrite?: boolean | null;
 }
 
 export interface ConvertParams {
   /** the dialect of the new session */
   to: string;
-  /** a session that is not open: its path, its id or the beginning of it, or @last */
+  /** a session that is not open: its path, its id or the beginning of it (also agent:id), or @last */
   ref?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
@@ -898,8 +920,10 @@ export interface ConvertParams {
 }
 
 export interface RmParams {
-  /** a session: its path, its id or the beginning of it, or @last */
+  /** a session: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
+  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  forceRewrite?: boolean | null;
 }
 
 export interface RestoreParams {
@@ -954,7 +978,7 @@ export interface ListRunsParams {
 }
 
 export interface ReadRunParams {
-  /** a run: its path, its id or the beginning of it, or @last */
+  /** a run: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
   /** how many records; the default is 100, the most 1000 */
   limit?: number | null;
@@ -999,7 +1023,7 @@ interface ClientMethods {
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
   startRun(params?: StartRunParams): Promise<Recording>;
   /**
@@ -1040,7 +1064,7 @@ interface ClientMethods {
    * that the other of program and document would use. pi has name? instead of title? and takes modified from the
    * messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by
    * the last message, codelia by the last save; codelia means its sessions. Only files that changed since the last list
-   * are read.
+   * are read, and of codelia's states that name no directory the beginnings, with those of their runs.
    */
   list(params: ListParams): Promise<Array<AgentRow>>;
   /**
@@ -1229,6 +1253,14 @@ interface SessionMethods {
    */
   appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
   /**
+   * Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse it.
+   */
+  appendServiceTierChange(params: AppendServiceTierChangeParams): Promise<Appended>;
+  /**
+   * Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse it.
+   */
+  appendMCPToolSelection(params: AppendMCPToolSelectionParams): Promise<Appended>;
+  /**
    * Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
    */
   branchWithSummary(params: BranchWithSummaryParams): Promise<Appended>;
@@ -1326,7 +1358,7 @@ interface SessionMethods {
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-   * missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+   * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
   startRun(params?: StartRunParams): Promise<Recording>;
   /**
@@ -1375,6 +1407,8 @@ export class Session {
   /** The handle, or null after close. */
   readonly handle: string | null;
   readonly id: string;
+  /** The agent's format, such as omp or pi. */
+  readonly dialect: string;
   /** The file, or null in memory. */
   readonly file: string | null;
   [Symbol.asyncDispose](): Promise<void>;

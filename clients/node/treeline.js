@@ -12,7 +12,6 @@
 // the others; its handle is filled in. Parameters are members of one object. Methods reject with a TreelineError.
 
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 /** What the server answers when it cannot do what was asked. Programs go by the code; the text is for people. */
@@ -228,6 +227,12 @@ class SessionMethods extends Caller {
   async appendSessionInit(params) {
     return this._call("appendSessionInit", params);
   }
+  async appendServiceTierChange(params) {
+    return this._call("appendServiceTierChange", params);
+  }
+  async appendMCPToolSelection(params) {
+    return this._call("appendMCPToolSelection", params);
+  }
   async branchWithSummary(params) {
     return this._call("branchWithSummary", params);
   }
@@ -389,9 +394,7 @@ export class Client extends ClientMethods {
     if (this.#ended) throw new ConnectionLost();
     const id = ++this.#last;
     const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, then }));
-    if (!this.#process.stdin.write(JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n")) {
-      await Promise.race([once(this.#process.stdin, "drain"), answer.catch(() => {})]);
-    }
+    this.#process.stdin.write(JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n");
     return answer;
   }
 
@@ -446,6 +449,7 @@ export class Session extends SessionMethods {
 
   _opened(result) {
     this.id = result.id;
+    this.dialect = result.dialect;
     this.file = result.file;
     return this;
   }

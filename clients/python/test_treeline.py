@@ -35,6 +35,7 @@ class ClientTest(unittest.TestCase):
 
     def test_session(self):
         with self.client.create(self.home) as session:
+            self.assertEqual(session.dialect, "omp")
             question = session.append_message(said("user", "Which tests fail?"))["id"]
             session.append_message(said("assistant", "Only the printer."))
             self.assertTrue(os.path.exists(session.file))

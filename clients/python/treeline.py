@@ -273,12 +273,17 @@ class PartInput(_PartInput, total=False):
     text: str
 
 
-class Plan(TypedDict):
+class _Plan(TypedDict):
     applied: bool
     backup: Optional[str]
     path: str
     repairs: List[Repair]
     torn: Optional[str]
+
+
+class Plan(_Plan, total=False):
+    foreign: int
+    held: List[str]
 
 
 class Problem(TypedDict):
@@ -403,10 +408,15 @@ class SearchResult(TypedDict):
     problems: List[str]
 
 
-class SessionEvent(TypedDict):
+class _SessionEvent(TypedDict):
     entryId: Optional[str]
     file: Optional[str]
     session: Optional[str]
+
+
+class SessionEvent(_SessionEvent, total=False):
+    foreign: int
+    problem: Problem
 
 
 class Source(TypedDict):
@@ -511,6 +521,7 @@ class _ClientMethods(_Caller):
         events: Optional[bool] = None,
         id: Optional[str] = None,
         parent_session: Optional[str] = None,
+        force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
         defer_until: Optional[str] = None,
     ) -> Session:
@@ -525,6 +536,8 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
+        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
         exist, a message without a role, a compaction that keeps from an entry that is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
@@ -533,7 +546,7 @@ class _ClientMethods(_Caller):
         """
         return self._opened(self._call(
             "create",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "force": force, "deferUntil": defer_until},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "forceRewrite": force_rewrite, "force": force, "deferUntil": defer_until},
             ("cwd",),
         ))
 
@@ -567,7 +580,8 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
-        force_rewrite: rewrites the file also while another program has it open for writing
+        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
         exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
@@ -586,6 +600,7 @@ class _ClientMethods(_Caller):
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
         events: Optional[bool] = None,
+        force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
     ) -> Session:
         """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of
@@ -598,12 +613,14 @@ class _ClientMethods(_Caller):
         terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
         which session; the default is the server's own
         events: sends notifications of what happens to the session
+        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
         exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "continueRecent",
-            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
+            {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "forceRewrite": force_rewrite, "force": force},
             ("cwd",),
         ))
 
@@ -625,6 +642,7 @@ class _ClientMethods(_Caller):
         profile: Optional[str] = None,
         terminal: Optional[str] = None,
         events: Optional[bool] = None,
+        force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
@@ -637,12 +655,14 @@ class _ClientMethods(_Caller):
         terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
         which session; the default is the server's own
         events: sends notifications of what happens to the session
+        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
         exist, a message without a role, a compaction that keeps from an entry that is not before it
         """
         return self._opened(self._call(
             "forkFrom",
-            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "force": force},
+            {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "forceRewrite": force_rewrite, "force": force},
             ("source", "cwd",),
         ))
 
@@ -676,7 +696,8 @@ class _ClientMethods(_Caller):
         header: Any = UNSET,
     ) -> Recording:
         """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-        missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+        missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia
+        does.
 
         session_id: the id of the session that the run belongs to
         dialect: the agent's format, such as omp or pi
@@ -696,7 +717,7 @@ class _ClientMethods(_Caller):
     def continue_run(self, ref: str) -> Recording:
         """Resumes the recording of a run that has not ended.
 
-        ref: a run: its path, its id or the beginning of it, or @last
+        ref: a run: its path, its id or the beginning of it (also agent:id), or @last
         """
         return self._call("continueRun", {"ref": ref}, ("ref",))
 
@@ -774,7 +795,8 @@ class _ClientMethods(_Caller):
         folder that the other of program and document would use. pi has name? instead of title? and takes modified from
         the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id,
         wave by the last message, codelia by the last save; codelia means its sessions. Only files that changed since
-        the last list are read.
+        the last list are read, and of codelia's states that name no directory the beginnings, with those of their
+        runs.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
@@ -946,7 +968,7 @@ class _ClientMethods(_Caller):
         """Follows what any program writes, to all sessions or to one. Changes are sent as notifications change until
         unwatch.
 
-        ref: one session: its path, its id or the beginning of it, or @last; the default is all
+        ref: one session: its path, its id or the beginning of it (also agent:id), or @last; the default is all
         cwd: only sessions of that directory
         dialect: the agent's format, such as omp or pi
         last: how many of the last entries are sent first
@@ -964,19 +986,32 @@ class _ClientMethods(_Caller):
     def check(self, *, ref: Optional[str] = None, dialect: Optional[str] = None) -> List[Problem]:
         """Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
 
-        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         """
         return self._call("check", {"ref": ref, "dialect": dialect})
 
-    def repair(self, ref: str, *, apply: Optional[bool] = None, reattach: Optional[bool] = None) -> Plan:
+    def repair(
+        self,
+        ref: str,
+        *,
+        apply: Optional[bool] = None,
+        reattach: Optional[bool] = None,
+        force_rewrite: Optional[bool] = None,
+    ) -> Plan:
         """Plans the repair of a session file, and repairs it with apply: true. The original is kept beside it.
 
-        ref: a session: its path, its id or the beginning of it, or @last
+        ref: a session: its path, its id or the beginning of it (also agent:id), or @last
         apply: repairs the file; otherwise the repair is only planned
         reattach: attaches entries whose parent is missing to the entry before them
+        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        program writes later is lost
         """
-        return self._call("repair", {"ref": ref, "apply": apply, "reattach": reattach}, ("ref",))
+        return self._call(
+            "repair",
+            {"ref": ref, "apply": apply, "reattach": reattach, "forceRewrite": force_rewrite},
+            ("ref",),
+        )
 
     def convert(
         self,
@@ -991,19 +1026,21 @@ class _ClientMethods(_Caller):
         report lists what became of everything.
 
         to: the dialect of the new session
-        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         leaf_id: converts only the path to this entry
         dir: the folder of the new file; the default is the agent's own
         """
         return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
 
-    def rm(self, ref: str) -> Trashed:
+    def rm(self, ref: str, *, force_rewrite: Optional[bool] = None) -> Trashed:
         """Moves a session to treeline's trash. id of the result is its name there.
 
-        ref: a session: its path, its id or the beginning of it, or @last
+        ref: a session: its path, its id or the beginning of it (also agent:id), or @last
+        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        program writes later is lost
         """
-        return self._call("rm", {"ref": ref}, ("ref",))
+        return self._call("rm", {"ref": ref, "forceRewrite": force_rewrite}, ("ref",))
 
     def restore(self, id: str) -> Trashed:
         """Puts a session back from the trash, byte for byte. It never overwrites another file.
@@ -1097,7 +1134,7 @@ class _ClientMethods(_Caller):
     def read_run(self, ref: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> RunRecords:
         """The records of a run, page by page.
 
-        ref: a run: its path, its id or the beginning of it, or @last
+        ref: a run: its path, its id or the beginning of it (also agent:id), or @last
         limit: how many records; the default is 100, the most 1000
         cursor: next of the page before
         """
@@ -1343,6 +1380,22 @@ class _SessionMethods(_Caller):
             ("systemPrompt", "task", "tools", "outputSchema",),
         )
 
+    def append_service_tier_change(self, service_tier: Union[str, Dict[str, Any], None]) -> Appended:
+        """Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse
+        it.
+
+        service_tier: a word, for omp18 an object with a word for each provider; null means none
+        """
+        return self._call("appendServiceTierChange", {"serviceTier": service_tier}, ("serviceTier",))
+
+    def append_mcp_tool_selection(self, selected_tool_names: List[str]) -> Appended:
+        """Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse
+        it.
+
+        selected_tool_names: names of tools; an empty list selects none
+        """
+        return self._call("appendMCPToolSelection", {"selectedToolNames": selected_tool_names}, ("selectedToolNames",))
+
     def branch_with_summary(
         self,
         id: Optional[str],
@@ -1521,7 +1574,8 @@ class _SessionMethods(_Caller):
         header: Any = UNSET,
     ) -> Recording:
         """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
-        missing id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
+        missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia
+        does.
 
         session_id: the id of the session that the run belongs to
         dialect: the agent's format, such as omp or pi
@@ -1532,7 +1586,7 @@ class _SessionMethods(_Caller):
     def check(self, *, ref: Optional[str] = None, dialect: Optional[str] = None) -> List[Problem]:
         """Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
 
-        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         """
         return self._call("check", {"ref": ref, "dialect": dialect})
@@ -1550,7 +1604,7 @@ class _SessionMethods(_Caller):
         report lists what became of everything.
 
         to: the dialect of the new session
-        ref: a session that is not open: its path, its id or the beginning of it, or @last
+        ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         leaf_id: converts only the path to this entry
         dir: the folder of the new file; the default is the agent's own
@@ -1726,6 +1780,7 @@ class Session(_SessionMethods):
 
     def _become(self, opened: Opened) -> None:
         self.id: str = opened["id"]
+        self.dialect: str = opened["dialect"]
         self.file: Optional[str] = opened["file"]
 
     def __enter__(self) -> Session:

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -33,6 +32,9 @@ func (a *app) convertCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if toName == "" {
 				return misused("--to is missing")
+			}
+			if len(changed(cmd, "from", "dialect")) > 1 {
+				return misused("--from and --dialect exclude each other")
 			}
 			report, drop, err := openReport(reportPath)
 			if err != nil {
@@ -94,24 +96,18 @@ func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out st
 	case errors.Is(err, backend.ErrExist):
 		return none, fmt.Errorf("%w; use --out for another folder", err)
 	case err != nil:
-		return none, sameFamily(err, toName)
+		return none, sameFamily(err)
 	}
 	return r, sess.Close()
 }
 
-// sameFamily names the flag that helps if another agent of the same family may have written the session: a file outside
-// the agents' folders does not say which one did.
-func sameFamily(err error, toName string) error {
+// sameFamily names the flag that helps if another agent of the same family may have written the session.
+func sameFamily(err error) error {
 	var same *convert.SameError
-	if !errors.As(err, &same) {
+	if !errors.As(err, &same) || same.Other == nil {
 		return err
 	}
-	for _, d := range treeline.Dialects() {
-		if d != same.Dialect && d.Family() == same.Dialect.Family() {
-			return fmt.Errorf("%w; if %s wrote it, use --from %s --to %s", err, d.Name(), d.Name(), toName)
-		}
-	}
-	return err
+	return fmt.Errorf("%w: --from %s", err, same.Other.Name())
 }
 
 // outcome sums up in one line what was not converted.

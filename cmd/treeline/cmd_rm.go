@@ -87,7 +87,8 @@ func (a *app) rmCommand() *cobra.Command {
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
 func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool, put func(context.Context, string) (trash.Item, error)) error {
-	var paths, about []string
+	var paths []string
+	var about [][]string
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
 		if err != nil {
@@ -132,12 +133,12 @@ func titleOf(ctx context.Context, sess *store.Session) string {
 }
 
 // confirm asks on a terminal, with what is known of each session. Elsewhere it agrees, since rm can be undone.
-func (a *app) confirm(paths, about []string) bool {
+func (a *app) confirm(paths []string, about [][]string) bool {
 	if !a.interactive() {
 		return true
 	}
-	for i, path := range paths {
-		fmt.Fprintf(a.stderr, "%s\n  %s\n", screen.Clean(about[i]), screen.Clean(path))
+	for i, line := range align(about) {
+		fmt.Fprintf(a.stderr, "%s\n  %s\n", screen.Clean(line), screen.Clean(paths[i]))
 	}
 	return a.ask(fmt.Sprintf("Move %s to the trash?", wire.Count(len(paths), "session", "sessions")))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/rpc"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // rpcCommand serves agents in other languages. stdout belongs to the protocol; logs go to stderr. Unlike other commands
@@ -29,6 +30,12 @@ func (a *app) rpcCommand() *cobra.Command {
 				return err
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+			// A client that asked for no events may never learn of it.
+			write.Observer = func(e store.Event) {
+				if e.Kind == store.EventHeld || e.Kind == store.EventRepaired {
+					write.Log.Warn(e.Problem.String())
+				}
+			}
 			opt := a.options()
 			opt.NoBreadcrumbs, opt.Piped = false, true
 			s, err := a.opened(opt)

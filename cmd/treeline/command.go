@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -96,6 +97,8 @@ func hint(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, trash.ErrNotInTrash):
+		more = "'treeline rm --list' lists those that are"
 	case errors.Is(err, place.ErrNoSession) && strings.HasPrefix(err.Error(), "@last"):
 		more = "'treeline ls --all' lists those of other directories"
 	case errors.Is(err, place.ErrNoSession):

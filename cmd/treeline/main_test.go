@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/trash"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -158,6 +159,7 @@ func TestHint(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("%q: %w", "x", place.ErrNoSession), "'treeline ls --all' lists them"},
+		{fmt.Errorf("%q: %w", "x", trash.ErrNotInTrash), "'treeline rm --list' lists those that are"},
 		{fmt.Errorf("@last: %w for /w", place.ErrNoSession), "'treeline ls --all' lists those of other directories"},
 		{usageError{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource)}, "'treeline sources' lists them"},
 		{fmt.Errorf("%q: %w", "x", runs.ErrNoRun), "'treeline run ls --all' lists them"},

@@ -270,17 +270,23 @@ func ambiguous(err error) error {
 		named[rows[i].Short]++
 		named[agentOf(rows[i].Dialect)+":"+rows[i].Short]++
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v:", many)
+	var names []string
+	var cells [][]string
 	for i := range cut(rows, 20) {
 		r := &rows[i]
 		name := r.Short
 		if named[name] > 1 {
 			name = agentOf(r.Dialect) + ":" + name
 		}
-		fmt.Fprintf(&b, "\n  %s  %s", dash(screen.OneLine(name, 60)), aboutSession(r.When(), r.Dialect, rowTitle(r)))
-		if named[name] > 1 {
-			fmt.Fprintf(&b, "\n    %s", screen.OneLine(r.Path, 0))
+		names = append(names, name)
+		cells = append(cells, append([]string{dash(screen.OneLine(name, 60))}, aboutSession(r.When(), r.Dialect, rowTitle(r))...))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v:", many)
+	for i, line := range align(cells) {
+		fmt.Fprintf(&b, "\n  %s", line)
+		if named[names[i]] > 1 {
+			fmt.Fprintf(&b, "\n    %s", screen.OneLine(rows[i].Path, 0))
 		}
 	}
 	if more := len(rows) - 20; more > 0 {
@@ -290,8 +296,8 @@ func ambiguous(err error) error {
 }
 
 // aboutSession says what a person knows a session by: its age, agent and title.
-func aboutSession(when time.Time, d dialect.Dialect, title string) string {
-	return wire.Ago(when.Local(), time.Now()) + gap + agentOf(d) + gap + title
+func aboutSession(when time.Time, d dialect.Dialect, title string) []string {
+	return []string{wire.Ago(when.Local(), time.Now()), agentOf(d), title}
 }
 
 // agentOf names the dialect of a log, which is unknown if the log could not be read.

@@ -223,3 +223,23 @@ func (t table) line(out *output, indent string, texts ...string) {
 	}
 	fmt.Fprintln(out, indent+strings.Join(words, gap))
 }
+
+// align joins the cells of each row so that columns begin at the same place.
+func align(rows [][]string) []string {
+	var widths []int
+	for _, row := range rows {
+		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
+		for i, text := range row {
+			widths[i] = max(widths[i], screen.Width(text, false))
+		}
+	}
+	lines := make([]string, 0, len(rows))
+	for _, row := range rows {
+		last := len(row) - 1
+		for i, text := range row[:last] {
+			row[i] = screen.Pad(text, widths[i], false)
+		}
+		lines = append(lines, strings.Join(row, gap))
+	}
+	return lines
+}

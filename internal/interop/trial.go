@@ -77,13 +77,15 @@ func newTrial(dir string, p *peer, seed uint64) *trial {
 	return &trial{dir: dir, peer: p, rnd: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// run lets this library and the agent append by turns, three times each, and compares after each turn.
+// run lets this library and the agent append by turns, three times each, and compares after each turn. Nothing is refused: the
+// agent takes what this library takes for a mistake, such as a compaction that keeps from an entry of another branch.
 func (t *trial) run(ctx context.Context) (err error) {
+	write := treeline.WriteOptions{Defer: dialect.DeferAssistant, Force: true}
 	if t.store, err = treeline.New(treeline.Options{Home: t.dir, WorkDir: t.dir, Getenv: func(string) string { return "" }}); err != nil {
 		return err
 	}
 	s, err := t.store.Create(ctx, treeline.CreateOptions{Dialect: pi.Pi, Dir: filepath.Join(t.dir, "sessions"), CWD: t.dir,
-		Write: treeline.WriteOptions{Defer: dialect.DeferAssistant}})
+		Write: write})
 	if err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	}
 	for turn := range 3 {
 		if turn > 0 {
-			if s, err = t.store.OpenWrite(ctx, path, treeline.CreateOptions{Dialect: pi.Pi}); err != nil {
+			if s, err = t.store.OpenWrite(ctx, path, treeline.CreateOptions{Dialect: pi.Pi, Write: write}); err != nil {
 				return err
 			}
 		}

@@ -164,6 +164,21 @@ func TestOtherSchema(t *testing.T) {
 	}
 }
 
+// A row would take the place of the document with the same id, so none is made beside a document of another version.
+func TestDocumentOfOtherSchema(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state", one+".json")
+	write(t, path, `{"schema_version":2,"session_id":"`+one+`","updated_at":"2026-01-01T00:00:00.000Z","messages":[]}`)
+	c := NewDatabase(dir, Options{Clock: clock})
+	if err := c.save(t.Context(), sample(one)); !errors.Is(err, backend.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+		t.Errorf("it was replaced: %v", err)
+	}
+	if list := mustList(t, c); len(list) > 0 {
+		t.Errorf("the database has %v", list)
+	}
+}
+
 // Messages that the agent left without a row are found, and have one after the next save.
 func TestOrphansAreFound(t *testing.T) {
 	t.Parallel()

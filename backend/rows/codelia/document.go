@@ -43,11 +43,15 @@ func (d *Document) List(ctx context.Context) ([]string, error) {
 	if err != nil || len(ids) == 0 || d.newer == nil {
 		return ids, err
 	}
-	newer, err := d.newer.List(ctx)
+	list, err := d.newer.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(newer, id) }), nil
+	newer := map[string]bool{}
+	for _, id := range list {
+		newer[id] = true
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return newer[id] }), nil
 }
 
 // Load implements rows.Schema.
@@ -153,8 +157,8 @@ func (d *Document) save(ctx context.Context, s state) error {
 		return err
 	}
 	err := d.locked(ctx, s.id, s.version, func(old []byte) error {
-		if v := otherSchema(rawjson.Get(old, "schema_version")); v != nil {
-			return newerSchema(d.path(s.id), v)
+		if err := d.known(s.id, old); err != nil {
+			return err
 		}
 		_, err := durable.Replace(d.opt.FS, d.path(s.id), 0o600, bytes.NewReader(render(&s, bytes.TrimSpace(old))))
 		return err
@@ -170,6 +174,23 @@ func (d *Document) save(ctx context.Context, s state) error {
 		err = backend.ErrConflict // another process created it at the same moment
 	}
 	return err
+}
+
+// replaceable fails for a document of a version that is not known. Damage does not count: the program ignores such a file.
+func (d *Document) replaceable(id string) error {
+	content, _, err := readFile(d.opt.FS, d.path(id))
+	if err != nil || !rawjson.Valid(bytes.TrimSpace(content)) {
+		return nil
+	}
+	return d.known(id, content)
+}
+
+// known fails if the content of a document is of a version that is not known.
+func (d *Document) known(id string, content []byte) error {
+	if v := otherSchema(rawjson.Get(content, "schema_version")); v != nil {
+		return newerSchema(d.path(id), v)
+	}
+	return nil
 }
 
 // newerSchema is the error for a state that another version of the agent wrote.

@@ -82,8 +82,12 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 		if err == nil && now != nil && now.schema != nil {
 			err = newerSchema(d.path(), now.schema)
 		}
-		if err != nil || r != nil || NewDocument(d.dir, d.opt).has(s.id) {
+		if err != nil || r != nil {
 			return err
+		}
+		if doc := NewDocument(d.dir, d.opt); doc.has(s.id) {
+			// The row would take its place.
+			return doc.replaceable(s.id)
 		}
 		fresh = true
 		// With the messages that are there, if any: row and messages match at every moment.

@@ -17,7 +17,7 @@ type GCOptions struct {
 	// Apply removes what is found. Otherwise it is only reported.
 	Apply bool
 	// Forget are places that are gone for good. They are no longer obstacles, now and later, until a session is written
-	// there again.
+	// there again. ErrNoPlace if one is not known.
 	Forget []string
 }
 
@@ -71,12 +71,13 @@ func (t *Trash) GC(ctx context.Context, opt GCOptions) (GCReport, error) {
 		Trash: t, gc: opt, before: t.opt.Clock().Add(-gcAge), used: map[blob.Ref]bool{}, seen: map[string]backend.Log{},
 		sessions: map[string]time.Time{},
 	}
-	for i, p := range g.gc.Forget {
+	g.gc.Forget = nil
+	for _, p := range opt.Forget {
 		abs, err := place.Abs(p)
 		if err != nil {
 			return GCReport{}, err
 		}
-		g.gc.Forget[i] = abs
+		g.gc.Forget = append(g.gc.Forget, abs)
 	}
 	err := g.run(ctx)
 	return g.report, err
@@ -97,12 +98,10 @@ type collector struct {
 	buf    []byte
 
 	sessions map[string]time.Time // paths of all sessions, and when each was written
+	given    []string             // places of Forget that are known
 }
 
 func (g *collector) run(ctx context.Context) error {
-	if err := g.forget(ctx); err != nil {
-		return err
-	}
 	if err := g.listBinned(ctx); err != nil {
 		return err
 	}
@@ -111,6 +110,9 @@ func (g *collector) run(ctx context.Context) error {
 		return err
 	}
 	if err := g.listFolders(ctx); err != nil {
+		return err
+	}
+	if err := g.forget(ctx); err != nil {
 		return err
 	}
 	// Sessions move and grow meanwhile, so the search repeats until it finds nothing new.

@@ -277,3 +277,14 @@ func TestNotedFolders(t *testing.T) {
 		t.Error("collected although a note cannot be read")
 	}
 }
+
+// TestGCForgetUnknown: a place that is not known is a mistake, and nothing is removed.
+func TestGCForgetUnknown(t *testing.T) {
+	y := newYard(t)
+	ref := y.keep(content(1))
+	y.age()
+	opt := trash.GCOptions{Apply: true, Forget: []string{y.At("nowhere")}}
+	if r, err := y.bin.GC(t.Context(), opt); !errors.Is(err, trash.ErrNoPlace) || r.Applied || !y.has(ref) {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

@@ -58,7 +58,11 @@ func (g *collector) addPlace(f place.NotedFolder, must bool) {
 	if !absent(f.Folder) {
 		g.addFolder(f.Folder)
 	}
-	if f.Forgotten || slices.Contains(g.gc.Forget, f.Folder) {
+	if slices.Contains(g.gc.Forget, f.Folder) {
+		g.given = append(g.given, f.Folder)
+		return
+	}
+	if f.Forgotten {
 		return
 	}
 	if i := slices.IndexFunc(g.places, func(p gcPlace) bool { return p.Folder == f.Folder }); i >= 0 {
@@ -185,14 +189,19 @@ func (g *collector) brokenLinks(dir string, seen map[string]bool) {
 	}
 }
 
-// forget drops the places that the user gave up from the notes. It does so before anything else, and even if nothing is to
-// be removed. A place that is not noted, such as one that a terminal used, is noted as forgotten.
+// forget drops the places that the user gave up from the notes, even if nothing is to be removed. A place that is not noted,
+// such as one that a terminal used, is noted as forgotten. One that is not known is a mistake.
 func (g *collector) forget(ctx context.Context) error {
 	if len(g.gc.Forget) == 0 {
 		return nil
 	}
 	if g.opt.State == "" || g.m.ReadOnly() {
 		return ErrNoState
+	}
+	for _, folder := range g.gc.Forget {
+		if !slices.Contains(g.given, folder) {
+			return fmt.Errorf("%s: %w; nothing was forgotten or removed", folder, ErrNoPlace)
+		}
 	}
 	return g.opt.Folders.ChangeFolders(ctx, func(list []place.NotedFolder) []place.NotedFolder {
 		list = slices.DeleteFunc(list, func(f place.NotedFolder) bool { return slices.Contains(g.gc.Forget, f.Folder) })

@@ -33,6 +33,9 @@ const (
 // ErrNoState is returned if there is no state folder to keep the trash in.
 var ErrNoState = errors.New("the store has no state folder")
 
+// ErrNoPlace is returned by GC for a place of GCOptions.Forget that it does not know.
+var ErrNoPlace = errors.New("no known place with sessions")
+
 // ErrNotInTrash is wrapped by the error for an id that no session in the trash has. It is a place.ErrNoSession.
 var ErrNotInTrash = fmt.Errorf("%w in the trash", place.ErrNoSession)
 

@@ -83,7 +83,7 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
-		return nil, fmt.Errorf("a session of %s holds only messages: %T is %w", d.name, n.Body, dialect.ErrUnsupported)
+		return nil, fmt.Errorf("a session of %s holds only messages: an entry of the kind %s is %w", d.name, session.KindOf(n.Body), dialect.ErrUnsupported)
 	}
 	m := rawjson.Compact(b.JSON)
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {

@@ -107,7 +107,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		}
 		m = oneBlock(session.RoleAssistant, "compact", b.Summary)
 	default:
-		return nil, fmt.Errorf("a session of %s holds only messages and compactions: %T is %w", d.name, n.Body, dialect.ErrUnsupported)
+		return nil, fmt.Errorf("a session of %s holds only messages and compactions: an entry of the kind %s is %w", d.name, session.KindOf(n.Body), dialect.ErrUnsupported)
 	}
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")

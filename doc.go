@@ -4,7 +4,7 @@
 // files stay theirs:
 //
 //	s, err := treeline.Create(ctx, treeline.CreateOptions{CWD: "/work/project"})
-//	s.AppendMessage(ctx, []byte(`{"role":"user","content":"hello"}`))
+//	s.AppendUser(ctx, "hello")
 //	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
 //	for m, err := range c.Messages() { … }
 //

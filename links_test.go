@@ -123,7 +123,7 @@ func writeEverything(t *testing.T, home string, step func(name string, err error
 		ok(t, errors.Join(err, f.Close(), os.Chtimes(f.Name(), now.Add(-time.Hour), now.Add(-time.Hour))))
 	}
 	create := func(dir string, id string) (path string, err error) {
-		write := treeline.WriteOptions{Clock: clock, Random: bytes.NewReader(bytes.Repeat([]byte(id), 1000)), Defer: "never"}
+		write := treeline.WriteOptions{Clock: clock, Random: bytes.NewReader(bytes.Repeat([]byte(id), 1000)), Defer: "never", Force: true} // there is no /work
 		sess, err := s.Create(ctx, treeline.CreateOptions{CWD: "/work", Dir: dir, ID: session.ID(id), Write: write})
 		if err != nil {
 			return "", err

@@ -3,6 +3,7 @@ package rpc
 import (
 	"strings"
 
+	"github.com/treeline-dev/treeline/internal/jsonschema"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -40,14 +41,14 @@ type named struct {
 }
 
 type descriptor struct {
-	Name        string  `json:"name"`
-	Description string  `json:"description,omitempty"`
-	Required    bool    `json:"required,omitempty"`
-	Schema      *schema `json:"schema"`
+	Name        string             `json:"name"`
+	Description string             `json:"description,omitempty"`
+	Required    bool               `json:"required,omitempty"`
+	Schema      *jsonschema.Schema `json:"schema"`
 }
 
 type components struct {
-	Schemas map[string]*schema `json:"schemas"`
+	Schemas jsonschema.Defs `json:"schemas"`
 }
 
 // Document is the OpenRPC document of all methods, as rpc.discover answers it. version is that of the program.
@@ -61,14 +62,14 @@ func version(c *call, _ struct{}) (wire.Version, error) { return c.opt.Version, 
 
 // describeAll makes the document from the table and the types that it names.
 func describeAll(table []section, version string) document {
-	b := schemas{}
+	b := newSchemas()
 	d := document{
 		OpenRPC: openRPC,
 		Info: info{
 			Title: "treeline", Version: version,
 			Description: "Sessions of coding agents. One JSON object per line on standard input and standard output of `treeline rpc`.",
 		},
-		Components: components{b},
+		Components: components{b.Defs},
 	}
 	for _, s := range table {
 		for i := range s.methods {
@@ -76,15 +77,15 @@ func describeAll(table []section, version string) document {
 		}
 	}
 	for _, n := range notifications {
-		d.Notifications = append(d.Notifications, descriptor{Name: n.name, Description: n.doc, Schema: b.of(n.params)})
+		d.Notifications = append(d.Notifications, descriptor{Name: n.name, Description: n.doc, Schema: b.Add(n.params)})
 	}
 	return d
 }
 
-func (b schemas) method(m *method, title string) documentMethod {
+func (b *schemas) method(m *method, title string) documentMethod {
 	d := documentMethod{
 		Name: m.name, Tags: []named{{title}}, Summary: m.summary(), Description: m.doc, Structure: "by-name", Params: []descriptor{},
-		Result: descriptor{Name: "result", Schema: b.of(m.result)},
+		Result: descriptor{Name: "result", Schema: b.Add(m.result)},
 	}
 	for _, p := range m.all() {
 		d.Params = append(d.Params, descriptor{Name: p.name, Description: p.doc, Required: p.needed, Schema: b.param(p)})

@@ -8,25 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/jsonschema"
 )
 
-// schema is the part of JSON Schema that the OpenRPC document uses.
-type schema struct {
-	Ref        string             `json:"$ref"`
-	Type       string             `json:"type"`
-	Enum       []string           `json:"enum"`
-	Items      *schema            `json:"items"`
-	Properties map[string]*schema `json:"properties"`
-	Required   []string           `json:"required"`
-	Additional *schema            `json:"additionalProperties"`
-	AnyOf      []*schema          `json:"anyOf"`
-}
-
 type parameter struct {
-	Name        string  `json:"name"`
-	Description string  `json:"description"`
-	Required    bool    `json:"required"`
-	Schema      *schema `json:"schema"`
+	Name        string             `json:"name"`
+	Description string             `json:"description"`
+	Required    bool               `json:"required"`
+	Schema      *jsonschema.Schema `json:"schema"`
 }
 
 type openRPC struct {
@@ -40,40 +30,40 @@ type openRPC struct {
 	} `json:"methods"`
 	Notifications []parameter `json:"x-notifications"`
 	Components    struct {
-		Schemas map[string]*schema `json:"schemas"`
+		Schemas jsonschema.Defs `json:"schemas"`
 	} `json:"components"`
 }
 
 // words says what a value may be, for docs/rpc.md.
-func (s *schema) words() string {
+func words(s *jsonschema.Schema) string {
 	switch {
 	case s.Ref != "":
-		return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+		return s.Name()
 	case s.AnyOf != nil:
 		var list []string
 		for _, one := range s.AnyOf {
-			list = append(list, one.words())
+			list = append(list, words(one))
 		}
 		return strings.Join(list, " or ")
 	case s.Enum != nil:
 		return `"` + strings.Join(s.Enum, `" or "`) + `"`
 	case s.Items != nil:
-		return "[" + s.Items.words() + "]"
+		return "[" + words(s.Items) + "]"
 	case s.Additional != nil:
-		return "{string: " + s.Additional.words() + "}"
+		return "{string: " + words(s.Additional) + "}"
 	}
 	return cmp.Or(s.Type, "any")
 }
 
-// members lists the members of an object.
-func (s *schema) members() string {
+// membersOf lists the members of an object.
+func membersOf(s *jsonschema.Schema) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		optional := "?"
 		if slices.Contains(s.Required, name) {
 			optional = ""
 		}
-		list = append(list, name+optional+": "+s.Properties[name].words())
+		list = append(list, name+optional+": "+words(s.Properties[name]))
 	}
 	if list != nil && s.Additional != nil {
 		list = append(list, "…")
@@ -109,10 +99,10 @@ func (d openRPC) tables() map[string]string {
 	}
 	all["Notifications"] = "| notification | parameters | when |\n|---|---|---|\n"
 	for _, n := range d.Notifications {
-		all["Notifications"] += fmt.Sprintf("| `%s` | `%s` | %s |\n", n.Name, n.Schema.words(), n.Description)
+		all["Notifications"] += fmt.Sprintf("| `%s` | `%s` | %s |\n", n.Name, words(n.Schema), n.Description)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
-		all["Shapes"] += fmt.Sprintf("| `%s` | %s |\n", name, d.Components.Schemas[name].members())
+		all["Shapes"] += fmt.Sprintf("| `%s` | %s |\n", name, membersOf(d.Components.Schemas[name]))
 	}
 	for _, m := range d.Methods {
 		title := m.Tags[0].Name
@@ -130,7 +120,7 @@ func (d openRPC) tables() map[string]string {
 			}
 			params = append(params, text)
 		}
-		all[title] += fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", m.Name, strings.Join(params, ", "), m.Result.Schema.words(), m.Description)
+		all[title] += fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", m.Name, strings.Join(params, ", "), words(m.Result.Schema), m.Description)
 	}
 	return all
 }

@@ -55,84 +55,11 @@ func keepsPromise(tb testing.TB, method string, result json.RawMessage) {
 	for _, m := range promised.Methods {
 		if m.Name == method {
 			promised.kept[method] = true
-			if err := promised.check(m.Result.Schema, result, "result"); err != nil {
+			if err := promised.Components.Schemas.Check(m.Result.Schema, result); err != nil {
 				tb.Errorf("%s: %v\n%s", method, err, result)
 			}
 		}
 	}
-}
-
-// check says where a value is not what its schema says. A member that the schema of a shape does not name is an error, too.
-func (d *openRPC) check(s *schema, value json.RawMessage, at string) error {
-	wrong := func() error { return fmt.Errorf("%s is not %s", at, s.words()) }
-	switch {
-	case s.Ref != "":
-		return d.check(d.Components.Schemas[s.words()], value, at)
-	case s.AnyOf != nil:
-		var err error
-		for _, one := range s.AnyOf {
-			if err = d.check(one, value, at); err == nil {
-				return nil
-			}
-		}
-		return err
-	}
-	switch s.Type {
-	case "":
-		return nil
-	case "null":
-		if string(value) != "null" {
-			return wrong()
-		}
-		return nil
-	case "string", "boolean", "number", "integer":
-		var v any
-		json.Unmarshal(value, &v)
-		number, isNumber := v.(float64)
-		_, isText := v.(string)
-		_, isBool := v.(bool)
-		whole := isNumber && number == float64(int64(number))
-		if !map[string]bool{"string": isText, "boolean": isBool, "number": isNumber, "integer": whole}[s.Type] {
-			return wrong()
-		}
-		return nil
-	case "array":
-		var list []json.RawMessage
-		if json.Unmarshal(value, &list) != nil || list == nil {
-			return wrong()
-		}
-		for i, v := range list {
-			if err := d.check(s.Items, v, fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(value, &object) != nil || object == nil {
-		return wrong()
-	}
-	for _, name := range s.Required {
-		if _, ok := object[name]; !ok {
-			return fmt.Errorf("%s has no %s", at, name)
-		}
-	}
-	for name, v := range object {
-		member, ok := s.Properties[name]
-		switch {
-		case ok:
-		case s.Additional != nil:
-			member = s.Additional
-		case s.Properties == nil:
-			continue // the agent's own JSON
-		default:
-			return fmt.Errorf("%s has an unknown member %s", at, name)
-		}
-		if err := d.check(member, v, at+"."+name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // rpc.discover answers with the document, with the program's own version.
@@ -160,8 +87,8 @@ func TestDocument(t *testing.T) {
 		}
 		for _, p := range append(m.Params, m.Result) {
 			for s := p.Schema; s != nil; s = s.Items {
-				if s.Ref != "" && promised.Components.Schemas[s.words()] == nil {
-					t.Errorf("%s: there is no shape %s", m.Name, s.words())
+				if s.Ref != "" && promised.Components.Schemas[s.Name()] == nil {
+					t.Errorf("%s: there is no shape %s", m.Name, s.Name())
 				}
 			}
 		}

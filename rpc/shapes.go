@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 
+	"github.com/treeline-dev/treeline/internal/jsonschema"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -28,10 +29,8 @@ type (
 		Configured        json.RawMessage   `json:"configuredThinkingLevel,omitempty"`      // omp18
 		SelectedTools     []string          `json:"selectedMCPToolNames,omitempty"`         // omp
 		ToolsSelected     *bool             `json:"hasPersistedMCPToolSelection,omitempty"` // omp
-		more
+		_                 jsonschema.More
 	}
-	// more marks a shape that may have members beside those that it names.
-	more struct{}
 	// openRPCDocument is as https://spec.open-rpc.org describes it.
 	openRPCDocument struct{}
 	// treeNode is an entry with its children or, in a flat tree, with its id, its parent (null for a root) and its depth.
@@ -57,7 +56,7 @@ type (
 		First       string          `json:"firstMessage,omitempty"`
 		AllMessages string          `json:"allMessagesText,omitempty"`
 		Size        *int64          `json:"fileSize,omitempty"` // Wave
-		more
+		_           jsonschema.More
 	}
 	// loadedState is a state as it was saved, and the messages that the agent would begin with.
 	loadedState struct {

@@ -9,8 +9,8 @@ import (
 
 // Messages from parts, for clients that do not know how an agent writes its messages. The names are those of --json.
 
-// givenPart is a piece of a message.
-type givenPart struct {
+// partInput is a piece of a message that a client appends. wire.Part is one that it reads.
+type partInput struct {
 	Type      string          `json:"type"` // text, thinking, toolCall, toolResult or image
 	Text      string          `json:"text,omitempty"`
 	Signature string          `json:"signature,omitempty"` // of thinking
@@ -19,13 +19,13 @@ type givenPart struct {
 	Name      string          `json:"name,omitempty"`      // of the tool
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	IsError   bool            `json:"isError,omitempty"`
-	Parts     []givenPart     `json:"parts,omitempty"` // of a toolResult
+	Parts     []partInput     `json:"parts,omitempty"` // of a toolResult
 	MIME      string          `json:"mime,omitempty"`
 	Data      string          `json:"data,omitempty"` // of an image, in base64
 }
 
 // partsOf gives parts as the library takes them.
-func partsOf(list []givenPart) ([]session.Part, error) {
+func partsOf(list []partInput) ([]session.Part, error) {
 	var out []session.Part
 	for i, p := range list {
 		switch p.Type {
@@ -70,16 +70,16 @@ func appendUser(c *call, p userParams) (appended, error) {
 }
 
 type assistantParams struct {
-	Parts    *[]givenPart `json:"parts" need:"" doc:"texts, thinking and tool calls, in order; results of the calls may be among them"`
+	Parts    *[]partInput `json:"parts" need:"" doc:"texts, thinking and tool calls, in order; results of the calls may be among them"`
 	Provider string       `json:"provider" doc:"the provider of the model; the default is the model in use"`
 	Model    string       `json:"model" doc:"the id of the model"`
-	Usage    *usage       `json:"usage" doc:"what the answer took"`
+	Usage    *answerUsage `json:"usage" doc:"what the answer took"`
 	Stop     string       `json:"stop" one:"stop length tools aborted error filter" doc:"why the answer ended; the default follows from the parts"`
 	Error    string       `json:"error" doc:"what went wrong in an answer that failed"`
 }
 
-// usage is what an answer took. Cost is in dollars.
-type usage struct {
+// answerUsage is what an answer took. Cost is in dollars.
+type answerUsage struct {
 	Input      int64   `json:"input"`
 	Output     int64   `json:"output"`
 	CacheRead  int64   `json:"cacheRead,omitempty"`
@@ -105,7 +105,7 @@ func appendAssistant(c *call, p assistantParams) (appended, error) {
 
 type resultParams struct {
 	CallID  *string      `json:"callId" need:"" doc:"the tool call, which must be on the path to the leaf"`
-	Parts   *[]givenPart `json:"parts" need:"" doc:"texts and images"`
+	Parts   *[]partInput `json:"parts" need:"" doc:"texts and images"`
 	IsError bool         `json:"isError" doc:"the tool failed"`
 }
 

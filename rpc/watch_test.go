@@ -48,7 +48,7 @@ func (c *caller) change() members {
 	defer promised.Unlock()
 	for _, n := range promised.Notifications {
 		text, _ := json.Marshal(note.Params)
-		if err := promised.check(n.Schema, text, "params"); n.Name == "change" && err != nil {
+		if err := promised.Components.Schemas.Check(n.Schema, text); n.Name == "change" && err != nil {
 			c.tb.Errorf("%v: %s", err, line)
 		}
 	}

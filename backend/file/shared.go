@@ -23,7 +23,8 @@ const (
 	holdWait = 100 * time.Millisecond
 	// lateWait is how long the old file is watched while a program has it open.
 	lateWait = time.Second
-	// lateQuiet is how long no program must have it open: an open that found the path before the rename may not be done.
+	// lateQuiet is how long the file must be open in no program before watching ends: a program that found the path before the
+	// rename may not have opened the file yet.
 	lateQuiet = 5 * time.Millisecond
 	// lateBlind is how long the old file is watched where the system does not tell which programs have it open.
 	lateBlind = 50 * time.Millisecond

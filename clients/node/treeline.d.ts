@@ -49,6 +49,15 @@ export interface AgentRow {
   [member: string]: any;
 }
 
+export interface AnswerUsage {
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: number;
+  input: number;
+  output: number;
+  total?: number;
+}
+
 export interface Appended {
   durable: boolean;
   foreign?: number;
@@ -103,20 +112,6 @@ export interface Entry {
   role: string | null;
   text?: string;
   time: string | null;
-  type: string;
-}
-
-export interface GivenPart {
-  arguments?: any;
-  callId?: string;
-  data?: string;
-  id?: string;
-  isError?: boolean;
-  mime?: string;
-  name?: string;
-  parts?: Array<GivenPart>;
-  signature?: string;
-  text?: string;
   type: string;
 }
 
@@ -194,6 +189,20 @@ export interface Part {
   text?: string;
   type: string;
   url?: string;
+}
+
+export interface PartInput {
+  arguments?: any;
+  callId?: string;
+  data?: string;
+  id?: string;
+  isError?: boolean;
+  mime?: string;
+  name?: string;
+  parts?: Array<PartInput>;
+  signature?: string;
+  text?: string;
+  type: string;
 }
 
 export interface Plan {
@@ -363,15 +372,6 @@ export interface TreeNode {
   parentId?: string | null;
 }
 
-export interface Usage {
-  cacheRead?: number;
-  cacheWrite?: number;
-  cost?: number;
-  input: number;
-  output: number;
-  total?: number;
-}
-
 export interface Use {
   cwd: string;
   dialect: string;
@@ -519,13 +519,13 @@ export interface AppendUserParams {
 
 export interface AppendAssistantParams {
   /** texts, thinking and tool calls, in order; results of the calls may be among them */
-  parts: Array<GivenPart>;
+  parts: Array<PartInput>;
   /** the provider of the model; the default is the model in use */
   provider?: string | null;
   /** the id of the model */
   model?: string | null;
   /** what the answer took */
-  usage?: Usage | null;
+  usage?: AnswerUsage | null;
   /** why the answer ended; the default follows from the parts */
   stop?: "stop" | "length" | "tools" | "aborted" | "error" | "filter" | null;
   /** what went wrong in an answer that failed */
@@ -536,7 +536,7 @@ export interface AppendToolResultParams {
   /** the tool call, which must be on the path to the leaf */
   callId: string;
   /** texts and images */
-  parts: Array<GivenPart>;
+  parts: Array<PartInput>;
   /** the tool failed */
   isError?: boolean | null;
 }

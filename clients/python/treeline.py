@@ -92,6 +92,18 @@ class AgentRow(_AgentRow, total=False):
     title: str
 
 
+class _AnswerUsage(TypedDict):
+    input: int
+    output: int
+
+
+class AnswerUsage(_AnswerUsage, total=False):
+    cacheRead: int
+    cacheWrite: int
+    cost: float
+    total: int
+
+
 class _Appended(TypedDict):
     durable: bool
     id: str
@@ -155,23 +167,6 @@ class Entry(_Entry, total=False):
     leaf: bool
     onPath: bool
     parts: List[Part]
-    text: str
-
-
-class _GivenPart(TypedDict):
-    type: str
-
-
-class GivenPart(_GivenPart, total=False):
-    arguments: Any
-    callId: str
-    data: str
-    id: str
-    isError: bool
-    mime: str
-    name: str
-    parts: List[GivenPart]
-    signature: str
     text: str
 
 
@@ -259,6 +254,23 @@ class Part(_Part, total=False):
     size: int
     text: str
     url: str
+
+
+class _PartInput(TypedDict):
+    type: str
+
+
+class PartInput(_PartInput, total=False):
+    arguments: Any
+    callId: str
+    data: str
+    id: str
+    isError: bool
+    mime: str
+    name: str
+    parts: List[PartInput]
+    signature: str
+    text: str
 
 
 class _Plan(TypedDict):
@@ -447,18 +459,6 @@ class TreeNode(_TreeNode, total=False):
     id: str
     label: str
     parentId: Optional[str]
-
-
-class _Usage(TypedDict):
-    input: int
-    output: int
-
-
-class Usage(_Usage, total=False):
-    cacheRead: int
-    cacheWrite: int
-    cost: float
-    total: int
 
 
 class Use(TypedDict):
@@ -1214,11 +1214,11 @@ class _SessionMethods(_Caller):
 
     def append_assistant(
         self,
-        parts: List[GivenPart],
+        parts: List[PartInput],
         *,
         provider: Optional[str] = None,
         model: Optional[str] = None,
-        usage: Optional[Usage] = None,
+        usage: Optional[AnswerUsage] = None,
         stop: Optional[str] = None,
         error: Optional[str] = None,
     ) -> Appended:
@@ -1238,7 +1238,7 @@ class _SessionMethods(_Caller):
             ("parts",),
         )
 
-    def append_tool_result(self, call_id: str, parts: List[GivenPart], *, is_error: Optional[bool] = None) -> Appended:
+    def append_tool_result(self, call_id: str, parts: List[PartInput], *, is_error: Optional[bool] = None) -> Appended:
         """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
         there it is refused, and results are given to appendAssistant.
 

@@ -18,9 +18,8 @@ func (a *app) runCommand() *cobra.Command {
 		Long: "A run log holds what an agent did: each request to the model as it was sent, each response, the whole output of each\n" +
 			"tool, and how the run ended. codelia writes run logs; for every other agent 'treeline run record' does.",
 		Example: "  treeline run ls\n  treeline run replay @last --llm",
-		Args:    cobra.ArbitraryArgs,
-		RunE:    helpOnly,
 	}
+	groupOnly(cmd)
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(
 		a.runLsCommand(), a.runShowCommand(), a.runRecordCommand(), a.runReplayCommand(), a.runAuditCommand(), a.runDiffCommand(),

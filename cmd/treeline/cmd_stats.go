@@ -226,7 +226,7 @@ func measureOf(groups []usage.Group) (name string, measure func(*usage.Amount) f
 	return "MESSAGES", func(m *usage.Amount) float64 { return float64(m.Messages) }
 }
 
-// bar draws n of most, to an eighth of a column. What is not nothing is seen.
+// bar draws n of most, to an eighth of a column. Anything above zero draws at least an eighth.
 func bar(n, most float64) string {
 	if n <= 0 || most <= 0 {
 		return "-"

@@ -91,7 +91,9 @@ func TestJSONOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var schema jsonschema.Document
+	var schema struct {
+		Defs jsonschema.Defs `json:"$defs"`
+	}
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +136,12 @@ func TestJSONOutput(t *testing.T) {
 		}
 		row := rows[c.name]
 		for i, value := range printed(t, c.args, row.prints, stdout) {
-			if err := schema.Check(row.shapes[0], value); err != nil {
+			if err := schema.Defs.Check(&jsonschema.Schema{Ref: row.shapes[0]}, value); err != nil {
 				t.Errorf("%s, value %d: %v", c.args, i+1, err)
 			}
 		}
-		for line := range bytes.Lines([]byte(stderr.String())) {
-			if err := schema.Check("Message", line); err != nil {
+		for line := range bytes.Lines(stderr.Bytes()) {
+			if err := schema.Defs.Check(&jsonschema.Schema{Ref: "Message"}, line); err != nil {
 				t.Errorf("%s, on stderr: %v", c.args, err)
 			}
 		}

@@ -110,10 +110,8 @@ func (a *app) root() *cobra.Command {
 			"compaction. It shows what the model would see at any entry. Reading never changes a file.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// Without it cobra reports an unknown command itself, with exit code 1.
-		Args: cobra.ArbitraryArgs,
-		RunE: helpOnly,
 	}
+	groupOnly(root)
 	root.SuggestionsMinimumDistance = 2
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -122,13 +120,6 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// A flag of an unknown command is unknown, too. Of a command that only has others, Use is the name alone.
-		if words := cmd.Flags().Args(); len(words) > 0 && cmd.HasSubCommands() && cmd.Use == cmd.Name() {
-			return helpOnly(cmd, words)
-		}
-		return usageError{flagError(err)}
-	})
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
 		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
@@ -155,13 +146,25 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// helpOnly is for commands that only have others.
-func helpOnly(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
+// groupOnly makes cmd a command that only has others. An unknown one is the mistake to report, not the flags after it.
+func groupOnly(cmd *cobra.Command) {
+	unknown := func(word string) error {
+		name := strings.TrimPrefix(cmd.CommandPath()+" "+word, "treeline ")
+		return misused("unknown command %q%s", name, suggestion(cmd, word))
 	}
-	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "treeline ")
-	return misused("unknown command %q%s", name, suggestion(cmd, args[0]))
+	cmd.Args = cobra.ArbitraryArgs // without it cobra reports an unknown command itself, with exit code 1
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknown(args[0])
+	}
+	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error {
+		if words := at.Flags().Args(); at == cmd && len(words) > 0 {
+			return unknown(words[0])
+		}
+		return usageError{flagError(err)}
+	})
 }
 
 // helpCommand replaces cobra's own, which accepts unknown commands.

@@ -40,6 +40,8 @@ var importTable = []row{
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
 	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
 		why: "a database is opened safely in the same way whatever its tables are"},
+	{packages: "internal/jsonschema", pure: true,
+		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
 		why: "text is shown on a terminal in the same way by every face"},
 	// The model.
@@ -127,7 +129,8 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
-	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire",
+	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
+		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
@@ -137,6 +140,6 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
-	{packages: "internal/gen internal/bench internal/interop internal/world internal/jsonschema", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/world", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -20,19 +20,35 @@ type base struct {
 type whole struct {
 	leafType
 	*base
-	OK bool `json:"ok"`
+	OK    bool              `json:"ok"`
+	Pair  [2]int            `json:"pair,omitzero"`
+	Names map[string]string `json:"names,omitempty"`
+	Open  *open             `json:"open,omitempty"`
+}
+
+// open may have members that it does not name.
+type open struct {
+	ID string `json:"id"`
+	_  More
 }
 
 // TestCheck: what encoding/json writes of a type is accepted, and everything else is not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	var d Document
-	d.Add(reflect.TypeFor[whole]())
+	var set Set
+	s := set.Add(reflect.TypeFor[whole]())
 	for value, ok := range map[string]bool{
 		`{"n":1,"text":null,"ok":true}`:                             true,
 		`{"n":1,"text":"x","ok":true,"f":1.5}`:                      true,
 		`{"n":1,"text":"x","ok":true,"any":{"a":[1]},"more":[]}`:    true,
 		`{"n":1,"text":"x","ok":true,"more":[{"n":2,"text":null}]}`: true,
+		`{"n":1,"text":null,"ok":true,"pair":[1,2]}`:                true,
+		`{"n":1,"text":null,"ok":true,"names":{"a":"b"}}`:           true,
+		`{"n":1,"text":null,"ok":true,"open":{"id":"x","more":1}}`:  true,
+		`{"n":1,"text":null,"ok":true,"pair":[1]}`:                  false,
+		`{"n":1,"text":null,"ok":true,"names":{"a":1}}`:             false,
+		`{"n":1,"text":null,"ok":true,"open":{"more":1}}`:           false,
+		`{"n":1,"text":null,"ok":true,"open":null}`:                 false,
 		`{"n":1,"ok":true}`:                                         false,
 		`{"n":1.5,"text":null,"ok":true}`:                           false,
 		`{"n":null,"text":null,"ok":true}`:                          false,
@@ -44,17 +60,31 @@ func TestCheck(t *testing.T) {
 		`[]`:   false,
 		`null`: false,
 	} {
-		if err := d.Check("whole", []byte(value)); (err == nil) != ok {
+		if err := set.Defs.Check(s, []byte(value)); (err == nil) != ok {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
 	for _, v := range []whole{{}, {base: &base{1}, OK: true}} {
 		text, err := json.Marshal(v)
 		if err == nil {
-			err = d.Check("whole", text)
+			err = set.Defs.Check(s, text)
 		}
 		if err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// TestNames: two types of one name are an error, not one definition.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	set := Set{Name: func(reflect.Type) string { return "Same" }}
+	set.Add(reflect.TypeFor[base]())
+	set.Add(reflect.TypeFor[base]())
+	defer func() {
+		if recover() == nil {
+			t.Error("two types have one name")
+		}
+	}()
+	set.Add(reflect.TypeFor[open]())
 }

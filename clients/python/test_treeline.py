@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import tempfile
 import threading
 import unittest
@@ -16,6 +17,11 @@ def said(role, text):
     if role == "assistant":
         message.update(content=[{"type": "text", "text": text}], provider="anthropic", model="claude")
     return message
+
+
+def snake(name):
+    """The name of a method or parameter in Python: appendMCPToolSelection is append_mcp_tool_selection."""
+    return re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 class ClientTest(unittest.TestCase):
@@ -119,10 +125,10 @@ class ClientTest(unittest.TestCase):
             session = names.pop("session", None)
             classes = [treeline.Client] if session is None else [treeline.Session] if session else [treeline.Client, treeline.Session]
             for owner in classes:
-                own = "".join("_" + c.lower() if c.isupper() else c for c in method["name"].rpartition(".")[2])
+                own = snake(method["name"].rpartition(".")[2])
                 signature = inspect.signature(getattr(owner, own)).parameters
                 given = {name: p.default is p.empty for name, p in signature.items() if name != "self"}
-                wanted = {"".join("_" + c.lower() if c.isupper() else c for c in n): r for n, r in names.items()}
+                wanted = {snake(n): r for n, r in names.items()}
                 self.assertEqual({n.rstrip("_"): r for n, r in given.items()}, wanted, method["name"])
 
 

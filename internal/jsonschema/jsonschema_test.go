@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 // Two structs of one name would share a definition, and a reader would get the wrong members.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
-	b := jsonschema.Set{Defs: jsonschema.Defs{}, Name: func(reflect.Type) string { return "Part" }}
+	b := Set{Defs: Defs{}, Name: func(reflect.Type) string { return "Part" }}
 	type one struct{}
 	type two struct{}
 	b.Add(reflect.TypeFor[one]())

@@ -207,6 +207,30 @@ func TestConvertWaveTalk(t *testing.T) {
 	}
 }
 
+// Answers that name no model, or no provider, have those of the run's header.
+func TestConvertRunModel(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	log := strings.Replace(codeliaRun, `"started_at"`, `"model":{"provider":"azure","name":"gpt-4"},"started_at"`, 1)
+	log = strings.Replace(log, `{"model":"gpt-4",`, "{", 1) // of the first answer
+	path := w.Put("in/2a2dd96d-b3ac-4076-838e-d4d877114e39.jsonl", log)
+	there := crossed(w, path, w.Format("codelia"), w.Format("pi"), folder())
+	answers := 0
+	for e := range there.Tree().Entries() {
+		body, err := e.Body()
+		w.Must(err)
+		if m, ok := body.(session.Message); ok && m.Role == session.RoleAssistant && m.Model != "unknown" { // that of earlier runs
+			if answers++; m.Provider+"/"+m.Model != "azure/gpt-4" {
+				t.Errorf("%s is of %s/%s", e.ID, m.Provider, m.Model)
+			}
+		}
+	}
+	if answers != 2 {
+		t.Errorf("%d answers have a model", answers)
+	}
+	w.Must(there.Close())
+}
+
 // What was said before a run is in its first request, and comes before what the user asked in it.
 func TestConvertRunHistory(t *testing.T) {
 	t.Parallel()

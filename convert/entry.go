@@ -67,6 +67,8 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 func (c *crossing) inherit(e session.Entry, body session.Body) {
 	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
 		c.after[e.Index] = c.after[parent.Index]
+	} else {
+		c.after[e.Index].model = c.runModel()
 	}
 	switch b := body.(type) {
 	case session.ModelChange:

@@ -52,6 +52,9 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 	if m.Role == session.RoleAssistant && m.Model == "" {
 		out.Provider, out.Model = c.after[e.Index].model.Provider, c.after[e.Index].model.Model
 	}
+	if ran := c.runModel(); out.Provider == "" && out.Model == ran.Model {
+		out.Provider = ran.Provider
+	}
 	if out.Model != "" && out.Provider == "" {
 		out.Provider = cmp.Or(dialect.ProviderOf(out.Model), "unknown")
 	}

@@ -9,6 +9,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// runModel is the model that the header of a run names; nothing for a session. The answers of a run may name no model, and
+// never name its provider.
+func (c *crossing) runModel() session.ModelRef {
+	if !c.ofRun {
+		return session.ModelRef{}
+	}
+	model := rawjson.Get(c.tree.Header().Raw, "model")
+	return session.ModelRef{Provider: rawjson.Str(model, "provider"), Model: rawjson.Str(model, "name")}
+}
+
 // history gives the messages that the model saw before the first message of a run. The log of a run begins with what the
 // user asked then; what was said in earlier runs of the session is only in the requests. System messages are left out: they
 // belong to the agent, which makes them anew for each run.

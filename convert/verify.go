@@ -243,7 +243,7 @@ func (v *conversion) report(dst *store.Session) Report {
 func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	from, ok := dialect.AsComposer(v.src.dialect)
 	switch {
-	case !ok || v.inner || v.all || v.eased != nil:
+	case !ok || v.inner || v.all || v.eased != nil || !v.mayCarryMore():
 		return false, nil
 	case from.Habits().SavedWhole:
 		// Its messages have neither ids nor times: only origins restore them.
@@ -267,6 +267,16 @@ func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 		}
 	}
 	return more, nil
+}
+
+// mayCarryMore reports whether a passage that may carry an origin carries none.
+func (v *conversion) mayCarryMore() bool {
+	for k, p := range v.cross.passages {
+		if !v.carried[k] && !p.restored && len(p.entries) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // sourceHeader is the source's header in the current version, nil if it is in an entry. Of a document that holds the entries

@@ -168,4 +168,6 @@ var (
 	ErrUnsupported = errors.New("not supported")
 	// ErrNewer: the log is of a newer version than the dialect knows. It is never written to.
 	ErrNewer = errors.New("written by a newer version")
+	// ErrProfile: no profile can have that name.
+	ErrProfile = errors.New("not the name of a profile")
 )

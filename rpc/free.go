@@ -151,9 +151,6 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 // listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
 func (c *call) listings(opt store.CreateOptions, texts textsParam) (raw[[]agentRow], error) {
 	if opt.Profile != "" {
-		if opt.Dir != "" {
-			return nil, badParams(`parameters "sessionDir" and "profile" exclude each other`)
-		}
 		d := opt.Dialect
 		if d == nil {
 			d = c.store.Dialects()[0]

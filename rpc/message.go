@@ -107,7 +107,7 @@ func coded(err error) *rpcError {
 	case errors.As(err, &e):
 		return e
 	// The library refuses a parameter.
-	case errors.As(err, &id), errors.Is(err, place.ErrUnknownDialect):
+	case errors.As(err, &id), errors.Is(err, place.ErrUnknownDialect), errors.Is(err, store.ErrProfile):
 		return &rpcError{codeParams, err.Error()}
 	}
 	return &rpcError{codeFailed, err.Error()}

@@ -77,14 +77,17 @@ func TestProfile(t *testing.T) {
 	equal(t, "continued", c.object("continueRecent", at)["id"], work["id"])
 	delete(at, "profile")
 	equal(t, "continued by default", c.object("continueRecent", at)["id"], plain["id"])
-	for _, bad := range []members{
-		{"cwd": c.home, "dialect": "operator", "profile": "../x"},
-		{"cwd": c.home, "dialect": "omp", "profile": "work"},
-		{"cwd": c.home, "dialect": "operator", "profile": "work", "sessionDir": c.home},
+	for _, bad := range []struct {
+		params members
+		code   int
+	}{
+		{members{"cwd": c.home, "dialect": "operator", "profile": "../x"}, -32602},
+		{members{"cwd": c.home, "dialect": "omp", "profile": "work"}, -32000},
+		{members{"cwd": c.home, "dialect": "operator", "profile": "work", "sessionDir": c.home}, -32602},
 	} {
 		for _, method := range []string{"create", "continueRecent", "list", "listAll"} {
-			if r := c.try(method, bad); r.Error == nil {
-				t.Errorf("%s %v", method, bad)
+			if r := c.try(method, bad.params); r.Error == nil || r.Error.Code != bad.code {
+				t.Errorf("%s %v: %+v", method, bad.params, r.Error)
 			}
 		}
 	}

@@ -1,9 +1,13 @@
 package rpc
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/treeline-dev/treeline/place"
 )
 
 // refParams name a session as people do.
@@ -16,7 +20,7 @@ func isPath(ref string) bool {
 	return strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl")
 }
 
-// locate gives the path of a session. A path is never looked up as an id: if the file is missing, no other session takes its
+// locate gives the path of a session. If several match, the error names them, at most twenty. A path is never looked up as an id: if the file is missing, no other session takes its
 // place.
 func (c *call) locate(ref string) (string, error) {
 	switch {
@@ -28,6 +32,14 @@ func (c *call) locate(ref string) (string, error) {
 		return filepath.Abs(ref)
 	}
 	row, err := c.store.Find(c.outer, ref)
+	var many *place.AmbiguousError
+	if errors.As(err, &many) {
+		var names []string
+		for _, r := range many.Rows[:min(len(many.Rows), 20)] {
+			names = append(names, r.Path)
+		}
+		err = fmt.Errorf("%w, such as %s", err, strings.Join(names, ", "))
+	}
 	return row.Path, err
 }
 

@@ -60,6 +60,9 @@ func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 		opt.Write.Observer = c.observe(c.fresh, opt.Write.Observer)
 	}
 	if p.SessionDir != "" {
+		if p.Profile != "" {
+			return opt, badParams(`parameters "sessionDir" and "profile" exclude each other`)
+		}
 		if opt.Dir, err = filepath.Abs(p.SessionDir); err != nil {
 			return opt, err
 		}

@@ -281,6 +281,12 @@ func TestAgentBeforeID(t *testing.T) {
 	c.say(h["session"].(string), "user", "hello")
 	c.raw("close", members{"session": h["session"]})
 	id := h["id"].(string)
+	copied := c.object("forkFrom", members{"source": h["file"], "cwd": c.home, "dialect": "pi"})
+	c.raw("close", members{"session": copied["session"]})
+	several := c.try("check", members{"ref": "pi:" + id[:4]})
+	if e := several.Error; e == nil || !strings.Contains(e.Message, h["file"].(string)) || !strings.Contains(e.Message, copied["file"].(string)) {
+		t.Errorf("two sessions match: %+v", e)
+	}
 	made := c.object("startRun", members{"dialect": "codelia", "sessionId": id})
 	c.raw("endRun", members{"run": made["run"], "outcome": "completed"})
 	ended := c.try("continueRun", members{"ref": "codelia:" + made["id"].(string)})

@@ -40,6 +40,8 @@ var (
 	ErrNewer = dialect.ErrNewer
 	// ErrUnsupported: the dialect cannot express it.
 	ErrUnsupported = dialect.ErrUnsupported
+	// ErrProfile: no profile can have that name.
+	ErrProfile = dialect.ErrProfile
 	// ErrClosed: the session was closed.
 	ErrClosed = errors.New("session is closed")
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// contextShape is what WriteContext prints besides the members of the agent's own context.
+// Context is what the model would see. The members of the agent's own context are there, too.
 type contextShape struct {
 	Messages []json.RawMessage `json:"messages"`
 	Tokens   int64             `json:"estimatedTokens"`

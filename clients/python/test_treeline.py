@@ -19,9 +19,9 @@ def said(role, text):
     return message
 
 
-def snake(name):
-    """The name of a method or parameter in Python: appendMCPToolSelection is append_mcp_tool_selection."""
-    return re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+def spelled(name):
+    """A name as Python spells it. An abbreviation is one word."""
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 class ClientTest(unittest.TestCase):
@@ -125,10 +125,10 @@ class ClientTest(unittest.TestCase):
             session = names.pop("session", None)
             classes = [treeline.Client] if session is None else [treeline.Session] if session else [treeline.Client, treeline.Session]
             for owner in classes:
-                own = snake(method["name"].rpartition(".")[2])
+                own = spelled(method["name"].rpartition(".")[2])
                 signature = inspect.signature(getattr(owner, own)).parameters
                 given = {name: p.default is p.empty for name, p in signature.items() if name != "self"}
-                wanted = {snake(n): r for n, r in names.items()}
+                wanted = {spelled(n): r for n, r in names.items()}
                 self.assertEqual({n.rstrip("_"): r for n, r in given.items()}, wanted, method["name"])
 
 

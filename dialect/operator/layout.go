@@ -72,7 +72,7 @@ func (l layout) Profile(env dialect.Env, name string) (dialect.Root, error) {
 	}
 	// The name becomes a folder.
 	if strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:\x00") || len(name) > 128 {
-		return dialect.Root{}, fmt.Errorf("%sprofile %.80q: a name cannot begin with a dot or have '/', '\\' or ':'", from, name)
+		return dialect.Root{}, fmt.Errorf("%s%.80q is %w: it cannot begin with a dot or have '/', '\\' or ':'", from, name, dialect.ErrProfile)
 	}
 	return l.RootAt(filepath.Join(dir, "profiles", name)), nil
 }

@@ -1,5 +1,5 @@
 // Command interop checks that this library and the real agents understand each other's files. It installs the agents' packages
-// from npm in a temporary folder and makes four comparisons:
+// from npm in a temporary folder and makes five comparisons:
 //
 //   - trees: random trees to which pi 0.73 and this library append by turns; leaf, entries, labels, name and context.
 //   - lists: random folders of sessions, whole and damaged; the lists, recent sessions and continued session of pi 1.5 and

@@ -17,7 +17,7 @@ import (
 // doubled are the commands whose time is compared. SESSION is the log, OUT a folder that does not exist.
 var doubled = []struct {
 	command string
-	records int // before they are doubled; a tenth of a second or more for most logs
+	records int // before they are doubled: about a tenth of a second for most logs
 }{
 	{"ls --all --json", 20_000},
 	{"search word", 20_000},

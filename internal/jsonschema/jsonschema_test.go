@@ -88,19 +88,3 @@ func TestNames(t *testing.T) {
 	}()
 	set.Add(reflect.TypeFor[open]())
 }
-
-// Two structs of one name would share a definition, and a reader would get the wrong members.
-func TestNamesAreUnique(t *testing.T) {
-	t.Parallel()
-	b := Set{Defs: Defs{}, Name: func(reflect.Type) string { return "Part" }}
-	type one struct{}
-	type two struct{}
-	b.Add(reflect.TypeFor[one]())
-	b.Add(reflect.TypeFor[one]())
-	defer func() {
-		if recover() == nil {
-			t.Error("the second struct was taken for the first")
-		}
-	}()
-	b.Add(reflect.TypeFor[two]())
-}

@@ -56,7 +56,7 @@ type crossing struct {
 	last      map[session.EntryID]session.EntryID // the id of the last one
 	used      map[session.EntryID]bool
 	tools     map[string]string        // names of tools by the ids of calls
-	calls     map[int][]string         // the calls that a result after an entry may answer
+	calls     map[int]openCalls        // the calls that a result after an entry may answer
 	recent    []string                 // the messages of a run since the last answer; see follow
 	models    map[int]session.ModelRef // the model in use after an entry
 	said      map[int]string           // the model that the target's records name up to there
@@ -77,7 +77,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		done: map[int]bool{}, passageOf: map[int]*passage{}, used: map[session.EntryID]bool{}, tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: map[session.EntryID]session.EntryID{},
-		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int][]string{},
+		models: map[int]session.ModelRef{}, said: map[int]string{}, calls: map[int]openCalls{},
 	}
 }
 
@@ -260,14 +260,23 @@ func (c *crossing) learn(e session.Entry) {
 	case session.ModelChange:
 		c.said[e.Index] = b.Provider + "/" + b.ModelID
 	case session.Message:
-		c.noteTools(e, c.parts(b.JSON))
+		c.noteTools(e, b.Role, c.parts(b.JSON))
 	}
 }
 
-// noteTools remembers the calls of a message and the names of their tools: some agents name them only in calls. Providers
+// openCalls are the calls of an entry.
+type openCalls struct {
+	at  int
+	ids []string
+}
+
+// noteTools remembers the calls of an answer and the names of their tools: some agents name them only in calls. Providers
 // want the results right after the message with the calls, so the last message with calls on the path is the one that
 // counts.
-func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
+func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session.Part) {
+	if role != session.RoleAssistant {
+		return
+	}
 	var ids []string
 	for _, part := range parts {
 		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
@@ -276,7 +285,7 @@ func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
 		}
 	}
 	if ids != nil {
-		c.calls[e.Index] = ids
+		c.calls[e.Index] = openCalls{e.Index, ids}
 	}
 }
 

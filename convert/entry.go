@@ -70,6 +70,11 @@ func (c *crossing) inherit(e session.Entry, body session.Body) {
 		c.calls[e.Index] = c.calls[parent.Index]
 	}
 	switch b := body.(type) {
+	case session.Compaction:
+		// A call that the model does not see any more cannot be answered.
+		if kept, ok := c.tree.Lookup(b.FirstKept); !ok || b.ReplacesAll || kept.Index > c.calls[e.Index].at {
+			delete(c.calls, e.Index)
+		}
 	case session.ModelChange:
 		// Models of other roles do not answer prompts.
 		if b.Role == "default" {
@@ -315,7 +320,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 			return err
 		}
 		c.models[i], c.said[i], c.calls[i] = c.models[at], c.said[at], c.calls[at]
-		_, results := dialect.Results(c.accepted(e, c.parts(message)))
+		_, results := dialect.Results(c.accepted(e, session.RoleTool, c.parts(message)))
 		for _, r := range results {
 			if !calls[r.CallID] {
 				return nil

@@ -74,14 +74,14 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 			parts = all
 		}
 	}
-	out.Parts = c.accepted(e, parts)
+	out.Parts = c.accepted(e, out.Role, parts)
 	return out, true
 }
 
 // accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without
 // its call. The rest is carried along with the record.
-func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []session.Part) {
-	c.noteTools(e, parts)
+func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.Part) (list []session.Part) {
+	c.noteTools(e, role, parts)
 	for _, part := range parts {
 		switch p := part.(type) {
 		case session.ToolCall:
@@ -89,7 +89,7 @@ func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []sessi
 				continue
 			}
 		case session.ToolResult:
-			if !slices.Contains(c.calls[e.Index], p.CallID) {
+			if !slices.Contains(c.calls[e.Index].ids, p.CallID) {
 				continue
 			}
 			// Some formats name the tool only in the call, others need the name in the result.

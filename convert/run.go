@@ -36,7 +36,7 @@ func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.New
 	var list []dialect.NewMessage
 	for i, m := range request[:end] {
 		role := codec.Role(m)
-		parts := c.accepted(e, c.parts(m))
+		parts := c.accepted(e, role, c.parts(m))
 		if _, results := dialect.Results(parts); role == session.RoleTool && c.to.Habits().ResultsInCalls && len(list) > 0 {
 			last := &list[len(list)-1]
 			for _, r := range results {
@@ -72,7 +72,7 @@ func (c *crossing) prompts(p *passage, e session.Entry, raw []byte, n dialect.Ne
 		if role == session.RoleAssistant {
 			break
 		}
-		if parts := c.accepted(e, c.parts(m)); role == session.RoleUser && dialect.Speaks(parts) {
+		if parts := c.accepted(e, role, c.parts(m)); role == session.RoleUser && dialect.Speaks(parts) {
 			list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
 		}
 	}

@@ -43,7 +43,7 @@ soak:
 	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
 # Compares this library with the real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB), on the same files:
-# random trees, lists and recent sessions of random folders, prompt histories. -installed DIR keeps the packages.
+# random trees, lists and recent sessions of random folders, converted sessions, prompt histories. -installed DIR keeps the packages.
 interop:
 	go run ./internal/interop
 

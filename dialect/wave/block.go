@@ -215,7 +215,8 @@ func blockParts(block Block, raw []byte) []session.Part {
 			session.ToolResult{Name: "bash", Parts: dialect.TextParts(b.Output), IsError: rawjson.Truthy(b.ExitCode)},
 		}
 	case TaskNotificationBlock:
-		return []session.Part{session.Text{Text: b.text()}}
+		// Texts as the record has them: search relies on it. LLM has the words around them.
+		return append(dialect.TextParts(b.Summary), dialect.TextParts(b.Result)...)
 	case OpaqueBlock:
 		return []session.Part{session.OpaquePart{Type: b.Type, JSON: raw}}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,7 +144,11 @@ func TestConvertSendable(t *testing.T) {
 	}
 	check("wave", "talk", waveTalk, true)
 	check("codelia", "second", codeliaRun, false)
-	for seed := range 40 {
+	rounds := 24
+	if os.Getenv("TREELINE_SOAK") != "" {
+		rounds = 1200
+	}
+	for seed := range rounds {
 		r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 11))}
 		r.whole = true
 		name := r.one("pi", "omp", "operator", "wave", "codelia-state")

@@ -73,7 +73,7 @@ type crossing struct {
 type state struct {
 	model session.ModelRef // in use
 	said  string           // the model that the target's records name up to there
-	calls []string         // the calls that a result may answer
+	calls openCalls        // the calls that a result may answer
 }
 
 // newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
@@ -283,14 +283,23 @@ func (c *crossing) learn(e session.Entry) {
 	case session.ModelChange:
 		c.after[e.Index].said = b.Provider + "/" + b.ModelID
 	case session.Message:
-		c.noteTools(e, c.parts(b.JSON))
+		c.noteTools(e, b.Role, c.parts(b.JSON))
 	}
 }
 
-// noteTools remembers the calls of a message and the names of their tools: some agents name them only in calls. Providers
+// openCalls are the calls of an entry.
+type openCalls struct {
+	at  int
+	ids []string
+}
+
+// noteTools remembers the calls of an answer and the names of their tools: some agents name them only in calls. Providers
 // want the results right after the message with the calls, so the last message with calls on the path is the one that
 // counts.
-func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
+func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session.Part) {
+	if role != session.RoleAssistant {
+		return
+	}
 	var ids []string
 	for _, part := range parts {
 		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
@@ -299,7 +308,7 @@ func (c *crossing) noteTools(e session.Entry, parts []session.Part) {
 		}
 	}
 	if ids != nil {
-		c.after[e.Index].calls = ids
+		c.after[e.Index].calls = openCalls{e.Index, ids}
 	}
 }
 

@@ -71,6 +71,11 @@ func (c *crossing) inherit(e session.Entry, body session.Body) {
 		c.after[e.Index].model = c.runModel()
 	}
 	switch b := body.(type) {
+	case session.Compaction:
+		// A call that the model does not see any more cannot be answered.
+		if kept, ok := c.tree.Lookup(b.FirstKept); !ok || b.ReplacesAll || kept.Index > c.after[e.Index].calls.at {
+			c.after[e.Index].calls = openCalls{}
+		}
 	case session.ModelChange:
 		// Models of other roles do not answer prompts.
 		if b.Role == "default" {
@@ -294,7 +299,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 			return err
 		}
 		c.after[i] = c.after[at]
-		_, results := dialect.Results(c.accepted(e, c.parts(message)))
+		_, results := dialect.Results(c.accepted(e, session.RoleTool, c.parts(message)))
 		for _, r := range results {
 			if !calls[r.CallID] {
 				return nil

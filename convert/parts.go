@@ -77,7 +77,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 			parts = all
 		}
 	}
-	out.Parts = c.accepted(e, parts)
+	out.Parts = c.accepted(e, out.Role, parts)
 	if (out.Failed() || out.Stop == dialect.StopFilter) && c.answered(e, out.Parts) {
 		out.Stop = dialect.StopTools
 	}
@@ -100,8 +100,8 @@ func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
 
 // accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without
 // its call. The rest is carried along with the record.
-func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []session.Part) {
-	c.noteTools(e, parts)
+func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.Part) (list []session.Part) {
+	c.noteTools(e, role, parts)
 	for _, part := range parts {
 		switch p := part.(type) {
 		case session.ToolCall:
@@ -109,7 +109,7 @@ func (c *crossing) accepted(e session.Entry, parts []session.Part) (list []sessi
 				continue
 			}
 		case session.ToolResult:
-			if !slices.Contains(c.after[e.Index].calls, p.CallID) {
+			if !slices.Contains(c.after[e.Index].calls.ids, p.CallID) {
 				continue
 			}
 			// Some formats name the tool only in the call, others need the name in the result.

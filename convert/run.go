@@ -23,8 +23,8 @@ func (c *crossing) runModel() session.ModelRef {
 // user asked then; what was said in earlier runs of the session is only in the requests. System messages are left out: they
 // belong to the agent, which makes them anew for each run.
 func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.NewEntry) ([]dialect.NewMessage, error) {
-	if len(c.passages) > 0 {
-		return nil, nil
+	if c.recent != nil {
+		return nil, nil // it is not the first
 	}
 	request, err := c.firstRequest(pos)
 	if err != nil {
@@ -46,18 +46,19 @@ func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.New
 	var list []dialect.NewMessage
 	for i, m := range request[:end] {
 		role := codec.Role(m)
-		parts := c.accepted(e, c.parts(m))
-		if _, results := dialect.Results(parts); role == session.RoleTool && c.to.Habits().ResultsInCalls && len(list) > 0 {
-			last := &list[len(list)-1]
-			for _, r := range results {
-				last.Parts = append(last.Parts, r)
+		parts := c.accepted(e, role, c.parts(m))
+		switch {
+		case role == session.RoleSystem || !dialect.Speaks(parts):
+		case role == session.RoleTool && c.to.Habits().ResultsInCalls:
+			for k := len(list) - 1; k >= 0; k-- {
+				if list[k].Role == session.RoleAssistant {
+					list[k].Parts = append(list[k].Parts, parts...)
+					break
+				}
 			}
-			continue
+		default:
+			list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
 		}
-		if role == session.RoleSystem || !dialect.Speaks(parts) {
-			continue
-		}
-		list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
 	}
 	return list, nil
 }
@@ -82,7 +83,7 @@ func (c *crossing) prompts(p *passage, e session.Entry, raw []byte, n dialect.Ne
 		if role == session.RoleAssistant {
 			break
 		}
-		if parts := c.accepted(e, c.parts(m)); role == session.RoleUser && dialect.Speaks(parts) {
+		if parts := c.accepted(e, role, c.parts(m)); role == session.RoleUser && dialect.Speaks(parts) {
 			list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
 		}
 	}

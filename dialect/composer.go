@@ -120,7 +120,9 @@ func Prose(parts []session.Part) []session.Part {
 		case session.Text, session.Image:
 			out = append(out, p)
 		case session.Thinking:
-			out = append(out, session.Text{Text: p.Text})
+			if strings.TrimSpace(p.Text) != "" { // it may be a signature alone
+				out = append(out, session.Text{Text: p.Text})
+			}
 		case session.ToolCall:
 			out = append(out, session.Text{Text: p.Name + " " + string(p.Arguments)})
 		case session.ToolResult:

@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/llm"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -33,6 +34,7 @@ func (a *app) complete(root *cobra.Command) {
 		"in": completeSome(partWords), "has": completeSome(hasWords),
 		"sort": words(orderWords()...), "by": completeSome(keyWords()), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
 		"dialect": words(dialectNames()...), "to": words(targetNames()...), "shell-init": words(shellNames...), "run": a.completeRun,
+		"llm": words(llm.Names()...), "prompt": cobra.NoFileCompletions, "max-tokens": cobra.NoFileCompletions,
 		"from": words("now\twith what is written from now on", "start\tat the start of the sessions"), "label": words("*\tany label"),
 		"title": cobra.NoFileCompletions, "limit": cobra.NoFileCompletions, "lines": cobra.NoFileCompletions, "near": cobra.NoFileCompletions,
 	}

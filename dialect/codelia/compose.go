@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -50,7 +51,9 @@ func answer(parts []session.Part) ([][]byte, error) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Thinking:
-			list = append(list, message("reasoning", rawjson.Quote(p.Text)))
+			if strings.TrimSpace(p.Text) != "" { // it may be a signature alone
+				list = append(list, message("reasoning", rawjson.Quote(p.Text)))
+			}
 		case session.Text, session.Image:
 			said = append(said, p)
 		case session.ToolCall:

@@ -17,8 +17,12 @@ func (codec) LLM(m []byte) ([]byte, error) {
 	role := roleOf([]byte(rawjson.Str(m, "role")))
 	if role == session.RoleAssistant {
 		for b := range rawjson.Elements(list) {
-			if c, ok := decodeBlock(b).(CompactBlock); ok {
-				return rawjson.Set(rawjson.Set(m, "role", []byte(`"user"`)), "blocks", dialect.Array(sentText(c.Content))), nil
+			c, ok := decodeBlock(b).(CompactBlock)
+			switch summary := sentText(c.Content); {
+			case ok && summary == nil:
+				return nil, nil // no provider accepts an empty message
+			case ok:
+				return rawjson.Set(rawjson.Set(m, "role", []byte(`"user"`)), "blocks", dialect.Array(summary)), nil
 			}
 		}
 	}

@@ -86,6 +86,9 @@ var table = []section{
 		get("getSessionDir", "The folder for new sessions and copies; `\"\"` in memory.", getSessionDir),
 		get("getCwd", "The session's working directory.", getCWD),
 		get("isPersisted", "Whether the session is stored: `false` in memory.", isPersisted),
+		on("buildRequest", "The body of a request that continues the session: for `POST /v1/messages` (anthropic) or `POST "+
+			"/v1/chat/completions` (openai). The provider accepts it, whichever agent wrote the session: what it would refuse is "+
+			"left out.", buildRequest),
 		either("buildSessionContext", "What the model would see: of a session or, without one, of `entries`. Without `leafId` it "+
 			"is seen from the leaf, of `entries` from the last; an unknown id means the last entry.", buildSessionContext),
 	}},
@@ -128,6 +131,8 @@ var table = []section{
 			"files that changed are read. `total` counts the rows of all pages. A session that is used meanwhile moves to the "+
 			"front, and is not on a later page.", catalogue)),
 		slow(free("search", "Finds entries in all sessions and runs, newest first. `treeline search --help` explains the query.", search)),
+		slow(free("stats", "What sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. Forks and "+
+			"copies are not counted twice. Only files that changed are read.", stats)),
 		slow(free("sources", "The places where sessions are looked for.", sources)),
 		slow(free("watch", "Follows what any program writes, to all sessions or to one. Changes are sent as notifications `change` "+
 			"until `unwatch`.", startWatch)),

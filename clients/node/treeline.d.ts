@@ -115,6 +115,14 @@ export interface Entry {
   type: string;
 }
 
+export interface Group {
+  cost: number;
+  messages: number;
+  name: string;
+  sessions: number;
+  tokens: Tokens;
+}
+
 export interface Hit {
   cwd: string;
   dialect?: string;
@@ -156,6 +164,13 @@ export interface Loss {
   kind: string;
   lines?: Array<number>;
   pointer: string;
+}
+
+export interface ModelRequest {
+  answered: boolean;
+  body: any;
+  model: string;
+  provider: string;
 }
 
 export type OpenRPCDocument = Record<string, any>;
@@ -342,6 +357,18 @@ export interface Source {
   sessions: number;
   size: number;
   why: string;
+}
+
+export interface Stats {
+  agents?: Array<Group>;
+  copies: number;
+  cost: number;
+  days?: Array<Group>;
+  messages: number;
+  models?: Array<Group>;
+  projects?: Array<Group>;
+  sessions: number;
+  tokens: Tokens;
 }
 
 export interface Tokens {
@@ -704,6 +731,21 @@ export interface GetLabelParams {
   id: string;
 }
 
+export interface BuildRequestParams {
+  /** the entry to look from; the default is the leaf */
+  leafId?: string | null;
+  /** the provider; the default is that of the last answer */
+  provider?: "anthropic" | "openai" | null;
+  /** the model; the default is that of the last answer */
+  model?: string | null;
+  /** the limit of the answer; the default is 8192 */
+  maxTokens?: number | null;
+  /** what the user says next */
+  prompt?: string | null;
+  /** restore long texts that the agent's format cut */
+  whole?: boolean | null;
+}
+
 export interface BuildSessionContextParams {
   /** entries to use instead of a session */
   entries?: Array<any> | null;
@@ -868,6 +910,21 @@ export interface SearchParams {
   rank?: boolean | null;
   /** how many hits; the default is 20, the most 1000 */
   limit?: number | null;
+}
+
+export interface StatsParams {
+  /** the lists of the result: agent, model, project, day; the default is all */
+  by?: Array<string> | null;
+  /** the name of a dialect, or the folder of a source */
+  source?: string | null;
+  /** only sessions of that directory */
+  cwd?: string | null;
+  /** the first moment that counts, in the form 2026-01-31T12:00:00Z */
+  since?: string | null;
+  /** the first moment that no longer counts */
+  until?: string | null;
+  /** a part of the name of a model that answered, or a pattern with * and ? */
+  model?: string | null;
 }
 
 export interface WatchParams {
@@ -1095,6 +1152,11 @@ interface ClientMethods {
    * Finds entries in all sessions and runs, newest first. treeline search --help explains the query.
    */
   search(params: SearchParams): Promise<SearchResult>;
+  /**
+   * What sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. Forks and
+   * copies are not counted twice. Only files that changed are read.
+   */
+  stats(params?: StatsParams): Promise<Stats>;
   /**
    * The places where sessions are looked for.
    */
@@ -1351,6 +1413,11 @@ interface SessionMethods {
    * Whether the session is stored: false in memory.
    */
   isPersisted(): Promise<boolean>;
+  /**
+   * The body of a request that continues the session: for POST /v1/messages (anthropic) or POST /v1/chat/completions
+   * (openai). The provider accepts it, whichever agent wrote the session: what it would refuse is left out.
+   */
+  buildRequest(params?: BuildRequestParams): Promise<ModelRequest>;
   /**
    * What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf, of
    * entries from the last; an unknown id means the last entry.

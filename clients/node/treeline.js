@@ -111,6 +111,9 @@ class ClientMethods extends Caller {
   async search(params) {
     return this._call("search", params);
   }
+  async stats(params) {
+    return this._call("stats", params);
+  }
   async sources(params) {
     return this._call("sources", params);
   }
@@ -298,6 +301,9 @@ class SessionMethods extends Caller {
   }
   async isPersisted(params) {
     return this._call("isPersisted", params);
+  }
+  async buildRequest(params) {
+    return this._call("buildRequest", params);
   }
   async buildSessionContext(params) {
     return this._call("buildSessionContext", params);

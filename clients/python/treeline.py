@@ -170,6 +170,14 @@ class Entry(_Entry, total=False):
     text: str
 
 
+class Group(TypedDict):
+    cost: float
+    messages: int
+    name: str
+    sessions: int
+    tokens: Tokens
+
+
 class _Hit(TypedDict):
     cwd: str
     entry: Optional[str]
@@ -217,6 +225,13 @@ class _Loss(TypedDict):
 class Loss(_Loss, total=False):
     entries: List[str]
     lines: List[int]
+
+
+class ModelRequest(TypedDict):
+    answered: bool
+    body: Any
+    model: str
+    provider: str
 
 
 OpenRPCDocument = Dict[str, Any]
@@ -428,6 +443,21 @@ class Source(TypedDict):
     sessions: int
     size: int
     why: str
+
+
+class _Stats(TypedDict):
+    copies: int
+    cost: float
+    messages: int
+    sessions: int
+    tokens: Tokens
+
+
+class Stats(_Stats, total=False):
+    agents: List[Group]
+    days: List[Group]
+    models: List[Group]
+    projects: List[Group]
 
 
 class Tokens(TypedDict):
@@ -950,6 +980,31 @@ class _ClientMethods(_Caller):
             "search",
             {"query": query, "in": in_, "regexp": regexp, "case": case, "source": source, "cwd": cwd, "since": since, "until": until, "label": label, "rank": rank, "limit": limit},
             ("query",),
+        )
+
+    def stats(
+        self,
+        *,
+        by: Optional[List[str]] = None,
+        source: Optional[str] = None,
+        cwd: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        model: Optional[str] = None,
+    ) -> Stats:
+        """What sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. Forks
+        and copies are not counted twice. Only files that changed are read.
+
+        by: the lists of the result: agent, model, project, day; the default is all
+        source: the name of a dialect, or the folder of a source
+        cwd: only sessions of that directory
+        since: the first moment that counts, in the form 2026-01-31T12:00:00Z
+        until: the first moment that no longer counts
+        model: a part of the name of a model that answered, or a pattern with * and ?
+        """
+        return self._call(
+            "stats",
+            {"by": by, "source": source, "cwd": cwd, "since": since, "until": until, "model": model},
         )
 
     def sources(self) -> List[Source]:
@@ -1543,6 +1598,32 @@ class _SessionMethods(_Caller):
     def is_persisted(self) -> bool:
         """Whether the session is stored: false in memory."""
         return self._call("isPersisted", {})
+
+    def build_request(
+        self,
+        *,
+        leaf_id: Optional[str] = None,
+        provider: Optional[str] = None,
+        model: Optional[str] = None,
+        max_tokens: Optional[int] = None,
+        prompt: Optional[str] = None,
+        whole: Optional[bool] = None,
+    ) -> ModelRequest:
+        """The body of a request that continues the session: for POST /v1/messages (anthropic) or POST
+        /v1/chat/completions (openai). The provider accepts it, whichever agent wrote the session: what it would refuse
+        is left out.
+
+        leaf_id: the entry to look from; the default is the leaf
+        provider: the provider; the default is that of the last answer
+        model: the model; the default is that of the last answer
+        max_tokens: the limit of the answer; the default is 8192
+        prompt: what the user says next
+        whole: restore long texts that the agent's format cut
+        """
+        return self._call(
+            "buildRequest",
+            {"leafId": leaf_id, "provider": provider, "model": model, "maxTokens": max_tokens, "prompt": prompt, "whole": whole},
+        )
 
     def build_session_context(
         self,

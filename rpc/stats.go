@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/usage"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+type statsParams struct {
+	By     []string `json:"by" doc:"the lists of the result: agent, model, project, day; the default is all"`
+	Source string   `json:"source" doc:"the name of a dialect, or the folder of a source"`
+	CWD    string   `json:"cwd" doc:"only sessions of that directory"`
+	spanParams
+	Model string `json:"model" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
+}
+
+// stats sums up what sessions used. Like the catalogue it reads only logs that changed.
+func stats(c *call, p statsParams) (none wire.Stats, err error) {
+	opt := treeline.StatsOptions{Filter: treeline.Filter{Source: p.Source, Model: p.Model}, Refresh: find.RefreshOptions{Problem: func(error) {}}}
+	for _, word := range p.By {
+		if !slices.Contains(usage.Keys, usage.Key(word)) {
+			return none, badParams(`parameter "by": agent, model, project or day, not %q`, word)
+		}
+		opt.By = append(opt.By, usage.Key(word))
+	}
+	if err := c.store.CheckSource(p.Source); err != nil {
+		return none, badParams("%v", err)
+	}
+	if opt.Filter.CWD, err = directory(p.CWD); err != nil {
+		return none, err
+	}
+	if opt.Filter.Since, opt.Filter.Until, err = p.parse(); err != nil {
+		return none, err
+	}
+	sum, err := c.store.Stats(c.outer, opt)
+	if err != nil {
+		return none, err
+	}
+	return wire.NewStats(sum), nil
+}
+
+type requestParams struct {
+	LeafID    string `json:"leafId" doc:"the entry to look from; the default is the leaf"`
+	Provider  string `json:"provider" one:"anthropic openai" doc:"the provider; the default is that of the last answer"`
+	Model     string `json:"model" doc:"the model; the default is that of the last answer"`
+	MaxTokens int    `json:"maxTokens" doc:"the limit of the answer; the default is 8192"`
+	Prompt    string `json:"prompt" doc:"what the user says next"`
+	Whole     bool   `json:"whole" doc:"restore long texts that the agent's format cut"`
+}
+
+// modelRequest is a request to a language model. Answered: the last message is the model's, which some models refuse.
+type modelRequest struct {
+	Provider string          `json:"provider"`
+	Model    string          `json:"model"`
+	Answered bool            `json:"answered"`
+	Body     json.RawMessage `json:"body"`
+}
+
+// buildRequest gives the body of a request that continues the session.
+func buildRequest(c *call, p requestParams) (none modelRequest, err error) {
+	s := c.open.s
+	leaf := s.Leaf()
+	if p.LeafID != "" {
+		leaf = session.EntryID(p.LeafID)
+	}
+	r, err := treeline.NewRequest(c.ctx, s, leaf, treeline.RequestOptions{
+		Provider: p.Provider, Model: p.Model, MaxTokens: p.MaxTokens, Prompt: p.Prompt, Context: store.ContextOptions{Whole: p.Whole},
+	})
+	if errors.Is(err, treeline.ErrNoProvider) {
+		return none, badParams(`parameter "provider": %v`, err)
+	}
+	return modelRequest{r.Provider, r.Model, r.Answered, r.Body}, err
+}

@@ -44,15 +44,15 @@ var table = []section{
 		on("appendCustomMessageEntry", "Appends a message of an extension, which the model sees.", appendCustomMessageEntry),
 		on("appendLabelChange", "Labels an entry, or removes its label.", appendLabelChange),
 		on("appendSessionInfo", "Appends an entry with the session's name.", appendSessionInfo),
-		on("appendModeChange", "Appends a change of the mode. Dialects without such an entry refuse it.", appendModeChange),
-		on("appendTtsrInjection", "Appends the names of injected rules. Dialects without such an entry refuse it.",
+		on("appendModeChange", "Appends a change of the mode. Dialects outside of pi's family refuse it.", appendModeChange),
+		on("appendTtsrInjection", "Appends the names of injected rules. Dialects outside of pi's family refuse it.",
 			appendTtsrInjection),
-		on("appendSessionInit", "Appends what a subagent was started with. Dialects without such an entry refuse it.",
+		on("appendSessionInit", "Appends what a subagent was started with. Dialects outside of pi's family refuse it.",
 			appendSessionInit),
-		on("appendServiceTierChange", "Appends a change of the tier in which the provider serves requests. Dialects without such an "+
-			"entry refuse it.", appendServiceTierChange),
-		on("appendMCPToolSelection", "Appends which tools of MCP servers the model may call from here on. Dialects without such an "+
-			"entry refuse it.", appendMCPToolSelection),
+		on("appendServiceTierChange", "Appends a change of the tier in which the provider serves requests. Dialects outside of pi's "+
+			"family refuse it.", appendServiceTierChange),
+		on("appendMCPToolSelection", "Appends which tools of MCP servers the model may call from here on. Dialects outside of pi's "+
+			"family refuse it.", appendMCPToolSelection),
 		on("branchWithSummary", "Moves the leaf to `id` and appends a summary of the abandoned branch there. `id` must be given.",
 			branchWithSummary),
 	}},

@@ -1303,23 +1303,23 @@ interface SessionMethods {
    */
   appendSessionInfo(params: AppendSessionInfoParams): Promise<Appended>;
   /**
-   * Appends a change of the mode. Dialects without such an entry refuse it.
+   * Appends a change of the mode. Dialects outside of pi's family refuse it.
    */
   appendModeChange(params: AppendModeChangeParams): Promise<Appended>;
   /**
-   * Appends the names of injected rules. Dialects without such an entry refuse it.
+   * Appends the names of injected rules. Dialects outside of pi's family refuse it.
    */
   appendTtsrInjection(params: AppendTtsrInjectionParams): Promise<Appended>;
   /**
-   * Appends what a subagent was started with. Dialects without such an entry refuse it.
+   * Appends what a subagent was started with. Dialects outside of pi's family refuse it.
    */
   appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
   /**
-   * Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse it.
+   * Appends a change of the tier in which the provider serves requests. Dialects outside of pi's family refuse it.
    */
   appendServiceTierChange(params: AppendServiceTierChangeParams): Promise<Appended>;
   /**
-   * Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse it.
+   * Appends which tools of MCP servers the model may call from here on. Dialects outside of pi's family refuse it.
    */
   appendMCPToolSelection(params: AppendMCPToolSelectionParams): Promise<Appended>;
   /**

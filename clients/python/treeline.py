@@ -1406,11 +1406,11 @@ class _SessionMethods(_Caller):
         return self._call("appendSessionInfo", {"name": name}, ("name",))
 
     def append_mode_change(self, mode: str, *, data: Any = UNSET) -> Appended:
-        """Appends a change of the mode. Dialects without such an entry refuse it."""
+        """Appends a change of the mode. Dialects outside of pi's family refuse it."""
         return self._call("appendModeChange", {"mode": mode, "data": data}, ("mode", "data",))
 
     def append_ttsr_injection(self, injected_rules: List[str]) -> Appended:
-        """Appends the names of injected rules. Dialects without such an entry refuse it.
+        """Appends the names of injected rules. Dialects outside of pi's family refuse it.
 
         injected_rules: names of rules
         """
@@ -1424,7 +1424,7 @@ class _SessionMethods(_Caller):
         *,
         output_schema: Any = UNSET,
     ) -> Appended:
-        """Appends what a subagent was started with. Dialects without such an entry refuse it.
+        """Appends what a subagent was started with. Dialects outside of pi's family refuse it.
 
         tools: names of tools
         output_schema: any JSON
@@ -1436,7 +1436,7 @@ class _SessionMethods(_Caller):
         )
 
     def append_service_tier_change(self, service_tier: Union[str, Dict[str, Any], None]) -> Appended:
-        """Appends a change of the tier in which the provider serves requests. Dialects without such an entry refuse
+        """Appends a change of the tier in which the provider serves requests. Dialects outside of pi's family refuse
         it.
 
         service_tier: a word, for omp18 an object with a word for each provider; null means none
@@ -1444,7 +1444,7 @@ class _SessionMethods(_Caller):
         return self._call("appendServiceTierChange", {"serviceTier": service_tier}, ("serviceTier",))
 
     def append_mcp_tool_selection(self, selected_tool_names: List[str]) -> Appended:
-        """Appends which tools of MCP servers the model may call from here on. Dialects without such an entry refuse
+        """Appends which tools of MCP servers the model may call from here on. Dialects outside of pi's family refuse
         it.
 
         selected_tool_names: names of tools; an empty list selects none

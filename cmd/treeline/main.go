@@ -33,10 +33,10 @@ func main() { os.Exit(command(context.Background(), newApp())) }
 func command(ctx context.Context, a *app) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, func() {
+	defer context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the program at once
 		time.AfterFunc(a.patience, a.quit)
-	})
+	})() // before stop, which would count as an interruption
 	a.self, _ = os.Executable() // only the demo needs it
 	return run(ctx, a, os.Args[1:])
 }

@@ -135,6 +135,9 @@ func (a *app) printStats(out *output, r treeline.Stats, keys []usage.Key) {
 	}
 	for _, key := range keys {
 		groups := r.Groups[key]
+		if len(groups) == 0 {
+			continue // no model has answered yet
+		}
 		left := 0
 		if most > 0 && len(groups) > most {
 			left = len(groups) - most

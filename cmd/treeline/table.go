@@ -95,6 +95,7 @@ func (t table) write(out *output) {
 		t = t.fit(out.width)
 	}
 	for i := range t {
+		t[i].width = max(t[i].width, len(t[i].name)) // there may be no rows
 		t.cell(out, i, cell{t[i].name, len(t[i].name)}, out.style.dim)
 	}
 	for row := range t[0].cells {

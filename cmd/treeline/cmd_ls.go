@@ -128,7 +128,10 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if project {
 		filter.CWD = a.project(s, rows)
 		rows = s.InDir(filter.CWD, rows)
-		place.Shorten(rows) // among those of the project, where they are looked up first
+	}
+	var here []place.Row // sessions of the project, which Find prefers
+	if !project && !a.json {
+		here = s.InDir(s.Project(rows), slices.Clone(rows))
 	}
 	if rows, err = s.Filter(ctx, rows, filter); err != nil {
 		return err
@@ -146,6 +149,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		rows, depth = place.Forks(rows)
 	}
 	shown := cut(rows, most)
+	shorten(shown, here)
 	err = a.pageLong(ctx, f.given, func(out *output) error {
 		if a.json {
 			return listJSON(out, shown, depth)
@@ -166,6 +170,25 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		a.notice(f.root + " holds run logs, not sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one")
 	}
 	return err
+}
+
+// shorten cuts ids to what is unique among the rows shown. Those of others count, too: an id that is shown must not select
+// one of them.
+func shorten(shown, others []place.Row) {
+	listed := make(map[string]bool, len(shown))
+	ids := make([]string, 0, len(shown)+len(others))
+	for i := range shown {
+		listed[shown[i].Path] = true
+		ids = append(ids, string(shown[i].ID))
+	}
+	for i := range others {
+		if !listed[others[i].Path] {
+			ids = append(ids, string(others[i].ID))
+		}
+	}
+	for i, short := range place.ShortIDs(ids)[:len(shown)] {
+		shown[i].Short = short
+	}
 }
 
 // lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which

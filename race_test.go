@@ -156,7 +156,7 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 	}
 }
 
-// check reports errors, except of methods that ask for a run, a blob or a source: there is none.
+// check reports errors, except those of methods that look up a run, a blob or a source: the world has none of these.
 func (r *racer) check(name string, err error) {
 	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindIn", "FindRun", "OpenRun"}, name) {
 		r.Errorf("%s: %v", name, err)

@@ -43,7 +43,7 @@ type Options struct {
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
 	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
-	// "" is none.
+	// "" means that there is no such folder.
 	Own string
 	// RunsDir is treeline's own folder of run logs; "" for none.
 	RunsDir string

@@ -21,8 +21,8 @@ func (c *client) observe(o *openSession, own store.Observer) store.Observer {
 	}
 }
 
-// sessionEvent is what happens to a session, or is about to happen. The first three are null if there is none. Foreign counts
-// the entries of other programs.
+// sessionEvent is what happens to a session, or is about to happen. A member that does not
+// apply is null. Foreign counts the entries of other programs.
 type sessionEvent struct {
 	Session *string          `json:"session"`
 	File    *string          `json:"file"`

@@ -59,8 +59,8 @@ func (s *Session) isBefore(id, leaf session.EntryID) bool {
 	return false
 }
 
-// checkParents refuses entries that are to replace those of the session if one has a parent that is none of them. An entry
-// that the session has with such a parent may keep it.
+// checkParents refuses a list of entries for a rewrite if the parent of one is not in the list. An entry of the session whose
+// parent was missing before may keep it.
 func (s *Session) checkParents(list []session.Entry) error {
 	if s.w.opt.Force {
 		return nil

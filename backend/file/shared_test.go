@@ -217,7 +217,7 @@ func readAll(t *testing.T, b *file.Backend, at backend.Log) (all [][]byte, err e
 	return all, nil
 }
 
-// A program that keeps the log open is named. Another writer of this package is none: it notices the new file.
+// The error names a foreign program that keeps the log open. Writers of this package do not count: they notice the new file.
 func TestReplaceHeld(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

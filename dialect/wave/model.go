@@ -305,7 +305,7 @@ func lastActive(t *session.Tree, changed time.Time) time.Time {
 	return changed
 }
 
-// clockStep is how far the times of files may be behind the clock: two seconds on the coarsest file systems.
+// clockStep is the coarsest resolution of file times, two seconds: a file may seem that much older than the clock says.
 const clockStep = 2 * time.Second
 
 // Check checks the document's rules for a session as a whole; those for messages are checked while they are decoded. The

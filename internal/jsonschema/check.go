@@ -6,7 +6,7 @@ import (
 )
 
 // Check reports the first place where a value is not what a schema allows. A member that the schema of a struct does not name
-// is an error, although JSON Schema allows it: a document must not lag behind the code.
+// is an error, although JSON Schema allows it: a document must name every member that the code writes.
 func (d Defs) Check(s *Schema, value []byte) error { return d.check(s, value, "value") }
 
 func (d Defs) check(s *Schema, value []byte, at string) error {

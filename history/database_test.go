@@ -11,19 +11,17 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// clock counts seconds from 2001 on.
+// clock counts seconds from 2001 on. It may be used by several goroutines.
 func clock() func() time.Time {
-	at := time.Unix(1_000_000_000, 0)
-	return func() time.Time {
-		at = at.Add(time.Second)
-		return at
-	}
+	var seconds atomic.Int64
+	return func() time.Time { return time.Unix(1_000_000_000+seconds.Add(1), 0) }
 }
 
 // seconds is a clock for all writers of one database. It always advances.

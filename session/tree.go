@@ -231,6 +231,9 @@ type Path struct {
 	index []int32
 }
 
+// Tree is the tree that the path is in.
+func (p Path) Tree() *Tree { return p.tree }
+
 // Len is the number of entries on the path.
 func (p Path) Len() int { return len(p.index) }
 

@@ -3,7 +3,9 @@ package all
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/dialect/wave"
@@ -26,5 +28,7 @@ func Dialects() []dialect.Dialect {
 		codelia.StateDoc,
 		codelia.Codelia,
 		codelia.CodeliaDoc,
+		claude.Claude,
+		codex.Codex,
 	}
 }

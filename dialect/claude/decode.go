@@ -1,0 +1,322 @@
+package claude
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// metadata are the types of lines that only this program writes, and the kinds that they become.
+var metadata = map[string]session.Kind{
+	typeLastPrompt: session.KindLeaf, "custom-title": session.KindSessionInfo, "ai-title": session.KindSessionInfo,
+	"agent-name": session.KindCustom, "permission-mode": session.KindCustom, "pr-link": session.KindCustom,
+	"queue-operation": session.KindCustom, "file-history-snapshot": session.KindCustom, "tools-used": session.KindCustom,
+	"cost-state": session.KindCustom, "atis-latch": session.KindCustom, "api-request-shape": session.KindCustom,
+	"api-request-blob": session.KindCustom, "api-request": session.KindCustom,
+}
+
+// Detect claims a log that begins with a line of the program. Lines of the common types are recognised by the members
+// that only this program writes.
+func (d *Dialect) Detect(first []dialect.Record) bool { return isRecord(dialect.FirstObject(first)) }
+
+func isRecord(object []byte) bool {
+	var f fields
+	var t rawjson.Text
+	t.Reset(object)
+	if object == nil {
+		return false
+	}
+	if _, err := f.scan(&t, 0); err != nil {
+		return false
+	}
+	if _, ok := metadata[string(f.typ)]; ok {
+		return true
+	}
+	switch string(f.typ) {
+	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "tag", "mode":
+		return f.session != nil || f.id != nil && f.hasParent
+	case "summary":
+		return f.leaf != nil && rawjson.IsString(f.title)
+	}
+	return false
+}
+
+// starts are the beginnings of a record. Objects inside a record do not begin like that, except for those that IsRecord
+// rejects.
+var starts = []string{`{"parentUuid":`, `{"type":`, `{"isSidechain":`, `{"uuid":`}
+
+// decoder is the state of reading one log.
+type decoder struct {
+	b      *session.Builder
+	lines  dialect.Lines
+	r      *reader
+	env    session.Envelope
+	header bool
+	record bool // a line of the program was seen
+}
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	r := &reader{Dialect: d}
+	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
+	return &decoder{b: b, r: r, lines: dialect.Lines{Builder: b, Starts: starts}}
+}
+
+// Decode takes the next record.
+func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
+
+// Other ignores a value that is not an object, as the program does.
+func (dec *decoder) Other([]byte) {}
+
+// IsRecord tells a record from an object inside a torn one.
+func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
+
+// Finish refuses a log without a line of the program.
+func (dec *decoder) Finish() error {
+	if dec.record || !dec.lines.Started() {
+		return nil
+	}
+	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader,
+		Message: "no line of it is one of Claude Code",
+		Advice:  "the file was not changed; if it is a session, all its lines were damaged or lost"}
+}
+
+// fields are the raw members of an envelope. Those that are strings are without their quotes.
+type fields struct {
+	typ, subtype, id, parent, session, cwd []byte
+	timestamp, leaf, title                 []byte // values
+	hasParent, side, explicit              bool
+	object                                 bool // message is an object
+	message, role                          []byte
+	content                                []byte // and everything after it
+	compact                                []byte // compactMetadata
+}
+
+// inner are the initials of what an envelope needs of a message.
+var inner = rawjson.InitialsOf("role", "id", "content")
+
+// scan reads the record at pos once and gives the offset of its end.
+func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
+	members, end, err := t.Outline(pos, inner)
+	if err != nil {
+		return 0, err
+	}
+	inMessage := false
+	for k := range members {
+		m := &members[k]
+		key := t.Key(m)
+		if m.Inner {
+			if inMessage {
+				f.inner(t, m, key)
+			}
+			continue
+		}
+		inMessage = false
+		switch string(key) {
+		case "type":
+			f.typ = rawjson.Inside(t.Value(m))
+		case "subtype":
+			f.subtype = rawjson.Inside(t.Value(m))
+		case "uuid":
+			f.id = rawjson.Inside(t.Value(m))
+		case "parentUuid":
+			f.parent, f.hasParent = rawjson.Inside(t.Value(m)), true
+		case "sessionId":
+			f.session = rawjson.Inside(t.Value(m))
+		case "cwd":
+			f.cwd = rawjson.Inside(t.Value(m))
+		case "timestamp":
+			f.timestamp = t.Value(m)
+		case "isSidechain":
+			f.side = t.From(m)[0] == 't'
+		case "explicit":
+			f.explicit = t.From(m)[0] == 't'
+		case "leafUuid":
+			f.leaf = rawjson.Inside(t.Value(m))
+		case "summary", "customTitle", "aiTitle":
+			f.title = t.Value(m)
+		case "compactMetadata":
+			f.compact = t.Value(m)
+		case "message":
+			f.message, f.role, f.content = nil, nil, nil
+			f.object = t.From(m)[0] == '{'
+			inMessage = f.object
+		}
+	}
+	return end, nil
+}
+
+// inner takes a member of the message.
+func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
+	switch string(key) {
+	case "id":
+		f.message = rawjson.Inside(t.Value(m))
+	case "role":
+		f.role = rawjson.Inside(t.Value(m))
+	case "content":
+		f.content = t.From(m)
+	}
+}
+
+// Object takes a record.
+func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	var f fields
+	end, err := f.scan(&dec.lines.Text, pos)
+	if err != nil {
+		return 0, err
+	}
+	if f.content != nil {
+		f.content = f.content[:len(f.content)-(len(data)-end)]
+	}
+	record := data[pos:end]
+	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	dec.record = dec.record || f.known()
+	if !dec.header || len(f.cwd) > 0 && dec.b.Header().CWD == "" {
+		dec.begin(r, record, span, &f)
+	}
+	dec.entry(r, record, span, &f)
+	if glued := pos > 0 && len(bytes.TrimSpace(data[:pos])) > 0; glued {
+		dec.r.marks[len(dec.r.marks)-1].flags = 0 // the program reads the first record of a line
+	}
+	return end, nil
+}
+
+// known reports whether the line is of a type that the program writes.
+func (f *fields) known() bool {
+	switch string(f.typ) {
+	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "summary", "tag", "mode":
+		return true
+	}
+	_, ok := metadata[string(f.typ)]
+	return ok
+}
+
+// begin makes the header from the first line, and from the first that names a working directory. The id is in the name
+// of the file; the one in the lines counts where there is no name.
+func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f *fields) {
+	h := dec.b.Header()
+	if !dec.header {
+		dec.header = true
+		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, true
+	}
+	if h.ID == "" {
+		h.ID = session.ID(f.session)
+	}
+	if h.Timestamp.Text == "" {
+		h.Timestamp = session.Time{Text: string(f.timestamp)}
+	}
+	if h.CWD == "" {
+		h.CWD = string(f.cwd)
+	}
+	dec.b.SetHeader(h)
+}
+
+// entry passes an envelope to the builder and notes what leaf and path need.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
+	env, m := &dec.env, mark{at: noTime, message: -1}
+	*env = session.Envelope{ID: f.id, Type: f.typ, Span: span, Line: r.Line, Record: record, Aside: true}
+	if len(f.id) == 0 {
+		env.ID = nil
+	}
+	switch string(f.typ) {
+	case typeUser, typeAssistant, typeSystem, typeAttachment:
+		dec.conversation(f, &m)
+	case typeProgress:
+		m.flags = isProgress
+	default:
+		env.Kind = metadata[string(f.typ)]
+		switch string(f.typ) {
+		case "summary":
+			env.Kind = session.KindSessionInfo
+		case "mode", "tag":
+			env.Kind = session.KindCustom
+		}
+		if env.Kind == session.KindLeaf {
+			dec.lastPrompt(f)
+		}
+	}
+	switch {
+	case len(f.parent) > 0:
+		env.Parent = f.parent
+	case f.id == nil:
+		env.InOrder = dec.b.Len() > 0 // shown after the line before it
+	}
+	dec.b.Add(env)
+	dec.r.marks = append(dec.r.marks, m)
+}
+
+// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line that
+// the program skips.
+func (dec *decoder) conversation(f *fields, m *mark) {
+	env := &dec.env
+	env.Aside = f.side
+	if at, ok := (session.Time{Text: string(f.timestamp)}).Millis(); ok && rawjson.IsString(f.timestamp) {
+		m.at = at
+	}
+	if f.side {
+		m.flags |= isSide
+	}
+	if len(f.id) == 0 {
+		m.flags |= isNameless
+	}
+	switch string(f.typ) {
+	case typeUser:
+		env.Kind, env.Role = session.KindMessage, session.RoleUser
+		m.flags |= isUser
+		if hasResult(f.content) {
+			env.Role = session.RoleTool
+			m.flags |= isResult
+		}
+	case typeAssistant:
+		env.Kind, env.Role = session.KindMessage, session.RoleAssistant
+		m.flags |= isAssistant
+		if len(f.message) > 0 && f.object {
+			env.Message = f.message
+			m.message = dec.r.answer(f.message)
+		}
+	case typeAttachment:
+		env.Kind = session.KindCustomMessage
+		m.flags |= isNote
+	case typeSystem:
+		env.Kind = session.KindCustom
+		m.flags |= isNote
+		switch string(f.subtype) {
+		case subtypeBoundary:
+			env.Kind = session.KindCompaction
+			m.flags |= isBoundary
+			dec.r.keep(int32(dec.b.Len()), f.compact)
+		case subtypeCommand:
+			env.Kind = session.KindCustomMessage
+		}
+	}
+	if m.flags&(isUser|isAssistant) != 0 && !f.object {
+		m.flags, env.Kind, env.Role, env.Aside = 0, session.KindOpaque, session.RoleNone, true
+		return
+	}
+	m.flags |= isEntry
+}
+
+// lastPrompt notes the line that names the leaf. Only the last one counts.
+func (dec *decoder) lastPrompt(f *fields) {
+	dec.env.Target = nil
+	dec.r.prompt = prompt{target: session.EntryID(f.leaf), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
+}
+
+// hasResult reports whether one of the blocks is a tool result. content is the value of the member.
+func hasResult(content []byte) bool {
+	if !rawjson.IsArray(content) || !bytes.Contains(content, []byte(`tool_result`)) {
+		return false
+	}
+	for block := range rawjson.Elements(content) {
+		if rawjson.Str(block, "type") == "tool_result" {
+			return true
+		}
+	}
+	return false
+}
+
+// noTime is the time of an entry whose timestamp is absent or not a string that can be read.
+const noTime = math.MinInt64

@@ -1,0 +1,102 @@
+package claude
+
+import (
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout: projects/<folder of the working directory>/<session id>.jsonl, and projects/<folder>/<session id>/subagents.
+type layout struct{}
+
+var _ dialect.Placer = layout{}
+
+// Roots gives the folder of the program: CLAUDE_CONFIG_DIR, or .claude in the home directory.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	home := l.RootAt(filepath.Join(env.Home, ".claude"))
+	if dir := env.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return []dialect.Root{l.RootAt(env.Abs(dir, false)), home}
+	}
+	return []dialect.Root{home}
+}
+
+// RootAt gives the place below the folder of the program.
+func (layout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
+}
+
+// Dir is the folder for the sessions of a working directory. Links are resolved first.
+func (layout) Dir(env dialect.Env, cwd string) string {
+	if p, err := env.Realpath(cwd); err == nil {
+		cwd = p
+	}
+	return folder(cwd)
+}
+
+// longest is the length up to which the name of a folder is the whole path.
+const longest = 200
+
+// folder makes the name of a folder: every UTF-16 unit that is not a letter or digit of ASCII becomes "-". A long one is
+// cut and gets a hash of the path. Two directories may share a folder.
+func folder(cwd string) string {
+	units := utf16.Encode([]rune(cwd))
+	name, hash := make([]byte, len(units)), int32(0)
+	for i, u := range units {
+		hash = hash*31 + int32(u)
+		name[i] = '-'
+		if u < 0x80 && (u >= 'a' && u <= 'z' || u >= 'A' && u <= 'Z' || u >= '0' && u <= '9') {
+			name[i] = byte(u)
+		}
+	}
+	if len(name) <= longest {
+		return string(name)
+	}
+	n := int64(hash)
+	if n < 0 {
+		n = -n
+	}
+	return string(name[:longest]) + "-" + strconv.FormatInt(n, 36)
+}
+
+// File is the id.
+func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
+
+// Owns accepts the logs of sessions and those of their sub-agents.
+func (layout) Owns(name string) bool {
+	if path.Ext(name) != ".jsonl" {
+		return false
+	}
+	parts := strings.Split(name, "/")
+	switch len(parts) {
+	case 1, 2:
+		return true
+	case 4:
+		return parts[2] == "subagents"
+	}
+	return false
+}
+
+// agentPrefix begins the names of sub-agents' logs.
+const agentPrefix = "agent-"
+
+// Named gives the id: the name of the file.
+func (layout) Named(name string) (session.ID, session.Time) {
+	return session.ID(strings.TrimSuffix(path.Base(name), ".jsonl")), session.Time{}
+}
+
+// Main tells a session from the log of a sub-agent.
+func (layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), agentPrefix) }
+
+// WorkDir: the name of a folder cannot be reversed.
+func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
+
+// DirBeside is Dir: directories may share a folder.
+func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
+	return l.Dir(env, cwd)
+}

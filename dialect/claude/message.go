@@ -1,0 +1,252 @@
+package claude
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// provider is that of every model of the program, as other agents name it.
+const provider = "anthropic"
+
+// Body decodes the content of an entry. What does not fit its kind is Opaque.
+func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		return message(e, raw), nil
+	case session.KindCompaction:
+		m := rawjson.Get(raw, "compactMetadata")
+		return session.Compaction{
+			Summary: rawjson.Str(raw, "content"), TokensBefore: int(dialect.Integer(rawjson.Get(m, "preTokens"))), TokensJSON: rawjson.Get(m, "preTokens"), Details: m, ReplacesAll: true,
+		}, nil
+	case session.KindCustomMessage:
+		if e.Type == typeAttachment {
+			a := rawjson.Get(raw, "attachment")
+			return session.CustomMessage{Type: rawjson.Str(a, "type"), Content: attachmentContent(raw), Details: a, Display: false, Attribution: "agent"}, nil
+		}
+		return session.CustomMessage{Type: rawjson.Str(raw, "subtype"), Content: rawjson.Get(raw, "content"), Display: true}, nil
+	case session.KindSessionInfo:
+		return session.SessionInfo{Name: titleOf(raw)}, nil
+	case session.KindLeaf:
+		return session.Leaf{Target: session.EntryID(rawjson.Str(raw, "leafUuid"))}, nil
+	case session.KindCustom:
+		kind := e.Type
+		if e.Type == typeSystem {
+			kind = rawjson.Str(raw, "subtype")
+		}
+		return session.Custom{Type: kind, Data: raw}, nil
+	}
+	return session.Opaque{Type: e.Type, JSON: raw}, nil
+}
+
+// titleOf gives the title that a metadata line sets.
+func titleOf(raw []byte) string {
+	for _, key := range []string{"customTitle", "aiTitle", "summary"} {
+		if v := rawjson.Get(raw, key); rawjson.IsString(v) {
+			s, _ := rawjson.Unquote(v)
+			return s
+		}
+	}
+	return ""
+}
+
+// attachmentContent gives the texts of an attachment that the model sees, as content blocks.
+func attachmentContent(raw []byte) []byte {
+	items := [][]byte{}
+	for item := range rawjson.Elements(rawjson.Get(raw, "rendered")) {
+		items = append(items, textBlock(rawjson.Str(item, "content")).json)
+	}
+	return dialect.Array(items)
+}
+
+// message reads a message. A context uses only its role and its content.
+func message(e session.Entry, raw []byte) session.Body {
+	m := rawjson.Get(raw, "message")
+	if !rawjson.IsObject(m) {
+		return session.Opaque{Type: e.Type, JSON: raw}
+	}
+	body := session.Message{Role: e.Role, Native: rawjson.Str(m, "role"), JSON: m}
+	body.Time = session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+	body.Meta = rawjson.Truthy(rawjson.Get(raw, "isMeta")) || rawjson.Truthy(rawjson.Get(raw, "isCompactSummary"))
+	if e.Role != session.RoleAssistant {
+		return body
+	}
+	body.Stop = rawjson.Str(m, "stop_reason")
+	if rawjson.Truthy(rawjson.Get(raw, "isApiErrorMessage")) {
+		body.Error = dialect.TextOf(contentParts(rawjson.Get(m, "content")))
+	}
+	if body.Model = rawjson.Str(m, "model"); body.Model == "<synthetic>" {
+		body.Model = "" // the program wrote it, not a model
+		return body
+	}
+	body.Provider, body.Usage = provider, usage(rawjson.Get(m, "usage"))
+	body.ModelJSON = rawjson.Get(m, "model")
+	return body
+}
+
+// usage reads the usage of an answer. The program records no cost of a single one.
+func usage(value []byte) *session.Usage {
+	if !rawjson.IsObject(value) {
+		return nil
+	}
+	number := func(key string) int64 { return dialect.Integer(rawjson.Get(value, key)) }
+	u := &session.Usage{
+		Input: number("input_tokens"), Output: number("output_tokens"),
+		CacheRead: number("cache_read_input_tokens"), CacheWrite: number("cache_creation_input_tokens"),
+	}
+	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	return u
+}
+
+// Parts gives what is inside an entry in neutral form.
+func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+	switch e.Kind {
+	case session.KindMessage:
+		return contentParts(rawjson.Get(rawjson.Get(raw, "message"), "content")), nil
+	case session.KindCustomMessage:
+		if e.Type == typeAttachment {
+			return contentParts(attachmentContent(raw)), nil
+		}
+		return dialect.TextParts(rawjson.Str(raw, "content")), nil
+	case session.KindCompaction:
+		return dialect.TextParts(rawjson.Str(raw, "content")), nil
+	case session.KindOpaque, session.KindCustom:
+		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
+	}
+	return nil, nil
+}
+
+// MessageParts gives what is inside a message of a context in neutral form.
+func (d *Dialect) MessageParts(m []byte) []session.Part {
+	return contentParts(rawjson.Get(m, "content"))
+}
+
+// contentParts gives the parts of a content, which is a text or a list of blocks.
+func contentParts(content []byte) []session.Part {
+	if rawjson.IsString(content) {
+		s, _ := rawjson.Unquote(content)
+		return dialect.TextParts(s)
+	}
+	var parts []session.Part
+	for b := range rawjson.Elements(content) {
+		switch kind := rawjson.Str(b, "type"); kind {
+		case blockText:
+			parts = append(parts, session.Text{Text: rawjson.Str(b, "text")})
+		case blockThinking:
+			parts = append(parts, session.Thinking{Text: rawjson.Str(b, "thinking"), Signature: rawjson.Str(b, "signature")})
+		case blockCall:
+			parts = append(parts, session.ToolCall{ID: rawjson.Str(b, "id"), Name: rawjson.Str(b, "name"), Arguments: rawjson.Get(b, "input")})
+		case blockResult:
+			parts = append(parts, session.ToolResult{
+				CallID: rawjson.Str(b, "tool_use_id"), Parts: contentParts(rawjson.Get(b, "content")),
+				IsError: rawjson.Truthy(rawjson.Get(b, "is_error"))})
+		case "image":
+			parts = append(parts, image(b))
+		default:
+			parts = append(parts, session.OpaquePart{Type: kind, JSON: b})
+		}
+	}
+	return parts
+}
+
+// image reads a picture.
+func image(b []byte) session.Part {
+	source := rawjson.Get(b, "source")
+	switch rawjson.Str(source, "type") {
+	case "base64":
+		return session.Image{MIME: rawjson.Str(source, "media_type"), Data: rawjson.Str(source, "data")}
+	case "url":
+		return session.Image{Data: rawjson.Str(source, "url")}
+	}
+	return session.OpaquePart{Type: "image", JSON: b}
+}
+
+// Messages gives the message of an entry as the program sends it where nothing else changes it; see reader.Replay.
+func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	if e.Kind != session.KindMessage && e.Kind != session.KindCustomMessage {
+		return nil, nil
+	}
+	t := turnOf(e, raw)
+	if t == nil {
+		return nil, nil
+	}
+	return [][]byte{t.message()}, nil
+}
+
+// LLM gives a message in the form that goes to the provider, which it has already.
+func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
+
+// Edit replaces the content of a message.
+func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
+	if len(content) == 0 {
+		return rawjson.Delete(m, "content"), nil
+	}
+	return rawjson.Set(m, "content", content), nil
+}
+
+// Role says who speaks in a message.
+func (d *Dialect) Role(m []byte) session.Role {
+	return dialect.RoleOf([]byte(rawjson.Str(m, "role")), "tool")
+}
+
+// ToolCalls gives the ids of the calls in a message.
+func (d *Dialect) ToolCalls(m []byte) []string {
+	if rawjson.Str(m, "role") != "assistant" {
+		return nil
+	}
+	return dialect.BlockIDs(m, "content", blockCall)
+}
+
+// ToolResults gives the ids of the calls that a message answers.
+func (d *Dialect) ToolResults(m []byte) (ids []string) {
+	if rawjson.Str(m, "role") == "assistant" {
+		return nil
+	}
+	for b := range rawjson.Elements(rawjson.Get(m, "content")) {
+		if rawjson.Str(b, "type") == blockResult {
+			ids = append(ids, rawjson.Str(b, "tool_use_id"))
+		}
+	}
+	return ids
+}
+
+// Failed: the program does not send turns that failed.
+func (d *Dialect) Failed([]byte) bool { return false }
+
+// Strip removes calls, or results, from a message. A signature of thinking is not valid without the calls beside it.
+func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	useful := false
+	content := rawjson.Get(m, "content")
+	if !rawjson.IsArray(content) {
+		return m, nil
+	}
+	blocks := rawjson.MapElements(content, func(b []byte) []byte {
+		switch rawjson.Str(b, "type") {
+		case blockThinking, blockRedacted:
+			return nil
+		case blockCall:
+			if drop(rawjson.Str(b, "id")) {
+				return nil
+			}
+		case blockResult:
+			if drop(rawjson.Str(b, "tool_use_id")) {
+				return nil
+			}
+		}
+		useful = true
+		return b
+	})
+	if !useful {
+		return nil, nil
+	}
+	return rawjson.Set(m, "content", blocks), nil
+}
+
+// realPrompt reports whether a user line is what the user typed.
+func realPrompt(raw []byte) bool {
+	return !slices.ContainsFunc([]string{"isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"}, func(key string) bool {
+		return rawjson.Truthy(rawjson.Get(raw, key))
+	})
+}

@@ -1,0 +1,165 @@
+package claude
+
+import (
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// reader is the codec of one log: it knows leaf and path.
+type reader struct {
+	*Dialect
+	marks   []mark // as many as entries
+	answers map[string]int32
+	prompt  prompt
+	kept    segment
+	shape   *shape // of the entries that Leaf saw
+	refused bool   // the program finds no conversation
+}
+
+// mark is what leaf and path need of an entry.
+type mark struct {
+	at      int64 // milliseconds since 1970, or noTime
+	message int32 // number of the answer that the line is a piece of, or -1
+	flags   flags
+}
+
+type flags uint16
+
+const (
+	isEntry     flags = 1 << iota // the program reads it as an entry
+	isUser                        // type "user"
+	isAssistant                   // type "assistant"
+	isNote                        // type "system" or "attachment"
+	isResult                      // a user line with a tool result
+	isSide                        // of a sub-agent
+	isBoundary                    // a compaction
+	isProgress                    // only a link
+	isNameless                    // without a uuid
+)
+
+// prompt is a last-prompt line.
+type prompt struct {
+	target   session.EntryID
+	explicit bool
+	at       int32 // position of the line
+	set      bool
+}
+
+// segment is what the last compaction keeps of the messages before it.
+type segment struct {
+	boundary   int32 // position of the compaction, where set
+	set        bool
+	anchor     session.EntryID
+	uuids      []session.EntryID // in order; wins over head and tail
+	head, tail session.EntryID
+}
+
+// answer numbers the answers of the model by message.id.
+func (r *reader) answer(id []byte) int32 {
+	n, ok := r.answers[string(id)]
+	if !ok {
+		if r.answers == nil {
+			r.answers = map[string]int32{}
+		}
+		n = int32(len(r.answers))
+		r.answers[string(id)] = n
+	}
+	return n
+}
+
+// keep notes a compaction at a position, and that it voids the last-prompt lines before it.
+func (r *reader) keep(at int32, metadata []byte) {
+	r.prompt = prompt{}
+	r.kept = segment{boundary: at, set: true}
+	if list := rawjson.Get(metadata, "preservedMessages"); rawjson.IsArray(rawjson.Get(list, "uuids")) {
+		r.kept.anchor = session.EntryID(rawjson.Str(list, "anchorUuid"))
+		for id := range rawjson.Elements(rawjson.Get(list, "uuids")) {
+			if s, ok := rawjson.Unquote(id); ok {
+				r.kept.uuids = append(r.kept.uuids, session.EntryID(s))
+			}
+		}
+		if len(r.kept.uuids) > 0 {
+			return
+		}
+	}
+	s := rawjson.Get(metadata, "preservedSegment")
+	r.kept.anchor = session.EntryID(rawjson.Str(s, "anchorUuid"))
+	r.kept.head, r.kept.tail = session.EntryID(rawjson.Str(s, "headUuid")), session.EntryID(rawjson.Str(s, "tailUuid"))
+}
+
+// Leaf implements session.Navigator.
+//
+// It is the newest entry below the last line of the conversation, unless the last last-prompt line names another branch,
+// or names an entry explicitly and no entry follows the line.
+func (r *reader) Leaf(t *session.Tree, _ int) int {
+	r.shape = newShape(r, t, true)
+	s := r.shape
+	last := s.lastEntry(func(m mark) bool { return true })
+	if last < 0 {
+		return -1
+	}
+	leaf := s.newest(last)
+	if !s.talks(leaf) {
+		if said := s.latest(); said >= 0 {
+			leaf = s.newest(said)
+		}
+	}
+	r.refused = false
+	if named := s.named(leaf); named >= 0 {
+		if r.refused = s.marks[named].flags&isSide != 0; !r.refused {
+			leaf = named
+		}
+	}
+	return int(leaf)
+}
+
+// named gives the entry that the last last-prompt line makes the leaf, or -1. leaf is the one without it.
+func (s *shape) named(leaf int32) int32 {
+	p := s.r.prompt
+	if !p.set {
+		return -1
+	}
+	e, ok := s.t.Lookup(p.target)
+	if !ok || !s.live(int32(e.Index)) {
+		return -1
+	}
+	at := int32(e.Index)
+	path := s.written(leaf)
+	on := path[at]
+	switch {
+	case on:
+		if !p.explicit || s.lastEntry(func(mark) bool { return true }) > p.at {
+			return -1
+		}
+	case !p.explicit && s.answered(at, path):
+		return -1
+	}
+	// It goes on to lines that are not messages.
+	for next := at; next >= 0; {
+		at = next
+		next = -1
+		for c := s.first[at]; c >= 0; c = s.next[c] {
+			if s.marks[c].flags&isNote != 0 {
+				next = c
+			}
+		}
+	}
+	return at
+}
+
+// answered reports whether an entry is another line, or a result, of an answer on the path.
+func (s *shape) answered(at int32, path map[int32]bool) bool {
+	answer := s.marks[at].message
+	if s.marks[at].flags&isResult != 0 && s.parent[at] >= 0 {
+		answer = s.marks[s.parent[at]].message
+	}
+	if answer < 0 {
+		return false
+	}
+	for i := range path {
+		if s.marks[i].message == answer {
+			return true
+		}
+	}
+	return false
+}

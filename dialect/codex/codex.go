@@ -1,0 +1,85 @@
+// Package codex reads and writes the sessions (threads) of Codex CLI.
+//
+// # The format
+//
+// A log, called a rollout, is JSON Lines. The first line is the header,
+//
+//	{"timestamp":ISO,"type":"session_meta","payload":{"id":UUID,"timestamp":…,"cwd":…,"originator":…,"cli_version":…,…}}
+//
+// and every other one has the same outer members. The model's view is in lines of type "response_item", which hold items of
+// the Responses API. "event_msg" is the view of the user interface, and events never make messages. "compacted" replaces
+// the history, "turn_context" names the model.
+//
+// The log is linear. The event "thread_rolled_back" abandons turns: what follows it hangs on the entry before them, so
+// they stay as a branch. A fork or a revert is another file: its header names a base (history_base), whose records up to
+// an ordinal come first, recursively. Files of that kind have an "ordinal" in each line.
+//
+// Entries have no ids. They are named after their ordinal, or else after their line.
+package codex
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is the one value of the family.
+type Dialect struct {
+	dialect.NoBlobs
+	layout layout
+}
+
+// Codex is the format of Codex CLI.
+var Codex = &Dialect{}
+
+var (
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ dialect.Needer       = (*decoder)(nil)
+)
+
+// reader is the codec of one log: it knows which lines the program does not read.
+type reader struct {
+	*Dialect
+	lost map[int]bool // positions of entries that the program skips
+	// refused says why the program does not resume the file; "" where it does.
+	refused string
+}
+
+// version is our number for the format, which has none.
+const version = 1
+
+// Types of lines.
+const (
+	typeMeta        = "session_meta"
+	typeItem        = "response_item"
+	typeEvent       = "event_msg"
+	typeCompacted   = "compacted"
+	typeTurnContext = "turn_context"
+	typeAgents      = "inter_agent_communication"
+)
+
+// Name is the name that people use.
+func (d *Dialect) Name() string { return "codex" }
+
+// Family is the name of the format.
+func (d *Dialect) Family() string { return "codex" }
+
+// Layout says where the sessions are.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec is the dialect itself: it has no state.
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: the program has one model, which each turn names.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// Time gives when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+}

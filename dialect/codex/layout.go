@@ -1,0 +1,67 @@
+package codex
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout: sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl, the same for every working directory.
+type layout struct{}
+
+var _ dialect.Placer = layout{}
+
+// Roots gives the folder of the program: CODEX_HOME, or .codex in the home directory.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	home := l.RootAt(filepath.Join(env.Home, ".codex"))
+	if dir := env.Getenv("CODEX_HOME"); dir != "" {
+		return []dialect.Root{l.RootAt(env.Abs(dir, false)), home}
+	}
+	return []dialect.Root{home}
+}
+
+// RootAt gives the place below the folder of the program.
+func (layout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, "sessions")}
+}
+
+// Dir is the same for every working directory; the day is in the name of the file.
+func (layout) Dir(dialect.Env, string) string { return "" }
+
+// File is the day and the name.
+func (layout) File(t time.Time, id session.ID) string {
+	return t.Format("2006/01/02/") + "rollout-" + t.Format("2006-01-02T15-04-05") + "-" + string(id) + ".jsonl"
+}
+
+// Owns accepts rollouts in any folder.
+func (layout) Owns(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, "rollout-") && strings.HasSuffix(base, ".jsonl")
+}
+
+// idLength is the length of a UUID.
+const idLength = 36
+
+// Named gives the id of the thread and the time, which is local.
+func (layout) Named(name string) (session.ID, session.Time) {
+	base := strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
+	if len(base) < len("2006-01-02T15-04-05-")+idLength {
+		return "", session.Time{}
+	}
+	return session.ID(base[20 : 20+idLength]), session.Time{}
+}
+
+// Main: sub-agents are told apart by their headers.
+func (layout) Main(string) bool { return true }
+
+// WorkDir: folders are days.
+func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
+
+// DirBeside is Dir.
+func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
+	return l.Dir(env, cwd)
+}

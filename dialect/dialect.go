@@ -41,6 +41,7 @@
 //	session.Joiner     EntryCodec  one message is spread over several records              session.BuildContext
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
+//	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names
 // the message that a record is a piece of, and Foreign marks a record of another log.

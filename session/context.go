@@ -110,6 +110,21 @@ func (c *Context) Detach() {
 	}
 }
 
+// Problems gives what the agent's program does not show the model although the log has it.
+func (c *Context) Problems() []Problem {
+	o, ok := c.tree.codec.EntryCodec.(Omitter)
+	if !ok {
+		return nil
+	}
+	list := o.Omits(Path{tree: c.tree, index: c.path})
+	for i := range list {
+		if list[i].File == "" {
+			list[i].File = c.tree.name
+		}
+	}
+	return list
+}
+
 // Entries gives the entries that the messages come from, in order. Some of them may give no message.
 func (c *Context) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {

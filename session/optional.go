@@ -33,6 +33,14 @@ type Replayer interface {
 	Replay(p Path) iter.Seq2[ContextMessage, error]
 }
 
+// Omitter is a Replayer whose program does not show the model everything that the log has for it: it loses or confuses
+// some of it. The context is the program's all the same, and a Problem says what is missing.
+type Omitter interface {
+	// Omits gives what the model does not see at the end of the path although a reader of the log would expect it, in the
+	// order of the log. Kinds are ProblemUnseen and ProblemRefused.
+	Omits(p Path) []Problem
+}
+
 // Skimmer is an EntryCodec that reads entries for a caller that keeps nothing of them. An index needs the parts and the usage
 // of every entry: reading both at once halves the work, and texts that are dropped at once need no memory of their own.
 type Skimmer interface {

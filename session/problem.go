@@ -24,6 +24,8 @@ const (
 	ProblemBlobMissing ProblemKind = "missing-blob"  // a blob reference without its blob
 	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // an invalid blob reference
 	ProblemCut         ProblemKind = "cut"           // a long text is in the log in part
+	ProblemUnseen      ProblemKind = "unseen"        // the agent's program does not show the model something that the log has
+	ProblemRefused     ProblemKind = "refused"       // the agent's program does not resume the session
 	ProblemField       ProblemKind = "field"         // a member has an unexpected value
 	ProblemUnreadable  ProblemKind = "unreadable"    // the log could not be read to its end
 	ProblemHeld        ProblemKind = "held"          // a program still writes to the file that the log was before a rewrite

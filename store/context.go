@@ -19,7 +19,8 @@ type ContextOptions struct {
 	Whole bool
 	// FallBack uses the last entry if the leaf is unknown.
 	FallBack bool
-	// Problem, if set, is told of blobs that are missing and of texts that are cut.
+	// Problem, if set, is told of blobs that are missing, of texts that are cut, and of what the agent's program does not show
+	// the model.
 	Problem func(session.Problem)
 	// Here, if set, is where the session goes on. Agents that tell the model when that is elsewhere than before have their
 	// message before all others.
@@ -51,6 +52,11 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	c, err := session.BuildContext(s.tree, leaf, o)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Problem != nil {
+		for _, p := range c.Problems() {
+			opt.Problem(p)
+		}
 	}
 	c.Detach() // from here on it does not look at the tree, which appends change
 	return c, nil

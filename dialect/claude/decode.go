@@ -18,20 +18,35 @@ var metadata = map[string]session.Kind{
 	"api-request-blob": session.KindCustom, "api-request": session.KindCustom,
 }
 
-// Detect claims a log that begins with a line of the program. Lines of the common types are recognised by the members
-// that only this program writes.
-func (d *Dialect) Detect(first []dialect.Record) bool { return isRecord(dialect.FirstObject(first)) }
+// Detect claims a log that begins with a line of the program. A line of an unknown type may stand before it, if it names a
+// session.
+func (d *Dialect) Detect(first []dialect.Record) bool {
+	for k := range first {
+		object := dialect.FirstObject(first[k : k+1])
+		if object == nil {
+			continue
+		}
+		f, ok := read(object)
+		if !ok || f.ours() {
+			return ok
+		}
+		if f.typ == nil || f.session == nil {
+			return false
+		}
+	}
+	return false
+}
 
-func isRecord(object []byte) bool {
-	var f fields
+// read scans one object.
+func read(object []byte) (f fields, ok bool) {
 	var t rawjson.Text
 	t.Reset(object)
-	if object == nil {
-		return false
-	}
-	if _, err := f.scan(&t, 0); err != nil {
-		return false
-	}
+	_, err := f.scan(&t, 0)
+	return f, err == nil
+}
+
+// ours reports whether only this program writes such a line. Lines of the common types are recognised by other members.
+func (f *fields) ours() bool {
 	if _, ok := metadata[string(f.typ)]; ok {
 		return true
 	}
@@ -72,7 +87,10 @@ func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
 func (dec *decoder) Other([]byte) {}
 
 // IsRecord tells a record from an object inside a torn one.
-func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
+func (dec *decoder) IsRecord(object []byte) bool {
+	f, ok := read(object)
+	return ok && f.ours()
+}
 
 // Finish refuses a log without a line of the program.
 func (dec *decoder) Finish() error {
@@ -173,7 +191,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	dec.record = dec.record || f.known()
+	dec.record = dec.record || f.ours()
 	if !dec.header || len(f.cwd) > 0 && dec.b.Header().CWD == "" {
 		dec.begin(r, record, span, &f)
 	}
@@ -182,16 +200,6 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		dec.r.marks[len(dec.r.marks)-1].flags = 0 // the program reads the first record of a line
 	}
 	return end, nil
-}
-
-// known reports whether the line is of a type that the program writes.
-func (f *fields) known() bool {
-	switch string(f.typ) {
-	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "summary", "tag", "mode":
-		return true
-	}
-	_, ok := metadata[string(f.typ)]
-	return ok
 }
 
 // begin makes the header from the first line, and from the first that names a working directory. The id is in the name

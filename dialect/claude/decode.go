@@ -106,11 +106,12 @@ func (dec *decoder) Finish() error {
 type fields struct {
 	typ, subtype, id, parent, session, cwd []byte
 	timestamp, leaf, title                 []byte // values
-	hasParent, side, explicit              bool
+	hasParent, side, explicit, agent       bool
 	object                                 bool // message is an object
 	message, role                          []byte
 	content                                []byte // and everything after it
 	compact                                []byte // compactMetadata
+	second                                 bool   // something stands before it on its line
 }
 
 // inner are the initials of what an envelope needs of a message.
@@ -148,6 +149,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.cwd = rawjson.Inside(t.Value(m))
 		case "timestamp":
 			f.timestamp = t.Value(m)
+		case "agentId":
+			f.agent = t.From(m)[0] == '"'
 		case "isSidechain":
 			f.side = t.From(m)[0] == 't'
 		case "explicit":
@@ -195,10 +198,9 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	if !dec.header || len(f.cwd) > 0 && dec.b.Header().CWD == "" {
 		dec.begin(r, record, span, &f)
 	}
+	// The program reads what a line begins with.
+	f.second = r.Data[0] == 0 || len(bytes.TrimSpace(data[:pos])) > 0
 	dec.entry(r, record, span, &f)
-	if glued := pos > 0 && len(bytes.TrimSpace(data[:pos])) > 0; glued {
-		dec.r.marks[len(dec.r.marks)-1].flags = 0 // the program reads the first record of a line
-	}
 	return end, nil
 }
 
@@ -242,7 +244,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		case "mode", "tag":
 			env.Kind = session.KindCustom
 		}
-		if env.Kind == session.KindLeaf {
+		if env.Kind == session.KindLeaf && !f.second {
 			dec.lastPrompt(f)
 		}
 	}
@@ -252,6 +254,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case f.id == nil:
 		env.InOrder = dec.b.Len() > 0 // shown after the line before it
 	}
+	if f.second {
+		m.flags = m.flags&(isUser|isAssistant) | isSecond
+	}
 	dec.b.Add(env)
 	dec.r.marks = append(dec.r.marks, m)
 }
@@ -260,8 +265,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 // the program skips.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
+	f.side = f.side && !dec.ofAgent(f)
 	env.Aside = f.side
-	if at, ok := (session.Time{Text: string(f.timestamp)}).Millis(); ok && rawjson.IsString(f.timestamp) {
+	if at, ok := millis(f.timestamp); ok {
 		m.at = at
 	}
 	if f.side {
@@ -295,7 +301,9 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		case subtypeBoundary:
 			env.Kind = session.KindCompaction
 			m.flags |= isBoundary
-			dec.r.keep(int32(dec.b.Len()), f.compact)
+			if !f.second {
+				dec.r.keep(int32(dec.b.Len()), f.compact)
+			}
 		case subtypeCommand:
 			env.Kind = session.KindCustomMessage
 		}
@@ -305,6 +313,25 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		return
 	}
 	m.flags |= isEntry
+}
+
+// ofAgent reports whether an entry of a sub-agent is in a log of its own, where it is the conversation. Such a log begins
+// with an entry that names the agent, and has no entry of a main conversation.
+func (dec *decoder) ofAgent(f *fields) bool {
+	r := dec.r
+	switch {
+	case !f.side && r.agent:
+		r.agent = false
+		for i := range r.marks {
+			if r.marks[i].flags&isEntry != 0 {
+				r.marks[i].flags |= isSide
+			}
+		}
+	case f.side && !r.begun:
+		r.agent = f.agent
+	}
+	r.begun = true
+	return r.agent
 }
 
 // lastPrompt notes the line that names the leaf. Only the last one counts.
@@ -324,6 +351,14 @@ func hasResult(content []byte) bool {
 		}
 	}
 	return false
+}
+
+// millis reads the time of an entry; ok is false where it is not a string that can be read.
+func millis(timestamp []byte) (at int64, ok bool) {
+	if !rawjson.IsString(timestamp) {
+		return 0, false
+	}
+	return session.Time{Text: string(timestamp)}.Millis()
 }
 
 // noTime is the time of an entry whose timestamp is absent or not a string that can be read.

@@ -15,7 +15,7 @@ var metadata = map[string]session.Kind{
 	"agent-name": session.KindCustom, "permission-mode": session.KindCustom, "pr-link": session.KindCustom,
 	"queue-operation": session.KindCustom, "file-history-snapshot": session.KindCustom, "tools-used": session.KindCustom,
 	"cost-state": session.KindCustom, "atis-latch": session.KindCustom, "api-request-shape": session.KindCustom,
-	"api-request-blob": session.KindCustom, "api-request": session.KindCustom,
+	"api-request-blob": session.KindCustom, "api-request": session.KindCustom, typeLabel: session.KindLabel,
 }
 
 // Detect claims a log that begins with a line of the program. A line of an unknown type may stand before it, if it names a
@@ -70,6 +70,7 @@ type decoder struct {
 	r      *reader
 	env    session.Envelope
 	header bool
+	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
 }
 
@@ -195,7 +196,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	dec.record = dec.record || f.ours()
-	if !dec.header || len(f.cwd) > 0 && dec.b.Header().CWD == "" {
+	if !dec.header || len(f.cwd) > 0 && !dec.cwd {
 		dec.begin(r, record, span, &f)
 	}
 	// The program reads what a line begins with.
@@ -218,8 +219,8 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Timestamp.Text == "" {
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
 	}
-	if h.CWD == "" {
-		h.CWD = string(f.cwd)
+	if len(f.cwd) > 0 { // the log knows better than the place where it lies
+		h.CWD, dec.cwd = string(f.cwd), true
 	}
 	dec.b.SetHeader(h)
 }
@@ -244,8 +245,11 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		case "mode", "tag":
 			env.Kind = session.KindCustom
 		}
-		if env.Kind == session.KindLeaf && !f.second {
+		switch {
+		case env.Kind == session.KindLeaf && !f.second:
 			dec.lastPrompt(f)
+		case env.Kind == session.KindLabel:
+			env.Target, env.Label = []byte(rawjson.Str(record, "targetUuid")), []byte(rawjson.Str(record, "label"))
 		}
 	}
 	switch {

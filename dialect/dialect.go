@@ -29,6 +29,8 @@
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
+//	Framer             Dialect     one entry takes several records, or they are numbered   append
+//	Reacher            Dialect     the log is linear, and its end can be taken back         branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	Placer             Layout      names of folders and logs say something                 lists

@@ -15,16 +15,21 @@ import (
 // appendDeferred adds an entry to a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
 	w := s.w
+	if err := s.frame([]*proposal{p}); err != nil {
+		return Appended{}, err
+	}
 	if w.opt.Durability == DurabilityAlways || wakes(w.opt.Defer, s.asWritten(p)) {
-		if err := s.create(ctx, p.record); err != nil {
+		if err := s.create(ctx, p.framed.Records()...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		s.wait(p.record)
+		for _, r := range p.framed.Records() {
+			s.wait(r)
+		}
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	id := s.tree.At(s.tree.Len() - 1).ID
+	id := s.tree.At(s.tree.Len() - 1 - len(p.framed.After)).ID
 	s.hold(id, p)
 	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }

@@ -16,7 +16,8 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
-	whole  []byte // the record before persist, if something of it is missing in record
+	framed dialect.Framed // what is written: record and what the agent writes with it
+	whole  []byte         // the record before persist, if something of it is missing in record
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool

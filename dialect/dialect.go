@@ -32,8 +32,9 @@
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert
 //	Copier             Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
+//	Framer             Dialect     records depend on the log, or others stand around them  append
+//	Reacher            Dialect     the log is linear, and its end can be taken back        branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
-//	Completer          Decoder     records depend on those before them in the log          append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists

@@ -106,14 +106,6 @@ type Copier interface {
 	Copy(record []byte, from session.Header, to NewSession) []byte
 }
 
-// Completer is a Decoder of a log whose next records depend on what it has already.
-type Completer interface {
-	// Complete gets the records that one write appends to what was decoded so far. It gives them as they are to be
-	// written, in the same number and order, and the records that have to follow them in the same write. It is called
-	// again with its own result where another process wrote first.
-	Complete(records [][]byte) (complete, more [][]byte)
-}
-
 // AdoptMembers is Adopter.Adopt for records whose place in the tree is in the members place.
 func AdoptMembers(record, given []byte, place ...string) []byte {
 	for key, value := range rawjson.Fields(given) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/treeline-dev/treeline/llm"
 	"github.com/treeline-dev/treeline/session"
@@ -66,4 +67,28 @@ func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt Reque
 		return r, fmt.Errorf("%s: %w", s.Path(), err)
 	}
 	return r, nil
+}
+
+// Message is a message of a context in neutral form: a role and parts.
+type Message = llm.Message
+
+// Messages gives what the model would see at leaf in neutral form, as the agent would send it: a program that knows roles and
+// parts can read the sessions of every agent. Messages are read as the loop asks for them; the first error ends it.
+func Messages(ctx context.Context, s *Session, leaf session.EntryID, opt ContextOptions) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		opt.LLM = true
+		c, err := s.Context(ctx, leaf, opt)
+		if err != nil {
+			yield(Message{}, err)
+			return
+		}
+		for m, err := range llm.Messages(c, s.Dialect()) {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", s.Path(), err)
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
 }

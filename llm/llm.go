@@ -9,6 +9,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -134,31 +135,55 @@ func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err
 	return a.body(opt.Model, most, turns), end.role == session.RoleAssistant && len(end.calls) == 0, nil
 }
 
-// Collect takes the messages of a context apart. The context must be the one that the agent sends
-// (session.ContextOptions.LLM).
-func Collect(c *session.Context, d dialect.Dialect) (Conversation, error) {
-	parter, ok := d.(dialect.Parter)
-	if !ok {
-		return Conversation{}, fmt.Errorf("taking messages of %s apart is %w", d.Name(), dialect.ErrUnsupported)
+// Messages takes the messages of a context apart, one after the other. The context must be the one that the agent sends
+// (session.ContextOptions.LLM): then roles and parts mean the same for every agent. A result names the tool of its call, also
+// where the agent's format does not. A message without a role that all agents know is the user's.
+func Messages(c *session.Context, d dialect.Dialect) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		parter, ok := d.(dialect.Parter)
+		if !ok {
+			yield(Message{}, fmt.Errorf("taking messages of %s apart is %w", d.Name(), dialect.ErrUnsupported))
+			return
+		}
+		codec, tools := d.Codec(), map[string]string{}
+		for m, err := range c.Messages() {
+			if err != nil {
+				yield(Message{}, err)
+				return
+			}
+			message := Message{Role: codec.Role(m.JSON), Parts: parter.MessageParts(m.JSON), Failed: codec.Failed(m.JSON)}
+			if message.Role == session.RoleNone || message.Role == session.RoleOther {
+				message.Role = session.RoleUser
+			}
+			dialect.NameResults(message.Parts, tools)
+			if message.Role == session.RoleAssistant && m.Entry.Kind == session.KindMessage {
+				body, err := m.Entry.Body()
+				if err != nil {
+					yield(Message{}, err)
+					return
+				}
+				if answer, ok := body.(session.Message); ok && answer.Model != "" {
+					message.Provider, message.Model = answer.Provider, answer.Model
+				}
+			}
+			if !yield(message, nil) {
+				return
+			}
+		}
 	}
-	codec := d.Codec()
+}
+
+// Collect takes all messages of a context apart; see Messages.
+func Collect(c *session.Context, d dialect.Dialect) (Conversation, error) {
 	var out Conversation
-	for m, err := range c.Messages() {
+	for m, err := range Messages(c, d) {
 		if err != nil {
 			return out, err
 		}
-		message := Message{Role: codec.Role(m.JSON), Parts: parter.MessageParts(m.JSON), Failed: codec.Failed(m.JSON)}
-		if message.Role == session.RoleAssistant && m.Entry.Kind == session.KindMessage {
-			body, err := m.Entry.Body()
-			if err != nil {
-				return out, err
-			}
-			if answer, ok := body.(session.Message); ok && answer.Model != "" {
-				message.Provider, message.Model = answer.Provider, answer.Model
-				out.Provider, out.Model = answer.Provider, answer.Model
-			}
+		if m.Model != "" {
+			out.Provider, out.Model = m.Provider, m.Model
 		}
-		out.Messages = append(out.Messages, message)
+		out.Messages = append(out.Messages, m)
 	}
 	if out.Model == "" {
 		for _, m := range c.Models {

@@ -91,6 +91,8 @@ var table = []section{
 			"left out.", buildRequest),
 		either("buildSessionContext", "What the model would see: of a session or, without one, of `entries`. Without `leafId` it "+
 			"is seen from the leaf, of `entries` from the last; an unknown id means the last entry.", buildSessionContext),
+		on("buildParts", "The same as `buildSessionContext` in a form that is the same for every agent: messages with a role and parts, "+
+			"as the agent would send them.", buildParts),
 	}},
 	{"Recording runs", []method{
 		either("startRun", "Starts a run of an open session, of the session with that id, or of none. `header` is the run's first "+

@@ -46,10 +46,11 @@ func (f *requestFlags) rest(given []string) []string {
 }
 
 // check refuses flags that have no effect, and unknown providers.
-func (f *requestFlags) check(cmd *cobra.Command, sent bool) error {
-	switch only := changed(cmd, "model", "prompt", "max-tokens"); {
-	case f.on() && sent:
-		return misused("--llm and --sent cannot be combined")
+func (f *requestFlags) check(cmd *cobra.Command) error {
+	only := changed(cmd, "model", "prompt", "max-tokens")
+	switch forms := changed(cmd, "llm", "sent", "parts"); {
+	case len(forms) > 1:
+		return misused("--%s and --%s cannot be combined", forms[0], forms[1])
 	case !f.on() && len(only) > 0:
 		return misused("--%s needs --llm", only[0])
 	case f.on() && f.api != lastAnswer:

@@ -1432,8 +1432,9 @@ interface SessionMethods {
    */
   isPersisted(): Promise<boolean>;
   /**
-   * The body of a request that continues the session: for POST /v1/messages (anthropic) or POST /v1/chat/completions
-   * (openai). The provider accepts it, whichever agent wrote the session: what it would refuse is left out.
+   * The body of a request that continues the session: for POST /v1/messages (anthropic), POST /v1/chat/completions
+   * (openai) or POST /v1/responses (responses). The provider accepts it, whichever agent wrote the session: what it
+   * would refuse is left out.
    */
   buildRequest(params?: BuildRequestParams): Promise<ModelRequest>;
   /**

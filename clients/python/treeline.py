@@ -1623,9 +1623,9 @@ class _SessionMethods(_Caller):
         prompt: Optional[str] = None,
         whole: Optional[bool] = None,
     ) -> ModelRequest:
-        """The body of a request that continues the session: for POST /v1/messages (anthropic) or POST
-        /v1/chat/completions (openai). The provider accepts it, whichever agent wrote the session: what it would refuse
-        is left out.
+        """The body of a request that continues the session: for POST /v1/messages (anthropic), POST
+        /v1/chat/completions (openai) or POST /v1/responses (responses). The provider accepts it, whichever agent wrote
+        the session: what it would refuse is left out.
 
         leaf_id: the entry to look from; the default is the leaf
         provider: the provider; the default is that of the last answer

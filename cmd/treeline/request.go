@@ -20,11 +20,11 @@ type requestFlags struct {
 	maxTokens          int
 }
 
-// lastAnswer is the value of --llm without one: the provider of the last answer.
+// lastAnswer is the value of --llm without one: the agent's own interface, or the provider of the last answer.
 const lastAnswer = "auto"
 
 func (f *requestFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic or openai (default: that of the last answer)")
+	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic, openai or responses (default: the agent's, or that of the last answer)")
 	cmd.Flags().Lookup("llm").NoOptDefVal = lastAnswer
 	cmd.Flags().StringVar(&f.model, "model", "", "with --llm: ask the model `NAME` (default: that of the last answer)")
 	cmd.Flags().StringVar(&f.prompt, "prompt", "", "with --llm: the user says `TEXT` next")

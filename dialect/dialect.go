@@ -19,6 +19,7 @@
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
 //	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue

@@ -48,6 +48,11 @@ func (t *Tokens) Add(u Tokens) {
 	t.Total += u.Total
 }
 
+// Sub takes away what an answer used.
+func (t *Tokens) Sub(u Tokens) {
+	t.Add(Tokens{Input: -u.Input, Output: -u.Output, CacheRead: -u.CacheRead, CacheWrite: -u.CacheWrite, Total: -u.Total})
+}
+
 // Has says what occurs in a session.
 type Has uint8
 

@@ -32,6 +32,7 @@
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
+//	Kin                Layout      names of logs say which session they belong to          lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists
 //	Sharer             Layout      two values keep their logs below one folder             lists
 //	Profiler           Layout      the user has profiles with sessions of their own        create, continue
@@ -159,7 +160,9 @@ type Summary struct {
 	// Messages counts the messages; -1 where counting would take reading the whole log.
 	Messages int
 	Parent   string
-	Version  int
+	// Task: another agent began it to have a task done.
+	Task    bool
+	Version int
 	// OK is false where no header could be read from head.
 	OK bool
 }

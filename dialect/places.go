@@ -16,6 +16,14 @@ type Placer interface {
 	DirBeside(env Env, cwd string, owners func(dir string) []string) string
 }
 
+// Kin is a Layout in which several logs may name the same session in their records: those of its sub-agents, or later
+// versions of it. Their names tell them apart.
+type Kin interface {
+	// Kin gives the id of a log in lists, and the session that it belongs to, "" where the records say so. The name is relative
+	// to Root.Sessions, said is the id that the records name.
+	Kin(name string, said session.ID) (id session.ID, parent string)
+}
+
 // Orderer is a Layout of an agent that does not order its sessions by the time of a log's last change.
 type Orderer interface {
 	Order() Order

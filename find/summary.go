@@ -57,7 +57,7 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	t.builder = logtree.Seed(row.Dialect, row.Path, nil, session.Header{})
 	*t.sum = index.Summary{
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
-		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
+		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Task: row.Task, Version: row.Version,
 	}
 	t.spender, _ = t.codec.(session.Spender)
 	t.untimed = row.Active.Text == ""
@@ -156,7 +156,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 			if t.spender == nil && message {
 				t.answer(e, raw)
 			}
-		case e.Role == session.RoleUser && t.first == "":
+		case e.Role == session.RoleUser && t.first == "" && !t.meta(e, raw):
 			t.prompt(parts)
 		}
 	case session.KindCompaction, session.KindSessionInfo:
@@ -259,6 +259,13 @@ func (t *tally) spellOf(model int) *index.Spell {
 		t.spells = append(t.spells, index.Spell{Quarter: s.Quarter, Model: model, Copied: s.Copied, Messages: 1})
 	}
 	return &t.spells[len(t.spells)-1]
+}
+
+// meta reports whether the agent wrote a message in the user's name.
+func (t *tally) meta(e session.Entry, raw []byte) bool {
+	body, _ := t.codec.Body(e, raw)
+	m, ok := body.(session.Message)
+	return ok && m.Meta
 }
 
 // prompt keeps the first thing that the user said.

@@ -23,6 +23,8 @@ type Summary struct {
 	Created, Active session.Time
 	// Parent is the session from which this one was forked, as the log spells it: an id or a path.
 	Parent string
+	// Task: another agent began it to have a task done.
+	Task bool
 	// Origin is the session from which this one was converted.
 	Origin  session.ID
 	Version int

@@ -81,6 +81,9 @@ func somePrompts(t *session.Tree, next int) (list []Prompt, errs []error, after 
 
 // startedByAgent reports whether an agent began the session to give a task to another.
 func startedByAgent(t *session.Tree) bool {
+	if t.Header().Task {
+		return true
+	}
 	for e := range t.Entries() {
 		if e.Kind != session.KindSessionInit {
 			continue

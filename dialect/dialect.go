@@ -37,6 +37,7 @@
 //	Sharer             Layout      two values keep their logs below one folder             lists
 //	Profiler           Layout      the user has profiles with sessions of their own        create, continue
 //	Elsewhere          Layout      another version of the agent names folders differently  lists for the agent
+//	Historian          Layout      what was typed is in a file of its own                  prompt history
 //	Housed             Layout      logs cannot lie in just any folder                      create
 //	session.Skimmer    EntryCodec  many entries are read and none is kept                  search
 //	session.Joiner     EntryCodec  one message is spread over several records              session.BuildContext

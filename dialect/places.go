@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/treeline-dev/treeline/session"
+import (
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+)
 
 // Placer is a Layout in which names of folders and logs say what the logs themselves do not.
 type Placer interface {
@@ -42,6 +46,22 @@ const (
 // Sharer is a Layout of a value that may keep its logs below the same folder as another value. Where Shares is true, Owns
 // decides which value a log belongs to.
 type Sharer interface{ Shares() bool }
+
+// Historian is a Layout of an agent that keeps what was typed in a file of its own, one prompt a line.
+type Historian interface {
+	// HistoryFile names the file, relative to the folder that holds Root.Sessions.
+	HistoryFile() string
+	// ReadTyped takes a line apart, which may be damaged; ok is false where it is no prompt.
+	ReadTyped(line []byte) (t Typed, ok bool)
+}
+
+// Typed is a prompt of such a file. What the file does not say is zero.
+type Typed struct {
+	Text    string
+	CWD     string
+	Session session.ID
+	At      time.Time
+}
 
 // Housed is a Layout whose logs cannot lie in just any folder.
 type Housed interface {

@@ -63,7 +63,7 @@ func placed(list []seen, results map[string][]seen) (out []seen) {
 	var open []seen
 	close := func() {
 		for _, c := range open {
-			r := seen{role: session.RoleTool, forms: []string{"no result"}}
+			r := seen{role: session.RoleTool, forms: []string{"result [no result: the tool did not finish] (error)"}}
 			if rest := results[c.call]; len(rest) > 0 {
 				r, results[c.call] = rest[0], rest[1:]
 			}

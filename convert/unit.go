@@ -160,9 +160,6 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 	return m
 }
 
-// noResult is the result of a call that has none: no provider accepts a call without one.
-const noResult = "[no result: the tool did not finish]"
-
 // units makes messages that every provider accepts. Answers in a row are one message, each result stands right behind the
 // message with its call, every call has one result, and no id of a call is used twice. Old atoms only say which calls a
 // result may answer.
@@ -320,7 +317,7 @@ func results(calls []*call, at time.Time) unit {
 		return cmp.Compare(a.place(), b.place())
 	})
 	for _, c := range calls {
-		r := session.ToolResult{CallID: c.id, Name: c.name, Parts: dialect.TextParts(noResult), IsError: true}
+		r := missingResult(c.id, c.name)
 		if c.result != nil {
 			r = *c.result
 		}

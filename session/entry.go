@@ -185,6 +185,9 @@ func (e Entry) Foreign() bool {
 	return foreign
 }
 
+// Aside reports whether the entry does not move the leaf, because it belongs to a side conversation or to none.
+func (e Entry) Aside() bool { return e.tree != nil && e.tree.nodes[e.Index].flags&aside != 0 }
+
 // FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
 // message has one record.
 func (e Entry) FirstPiece() int {

@@ -87,6 +87,33 @@ type Adopter interface {
 	Adopt(record, given []byte) []byte
 }
 
+// Spreader is a Writer that writes some entries as several records.
+type Spreader interface {
+	// Spread gives the entries that n is written as, in order: n alone where one record is enough. Each is the parent of the
+	// next. The last has the id of n, the others have ids of newID.
+	Spread(n NewEntry, newID func() (session.EntryID, error)) ([]NewEntry, error)
+}
+
+// Besider is a Writer with records that stand beside the tree: no entry of the conversation can follow them.
+type Besider interface {
+	// Beside reports whether a record is of that sort. What is appended after it follows the entry before it.
+	Beside(record []byte) bool
+}
+
+// Copier is a Writer whose records name their session.
+type Copier interface {
+	// Copy gives the record of an entry for a copy of its session. from is the session that is copied.
+	Copy(record []byte, from session.Header, to NewSession) []byte
+}
+
+// Completer is a Decoder of a log whose next records depend on what it has already.
+type Completer interface {
+	// Complete gets the records that one write appends to what was decoded so far. It gives them as they are to be
+	// written, in the same number and order, and the records that have to follow them in the same write. It is called
+	// again with its own result where another process wrote first.
+	Complete(records [][]byte) (complete, more [][]byte)
+}
+
 // AdoptMembers is Adopter.Adopt for records whose place in the tree is in the members place.
 func AdoptMembers(record, given []byte, place ...string) []byte {
 	for key, value := range rawjson.Fields(given) {

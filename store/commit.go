@@ -24,10 +24,10 @@ func (s *Session) commit(batch []*proposal) error {
 	}
 	foreign := 0
 	for range maxRounds {
-		now, err := s.write(ctx, batch)
+		now, more, err := s.write(ctx, batch)
 		switch {
 		case err == nil:
-			s.accept(now, batch, foreign)
+			s.accept(now, batch, more, foreign)
 			return nil
 		// The backend returns that cause only if nothing was written.
 		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
@@ -51,7 +51,7 @@ func (s *Session) commit(batch []*proposal) error {
 			if s.w.opt.Policy != PolicyFollow {
 				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
 			}
-			s.acknowledge(batch, foreign+fresh-len(batch))
+			s.acknowledge(batch, max(foreign+fresh-len(batch)-len(more), 0))
 			return nil
 		}
 		foreign += fresh
@@ -62,21 +62,20 @@ func (s *Session) commit(batch []*proposal) error {
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// write appends the records of a batch. The lock is released meanwhile; busy keeps others from changing the log's state.
-func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, error) {
+// write appends the records of a batch, and those that the dialect adds. The lock is released meanwhile; busy keeps others
+// from changing the log's state.
+func (s *Session) write(ctx context.Context, batch []*proposal) (now backend.Log, more [][]byte, err error) {
 	if s.w.loose {
 		if err := s.tighten(ctx); err != nil {
-			return backend.Log{}, err
+			return backend.Log{}, nil, err
 		}
 	}
-	records := make([][]byte, len(batch))
-	for i, p := range batch {
-		records[i] = p.record
-	}
+	records, more := s.complete(batch)
 	at := s.log
 	s.mu.Unlock()
 	defer s.mu.Lock()
-	return s.at.Backend.Append(ctx, at, records...)
+	now, err = s.at.Backend.Append(ctx, at, append(records, more...)...)
+	return now, more, err
 }
 
 // tighten terminates a last line that holds entries beside something that is not a record: an append would move the whole
@@ -98,12 +97,15 @@ func (s *Session) tighten(ctx context.Context) error {
 	return s.w.builder.SetLeaf(leaf)
 }
 
-// accept adds entries that were written to the tree.
-func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
+// accept adds entries that were written to the tree, and the records that followed them in the same write.
+func (s *Session) accept(now backend.Log, batch []*proposal, more [][]byte, foreign int) {
 	w := s.w
 	size := int64(0)
 	for _, p := range batch {
 		size += int64(len(p.record)) + 1
+	}
+	for _, r := range more {
+		size += int64(len(r)) + 1
 	}
 	// The batch is at the end of the log. Offsets are counted back from there: the backend may have written a missing
 	// newline before it.
@@ -127,6 +129,11 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 			p.given = s.tree.At(n - 1).ID
 		}
 		offset += int64(len(p.record)) + 1
+	}
+	for _, r := range more {
+		w.tail.Line++
+		w.dec.Decode(dialect.Record{Data: r, Offset: offset, Line: w.tail.Line})
+		offset += int64(len(r)) + 1
 	}
 	w.builder.Finish()
 	s.acknowledge(batch, foreign)

@@ -12,21 +12,28 @@ import (
 // Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first
 // entry of any kind at DurabilityAlways, by Flush, or by a branch that is to last. Until then its records wait in memory.
 
-// appendDeferred adds an entry to a session whose log is not created yet.
-func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
+// appendDeferred adds the records of an entry to a session whose log is not created yet.
+func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Appended, error) {
 	w := s.w
-	if w.opt.Durability == DurabilityAlways || wakes(w.opt.Defer, s.asWritten(p)) {
-		if err := s.create(ctx, p.record); err != nil {
+	records, more := s.complete(group)
+	all := append(records, more...)
+	first := s.tree.Len()
+	if w.opt.Durability == DurabilityAlways || slices.ContainsFunc(group, func(p *proposal) bool { return wakes(w.opt.Defer, s.asWritten(p)) }) {
+		if err := s.create(ctx, all...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		s.wait(p.record)
+		for _, r := range all {
+			s.wait(r)
+		}
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	id := s.tree.At(s.tree.Len() - 1).ID
-	s.hold(id, p)
-	return Appended{ID: id, Durable: w.created && s.stored()}, nil
+	last := len(group) - 1
+	for i, p := range group {
+		s.hold(s.tree.At(first+i).ID, p)
+	}
+	return Appended{ID: s.tree.At(first + last).ID, Durable: w.created && s.stored()}, nil
 }
 
 // asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.

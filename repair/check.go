@@ -13,7 +13,7 @@ import (
 )
 
 // Check lists everything that is wrong with a log: the problems that the reader found, what breaks the rules of its agent,
-// impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
+// what its program does not show the model at the leaf, impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
 func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
 	problems := slices.Clone(l.Tree.Problems())
 	// Without a header in the log there is no such limit.
@@ -30,6 +30,11 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 			problems = append(problems, p)
 		}
 	}
+	unseen, err := lost(l.Tree)
+	if err != nil {
+		return problems, err
+	}
+	problems = append(problems, unseen...)
 	// A blob is read once, and reported wherever it is named.
 	known := map[string]*session.Problem{}
 	get := func(e session.Entry, ref string) {

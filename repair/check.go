@@ -34,7 +34,12 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 	if err != nil {
 		return problems, err
 	}
-	problems = append(problems, unseen...)
+	for _, p := range unseen {
+		// A rule may have said the same.
+		if !slices.ContainsFunc(problems, func(k session.Problem) bool { return k.Kind == p.Kind && k.Offset == p.Offset }) {
+			problems = append(problems, p)
+		}
+	}
 	// A blob is read once, and reported wherever it is named.
 	known := map[string]*session.Problem{}
 	get := func(e session.Entry, ref string) {

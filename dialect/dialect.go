@@ -30,6 +30,7 @@
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
 //	Framer             Dialect     one entry takes several records, or they are numbered   append
+//	Registrar          Dialect     names of sessions are in a file of their own             rename
 //	Reacher            Dialect     the log is linear, and its end can be taken back         branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log

@@ -221,6 +221,14 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
+// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none.
+func (m *Machine) BaseOf(r dialect.Root) string {
+	if base := Dir(r.Sessions); base != r.Sessions && backend.Scheme(base) == backend.Scheme(r.Sessions) {
+		return base
+	}
+	return ""
+}
+
 // HomeBeside is Home in the place of the agent that a session lies in. ok is false if it lies in none, or in that
 // folder already.
 func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, ok bool) {

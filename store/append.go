@@ -72,7 +72,8 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	if err != nil {
 		return Appended{}, err
 	}
-	p.fixed = at != nil
+	p.fixed, p.moved = at != nil, w.moved || at != nil
+	w.moved = false
 	if !w.created {
 		return s.appendDeferred(ctx, p)
 	}
@@ -103,6 +104,7 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 		}
 		tip = next(group[i])
 	}
+	group[0].moved, w.moved = w.moved, false
 	w.tip = tip
 	return s.enqueue(group...)
 }

@@ -30,7 +30,7 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOpti
 		if err := w.builder.SetLeaf(id); err != nil {
 			return Appended{}, err
 		}
-		w.tip = id
+		w.tip, w.moved = id, true
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 		return Appended{ID: id}, nil
 	}

@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"cmp"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -20,8 +22,8 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindCompaction:
 		return session.Compaction{Summary: rawjson.Str(payload, "message"), Details: payload, ReplacesAll: true}, nil
 	case session.KindModelChange:
-		model := rawjson.Str(payload, "model")
-		return session.ModelChange{Role: "default", Provider: "openai", ModelID: model, Model: "openai/" + model, JSON: rawjson.Get(payload, "model")}, nil
+		model, provider := rawjson.Str(payload, "model"), cmp.Or(rawjson.Str(payload, providerMember), "openai")
+		return session.ModelChange{Role: "default", Provider: provider, ModelID: model, Model: provider + "/" + model, JSON: rawjson.Get(payload, "model")}, nil
 	case session.KindCustom:
 		switch e.Type {
 		case typeEvent:
@@ -56,9 +58,21 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	case session.KindCompaction:
 		return dialect.TextParts(rawjson.Str(payload, "message")), nil
 	case session.KindOpaque, session.KindCustom:
+		if e.Type == typeEvent && repeats(rawjson.Str(payload, "type")) {
+			return nil, nil
+		}
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
 	return nil, nil
+}
+
+// repeats reports whether an event shows people what an item says: it has no parts of its own.
+func repeats(event string) bool {
+	switch event {
+	case "user_message", "agent_message", "agent_reasoning", "item_completed", "task_complete":
+		return true
+	}
+	return false
 }
 
 // MessageParts gives what is inside an item of the Responses API in neutral form.
@@ -84,7 +98,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 		if s, ok := rawjson.Unquote(out); ok {
 			parts = dialect.TextParts(s)
 		}
-		return []session.Part{session.ToolResult{CallID: rawjson.Str(m, "call_id"), Parts: parts}}
+		return []session.Part{session.ToolResult{CallID: rawjson.Str(m, "call_id"), Parts: parts, IsError: rawjson.Truthy(rawjson.Get(m, errorMember))}}
 	default:
 		return []session.Part{session.OpaquePart{Type: kind, JSON: m}}
 	}

@@ -28,11 +28,14 @@
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	Adopter            Dialect     records may have members that the dialect does not know append
+//	Spreader           Dialect     some entries are written as several records             append, convert
+//	Besider            Dialect     some records stand beside the tree                      append, branch, convert
+//	Copier             Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
-//	Framer             Dialect     one entry takes several records, or they are numbered   append
 //	Registrar          Dialect     names of sessions are in a file of their own             rename
 //	Reacher            Dialect     the log is linear, and its end can be taken back         branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
+//	Completer          Decoder     records depend on those before them in the log          append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists

@@ -9,8 +9,8 @@ import (
 
 // Writer is a Dialect that can write sessions. It is pure, too: it makes records and stores nothing.
 type Writer interface {
-	// Header gives the record that begins a session; nil where the format has none. The first NewEntry then has the
-	// Header.
+	// Header gives the record that begins a session; nil where the format has none. Entries then say what it would, from
+	// NewEntry.Header.
 	Header(n NewSession) ([]byte, error)
 	// EditHeader changes members of a header that was read and keeps all others. It also migrates a header of an old
 	// version. Where the log has a title slot, slot is its record and newSlot the changed one.
@@ -60,8 +60,8 @@ type NewEntry struct {
 	Parent session.EntryID
 	Time   time.Time
 	Body   session.Body
-	// Header is that of the session where the entry is a root: some formats have no header record, and the first entry
-	// says what it would. It may be nil.
+	// Header is that of the session: some formats have no header record, and the first entry, or each, says what it would.
+	// It may be nil.
 	Header *session.Header
 }
 

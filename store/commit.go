@@ -24,7 +24,7 @@ func (s *Session) commit(batch []*proposal) error {
 	}
 	foreign := 0
 	for range maxRounds {
-		if err := s.frame(batch); err != nil {
+		if err := s.complete(batch); err != nil {
 			return err
 		}
 		now, err := s.write(ctx, batch)
@@ -54,7 +54,7 @@ func (s *Session) commit(batch []*proposal) error {
 			if s.w.opt.Policy != PolicyFollow {
 				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
 			}
-			s.acknowledge(batch, foreign+fresh-len(batch))
+			s.acknowledge(batch, max(foreign+fresh-lines(batch), 0))
 			return nil
 		}
 		foreign += fresh
@@ -65,30 +65,8 @@ func (s *Session) commit(batch []*proposal) error {
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// frame makes what is written for a batch, as the log is now. An error is not kept: nothing was written.
-func (s *Session) frame(batch []*proposal) error {
-	framer, ok := s.dialect.(dialect.Framer)
-	if !ok {
-		for _, p := range batch {
-			p.framed = dialect.Framed{Record: p.record}
-		}
-		return nil
-	}
-	list := make([]dialect.NewRecord, len(batch))
-	for i, p := range batch {
-		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record, Moved: p.moved}
-	}
-	framed, err := framer.Frame(s.tree, list)
-	if err != nil {
-		return s.named(err)
-	}
-	for i, p := range batch {
-		p.framed = framed[i]
-	}
-	return nil
-}
-
-// write appends the records of a batch. The lock is released meanwhile; busy keeps others from changing the log's state.
+// write appends the records of a batch, and those that the dialect adds. The lock is released meanwhile; busy keeps others
+// from changing the log's state.
 func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, error) {
 	if s.w.loose {
 		if err := s.tighten(ctx); err != nil {
@@ -97,7 +75,7 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 	}
 	records := make([][]byte, 0, len(batch))
 	for _, p := range batch {
-		records = append(append(append(records, p.framed.Before...), p.framed.Record), p.framed.After...)
+		records = p.framed.AppendTo(records)
 	}
 	at := s.log
 	s.mu.Unlock()
@@ -124,7 +102,7 @@ func (s *Session) tighten(ctx context.Context) error {
 	return s.w.builder.SetLeaf(leaf)
 }
 
-// accept adds entries that were written to the tree.
+// accept adds entries that were written to the tree, and the records that followed them in the same write.
 func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	w := s.w
 	size := int64(0)
@@ -178,4 +156,12 @@ func (s *Session) acknowledge(batch []*proposal, foreign int) {
 		}
 	}
 	finish(batch, nil)
+}
+
+// lines counts the records that a batch is written as.
+func lines(batch []*proposal) (n int) {
+	for _, p := range batch {
+		n += len(p.framed.Before) + 1 + len(p.framed.After)
+	}
+	return n
 }

@@ -12,25 +12,34 @@ import (
 // Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first
 // entry of any kind at DurabilityAlways, by Flush, or by a branch that is to last. Until then its records wait in memory.
 
-// appendDeferred adds an entry to a session whose log is not created yet.
-func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
+// appendDeferred adds the records of an entry to a session whose log is not created yet.
+func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Appended, error) {
 	w := s.w
-	if err := s.frame([]*proposal{p}); err != nil {
+	if err := s.complete(group); err != nil {
 		return Appended{}, err
 	}
-	if w.opt.Durability == DurabilityAlways || wakes(w.opt.Defer, s.asWritten(p)) {
-		if err := s.create(ctx, p.framed.Records()...); err != nil {
+	var all [][]byte
+	for _, p := range group {
+		all = p.framed.AppendTo(all)
+	}
+	first := s.tree.Len()
+	if w.opt.Durability == DurabilityAlways || slices.ContainsFunc(group, func(p *proposal) bool { return wakes(w.opt.Defer, s.asWritten(p)) }) {
+		if err := s.create(ctx, all...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		for _, r := range p.framed.Records() {
+		for _, r := range all {
 			s.wait(r)
 		}
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	id := s.tree.At(s.tree.Len() - 1 - len(p.framed.After)).ID
-	s.hold(id, p)
+	var id session.EntryID
+	for _, p := range group {
+		id = s.tree.At(first + len(p.framed.Before)).ID
+		first += len(p.framed.Before) + 1 + len(p.framed.After)
+		s.hold(id, p)
+	}
 	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }
 

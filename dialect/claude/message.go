@@ -29,12 +29,17 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return session.CustomMessage{Type: rawjson.Str(raw, "subtype"), Content: rawjson.Get(raw, "content"), Display: true}, nil
 	case session.KindSessionInfo:
 		return session.SessionInfo{Name: titleOf(raw)}, nil
+	case session.KindLabel:
+		return session.Label{Target: session.EntryID(rawjson.Str(raw, "targetUuid")), Label: rawjson.Str(raw, "label")}, nil
 	case session.KindLeaf:
 		return session.Leaf{Target: session.EntryID(rawjson.Str(raw, "leafUuid"))}, nil
 	case session.KindCustom:
 		kind := e.Type
 		if e.Type == typeSystem {
 			kind = rawjson.Str(raw, "subtype")
+			if data := rawjson.Get(raw, memberData); data != nil {
+				return session.Custom{Type: kind, Data: data}, nil
+			}
 		}
 		return session.Custom{Type: kind, Data: raw}, nil
 	}

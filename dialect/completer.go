@@ -2,15 +2,21 @@ package dialect
 
 import "github.com/treeline-dev/treeline/session"
 
-// Framer is a Writer whose agent writes more than one record for an entry, or whose records say where in the log they
-// stand: such records can be made only at the moment of writing.
-type Framer interface {
-	// Frame gives the records to be written for new entries at the end of a log, one Framed for each entry of the batch. t is
-	// the log as it was last read. The caller writes all of them in one piece, and only if the log is still that one;
-	// otherwise it reads what is new and asks again. Every record becomes one entry.
-	//
-	// An error refuses the whole batch.
-	Frame(t *session.Tree, batch []NewRecord) ([]Framed, error)
+// Completer is a Decoder of a log whose next records depend on what it has already: they are made at the moment of writing.
+type Completer interface {
+	// Complete gives the records to be written for new entries after what was decoded so far, one Framed for each entry of the
+	// batch. The caller writes all of them in one piece, and only if the log is still the one that was decoded; otherwise it
+	// reads what is new and asks again. Each of the records becomes at most one entry. An error refuses the whole batch.
+	Complete(batch []NewRecord) ([]Framed, error)
+}
+
+// Plain gives the records of a batch as they are.
+func Plain(batch []NewRecord) []Framed {
+	out := make([]Framed, len(batch))
+	for i, n := range batch {
+		out[i].Record = n.Record
+	}
+	return out
 }
 
 // NewRecord is an entry that is about to be written and the record that Writer.Record and Writer.Persist made of it.
@@ -29,12 +35,9 @@ type Framed struct {
 	After  [][]byte
 }
 
-// Records gives all of them in order.
-func (f Framed) Records() [][]byte {
-	list := make([][]byte, 0, len(f.Before)+1+len(f.After))
-	list = append(list, f.Before...)
-	list = append(list, f.Record)
-	return append(list, f.After...)
+// AppendTo appends all of them in order to a list.
+func (f Framed) AppendTo(list [][]byte) [][]byte {
+	return append(append(append(list, f.Before...), f.Record), f.After...)
 }
 
 // Size is the number of bytes that they take in a log, with their newlines.

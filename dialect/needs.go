@@ -60,14 +60,6 @@ func (s *supplied) Finish() error {
 	return s.Decoder.Finish()
 }
 
-// Complete implements Completer for a decoder that is one.
-func (s *supplied) Complete(batch []NewRecord) ([]Framed, error) {
-	if c, ok := s.Decoder.(Completer); ok {
-		return c.Complete(batch)
-	}
-	return Plain(batch), nil
-}
-
 func (s *supplied) supply() {
 	for needs := s.needer.Needs(); len(needs) > 0; needs = s.needer.Needs() {
 		fresh := false

@@ -23,6 +23,12 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
+// Caller is a Dialect of an agent that uses one interface of language models, whichever model it asks.
+type Caller interface {
+	// API names the interface, as package llm does.
+	API() string
+}
+
 // Commander is a Dialect that keeps commands that the user ran without the model.
 type Commander interface {
 	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.

@@ -96,6 +96,12 @@ func (t *Tree) Codec() Codec { return t.codec }
 // Rules says how contexts of this tree's dialect differ from those of others.
 func (t *Tree) Rules() Rules { return t.codec.Rules() }
 
+// Replayed reports whether the messages of a context are made from the path as a whole: see Replayer.
+func (t *Tree) Replayed() bool {
+	_, ok := t.codec.EntryCodec.(Replayer)
+	return ok
+}
+
 // Problems lists what is wrong with the log, in the order in which it was found.
 func (t *Tree) Problems() []Problem { return t.problems }
 

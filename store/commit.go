@@ -24,7 +24,7 @@ func (s *Session) commit(batch []*proposal) error {
 	}
 	foreign := 0
 	for range maxRounds {
-		if err := s.complete(batch); err != nil {
+		if err := s.frame(batch); err != nil {
 			return err
 		}
 		now, err := s.write(ctx, batch)
@@ -54,7 +54,7 @@ func (s *Session) commit(batch []*proposal) error {
 			if s.w.opt.Policy != PolicyFollow {
 				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
 			}
-			s.acknowledge(batch, max(foreign+fresh-lines(batch), 0))
+			s.acknowledge(batch, max(foreign+fresh-len(framed(batch)), 0))
 			return nil
 		}
 		foreign += fresh
@@ -65,18 +65,46 @@ func (s *Session) commit(batch []*proposal) error {
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// write appends the records of a batch, and those that the dialect adds. The lock is released meanwhile; busy keeps others
-// from changing the log's state.
+// frame makes what is written for a batch, as the log is now. An error is not kept: nothing was written.
+func (s *Session) frame(batch []*proposal) error {
+	framer, ok := s.dialect.(dialect.Framer)
+	if !ok {
+		for _, p := range batch {
+			p.framed = dialect.Framed{Record: p.record}
+		}
+		return nil
+	}
+	list := make([]dialect.NewRecord, len(batch))
+	for i, p := range batch {
+		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record, Moved: p.moved}
+	}
+	framed, err := framer.Frame(s.tree, list)
+	if err != nil {
+		return s.named(err)
+	}
+	for i, p := range batch {
+		p.framed = framed[i]
+	}
+	return nil
+}
+
+// framed gives what is written for a batch, in order.
+func framed(batch []*proposal) [][]byte {
+	records := make([][]byte, 0, len(batch))
+	for _, p := range batch {
+		records = append(records, p.framed.Records()...)
+	}
+	return records
+}
+
+// write appends the records of a batch. The lock is released meanwhile; busy keeps others from changing the log's state.
 func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, error) {
 	if s.w.loose {
 		if err := s.tighten(ctx); err != nil {
 			return backend.Log{}, err
 		}
 	}
-	records := make([][]byte, 0, len(batch))
-	for _, p := range batch {
-		records = p.framed.AppendTo(records)
-	}
+	records := framed(batch)
 	at := s.log
 	s.mu.Unlock()
 	defer s.mu.Lock()
@@ -102,7 +130,7 @@ func (s *Session) tighten(ctx context.Context) error {
 	return s.w.builder.SetLeaf(leaf)
 }
 
-// accept adds entries that were written to the tree, and the records that followed them in the same write.
+// accept adds entries that were written to the tree, with the records around them.
 func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	w := s.w
 	size := int64(0)
@@ -156,12 +184,4 @@ func (s *Session) acknowledge(batch []*proposal, foreign int) {
 		}
 	}
 	finish(batch, nil)
-}
-
-// lines counts the records that a batch is written as.
-func lines(batch []*proposal) (n int) {
-	for _, p := range batch {
-		n += len(p.framed.Before) + 1 + len(p.framed.After)
-	}
-	return n
 }

@@ -15,20 +15,16 @@ import (
 // appendDeferred adds the records of an entry to a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Appended, error) {
 	w := s.w
-	if err := s.complete(group); err != nil {
+	if err := s.frame(group); err != nil {
 		return Appended{}, err
 	}
-	var all [][]byte
-	for _, p := range group {
-		all = p.framed.AppendTo(all)
-	}
-	first := s.tree.Len()
+	at := s.tree.Len() // every record becomes one entry
 	if w.opt.Durability == DurabilityAlways || slices.ContainsFunc(group, func(p *proposal) bool { return wakes(w.opt.Defer, s.asWritten(p)) }) {
-		if err := s.create(ctx, all...); err != nil {
+		if err := s.create(ctx, framed(group)...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		for _, r := range all {
+		for _, r := range framed(group) {
 			s.wait(r)
 		}
 		w.builder.Finish()
@@ -36,9 +32,10 @@ func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Append
 	w.tip = s.tree.LeafID()
 	var id session.EntryID
 	for _, p := range group {
-		id = s.tree.At(first + len(p.framed.Before)).ID
-		first += len(p.framed.Before) + 1 + len(p.framed.After)
+		at += len(p.framed.Before)
+		id = s.tree.At(at).ID
 		s.hold(id, p)
+		at += 1 + len(p.framed.After)
 	}
 	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }

@@ -17,7 +17,7 @@ type proposal struct {
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	moved  bool   // the leaf was moved to the parent
 	record []byte
-	framed dialect.Framed // what is written: record as it fits the log, and what the agent writes with it
+	framed dialect.Framed // what is written: record and what the agent writes with it
 	beside bool           // nothing can follow it: what is appended next follows the entry before it
 	whole  []byte         // the record before persist, if something of it is missing in record
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
@@ -91,29 +91,6 @@ func (s *Session) encode(p *proposal) error {
 func (s *Session) isBeside(record []byte) bool {
 	d, ok := s.dialect.(dialect.Besider)
 	return ok && d.Beside(record)
-}
-
-// complete makes what is written for a batch, as the log is now. An error is not kept: nothing was written.
-func (s *Session) complete(batch []*proposal) error {
-	c, ok := s.w.dec.(dialect.Completer)
-	if !ok {
-		for _, p := range batch {
-			p.framed = dialect.Framed{Record: p.record}
-		}
-		return nil
-	}
-	list := make([]dialect.NewRecord, len(batch))
-	for i, p := range batch {
-		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record, Moved: p.moved}
-	}
-	framed, err := c.Complete(list)
-	if err != nil {
-		return s.named(err)
-	}
-	for i, p := range batch {
-		p.framed = framed[i]
-	}
-	return nil
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.

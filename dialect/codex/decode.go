@@ -166,7 +166,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.Begun = true
 	dec.b.SetHeader(session.Header{
 		ID: session.ID(rawjson.Str(payload, "id")), Version: version, CWD: rawjson.Str(payload, "cwd"),
-		Timestamp: session.Time{Text: string(rawjson.Get(payload, "timestamp"))}, Parent: parentOf(payload),
+		Timestamp: session.Time{Text: string(rawjson.Get(payload, "timestamp"))}, Parent: parentOf(payload), Task: isTask(payload),
 		Raw: bytes.Clone(record), Span: span, Line: r.Line,
 	})
 	for _, key := range required {
@@ -180,14 +180,23 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.want(payload)
 }
 
-// parentOf is the thread that this one comes from: the one that it was forked from, or that started it as a sub-agent.
+// parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
+// that started it as a sub-agent.
 func parentOf(payload []byte) string {
+	if id := rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id"); id != "" {
+		return id
+	}
 	for _, key := range []string{"forked_from_id", "parent_thread_id"} {
 		if id := rawjson.Str(payload, key); id != "" {
 			return id
 		}
 	}
-	return rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id")
+	return ""
+}
+
+// isTask reports whether the thread is that of a sub-agent.
+func isTask(payload []byte) bool {
+	return rawjson.Get(rawjson.Get(payload, "source"), "subagent") != nil || rawjson.Str(payload, "parent_thread_id") != ""
 }
 
 // want asks for the base that a header names.

@@ -10,13 +10,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Completer = (*decoder)(nil)
+var _ dialect.Framer = (*Dialect)(nil)
 
-// Complete gives what the program writes for entries: turns begin and end with events, messages are told to its lists by
+// Frame gives what the program writes for entries: turns begin and end with events, messages are told to its lists by
 // events, and in a paginated log each line has the next ordinal. Two writers at once may give the same ordinal; the program
 // reads lines in the order of the file and accepts that.
-func (dec *decoder) Complete(batch []dialect.NewRecord) ([]dialect.Framed, error) {
-	f, err := newFraming(dec.b.Finish())
+func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.Framed, error) {
+	f, err := newFraming(t)
 	if err != nil {
 		return nil, err
 	}

@@ -75,13 +75,17 @@ func repeats(event string) bool {
 	return false
 }
 
+// API is the interface that the program uses.
+func (d *Dialect) API() string { return "responses" }
+
 // MessageParts gives what is inside an item of the Responses API in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	switch kind := rawjson.Str(m, "type"); kind {
 	case "message", "agent_message":
 		return contentParts(rawjson.Get(m, "content"))
 	case "reasoning":
-		return []session.Part{session.Thinking{Text: reasoning(m), Signature: rawjson.Str(m, "encrypted_content")}}
+		encrypted := rawjson.Str(m, "encrypted_content")
+		return []session.Part{session.Thinking{Text: reasoning(m), Signature: encrypted, Redacted: encrypted != ""}}
 	case "function_call":
 		args := rawjson.Get(m, "arguments")
 		if s, ok := rawjson.Unquote(args); ok && rawjson.Valid([]byte(s)) {

@@ -125,7 +125,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return rawjson.Set(raw, "payload", payload), nil, nil
 }
 
-// Record gives the line of a new entry. Complete adds what only the log knows.
+// Record gives the line of a new entry. Frame adds what only the log knows.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -138,7 +138,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	case session.Compaction:
 		return compaction(n, b)
 	case session.Leaf:
-		// Complete sets the number of turns.
+		// Frame sets the number of turns.
 		return line(n.Time, typeEvent, rolledBack(0)), nil
 	case session.Custom:
 		return custom(n, b)
@@ -174,7 +174,7 @@ func checkItem(m []byte) error {
 	return fmt.Errorf("Codex would drop an item of the type %q in this form", kind)
 }
 
-// turnContext gives the settings of a turn: the model, and what else the program requires. Complete takes the other settings
+// turnContext gives the settings of a turn: the model, and what else the program requires. Frame takes the other settings
 // over from the turn before; the ones here allow nothing without asking.
 func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 	model := b.ModelID

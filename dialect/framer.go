@@ -2,21 +2,14 @@ package dialect
 
 import "github.com/treeline-dev/treeline/session"
 
-// Completer is a Decoder of a log whose next records depend on what it has already: they are made at the moment of writing.
-type Completer interface {
-	// Complete gives the records to be written for new entries after what was decoded so far, one Framed for each entry of the
-	// batch. The caller writes all of them in one piece, and only if the log is still the one that was decoded; otherwise it
-	// reads what is new and asks again. Each of the records becomes at most one entry. An error refuses the whole batch.
-	Complete(batch []NewRecord) ([]Framed, error)
-}
-
-// Plain gives the records of a batch as they are.
-func Plain(batch []NewRecord) []Framed {
-	out := make([]Framed, len(batch))
-	for i, n := range batch {
-		out[i].Record = n.Record
-	}
-	return out
+// Framer is a Writer whose records depend on the end of the log, or whose agent writes others around them: such records can
+// be made only at the moment of writing.
+type Framer interface {
+	// Frame gives the records to be written for new entries at the end of a log, one Framed for each entry of the batch. t is
+	// the log as it was last read. The caller writes all of them in one piece, and only if the log is still that one;
+	// otherwise it reads what is new and asks again. Every record becomes one entry.
+	// An error refuses the whole batch.
+	Frame(t *session.Tree, batch []NewRecord) ([]Framed, error)
 }
 
 // NewRecord is an entry that is about to be written and the record that Writer.Record and Writer.Persist made of it.
@@ -35,9 +28,12 @@ type Framed struct {
 	After  [][]byte
 }
 
-// AppendTo appends all of them in order to a list.
-func (f Framed) AppendTo(list [][]byte) [][]byte {
-	return append(append(append(list, f.Before...), f.Record), f.After...)
+// Records gives all of them in order.
+func (f Framed) Records() [][]byte {
+	list := make([][]byte, 0, len(f.Before)+1+len(f.After))
+	list = append(list, f.Before...)
+	list = append(list, f.Record)
+	return append(list, f.After...)
 }
 
 // Size is the number of bytes that they take in a log, with their newlines.

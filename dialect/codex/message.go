@@ -33,17 +33,10 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		}
 		return session.Custom{Type: e.Type, Data: payload}, nil
 	case session.KindLeaf:
-		return session.Leaf{}, nil
+		// The record has only a number of turns.
+		return session.Leaf{Target: leafOf(e)}, nil
 	}
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
-}
-
-// Body decodes the content of an entry. A rollback names the entry that the leaf moves to only by a number of turns.
-func (d *reader) Body(e session.Entry, raw []byte) (session.Body, error) {
-	if e.Kind == session.KindLeaf {
-		return session.Leaf{Target: d.leaves[e.Index]}, nil
-	}
-	return d.Dialect.Body(e, raw)
 }
 
 // Parts gives what is inside an entry in neutral form.

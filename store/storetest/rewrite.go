@@ -126,7 +126,7 @@ func move(s *suite) {
 		s.Errorf("moved from %s to %s: %v", old, sess.Path(), err)
 	}
 	s.say(sess, session.RoleUser, "cherry")
-	if dir := place.Dir(sess.Path()); dir != sess.Dir() {
+	if dir := s.a.FolderOf(s.dialect, sess.Path()); dir != sess.Dir() {
 		s.Errorf("copies go to %s, the log is in %s", sess.Dir(), dir)
 	}
 	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")

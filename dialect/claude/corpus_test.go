@@ -3,6 +3,7 @@ package claude_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,10 +44,7 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			leaf, ok := tree.Leaf()
-			if !ok && sent.Messages == nil {
-				return
-			}
+			leaf, _ := tree.Leaf()
 			c, err := session.BuildContext(tree, leaf.ID, session.ContextOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -62,11 +60,50 @@ func TestCorpus(t *testing.T) {
 			for _, m := range sent.Messages {
 				want = append(want, m)
 			}
+			var lost []string
+			for _, p := range c.Problems() {
+				lost = append(lost, fmt.Sprintf("%d %s", p.Line, p.Kind))
+			}
+			if diff := cmp.Diff(losses[name], lost); diff != "" {
+				t.Errorf("the problems are (-want +got):\n%s", diff)
+			}
 			if diff := cmp.Diff(project(want), project(got)); diff != "" {
 				t.Errorf("leaf %s (-sent +context):\n%s", leaf.ID, diff)
 			}
 		})
 	}
+}
+
+// losses are the cases in which the program does not show the model something that the log has, with the lines that say so.
+// Lines that are no record, and repeated uuids, are problems of the log itself.
+var losses = map[string][]string{
+	"boundary-mid-of-turn":           {"5 unseen"},
+	"bridge-days":                    {"3 unseen"},
+	"bridge-file-or-time":            {"7 unseen"},
+	"bridge-gap-1h":                  {"3 unseen"},
+	"bridge-gap-1m":                  {"3 unseen"},
+	"bridge-gap-6s":                  {"3 unseen"},
+	"bridge-small-overlap":           {"3 unseen"},
+	"bridge-tips":                    {"7 unseen"},
+	"dangling-call":                  {"2 unseen"},
+	"dangling-first-on-path":         {"2 unseen"},
+	"dangling-mid-and-last-answered": {"2 unseen"},
+	"dangling-off-path-first":        {"2 unseen"},
+	"dangling-one-resolved-off":      {"2 unseen"},
+	"dangling-parallel-mid":          {"3 unseen"},
+	"double-call":                    {"4 unseen", "5 unseen"},
+	"dup-later-time":                 {"3 unseen"},
+	"dup-uuid-new-parent":            {"4 unseen"},
+	"explicit-off-path-then-more":    {"8 unseen"},
+	"glued":                          {"2 unseen"},
+	"lp-first-line":                  {"6 unseen"},
+	"lp-only-bridged":                {"7 unseen"},
+	"lp-then-new-root":               {"8 unseen"},
+	"lp-with-system-child":           {"9 unseen"},
+	"missing-parent-ts":              {"5 unseen"},
+	"regenerated-result":             {"5 unseen"},
+	"timestamp-number":               {"2 refused"},
+	"timestamp-only-user":            {"4 refused"},
 }
 
 // project reduces messages to what must agree: roles, texts, calls, results and images, without the new prompt and

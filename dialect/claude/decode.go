@@ -15,23 +15,39 @@ var metadata = map[string]session.Kind{
 	"agent-name": session.KindCustom, "permission-mode": session.KindCustom, "pr-link": session.KindCustom,
 	"queue-operation": session.KindCustom, "file-history-snapshot": session.KindCustom, "tools-used": session.KindCustom,
 	"cost-state": session.KindCustom, "atis-latch": session.KindCustom, "api-request-shape": session.KindCustom,
-	"api-request-blob": session.KindCustom, "api-request": session.KindCustom,
+	"api-request-blob": session.KindCustom, "api-request": session.KindCustom, typeLabel: session.KindLabel,
+	typeHeader: session.KindOpaque,
 }
 
-// Detect claims a log that begins with a line of the program. Lines of the common types are recognised by the members
-// that only this program writes.
-func (d *Dialect) Detect(first []dialect.Record) bool { return isRecord(dialect.FirstObject(first)) }
+// Detect claims a log that begins with a line of the program. A line of an unknown type may stand before it, if it names a
+// session.
+func (d *Dialect) Detect(first []dialect.Record) bool {
+	for k := range first {
+		object := dialect.FirstObject(first[k : k+1])
+		if object == nil {
+			continue
+		}
+		f, ok := read(object)
+		if !ok || f.ours() {
+			return ok
+		}
+		if f.typ == nil || f.session == nil {
+			return false
+		}
+	}
+	return false
+}
 
-func isRecord(object []byte) bool {
-	var f fields
+// read scans one object.
+func read(object []byte) (f fields, ok bool) {
 	var t rawjson.Text
 	t.Reset(object)
-	if object == nil {
-		return false
-	}
-	if _, err := f.scan(&t, 0); err != nil {
-		return false
-	}
+	_, err := f.scan(&t, 0)
+	return f, err == nil
+}
+
+// ours reports whether only this program writes such a line. Lines of the common types are recognised by other members.
+func (f *fields) ours() bool {
 	if _, ok := metadata[string(f.typ)]; ok {
 		return true
 	}
@@ -55,6 +71,7 @@ type decoder struct {
 	r      *reader
 	env    session.Envelope
 	header bool
+	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
 }
 
@@ -72,7 +89,10 @@ func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
 func (dec *decoder) Other([]byte) {}
 
 // IsRecord tells a record from an object inside a torn one.
-func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
+func (dec *decoder) IsRecord(object []byte) bool {
+	f, ok := read(object)
+	return ok && f.ours()
+}
 
 // Finish refuses a log without a line of the program.
 func (dec *decoder) Finish() error {
@@ -88,11 +108,12 @@ func (dec *decoder) Finish() error {
 type fields struct {
 	typ, subtype, id, parent, session, cwd []byte
 	timestamp, leaf, title                 []byte // values
-	hasParent, side, explicit              bool
+	hasParent, side, explicit, agent       bool
 	object                                 bool // message is an object
 	message, role                          []byte
 	content                                []byte // and everything after it
-	compact                                []byte // compactMetadata
+	compact, fork                          []byte // compactMetadata, forkedFrom
+	second                                 bool   // something stands before it on its line
 }
 
 // inner are the initials of what an envelope needs of a message.
@@ -130,6 +151,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.cwd = rawjson.Inside(t.Value(m))
 		case "timestamp":
 			f.timestamp = t.Value(m)
+		case "agentId":
+			f.agent = t.From(m)[0] == '"'
 		case "isSidechain":
 			f.side = t.From(m)[0] == 't'
 		case "explicit":
@@ -140,6 +163,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.title = t.Value(m)
 		case "compactMetadata":
 			f.compact = t.Value(m)
+		case "forkedFrom":
+			f.fork = t.Value(m)
 		case "message":
 			f.message, f.role, f.content = nil, nil, nil
 			f.object = t.From(m)[0] == '{'
@@ -173,25 +198,17 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	dec.record = dec.record || f.known()
-	if !dec.header || len(f.cwd) > 0 && dec.b.Header().CWD == "" {
-		dec.begin(r, record, span, &f)
+	dec.record = dec.record || f.ours()
+	if !dec.header || len(f.cwd) > 0 && !dec.cwd {
+		first := !dec.header
+		if dec.begin(r, record, span, &f); first && string(f.typ) == typeHeader {
+			return end, nil
+		}
 	}
+	// The program reads what a line begins with.
+	f.second = r.Data[0] == 0 || len(bytes.TrimSpace(data[:pos])) > 0
 	dec.entry(r, record, span, &f)
-	if glued := pos > 0 && len(bytes.TrimSpace(data[:pos])) > 0; glued {
-		dec.r.marks[len(dec.r.marks)-1].flags = 0 // the program reads the first record of a line
-	}
 	return end, nil
-}
-
-// known reports whether the line is of a type that the program writes.
-func (f *fields) known() bool {
-	switch string(f.typ) {
-	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "summary", "tag", "mode":
-		return true
-	}
-	_, ok := metadata[string(f.typ)]
-	return ok
 }
 
 // begin makes the header from the first line, and from the first that names a working directory. The id is in the name
@@ -200,7 +217,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	h := dec.b.Header()
 	if !dec.header {
 		dec.header = true
-		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, true
+		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, string(f.typ) != typeHeader
 	}
 	if h.ID == "" {
 		h.ID = session.ID(f.session)
@@ -208,8 +225,11 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Timestamp.Text == "" {
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
 	}
-	if h.CWD == "" {
-		h.CWD = string(f.cwd)
+	if h.Parent == "" {
+		h.Parent = rawjson.Str(f.fork, "sessionId")
+	}
+	if len(f.cwd) > 0 { // the log knows better than the place where it lies
+		h.CWD, dec.cwd = string(f.cwd), true
 	}
 	dec.b.SetHeader(h)
 }
@@ -234,8 +254,11 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		case "mode", "tag":
 			env.Kind = session.KindCustom
 		}
-		if env.Kind == session.KindLeaf {
+		switch {
+		case env.Kind == session.KindLeaf && !f.second:
 			dec.lastPrompt(f)
+		case env.Kind == session.KindLabel:
+			env.Target, env.Label = []byte(rawjson.Str(record, "targetUuid")), []byte(rawjson.Str(record, "label"))
 		}
 	}
 	switch {
@@ -243,6 +266,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.Parent = f.parent
 	case f.id == nil:
 		env.InOrder = dec.b.Len() > 0 // shown after the line before it
+	}
+	if f.second {
+		m.flags = m.flags&(isUser|isAssistant) | isSecond
 	}
 	dec.b.Add(env)
 	dec.r.marks = append(dec.r.marks, m)
@@ -252,8 +278,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 // the program skips.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
+	f.side = f.side && !dec.ofAgent(f)
 	env.Aside = f.side
-	if at, ok := (session.Time{Text: string(f.timestamp)}).Millis(); ok && rawjson.IsString(f.timestamp) {
+	if at, ok := millis(f.timestamp); ok {
 		m.at = at
 	}
 	if f.side {
@@ -287,7 +314,9 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		case subtypeBoundary:
 			env.Kind = session.KindCompaction
 			m.flags |= isBoundary
-			dec.r.keep(int32(dec.b.Len()), f.compact)
+			if !f.second {
+				dec.r.keep(int32(dec.b.Len()), f.compact)
+			}
 		case subtypeCommand:
 			env.Kind = session.KindCustomMessage
 		}
@@ -297,6 +326,25 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		return
 	}
 	m.flags |= isEntry
+}
+
+// ofAgent reports whether an entry of a sub-agent is in a log of its own, where it is the conversation. Such a log begins
+// with an entry that names the agent, and has no entry of a main conversation.
+func (dec *decoder) ofAgent(f *fields) bool {
+	r := dec.r
+	switch {
+	case !f.side && r.agent:
+		r.agent = false
+		for i := range r.marks {
+			if r.marks[i].flags&isEntry != 0 {
+				r.marks[i].flags |= isSide
+			}
+		}
+	case f.side && !r.begun:
+		r.agent = f.agent
+	}
+	r.begun = true
+	return r.agent
 }
 
 // lastPrompt notes the line that names the leaf. Only the last one counts.
@@ -316,6 +364,14 @@ func hasResult(content []byte) bool {
 		}
 	}
 	return false
+}
+
+// millis reads the time of an entry; ok is false where it is not a string that can be read.
+func millis(timestamp []byte) (at int64, ok bool) {
+	if !rawjson.IsString(timestamp) {
+		return 0, false
+	}
+	return session.Time{Text: string(timestamp)}.Millis()
 }
 
 // noTime is the time of an entry whose timestamp is absent or not a string that can be read.

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"sync/atomic"
+
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -9,11 +11,16 @@ import (
 type reader struct {
 	*Dialect
 	marks   []mark // as many as entries
+	begun   bool   // an entry was seen
+	agent   bool   // all entries so far are those of a sub-agent
 	answers map[string]int32
 	prompt  prompt
 	kept    segment
-	shape   *shape // of the entries that Leaf saw
-	refused bool   // the program finds no conversation
+	shape   *shape      // of the entries that Leaf saw
+	refused atomic.Bool // the program finds no conversation at the leaf
+	// newestAt is the greatest time of the first timed entries.
+	newestAt int64
+	timed    int
 }
 
 // mark is what leaf and path need of an entry.
@@ -35,6 +42,7 @@ const (
 	isBoundary                    // a compaction
 	isProgress                    // only a link
 	isNameless                    // without a uuid
+	isSecond                      // after another record on its line
 )
 
 // prompt is a last-prompt line.
@@ -104,12 +112,14 @@ func (r *reader) Leaf(t *session.Tree, _ int) int {
 			leaf = s.newest(said)
 		}
 	}
-	r.refused = false
+	refused := false
+	s.unnamed = leaf
 	if named := s.named(leaf); named >= 0 {
-		if r.refused = s.marks[named].flags&isSide != 0; !r.refused {
-			leaf = named
+		if refused = s.marks[named].flags&isSide != 0; !refused {
+			leaf, s.byPrompt = named, true
 		}
 	}
+	r.refused.Store(refused)
 	return int(leaf)
 }
 

@@ -80,10 +80,7 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 
 // record takes one line.
 func (p *peek) record(line []byte, f *fields) {
-	if !f.known() {
-		return
-	}
-	p.seen = true
+	p.seen = p.seen || f.ours()
 	if p.id == "" {
 		p.id = string(f.session)
 	}

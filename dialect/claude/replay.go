@@ -40,6 +40,7 @@ type block struct {
 	kind string
 	id   string // of a call, or of the call that a result answers
 	json []byte
+	at   int // position of its entry, -1 where the program made it up
 }
 
 // The kinds of blocks that have rules.
@@ -55,22 +56,17 @@ const (
 // its own function.
 func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
 	return func(yield func(session.ContextMessage, error) bool) {
-		if r.refuses(p) {
+		refused, err := r.refuses(p)
+		if err != nil {
+			yield(session.ContextMessage{}, err)
+		}
+		if refused || err != nil {
 			return
 		}
-		turns, err := r.collect(p)
+		turns, _, err := r.turns(p)
 		if err != nil {
 			yield(session.ContextMessage{}, err)
 			return
-		}
-		turns = dropOpen(turns)
-		turns = joinAnswers(turns)
-		turns = dropEmpty(turns)
-		dropDoubles(turns)
-		turns = placeResults(turns)
-		turns = joinUsers(turns)
-		if n := len(turns); n > 0 && turns[n-1].user {
-			turns = append(turns, &turn{blocks: []block{textBlock(noResponse)}})
 		}
 		for _, t := range turns {
 			if !yield(session.ContextMessage{Entry: t.entry, JSON: t.message()}, nil) {
@@ -80,15 +76,69 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
+// turns gives the messages that the program sends, and what it drops on the way.
+func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
+	turns, err := r.collect(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	var d drops
+	turns = d.dropOpen(turns)
+	turns = joinAnswers(turns)
+	turns = d.dropEmpty(turns)
+	d.dropDoubles(turns)
+	turns = placeResults(turns)
+	turns = joinUsers(turns)
+	if n := len(turns); n > 0 && turns[n-1].user {
+		turns = append(turns, &turn{blocks: []block{textBlock(noResponse)}})
+	}
+	return turns, d.list, nil
+}
+
 // refuses reports whether the program finds no conversation to resume: the time of the leaf cannot be read, or the
-// last-prompt line names an entry of a sub-agent.
-func (r *reader) refuses(p session.Path) bool {
+// last-prompt line names an entry of a sub-agent. It reads the record and not the marks: entries may be added meanwhile.
+func (r *reader) refuses(p session.Path) (bool, error) {
+	to, ok := r.end(p)
+	if !ok {
+		return false, nil
+	}
+	if leaf, ok := p.Tree().Leaf(); ok && leaf.Index == to.Index && r.refused.Load() {
+		return true, nil
+	}
+	switch to.Type {
+	case typeUser, typeAssistant, typeSystem, typeAttachment:
+		raw, err := to.Raw()
+		if err != nil || to.Kind == session.KindOpaque {
+			return false, err
+		}
+		_, ok := millis(rawjson.Get(raw, "timestamp"))
+		return !ok, nil
+	}
+	return false, nil
+}
+
+// end gives the entry that a path leads to: the leaf, behind which the path may have other lines of its answer, or the
+// last entry.
+func (r *reader) end(p session.Path) (session.Entry, bool) {
 	n := p.Len()
 	if n == 0 {
-		return false
+		return session.Entry{}, false
 	}
 	last := p.At(n - 1)
-	return r.refused || r.marks[last.Index].flags&isEntry != 0 && r.marks[last.Index].at == noTime
+	leaf, ok := p.Tree().Leaf()
+	if !ok || leaf.Index == last.Index || leaf.Role != session.RoleAssistant && leaf.Role != session.RoleTool {
+		return last, true
+	}
+	// Behind the leaf there are only lines of its answer and their results.
+	for k := n - 1; k >= 0; k-- {
+		switch e := p.At(k); {
+		case e.Index == leaf.Index:
+			return leaf, true
+		case e.Role != session.RoleAssistant && e.Role != session.RoleTool:
+			return last, true
+		}
+	}
+	return last, true
 }
 
 // collect gives the messages after the last compaction on the path.
@@ -111,6 +161,11 @@ func (r *reader) collect(p session.Path) ([]*turn, error) {
 			return nil, err
 		}
 		t := turnOf(e, raw)
+		if t != nil {
+			for k := range t.blocks {
+				t.blocks[k].at = e.Index
+			}
+		}
 		switch {
 		case t == nil:
 		case e.Type == typeAttachment && !t.system:
@@ -231,7 +286,7 @@ func textBlock(text string) block {
 	var w dialect.Object
 	w.Str("type", blockText)
 	w.Str("text", text)
-	return block{kind: blockText, json: w.End()}
+	return block{kind: blockText, json: w.End(), at: -1}
 }
 
 func resultBlock(id, text string) block {
@@ -240,7 +295,7 @@ func resultBlock(id, text string) block {
 	w.Str("tool_use_id", id)
 	w.Str("content", text)
 	w.Add("is_error", []byte("true"))
-	return block{kind: blockResult, id: id, json: w.End()}
+	return block{kind: blockResult, id: id, json: w.End(), at: -1}
 }
 
 // has reports whether a block is of that kind.
@@ -284,240 +339,4 @@ func (t *turn) message() []byte {
 	}
 	w.Add("content", dialect.Array(items))
 	return w.End()
-}
-
-// dropOpen drops the lines of an answer none of whose calls has a result. Those of the last answer stay, and those after
-// the last prompt where the turn ends with a result.
-func dropOpen(turns []*turn) []*turn {
-	answered := map[string]bool{}
-	prompt := -1
-	for k, t := range turns {
-		if !t.user {
-			continue
-		}
-		for _, b := range t.blocks {
-			if b.kind == blockResult {
-				answered[b.id] = true
-			}
-		}
-		if t.prompt {
-			prompt = k
-		}
-	}
-	n := len(turns)
-	unfinished := n > 0 && turns[n-1].user && turns[n-1].has(blockResult)
-	last := ""
-	if n > 0 && !turns[n-1].user {
-		last = turns[n-1].answer
-	}
-	var out []*turn
-	for k, t := range turns {
-		isLast := k == n-1 || last != "" && t.answer == last
-		if t.user || isLast || unfinished && k > prompt || !t.open(answered) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// open reports whether the line has calls and none of them has a result.
-func (t *turn) open(answered map[string]bool) bool {
-	calls := false
-	for _, b := range t.blocks {
-		if b.kind == blockCall {
-			if calls = true; answered[b.id] {
-				return false
-			}
-		}
-	}
-	return calls
-}
-
-// joinAnswers makes one message of the lines of an answer, also with results between them, but not across another text of
-// the user. With results between them the calls come last.
-func joinAnswers(turns []*turn) []*turn {
-	var out []*turn
-	open := map[string]*turn{} // answers since the last text of the user
-	for k, t := range turns {
-		switch {
-		case t.user && !t.only(blockResult):
-			clear(open)
-		case !t.user && t.answer != "":
-			if first := open[t.answer]; first != nil {
-				first.blocks = append(first.blocks, t.blocks...)
-				first.apart = first.apart || turns[k-1].user
-				continue
-			}
-			t.blocks = slices.Clone(t.blocks)
-			open[t.answer] = t
-		}
-		out = append(out, t)
-	}
-	for _, t := range out {
-		if t.apart {
-			slices.SortStableFunc(t.blocks, func(a, b block) int { return rank(a) - rank(b) })
-		}
-	}
-	return out
-}
-
-func rank(b block) int {
-	if b.kind == blockCall {
-		return 1
-	}
-	return 0
-}
-
-// dropEmpty drops answers of thinking or blanks alone and user messages without a block.
-func dropEmpty(turns []*turn) []*turn {
-	var out []*turn
-	for _, t := range turns {
-		switch {
-		case t.user && len(t.blocks) == 0:
-			continue
-		case t.user || t.system:
-		case len(t.blocks) == 0:
-			t.blocks = []block{textBlock(noContent)}
-		case t.only(blockThinking, blockRedacted), t.blank():
-			continue
-		}
-		out = append(out, t)
-	}
-	return out
-}
-
-// dropDoubles drops calls whose id was used before, second results, and results without a call.
-func dropDoubles(turns []*turn) {
-	calls := map[string]bool{}
-	for _, t := range turns {
-		if t.user || !t.has(blockCall) {
-			continue
-		}
-		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool {
-			again := b.kind == blockCall && calls[b.id]
-			calls[b.id] = calls[b.id] || b.kind == blockCall
-			return again
-		})
-		if len(t.blocks) == 0 {
-			t.blocks = []block{textBlock(callDropped)}
-		}
-	}
-	results := map[string]bool{}
-	for _, t := range turns {
-		if !t.user || !t.has(blockResult) {
-			continue
-		}
-		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool {
-			if b.kind != blockResult {
-				return false
-			}
-			drop := results[b.id] || !calls[b.id]
-			results[b.id] = true
-			return drop
-		})
-		t.hollow = len(t.blocks) == 0
-	}
-}
-
-// placeResults moves each result right behind its call, in file order, and makes up those that are missing.
-func placeResults(turns []*turn) []*turn {
-	type found struct {
-		block
-		from *turn
-		at   int
-	}
-	results, n := map[string]found{}, 0
-	last := len(turns) - 1 // the last answer whose calls may be open
-	for last >= 0 && turns[last].user && turns[last].only(blockResult) {
-		last--
-	}
-	for _, t := range turns {
-		for _, b := range t.blocks {
-			if t.user && b.kind == blockResult {
-				results[b.id] = found{b, t, n}
-				n++
-			}
-		}
-	}
-	var out []*turn
-	for k, t := range turns {
-		if t.user {
-			if t.has(blockResult) {
-				t.blocks = slices.DeleteFunc(t.blocks, func(b block) bool { return b.kind == blockResult })
-			}
-			if len(t.blocks) > 0 || t.hollow {
-				out = append(out, t)
-			}
-			continue
-		}
-		out = append(out, t)
-		answers := &turn{user: true}
-		var have []found
-		var made []block
-		for _, b := range t.blocks {
-			if b.kind != blockCall {
-				continue
-			}
-			if r, ok := results[b.id]; ok {
-				have = append(have, r)
-				answers.entry = r.from.entry
-			} else if k == last {
-				made = append(made, resultBlock(b.id, interrupted))
-			} else {
-				made = append(made, resultBlock(b.id, noResult))
-			}
-		}
-		slices.SortFunc(have, func(a, b found) int { return a.at - b.at })
-		if k != last {
-			answers.blocks = made
-		}
-		for _, r := range have {
-			answers.blocks = append(answers.blocks, r.block)
-		}
-		if k == last {
-			answers.blocks = append(answers.blocks, made...)
-		}
-		if len(answers.blocks) > 0 {
-			out = append(out, answers)
-		}
-	}
-	return out
-}
-
-// joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.
-func joinUsers(turns []*turn) []*turn {
-	var out []*turn
-	var last *turn // the last message that is not the text of an attachment
-	for _, t := range turns {
-		if !t.user || last == nil || !last.user {
-			if out = append(out, t); !t.system {
-				last = t
-			}
-			continue
-		}
-		last.quoted = nil
-		if a, b := len(last.blocks)-1, 0; a >= 0 && len(t.blocks) > 0 && last.blocks[a].kind == blockText && t.blocks[b].kind == blockText {
-			text := rawjson.Str(last.blocks[a].json, "text")
-			last.blocks = slices.Clone(last.blocks)
-			last.blocks[a].json = rawjson.Set(last.blocks[a].json, "text", rawjson.Quote(text+"\n"))
-		}
-		last.blocks = append(last.blocks, t.blocks...)
-		slices.SortStableFunc(last.blocks, func(a, b block) int { return resultRank(a) - resultRank(b) })
-		if last.entry.Type == "" {
-			last.entry = t.entry
-		}
-	}
-	for _, t := range out {
-		if t.user && len(t.blocks) == 0 {
-			t.quoted, t.blocks = nil, []block{textBlock(noContent)}
-		}
-	}
-	return out
-}
-
-func resultRank(b block) int {
-	if b.kind == blockResult {
-		return 0
-	}
-	return 1
 }

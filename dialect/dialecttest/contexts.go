@@ -97,14 +97,31 @@ var contextOptions = []session.ContextOptions{
 	{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {DropFailed: true, StripDangling: true, LLM: true},
 }
 
+// checkPath: a path has the entry that it leads to, and none twice. Only a Navigator puts more after the entry: the other
+// records of an answer.
+func checkPath(tree *session.Tree, path session.Path, to session.Entry) error {
+	seen := make([]bool, tree.Len())
+	for _, e := range path.Entries() {
+		if seen[e.Index] {
+			return fmt.Errorf("the path to %s has %s twice", to.ID, e.ID)
+		}
+		seen[e.Index] = true
+	}
+	// Of entries with the same id the last is meant.
+	if last, _ := tree.Lookup(to.ID); !seen[last.Index] {
+		return fmt.Errorf("the path to %s has %d entries of %d and not this one", to.ID, path.Len(), tree.Len())
+	}
+	return nil
+}
+
 // checkLeaf is called by Fuzz, too: for any bytes a path must end and a context be well formed.
 func checkLeaf(tree *session.Tree, e session.Entry) error {
 	path, err := tree.Path(e.ID)
 	if err != nil {
 		return fmt.Errorf("path to %s: %w", e.ID, err)
 	}
-	if path.Len() == 0 || path.Len() > tree.Len() || path.At(path.Len()-1).ID != e.ID {
-		return fmt.Errorf("the path to %s has %d entries of %d", e.ID, path.Len(), tree.Len())
+	if err := checkPath(tree, path, e); err != nil {
+		return err
 	}
 	for _, opt := range contextOptions {
 		c, err := session.BuildContext(tree, e.ID, opt)

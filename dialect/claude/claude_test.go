@@ -1,0 +1,12 @@
+package claude_test
+
+import (
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/claude"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+)
+
+func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", claude.Claude) }
+
+func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", claude.Claude) }

@@ -1,0 +1,281 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// What helps against each kind of loss.
+const (
+	adviceKept   = "the log keeps it, and it can be read at its own entry"
+	adviceLeaf   = "the log keeps them; a last-prompt line that names the newest of them, written to the end of the log, brings them back"
+	adviceParent = "the log keeps all entries; a repair that links the entry to its parent again brings back what is missing"
+	adviceSplit  = "a repair puts each record on a line of its own, so that the program reads it"
+)
+
+// omissions collects what the program does not show the model at the end of a path.
+type omissions struct {
+	*shape
+	list []session.Problem
+	path session.Path
+	at   []int32 // entry → its place on the path, from 1; 0 for an entry beside it
+	// begin is the first place that the model sees, after the last compaction.
+	begin int32
+	leaf  bool // the path leads to the leaf of the log
+}
+
+// Omits implements session.Omitter. A branch that the user left is not a loss.
+func (r *reader) Omits(p session.Path) []session.Problem {
+	t := p.Tree()
+	to, ok := r.end(p)
+	if !ok {
+		return r.unled(t)
+	}
+	leaf, ok := t.Leaf()
+	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), leaf: ok && leaf.Index == to.Index}
+	if refused, err := r.refuses(p); err != nil || refused {
+		o.refused(to)
+		return o.list
+	}
+	for k := range p.Len() {
+		e := p.At(k)
+		o.at[e.Index] = int32(k) + 1
+		if e.Kind == session.KindCompaction {
+			o.begin = int32(k) + 2
+		}
+	}
+	if o.leaf {
+		o.newer(to)
+	}
+	o.gaps(int32(to.Index))
+	o.seconds(int32(to.Index))
+	o.nameless()
+	_, dropped, _ := r.turns(p) // an error comes with the messages
+	for _, d := range dropped {
+		o.dropped(d)
+	}
+	slices.SortStableFunc(o.list, func(a, b session.Problem) int { return int(a.Offset - b.Offset) })
+	return slices.CompactFunc(o.list, func(a, b session.Problem) bool { return a.Offset == b.Offset })
+}
+
+// unled reports a log with entries and no leaf.
+func (r *reader) unled(t *session.Tree) []session.Problem {
+	if _, ok := t.Leaf(); ok || r.shape == nil {
+		return nil // the place before the first entry was asked for
+	}
+	o := omissions{shape: r.shape}
+	for i := range int32(len(o.marks)) {
+		if o.live(i) {
+			o.add(i, session.ProblemRefused, "the log has no entry of a main conversation: the program finds nothing to resume", adviceKept)
+			return o.list
+		}
+	}
+	return nil
+}
+
+func (o *omissions) add(i int32, kind session.ProblemKind, message, advice string) {
+	e := o.t.At(int(i))
+	o.list = append(o.list, session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: kind, Message: message, Advice: advice})
+}
+
+func (o *omissions) unseen(i int32, message, advice string) {
+	o.add(i, session.ProblemUnseen, message, advice)
+}
+
+// name says which entry is meant.
+func (o *omissions) name(i int32) string {
+	e := o.t.At(int(i))
+	return fmt.Sprintf("entry %q (line %d)", e.ID, e.Line)
+}
+
+// refused says why the program does not resume the session.
+func (o *omissions) refused(to session.Entry) {
+	if o.leaf && o.r.refused.Load() {
+		o.add(o.r.prompt.at, session.ProblemRefused,
+			fmt.Sprintf("the last-prompt line names entry %q of a sub-agent: the program finds no conversation", o.r.prompt.target),
+			"a last-prompt line that names an entry of the main conversation, written to the end of the log, makes the session usable")
+		return
+	}
+	o.add(int32(to.Index), session.ProblemRefused,
+		fmt.Sprintf("entry %q, where the conversation ends, has no timestamp that can be read: the program finds no conversation", to.ID),
+		"an entry with a timestamp after it makes the session usable")
+}
+
+// newer reports messages that the program ignores because its rules choose an earlier leaf.
+func (o *omissions) newer(to session.Entry) {
+	from, why := int32(-1), ""
+	if o.byPrompt {
+		from = o.r.prompt.at
+		why = fmt.Sprintf("after the last-prompt line (line %d), which names %s", o.t.At(int(from)).Line, o.name(int32(to.Index)))
+	}
+	below := func(int32) bool { return true }
+	if !o.byPrompt {
+		why = fmt.Sprintf("below %s, whose timestamp is the newest", o.name(int32(to.Index)))
+		below = o.below(int32(to.Index))
+	}
+	if o.byPrompt && o.passed(int32(to.Index)) {
+		return
+	}
+	first, n := int32(-1), 0
+	for i := from + 1; i < int32(len(o.marks)); i++ {
+		if o.speaks(i) && o.marks[i].flags&isSide == 0 && o.at[i] == 0 && below(i) {
+			if n++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if n > 0 {
+		o.unseen(first, fmt.Sprintf("the program ignores this and what follows it, %d %s, %s", n, plural(n, "message"), why), adviceLeaf)
+	}
+}
+
+// passed reports messages that the program ignores because a parent is missing: with a bridge, the entry that the
+// last-prompt line names is on the way to them.
+func (o *omissions) passed(named int32) bool {
+	if o.written(o.unnamed)[named] {
+		return false
+	}
+	path, _ := o.walk(o.unnamed)
+	at := slices.Index(path, named)
+	if at < 0 {
+		return false
+	}
+	for k, i := range path[at:] {
+		if k > 0 && o.speaks(i) && o.at[i] == 0 {
+			o.unseen(i, fmt.Sprintf("the parent of %s is missing, so the program ends with %s, which the last-prompt line names", o.name(i), o.name(named)), adviceParent)
+			return true
+		}
+	}
+	return false
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// speaks reports whether the program has an entry that is a message.
+func (s *shape) speaks(i int32) bool { return s.live(i) && s.marks[i].flags&(isUser|isAssistant) != 0 }
+
+// below gives a test for the descendants of an entry.
+func (o *omissions) below(top int32) func(int32) bool {
+	in := make([]bool, len(o.marks))
+	for stack := []int32{top}; len(stack) > 0; {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for c := o.first[i]; c >= 0; c = o.next[c] {
+			if !in[c] && c != top {
+				in[c] = true
+				stack = append(stack, c)
+			}
+		}
+	}
+	return func(i int32) bool { return in[i] }
+}
+
+// gaps reports what the model does not see where a parent is missing: the program goes on from an entry of nearly the same
+// time, or from none.
+func (o *omissions) gaps(to int32) {
+	_, gaps := o.walk(to)
+	for _, g := range gaps {
+		if o.at[g.child] < o.begin {
+			continue // a compaction hides it
+		}
+		right, lost := o.right(g.child)
+		switch {
+		case right == g.to:
+		case right >= 0 && g.to < 0:
+			o.unseen(g.child, fmt.Sprintf("the program does not find the parent of %s and forgets what came before it, from %s back", o.name(g.child), o.name(right)), adviceParent)
+		case right >= 0 && (lost || o.at[right] == 0):
+			o.unseen(g.child, fmt.Sprintf("the program does not find the parent of %s and goes on from %s; it should be %s", o.name(g.child), o.name(g.to), o.name(right)), adviceParent)
+		}
+	}
+}
+
+// right gives the entry that an entry with a missing parent follows, or -1: the next ancestor that the program has; where
+// the log lacks the parent, too, the entry before it in the log. lost: the log has the parent.
+func (o *omissions) right(child int32) (at int32, lost bool) {
+	id := o.t.At(int(child)).Parent
+	for range o.t.Len() {
+		e, ok := o.t.Lookup(id)
+		if !ok || e.Index == int(child) {
+			break
+		}
+		lost = true
+		if i := int32(e.Index); o.live(i) && o.at[i] < o.at[child] {
+			return i, true
+		}
+		if id = e.Parent; id == "" {
+			return -1, true
+		}
+	}
+	if lost {
+		return -1, true
+	}
+	for i := child - 1; i >= 0; i-- {
+		if o.live(i) && o.marks[i].flags&(isSide|isNameless) == 0 {
+			return i, false
+		}
+	}
+	return -1, false
+}
+
+// seconds reports messages that stand after another record on their line, where the conversation goes through them or
+// ends with them.
+func (o *omissions) seconds(to int32) {
+	const message = "the program reads only the first record of a line and does not see %s"
+	through := map[int32]bool{}
+	for k := max(o.begin-1, 0); int(k) < o.path.Len(); k++ {
+		for e := o.path.At(int(k)); ; {
+			parent, ok := o.t.Lookup(e.Parent)
+			if i := int32(parent.Index); !ok || o.marks[i].flags&isSecond == 0 || through[i] {
+				break
+			}
+			through[int32(parent.Index)] = true
+			e = parent
+		}
+	}
+	for i := range int32(len(o.marks)) {
+		m := o.marks[i].flags
+		if m&isSecond == 0 || m&(isUser|isAssistant) == 0 {
+			continue
+		}
+		parent, ok := o.t.Lookup(o.t.At(int(i)).Parent)
+		if ok && o.leaf && (int32(parent.Index) == to || through[int32(parent.Index)] && o.marks[parent.Index].flags&isSecond != 0) {
+			through[i] = true
+		}
+		if through[i] {
+			o.unseen(i, fmt.Sprintf(message, o.name(i)), adviceSplit)
+		}
+	}
+}
+
+// nameless reports messages without a uuid that follow an entry of the path. No entry can name them as its parent.
+func (o *omissions) nameless() {
+	for i := range int32(len(o.marks)) {
+		if p := o.parent[i]; o.speaks(i) && o.marks[i].flags&isNameless != 0 && o.at[i] == 0 && p >= 0 && o.at[p] > 0 && o.at[p]+1 >= o.begin {
+			o.unseen(i, "the message has no uuid, and no entry leads to it", adviceKept)
+		}
+	}
+}
+
+// dropped reports a block that the program does not send.
+func (o *omissions) dropped(d drop) {
+	i := int32(d.at)
+	switch d.why {
+	case dropOpen:
+		o.unseen(i, "no call of the line has a result: the program does not send the line, nor the texts on it", adviceKept)
+	case dropThinking:
+		o.unseen(i, "the answer has only thinking: the program does not send it", adviceKept)
+	case dropSecondCall:
+		o.unseen(i, "an earlier call has the same id: the program does not send this one", adviceKept)
+	case dropSecondResult:
+		o.unseen(i, "an earlier line, which may belong to an abandoned branch, has a result of the same call: the program sends that one and not this one", adviceKept)
+	case dropNoCall:
+		o.unseen(i, "the model does not see the call that this result answers: the program does not send the result", adviceKept)
+	}
+}

@@ -1,0 +1,272 @@
+package claude
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Parents that are not a position.
+const (
+	root    = -1
+	missing = -2 // a bridge leads to an entry shortly before
+)
+
+// shape is the tree as the program walks it.
+type shape struct {
+	r     *reader
+	t     *session.Tree
+	marks []mark
+	// dead entries are hidden: a later line has the same uuid, or the file is so large that the program does not load
+	// them.
+	dead []bool
+	// parent is without progress lines and with the kept messages of the last compaction moved behind its summary.
+	parent      []int32
+	first, next []int32 // children, in file order
+	anchor      int32   // the entry that the kept messages follow, or -1
+	kept        []int32
+	byTime      []int32 // main entries that have a time, in order of time and position
+	pieces      map[int32][]int32
+	results     map[int32][]int32 // answer → its results
+	byPrompt    bool              // the last-prompt line chose the leaf
+	unnamed     int32             // the leaf without last-prompt lines
+	skipped     bool              // entries were left out because the file is large
+}
+
+// skipsFrom is the size from which on the program does not load what stands before the last compaction.
+const skipsFrom = 5 << 20
+
+// newShape works out the tree. With skip set it leaves out what the program does not load of a large file.
+func newShape(r *reader, t *session.Tree, skip bool) *shape {
+	n := t.Len()
+	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1}
+	for i := range n {
+		if s.marks[i].flags&(isEntry|isProgress) == 0 || !s.current(i) {
+			s.dead[i] = true
+		}
+	}
+	s.keep()
+	if skip && n > 0 && r.kept.set && t.At(n-1).Span.End() > skipsFrom {
+		s.skipped = true
+		for i := range r.kept.boundary {
+			if s.marks[i].flags&isProgress == 0 && !slices.Contains(s.kept, i) {
+				s.dead[i] = true
+			}
+		}
+	}
+	for i := range n {
+		s.parent[i] = root
+		if !s.dead[i] {
+			s.parent[i] = s.above(i)
+		}
+	}
+	s.move()
+	s.link()
+	s.sort()
+	return s
+}
+
+// current reports whether no later entry has the same uuid.
+func (s *shape) current(i int) bool {
+	e := s.t.At(i)
+	if s.marks[i].flags&isNameless != 0 {
+		return true
+	}
+	last, ok := s.t.Lookup(e.ID)
+	return ok && last.Index == i
+}
+
+// live reports whether the program has the entry.
+func (s *shape) live(i int32) bool { return !s.dead[i] && s.marks[i].flags&isEntry != 0 }
+
+// find gives the position of an entry that the program has, or missing.
+func (s *shape) find(id session.EntryID) int32 {
+	if e, ok := s.t.Lookup(id); ok && s.live(int32(e.Index)) {
+		return int32(e.Index)
+	}
+	return missing
+}
+
+// above gives the parent of an entry as it is written, past progress lines.
+func (s *shape) above(i int) int32 {
+	for range s.t.Len() { // progress lines may form a cycle
+		id := s.t.At(i).Parent
+		if id == "" {
+			return root
+		}
+		e, ok := s.t.Lookup(id)
+		switch {
+		case !ok || s.dead[e.Index]:
+			return missing
+		case s.marks[e.Index].flags&isProgress == 0:
+			return int32(e.Index)
+		}
+		i = e.Index
+	}
+	return missing
+}
+
+// keep finds the messages that the last compaction keeps.
+func (s *shape) keep() {
+	k := s.r.kept
+	if !k.set {
+		return
+	}
+	anchor := s.find(k.anchor)
+	if anchor < 0 {
+		return
+	}
+	if len(k.uuids) > 0 {
+		for _, id := range k.uuids {
+			if at := s.find(id); at >= 0 {
+				s.kept = append(s.kept, at)
+			}
+		}
+	} else {
+		s.kept = s.chain(k.head, k.tail)
+	}
+	if len(s.kept) > 0 {
+		s.anchor = anchor
+	}
+}
+
+// chain gives the entries from head to tail, nil where tail is not below head.
+func (s *shape) chain(head, tail session.EntryID) []int32 {
+	var list []int32
+	at := s.find(tail)
+	for range s.t.Len() {
+		if at < 0 {
+			return nil
+		}
+		list = append(list, at)
+		if s.t.At(int(at)).ID == head {
+			slices.Reverse(list)
+			return list
+		}
+		at = s.find(s.t.At(int(at)).Parent)
+	}
+	return nil
+}
+
+// move hangs the kept messages on their anchor, and the other children of the anchor on the last of them.
+func (s *shape) move() {
+	if s.anchor < 0 {
+		return
+	}
+	tail := s.kept[len(s.kept)-1]
+	for i := range s.parent {
+		if s.parent[i] == s.anchor {
+			s.parent[i] = tail
+		}
+	}
+	for k, i := range s.kept {
+		s.parent[i] = s.anchor
+		if k > 0 {
+			s.parent[i] = s.kept[k-1]
+		}
+	}
+}
+
+// link makes the lists of children.
+func (s *shape) link() {
+	n := len(s.parent)
+	s.first, s.next = slices.Repeat([]int32{-1}, n), slices.Repeat([]int32{-1}, n)
+	for i := n - 1; i >= 0; i-- {
+		if p := s.parent[i]; p >= 0 && s.live(int32(i)) {
+			s.next[i], s.first[p] = s.first[p], int32(i)
+		}
+	}
+}
+
+// sort orders the entries that a bridge may lead to, and collects the pieces of answers.
+func (s *shape) sort() {
+	s.pieces, s.results = map[int32][]int32{}, map[int32][]int32{}
+	for i := range int32(len(s.marks)) {
+		m := s.marks[i]
+		if !s.live(i) {
+			continue
+		}
+		if m.flags&isSide == 0 && m.at != noTime {
+			s.byTime = append(s.byTime, i)
+		}
+		if m.message >= 0 {
+			s.pieces[m.message] = append(s.pieces[m.message], i)
+		}
+	}
+	for i := range int32(len(s.marks)) {
+		if p := s.parent[i]; s.live(i) && s.marks[i].flags&isResult != 0 && p >= 0 && s.marks[p].message >= 0 {
+			answer := s.marks[p].message
+			s.results[answer] = append(s.results[answer], i)
+		}
+	}
+	sort.SliceStable(s.byTime, func(a, b int) bool { return s.marks[s.byTime[a]].at < s.marks[s.byTime[b]].at })
+}
+
+// lastEntry gives the last line of the conversation that ok accepts, or -1.
+func (s *shape) lastEntry(ok func(mark) bool) int32 {
+	for i := int32(len(s.marks)) - 1; i >= 0; i-- {
+		if m := s.marks[i]; s.live(i) && m.flags&(isSide|isNameless) == 0 && ok(m) {
+			return i
+		}
+	}
+	return -1
+}
+
+// latest gives the message with the greatest time, or -1.
+func (s *shape) latest() int32 {
+	best := int32(-1)
+	for i := range int32(len(s.marks)) {
+		m := s.marks[i]
+		if s.live(i) && m.flags&(isSide|isNameless) == 0 && m.flags&(isUser|isAssistant) != 0 && (best < 0 || m.at > s.marks[best].at) {
+			best = i
+		}
+	}
+	return best
+}
+
+// newest gives the entry with the greatest time among an entry and its descendants. The place of the anchor is that of
+// the last kept message.
+func (s *shape) newest(from int32) int32 {
+	best := from
+	seen := map[int32]bool{from: true} // a cycle of parents
+	for stack := []int32{from}; len(stack) > 0; {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		m, b := s.marks[i], s.marks[best]
+		if i == from || m.flags&isSide == 0 {
+			if m.at > b.at || m.at == b.at && i < best && best != from {
+				best = i
+			}
+		}
+		for c := s.first[i]; c >= 0; c = s.next[c] {
+			if !seen[c] {
+				seen[c] = true
+				stack = append(stack, c)
+			}
+		}
+	}
+	if best == s.anchor {
+		return s.kept[len(s.kept)-1]
+	}
+	return best
+}
+
+// written gives the entries on the path to an entry without bridges.
+func (s *shape) written(to int32) map[int32]bool {
+	path := map[int32]bool{}
+	for i := to; i >= 0 && !path[i]; i = s.parent[i] {
+		path[i] = true
+	}
+	return path
+}
+
+// talks reports whether a message stands on the path to an entry.
+func (s *shape) talks(to int32) bool {
+	for i := range s.written(to) {
+		if s.marks[i].flags&(isUser|isAssistant) != 0 {
+			return true
+		}
+	}
+	return false
+}

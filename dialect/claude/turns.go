@@ -1,0 +1,290 @@
+package claude
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// drop is a block that the program does not send.
+type drop struct {
+	at  int // position of its entry
+	why reason
+}
+
+// reason says why a block is dropped.
+type reason uint8
+
+const (
+	dropOpen         reason = iota // in a line whose calls have no result
+	dropThinking                   // in an answer of thinking alone
+	dropSecondCall                 // the id of the call is used before
+	dropSecondResult               // another result of the call stands before
+	dropNoCall                     // a result whose call is not on the path
+)
+
+// drops collects what is dropped, once for each entry.
+type drops struct{ list []drop }
+
+func (d *drops) add(b block, why reason) {
+	if n := len(d.list); b.at >= 0 && (n == 0 || d.list[n-1].at != b.at) {
+		d.list = append(d.list, drop{b.at, why})
+	}
+}
+
+// dropOpen drops the lines of an answer none of whose calls has a result. Those of the last answer stay, and those after
+// the last prompt where the turn ends with a result.
+func (d *drops) dropOpen(turns []*turn) []*turn {
+	answered := map[string]bool{}
+	prompt := -1
+	for k, t := range turns {
+		if !t.user {
+			continue
+		}
+		for _, b := range t.blocks {
+			if b.kind == blockResult {
+				answered[b.id] = true
+			}
+		}
+		if t.prompt {
+			prompt = k
+		}
+	}
+	n := len(turns)
+	unfinished := n > 0 && turns[n-1].user && turns[n-1].has(blockResult)
+	last := ""
+	if n > 0 && !turns[n-1].user {
+		last = turns[n-1].answer
+	}
+	var out []*turn
+	for k, t := range turns {
+		isLast := k == n-1 || last != "" && t.answer == last
+		if t.user || isLast || unfinished && k > prompt || !t.open(answered) {
+			out = append(out, t)
+			continue
+		}
+		for _, b := range t.blocks {
+			d.add(b, dropOpen)
+		}
+	}
+	return out
+}
+
+// open reports whether the line has calls and none of them has a result.
+func (t *turn) open(answered map[string]bool) bool {
+	calls := false
+	for _, b := range t.blocks {
+		if b.kind == blockCall {
+			if calls = true; answered[b.id] {
+				return false
+			}
+		}
+	}
+	return calls
+}
+
+// joinAnswers makes one message of the lines of an answer, also with results between them, but not across another text of
+// the user. With results between them the calls come last.
+func joinAnswers(turns []*turn) []*turn {
+	var out []*turn
+	open := map[string]*turn{} // answers since the last text of the user
+	for k, t := range turns {
+		switch {
+		case t.user && !t.only(blockResult):
+			clear(open)
+		case !t.user && t.answer != "":
+			if first := open[t.answer]; first != nil {
+				first.blocks = append(first.blocks, t.blocks...)
+				first.apart = first.apart || turns[k-1].user
+				continue
+			}
+			t.blocks = slices.Clone(t.blocks)
+			open[t.answer] = t
+		}
+		out = append(out, t)
+	}
+	for _, t := range out {
+		if t.apart {
+			slices.SortStableFunc(t.blocks, func(a, b block) int { return rank(a) - rank(b) })
+		}
+	}
+	return out
+}
+
+func rank(b block) int {
+	if b.kind == blockCall {
+		return 1
+	}
+	return 0
+}
+
+// dropEmpty drops answers of thinking or blanks alone and user messages without a block.
+func (d *drops) dropEmpty(turns []*turn) []*turn {
+	var out []*turn
+	for _, t := range turns {
+		switch {
+		case t.user && len(t.blocks) == 0:
+			continue
+		case t.user || t.system:
+		case len(t.blocks) == 0:
+			t.blocks = []block{textBlock(noContent)}
+		case t.only(blockThinking, blockRedacted):
+			for _, b := range t.blocks {
+				d.add(b, dropThinking)
+			}
+			continue
+		case t.blank():
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// dropDoubles drops calls whose id was used before, second results, and results without a call.
+func (d *drops) dropDoubles(turns []*turn) {
+	calls := map[string]bool{}
+	for _, t := range turns {
+		if t.user || !t.has(blockCall) {
+			continue
+		}
+		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool {
+			again := b.kind == blockCall && calls[b.id]
+			if again {
+				d.add(b, dropSecondCall)
+			}
+			calls[b.id] = calls[b.id] || b.kind == blockCall
+			return again
+		})
+		if len(t.blocks) == 0 {
+			t.blocks = []block{textBlock(callDropped)}
+		}
+	}
+	results := map[string]block{}
+	for _, t := range turns {
+		if !t.user || !t.has(blockResult) {
+			continue
+		}
+		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool {
+			if b.kind != blockResult {
+				return false
+			}
+			first, again := results[b.id]
+			switch {
+			case !calls[b.id]:
+				d.add(b, dropNoCall)
+			case again && !bytes.Equal(first.json, b.json):
+				d.add(b, dropSecondResult)
+			}
+			if !again {
+				results[b.id] = b
+			}
+			return again || !calls[b.id]
+		})
+		t.hollow = len(t.blocks) == 0
+	}
+}
+
+// placeResults moves each result right behind its call, in file order, and makes up those that are missing.
+func placeResults(turns []*turn) []*turn {
+	type found struct {
+		block
+		from *turn
+		at   int
+	}
+	results, n := map[string]found{}, 0
+	last := len(turns) - 1 // the last answer whose calls may be open
+	for last >= 0 && turns[last].user && turns[last].only(blockResult) {
+		last--
+	}
+	for _, t := range turns {
+		for _, b := range t.blocks {
+			if t.user && b.kind == blockResult {
+				results[b.id] = found{b, t, n}
+				n++
+			}
+		}
+	}
+	var out []*turn
+	for k, t := range turns {
+		if t.user {
+			if t.has(blockResult) {
+				t.blocks = slices.DeleteFunc(t.blocks, func(b block) bool { return b.kind == blockResult })
+			}
+			if len(t.blocks) > 0 || t.hollow {
+				out = append(out, t)
+			}
+			continue
+		}
+		out = append(out, t)
+		answers := &turn{user: true}
+		var have []found
+		var made []block
+		for _, b := range t.blocks {
+			if b.kind != blockCall {
+				continue
+			}
+			if r, ok := results[b.id]; ok {
+				have = append(have, r)
+				answers.entry = r.from.entry
+			} else if k == last {
+				made = append(made, resultBlock(b.id, interrupted))
+			} else {
+				made = append(made, resultBlock(b.id, noResult))
+			}
+		}
+		slices.SortFunc(have, func(a, b found) int { return a.at - b.at })
+		if k != last {
+			answers.blocks = made
+		}
+		for _, r := range have {
+			answers.blocks = append(answers.blocks, r.block)
+		}
+		if k == last {
+			answers.blocks = append(answers.blocks, made...)
+		}
+		if len(answers.blocks) > 0 {
+			out = append(out, answers)
+		}
+	}
+	return out
+}
+
+// joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.
+func joinUsers(turns []*turn) []*turn {
+	var out []*turn
+	var last *turn // the last message that is not the text of an attachment
+	for _, t := range turns {
+		if !t.user || last == nil || !last.user {
+			if out = append(out, t); !t.system {
+				last = t
+			}
+			continue
+		}
+		last.quoted = nil
+		if a, b := len(last.blocks)-1, 0; a >= 0 && len(t.blocks) > 0 && last.blocks[a].kind == blockText && t.blocks[b].kind == blockText {
+			text := rawjson.Str(last.blocks[a].json, "text")
+			last.blocks = slices.Clone(last.blocks)
+			last.blocks[a].json = rawjson.Set(last.blocks[a].json, "text", rawjson.Quote(text+"\n"))
+		}
+		last.blocks = append(last.blocks, t.blocks...)
+		slices.SortStableFunc(last.blocks, func(a, b block) int { return resultRank(a) - resultRank(b) })
+		if last.entry.Type == "" {
+			last.entry = t.entry
+		}
+	}
+	for _, t := range out {
+		if t.user && len(t.blocks) == 0 {
+			t.quoted, t.blocks = nil, []block{textBlock(noContent)}
+		}
+	}
+	return out
+}
+
+func resultRank(b block) int {
+	if b.kind == blockResult {
+		return 0
+	}
+	return 1
+}

@@ -59,7 +59,12 @@ func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptio
 	}
 	switch {
 	case to != src.Dialect():
-		dst, report, err := s.ConvertSession(ctx, src, ConvertOptions{To: to, Leaf: opt.Leaf, Write: opt.Write})
+		into := ConvertOptions{To: to, Leaf: opt.Leaf, Write: opt.Write}
+		dst, report, err := s.ConvertSession(ctx, src, into)
+		if errors.Is(err, backend.ErrExist) { // a copy of it is there, or it is itself a copy of a session there
+			into.Fresh = true
+			dst, report, err = s.ConvertSession(ctx, src, into)
+		}
 		if err != nil {
 			return ResumeCommand{}, err
 		}

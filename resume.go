@@ -160,8 +160,7 @@ func (s *Store) launch(program dialect.Launcher, of *Session) (c ResumeCommand, 
 	if c.Path, err = place.Abs(c.Path); err != nil {
 		return c, err
 	}
-	root, _ := s.RootOf(c.Dialect, c.Path)
-	c.Launch, err = program.Launch(dialect.Launched{ID: c.ID, Path: c.Path, Root: root, Env: s.Env()})
+	c.Launch, err = program.Launch(dialect.Launched{ID: c.ID, Path: c.Path, Root: s.agentRoot(c.Dialect, c.Path), Env: s.Env()})
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", c.Path, err)
 	}
@@ -177,4 +176,20 @@ func (s *Store) launch(program dialect.Launcher, of *Session) (c ResumeCommand, 
 		return c, fmt.Errorf("%s: resuming it is %w: %s finds it only in its working directory %q, which does not exist", c.Path, dialect.ErrUnsupported, program.Program(), c.Gone)
 	}
 	return c, nil
+}
+
+// agentRoot gives the place of an agent that a log is in: one of its own, or one of the settings that is laid out like them; the
+// zero Root for none.
+func (s *Store) agentRoot(d dialect.Dialect, path string) dialect.Root {
+	if root, ok := s.RootOf(d, path); ok {
+		return root
+	}
+	for _, src := range s.Sources() {
+		for _, dir := range []string{src.Root.Sessions, place.Dir(src.Root.Sessions)} { // the agent's folder, or that of its sessions
+			if root := d.Layout().RootAt(dir); place.Within(src.Root.Sessions, path) && place.Within(root.Sessions, path) {
+				return root
+			}
+		}
+	}
+	return dialect.Root{}
 }

@@ -68,7 +68,7 @@ type crossing struct {
 	dropped   []int             // entries off the path, or that nothing can carry
 	homeless  []int             // entries that only the header can carry
 	newOf     dialect.NewSession
-	fresh     bool // the id is a new one, whatever the old session is
+	fresh     bool    // the id is a new one, whatever the old session is
 	back      *origin // the header's origin, if the session is converted back
 }
 

@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -35,19 +37,20 @@ type Launch struct {
 	Bound bool
 }
 
-// Placed refuses a session outside the places of its agent, for programs that find sessions nowhere else.
-func (s Launched) Placed(program string) error {
-	if s.Root.Sessions == "" {
-		return fmt.Errorf("resuming it in %s is %w: the program looks for sessions in its own folder only", program, ErrUnsupported)
+// Placed refuses a session outside the places where a program looks for sessions: those of the layout or, if a variable can
+// name others, any place of the agent.
+func (s Launched) Placed(program string, l Layout, variable bool) error {
+	if s.Root.Sessions != "" && (variable || slices.Contains(l.Roots(s.Env), s.Root)) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("resuming it in %s is %w: the program looks for sessions in its own folder only", program, ErrUnsupported)
 }
 
 // Variable gives the environment variable that a program needs to find a session whose place is not the one that it would
-// look in here: the variable names the folder dir that the place belongs to.
-func (s Launched) Variable(l Layout, name, dir string) []string {
-	if roots := l.Roots(s.Env); s.Root.Sessions == "" || len(roots) > 0 && roots[0].Sessions == s.Root.Sessions {
+// look in here. Its value is the folder that holds the place.
+func (s Launched) Variable(l Layout, name string) []string {
+	if roots := l.Roots(s.Env); len(roots) > 0 && roots[0] == s.Root {
 		return nil
 	}
-	return []string{name + "=" + dir}
+	return []string{name + "=" + filepath.Dir(s.Root.Sessions)}
 }

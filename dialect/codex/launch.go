@@ -20,7 +20,7 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if filepath.Base(filepath.Dir(s.Path)) == archive {
 		return dialect.Launch{}, fmt.Errorf("resuming it in %s is %w while it is archived; codex unarchive %s puts it back", d.Program(), dialect.ErrUnsupported, s.ID)
 	}
-	if err := s.Placed(d.Program()); err != nil {
+	if err := s.Placed(d.Program(), d.layout, true); err != nil {
 		return dialect.Launch{}, err
 	}
 	id := s.ID
@@ -29,6 +29,6 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	}
 	return dialect.Launch{
 		Args: []string{d.Program(), "resume", string(id)},
-		Env:  s.Variable(d.layout, "CODEX_HOME", filepath.Dir(s.Root.Sessions)),
+		Env:  s.Variable(d.layout, "CODEX_HOME"),
 	}, nil
 }

@@ -16,5 +16,5 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if !d.metadata {
 		return dialect.Launch{}, fmt.Errorf("resuming a session of %s is %w: the program of today looks in another folder; convert it to %s", d.name, dialect.ErrUnsupported, Wave.name)
 	}
-	return dialect.Launch{Args: []string{d.Program(), "--restore", string(s.ID)}, Bound: true}, s.Placed(d.Program())
+	return dialect.Launch{Args: []string{d.Program(), "--restore", string(s.ID)}, Bound: true}, s.Placed(d.Program(), d.layout, false)
 }

@@ -18,6 +18,7 @@
 //	Runs               Dialect     the agent keeps run logs                                runs
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
+//	Launcher           Dialect     the program can be started with a session               resuming
 //	Parter             Dialect     messages can be taken apart                             convert, faces
 //	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert

@@ -48,6 +48,7 @@
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
+//	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names

@@ -19,6 +19,7 @@
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
 //	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
@@ -32,9 +33,11 @@
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert
 //	Copier             Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
+//	Framer             Dialect     records depend on the log, or others stand around them  append
+//	Reacher            Dialect     the log is linear, and its end can be taken back        branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
-//	Completer          Decoder     records depend on those before them in the log          append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
+//	LogNeeder          Decoder     the other logs may be long                              reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Kin                Layout      names of logs say which session they belong to          lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists

@@ -181,9 +181,13 @@ func (e Entry) Foreign() bool {
 	if e.tree == nil {
 		return false
 	}
-	_, foreign := e.tree.foreign[int32(e.Index)]
-	return foreign
+	_, kept := e.tree.foreign[int32(e.Index)]
+	_, elsewhere := e.tree.sourceOf(int32(e.Index))
+	return kept || elsewhere
 }
+
+// Aside reports whether the entry does not move the leaf, because it belongs to a side conversation or to none.
+func (e Entry) Aside() bool { return e.tree != nil && e.tree.nodes[e.Index].flags&aside != 0 }
 
 // FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
 // message has one record.

@@ -228,13 +228,18 @@ func (s *script) goOn(restored session.Entry, atoms []atom) (node, []atom, error
 			skip++
 		}
 	}
+	more := false // not only what the program makes up at the end
 	for k := range atoms {
 		if atoms[k].info != atoms[last].info {
 			atoms[k].old = k < last
-			continue
+		} else {
+			atoms[k].old = skip > 0
+			skip--
 		}
-		atoms[k].old = skip > 0
-		skip--
+		more = more || !atoms[k].old && atoms[k].entry >= 0
+	}
+	if !more {
+		return begin, nil, nil
 	}
 	return begin, atoms, nil
 }

@@ -60,14 +60,6 @@ func (s *supplied) Finish() error {
 	return s.Decoder.Finish()
 }
 
-// Complete implements Completer for a decoder that is one.
-func (s *supplied) Complete(records [][]byte) (complete, more [][]byte) {
-	if c, ok := s.Decoder.(Completer); ok {
-		return c.Complete(records)
-	}
-	return records, nil
-}
-
 func (s *supplied) supply() {
 	for needs := s.needer.Needs(); len(needs) > 0; needs = s.needer.Needs() {
 		fresh := false

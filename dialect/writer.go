@@ -47,6 +47,8 @@ type HeaderEdit struct {
 	Parent *string
 	// Copy: the header is that of a new session. It has a title slot only if new sessions of the value have one.
 	Copy bool
+	// Whole: the log will hold all entries itself, also those that it has from another log.
+	Whole bool
 	// Now is asked for the time of the edit by formats that note when a title was changed. It must be set with Title.
 	Now func() time.Time
 }

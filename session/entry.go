@@ -100,7 +100,7 @@ type Source interface {
 }
 
 // Codec looks inside the entries and messages that a dialect decoded. The optional interfaces of a codec are asserted on
-// one of its two fields: Skimmer, Joiner, Navigator, Replayer and Omitter on EntryCodec.
+// one of its two fields: Skimmer, Joiner, Navigator, Replayer, Omitter and Spender on EntryCodec.
 type Codec struct {
 	EntryCodec
 	MessageCodec
@@ -253,9 +253,9 @@ func (e Entry) Parts() ([]Part, error) {
 }
 
 // IsMessage reports whether the entry counts as a message. In formats of messages alone a compaction is one of them, with a
-// role.
+// role. A message that is spread over several records is counted with its first.
 func (e Entry) IsMessage() bool {
-	return e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone
+	return (e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone) && e.FirstPiece() == e.Index
 }
 
 // FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other

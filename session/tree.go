@@ -90,6 +90,9 @@ func (t *Tree) Header() Header { return t.header }
 // Len is the number of entries.
 func (t *Tree) Len() int { return len(t.nodes) }
 
+// Codec looks inside the entries.
+func (t *Tree) Codec() Codec { return t.codec }
+
 // Rules says how contexts of this tree's dialect differ from those of others.
 func (t *Tree) Rules() Rules { return t.codec.Rules() }
 

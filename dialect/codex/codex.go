@@ -44,6 +44,8 @@ var (
 type reader struct {
 	*Dialect
 	lost map[int]bool // positions of entries that the program skips
+	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
+	leaves map[int]session.EntryID
 	// refused says why the program does not resume the file; "" where it does.
 	refused string
 }

@@ -30,6 +30,7 @@ type decoder struct {
 	parent  []byte
 	hanging bool
 	open    int // position of the last task_started that no user message followed, or -1
+	lead    int // position of the first of the program's messages that belong to the next turn, or -1
 	needs   []dialect.Need
 	bases   []base
 	// paginated: every line has an ordinal. numbered: the last one has.
@@ -47,7 +48,7 @@ type base struct {
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{Dialect: d}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
-	return &decoder{b: b, r: r, open: -1, Headed: dialect.Headed{
+	return &decoder{b: b, r: r, open: -1, lead: -1, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"timestamp":`, `{"ordinal":`, `{"type":`}}, What: "session_meta line", Log: "rollout of Codex",
 	}}
 }
@@ -165,7 +166,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.Begun = true
 	dec.b.SetHeader(session.Header{
 		ID: session.ID(rawjson.Str(payload, "id")), Version: version, CWD: rawjson.Str(payload, "cwd"),
-		Timestamp: session.Time{Text: string(rawjson.Get(payload, "timestamp"))}, Parent: parentOf(payload),
+		Timestamp: session.Time{Text: string(rawjson.Get(payload, "timestamp"))}, Parent: parentOf(payload), Task: isTask(payload),
 		Raw: bytes.Clone(record), Span: span, Line: r.Line,
 	})
 	for _, key := range required {
@@ -179,14 +180,23 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.want(payload)
 }
 
-// parentOf is the thread that this one comes from: the one that it was forked from, or that started it as a sub-agent.
+// parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
+// that started it as a sub-agent.
 func parentOf(payload []byte) string {
+	if id := rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id"); id != "" {
+		return id
+	}
 	for _, key := range []string{"forked_from_id", "parent_thread_id"} {
 		if id := rawjson.Str(payload, key); id != "" {
 			return id
 		}
 	}
-	return rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id")
+	return ""
+}
+
+// isTask reports whether the thread is that of a sub-agent.
+func isTask(payload []byte) bool {
+	return rawjson.Get(rawjson.Get(payload, "source"), "subagent") != nil || rawjson.Str(payload, "parent_thread_id") != ""
 }
 
 // want asks for the base that a header names.
@@ -280,30 +290,52 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	switch {
 	case string(f.typ) == typeEvent && string(f.inner) == "task_started":
 		dec.open = at
+	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
+		dec.rollBack(int(dialect.Integer(rawjson.Get(rawjson.Get(record, "payload"), "num_turns"))))
 	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(record, f):
 		begin := at
-		if dec.open >= 0 {
-			begin = dec.open
+		for _, before := range []int{dec.open, dec.lead} {
+			if before >= 0 {
+				begin = min(begin, before)
+			}
 		}
-		dec.turns, dec.open = append(dec.turns, begin), -1
+		dec.turns, dec.open, dec.lead = append(dec.turns, begin), -1, -1
+	case string(f.typ) == typeItem:
+		if leads := string(f.inner) == "message" && (string(f.role) == "developer" || string(f.role) == "user"); !leads {
+			dec.lead = -1
+		} else if dec.lead < 0 {
+			dec.lead = at
+		}
 	}
+	env.Aside = isAside(env.Kind, string(f.typ))
 	dec.b.Add(env)
-	if string(f.inner) == "thread_rolled_back" && string(f.typ) == typeEvent {
-		dec.rollBack(int(dialect.Integer(rawjson.Get(rawjson.Get(record, "payload"), "num_turns"))))
-	}
 }
 
-// rollBack abandons the last n turns: the next entry hangs on the one before them.
+// rollBack abandons the last n turns: the next entry hangs on the one before them, and the leaf moves to the last entry
+// there that the model sees.
 func (dec *decoder) rollBack(n int) {
 	if n <= 0 || len(dec.turns) == 0 {
 		return
 	}
 	first := dec.turns[max(len(dec.turns)-n, 0)]
 	dec.turns = dec.turns[:max(len(dec.turns)-n, 0)]
-	dec.parent, dec.hanging = nil, true
-	if first > 0 {
-		dec.parent = []byte(dec.b.At(first - 1).ID)
+	dec.parent, dec.hanging, dec.open, dec.lead = nil, true, -1, -1
+	env := &dec.env
+	env.Kind = session.KindLeaf
+	parent := dec.b.At(first).Parent
+	if parent != "" {
+		dec.parent = []byte(parent)
 	}
+	for e, ok := dec.b.Lookup(parent); ok; e, ok = dec.b.Lookup(e.Parent) {
+		if env.Target = []byte(e.ID); !isAside(e.Kind, e.Type) && e.Kind != session.KindLeaf {
+			break
+		}
+		env.Target = nil
+	}
+	if dec.r.leaves == nil {
+		dec.r.leaves = map[int]session.EntryID{}
+	}
+	dec.r.leaves[dec.b.Len()] = session.EntryID(env.Target)
 }
 
 // kindOf says what a line is.
@@ -317,7 +349,7 @@ func kindOf(f *fields) (session.Kind, session.Role) {
 		return session.KindCompaction, session.RoleNone
 	case typeTurnContext:
 		return session.KindModelChange, session.RoleNone
-	case typeEvent, "world_state", "token_usage_record", "security_risk_score":
+	case typeEvent, typeCustom, "world_state", "token_usage_record", "security_risk_score":
 		return session.KindCustom, session.RoleNone
 	}
 	return session.KindOpaque, session.RoleNone

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -31,7 +32,8 @@ type script struct {
 	nodes map[[sha256.Size]byte]node
 	// compacted has what compactions became, by their position.
 	compacted map[int]node
-	work      int // entries on the paths so far
+	replays   bool // so does the target
+	work      int  // entries on the paths so far
 }
 
 // errMixed: an entry that changed stands before one with an origin, so that the old records do not fit any more.
@@ -43,7 +45,12 @@ func (c *crossing) byScript() bool {
 	if c.ofRun || c.same {
 		return false
 	}
-	return c.tree.Replayed() || logtree.FromRecords(c.to.Dialect, "", session.Header{}, nil).Tree.Replayed()
+	return c.tree.Replayed() || c.replays()
+}
+
+// replays reports whether the messages of the target are made from whole paths.
+func (c *crossing) replays() bool {
+	return logtree.FromRecords(c.to.Dialect, "", session.Header{}, nil).Tree.Replayed()
 }
 
 // perform converts by a script.
@@ -62,7 +69,7 @@ func (c *crossing) perform() error {
 
 // play converts each branch.
 func (c *crossing) play() error {
-	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}}
+	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}, replays: c.replays()}
 	for i, o := range c.origins {
 		if o != nil && !c.done[i] {
 			c.restore(o)
@@ -283,7 +290,7 @@ func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom,
 }
 
 // summary gives the compaction to write for what the model sees after one, and what is to be said after it. ok is false where
-// the context does not begin with a summary.
+// the context does not begin with a summary, and the target would show it as one.
 func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, rest []atom, ok bool) {
 	body, err := e.Body()
 	if err != nil {
@@ -294,23 +301,17 @@ func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, r
 		k.TokensBefore, k.TokensJSON = old.TokensBefore, old.TokensJSON
 	}
 	k.ReplacesAll = true
-	first := ""
-	if len(atoms) > 0 && atoms[0].role == session.RoleUser {
-		if t, isText := atoms[0].part.(session.Text); isText {
-			first = t.Text
-		}
-	}
-	if s.to.Habits().SummaryFollows {
-		k.Summary = first
-		return k, atoms, true
-	}
-	if first == "" {
+	if len(atoms) == 0 || atoms[0].role != session.RoleUser {
 		return k, atoms, false
 	}
-	k.Summary = first
+	first, ok := atoms[0].part.(session.Text)
+	if !ok {
+		return k, atoms, false
+	}
+	k.Summary = first.Text
 	a := atoms[0]
 	alone := len(atoms) == 1 || atoms[1].entry != e.Index
-	return k, atoms[1:], a.info.Meta || a.entry == e.Index && alone
+	return k, atoms[1:], s.replays || a.info.Meta || a.entry == e.Index && alone
 }
 
 // write writes an entry that is not a message.
@@ -318,16 +319,34 @@ func (s *script) write(before node, e session.Entry, body session.Body) (node, e
 	after := before
 	after.key = sha256.Sum256(append(before.key[:], e.ID...))
 	after.at = s.later(before, s.timeAt(e))
-	id, err := s.freshID(string(after.key[:]))
+	id, err := s.freshID(hexKey(after.key))
 	if err != nil {
 		return before, err
 	}
-	record, err := s.to.Record(dialect.NewEntry{ID: id, Parent: before.id, Time: after.at, Body: body, Header: &s.header})
-	if err != nil {
-		return before, nil // the target has no such entry
+	list := []dialect.NewEntry{{ID: id, Parent: before.id, Time: after.at, Body: body, Header: &s.header}}
+	if d, ok := s.to.Dialect.(dialect.Spreader); ok {
+		n := 0
+		list, err = d.Spread(list[0], func() (session.EntryID, error) {
+			n++
+			return s.freshID(hexKey(after.key) + strconv.Itoa(n))
+		})
+		if err != nil {
+			return before, err
+		}
+	}
+	var records [][]byte
+	for k, n := range list {
+		if n.Time = n.Time.Add(time.Duration(k) * time.Millisecond); k > 0 {
+			n.Parent = list[k-1].ID
+		}
+		record, err := s.to.Record(n)
+		if err != nil {
+			return before, nil // the target has no such entry
+		}
+		records, after.at = append(records, record), n.Time
 	}
 	after.id = id
-	s.enter([]int{e.Index}, [][]byte{record})
+	s.enter([]int{e.Index}, records)
 	return after, nil
 }
 
@@ -361,7 +380,7 @@ func (s *script) say(before node, u unit) (node, error) {
 	var records [][]byte
 	after.at = m.Time
 	for k, body := range bodies {
-		id, err := s.freshID(hexKey(after.key) + string(rune('a'+k%26)))
+		id, err := s.freshID(hexKey(after.key) + "/" + strconv.Itoa(k))
 		if err != nil {
 			return before, err
 		}

@@ -264,7 +264,9 @@ func (b *casting) put(a atom) *draft {
 	if n := len(b.drafts); n > 0 {
 		d = b.drafts[n-1]
 	}
-	if d == nil || d.Role != a.role || d.info != a.info && (a.role != session.RoleAssistant || b.closed) {
+	// Calls in a row run at once. Anything else after a call is another answer.
+	_, again := a.part.(session.ToolCall)
+	if d == nil || d.Role != a.role || d.info != a.info && (a.role != session.RoleAssistant || b.closed || len(d.calls) > 0 && !again) {
 		d = &draft{unit: unit{NewMessage: *a.info}, info: a.info}
 		d.Role = a.role
 		b.drafts = append(b.drafts, d)

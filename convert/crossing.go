@@ -25,8 +25,9 @@ type passage struct {
 	// restored: the records come from an origin; at has their old indexes.
 	restored bool
 	at       []int
-	// script: it was made by a script. Only an origin restores its entries.
+	// script: it was made by a script. Only an origin restores its entries. made are its records on the way.
 	script bool
+	made   []dialect.NewRecord
 	// head and tip are the entries that references to the first and last record mean.
 	head, tip session.EntryID
 }

@@ -90,6 +90,43 @@ func (c *crossing) play() error {
 		}
 		c.last[tip], c.tip = end.id, end.id
 	}
+	return s.frame()
+}
+
+// frame gives the new records the form in which the agent writes them: with others around them, or numbered.
+func (s *script) frame() error {
+	framer, ok := s.to.Dialect.(dialect.Framer)
+	var batch []dialect.NewRecord
+	var old []*passage
+	for _, p := range s.passages {
+		batch = append(batch, p.made...)
+		if p.restored {
+			old = append(old, p)
+		}
+	}
+	if !ok || len(batch) == 0 {
+		return nil
+	}
+	records, err := s.headRecords()
+	if err != nil {
+		return err
+	}
+	for _, f := range flatten(old) {
+		records = append(records, f.record)
+	}
+	framed, err := framer.Frame(logtree.FromRecords(s.to.Dialect, "", logtree.Born(s.newOf), records).Tree, batch)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.passages {
+		if n := len(p.made); n > 0 {
+			p.records, p.made = nil, nil
+			for _, f := range framed[:n] {
+				p.records = append(p.records, f.Records()...)
+			}
+			framed = framed[n:]
+		}
+	}
 	return nil
 }
 
@@ -334,7 +371,7 @@ func (s *script) write(before node, e session.Entry, body session.Body) (node, e
 			return before, err
 		}
 	}
-	var records [][]byte
+	var made []dialect.NewRecord
 	for k, n := range list {
 		if n.Time = n.Time.Add(time.Duration(k) * time.Millisecond); k > 0 {
 			n.Parent = list[k-1].ID
@@ -343,10 +380,10 @@ func (s *script) write(before node, e session.Entry, body session.Body) (node, e
 		if err != nil {
 			return before, nil // the target has no such entry
 		}
-		records, after.at = append(records, record), n.Time
+		made, after.at = append(made, dialect.NewRecord{NewEntry: n, Record: record}), n.Time
 	}
 	after.id = id
-	s.enter([]int{e.Index}, records)
+	s.enter([]int{e.Index}, made)
 	return after, nil
 }
 
@@ -377,25 +414,26 @@ func (s *script) say(before node, u unit) (node, error) {
 	m.Time = s.later(before, m.Time)
 	m.ID = string(s.newOf.ID) + "/" + hexKey(after.key)
 	bodies, model := s.bodies(m, before.model)
-	var records [][]byte
+	var made []dialect.NewRecord
 	after.at = m.Time
 	for k, body := range bodies {
 		id, err := s.freshID(hexKey(after.key) + "/" + strconv.Itoa(k))
 		if err != nil {
 			return before, err
 		}
-		record, err := s.to.Record(dialect.NewEntry{ID: id, Parent: after.id, Time: after.at, Body: body, Header: &s.header})
+		n := dialect.NewEntry{ID: id, Parent: after.id, Time: after.at, Body: body, Header: &s.header}
+		record, err := s.to.Record(n)
 		if err != nil {
 			continue // the target has no such entry
 		}
-		records = append(records, record)
+		made = append(made, dialect.NewRecord{NewEntry: n, Record: record})
 		after.id, after.model = id, model
 		after.at = after.at.Add(time.Millisecond)
 	}
 	if after.at.After(s.latest) {
 		s.latest = after.at
 	}
-	s.enter(u.entries, records)
+	s.enter(u.entries, made)
 	s.nodes[after.key] = after
 	return after, nil
 }
@@ -420,8 +458,8 @@ func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Bod
 
 // enter adds the records of some entries. Those of entries that have records already, or of none, belong to the passage
 // before.
-func (s *script) enter(entries []int, records [][]byte) {
-	if len(records) == 0 {
+func (s *script) enter(entries []int, made []dialect.NewRecord) {
+	if len(made) == 0 {
 		return
 	}
 	p := &passage{script: true}
@@ -447,7 +485,9 @@ func (s *script) enter(entries []int, records [][]byte) {
 			p.entries = append(p.entries, i)
 		}
 	}
-	p.records = append(p.records, records...)
+	for _, n := range made {
+		p.records, p.made = append(p.records, n.Record), append(p.made, n)
+	}
 	if fresh {
 		s.passages = append(s.passages, p)
 	}

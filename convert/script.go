@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -32,8 +31,7 @@ type script struct {
 	nodes map[[sha256.Size]byte]node
 	// compacted has what compactions became, by their position.
 	compacted map[int]node
-	replays   bool // so does the target
-	work      int  // entries on the paths so far
+	work      int // entries on the paths so far
 }
 
 // errMixed: an entry that changed stands before one with an origin, so that the old records do not fit any more.
@@ -45,12 +43,7 @@ func (c *crossing) byScript() bool {
 	if c.ofRun || c.same {
 		return false
 	}
-	return c.tree.Replayed() || c.replays()
-}
-
-// replays reports whether the messages of the target are made from whole paths.
-func (c *crossing) replays() bool {
-	return logtree.FromRecords(c.to.Dialect, "", session.Header{}, nil).Tree.Replayed()
+	return c.tree.Replayed() || c.replays
 }
 
 // perform converts by a script.
@@ -69,7 +62,7 @@ func (c *crossing) perform() error {
 
 // play converts each branch.
 func (c *crossing) play() error {
-	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}, replays: c.replays()}
+	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}}
 	for i, o := range c.origins {
 		if o != nil && !c.done[i] {
 			c.restore(o)
@@ -89,43 +82,6 @@ func (c *crossing) play() error {
 			return err
 		}
 		c.last[tip], c.tip = end.id, end.id
-	}
-	return s.frame()
-}
-
-// frame gives the new records the form in which the agent writes them: with others around them, or numbered.
-func (s *script) frame() error {
-	framer, ok := s.to.Dialect.(dialect.Framer)
-	var batch []dialect.NewRecord
-	var old []*passage
-	for _, p := range s.passages {
-		batch = append(batch, p.made...)
-		if p.restored {
-			old = append(old, p)
-		}
-	}
-	if !ok || len(batch) == 0 {
-		return nil
-	}
-	records, err := s.headRecords()
-	if err != nil {
-		return err
-	}
-	for _, f := range flatten(old) {
-		records = append(records, f.record)
-	}
-	framed, err := framer.Frame(logtree.FromRecords(s.to.Dialect, "", logtree.Born(s.newOf), records).Tree, batch)
-	if err != nil {
-		return err
-	}
-	for _, p := range s.passages {
-		if n := len(p.made); n > 0 {
-			p.records, p.made = nil, nil
-			for _, f := range framed[:n] {
-				p.records = append(p.records, f.Records()...)
-			}
-			framed = framed[n:]
-		}
 	}
 	return nil
 }
@@ -486,7 +442,7 @@ func (s *script) enter(entries []int, made []dialect.NewRecord) {
 		}
 	}
 	for _, n := range made {
-		p.records, p.made = append(p.records, n.Record), append(p.made, n)
+		s.keep(p, n.NewEntry, n.Record)
 	}
 	if fresh {
 		s.passages = append(s.passages, p)

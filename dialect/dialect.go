@@ -37,6 +37,7 @@
 //	Reacher            Dialect     the log is linear, and its end can be taken back        branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
+//	LogNeeder          Decoder     the other logs may be long                              reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Kin                Layout      names of logs say which session they belong to          lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists

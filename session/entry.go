@@ -181,8 +181,9 @@ func (e Entry) Foreign() bool {
 	if e.tree == nil {
 		return false
 	}
-	_, foreign := e.tree.foreign[int32(e.Index)]
-	return foreign
+	_, kept := e.tree.foreign[int32(e.Index)]
+	_, elsewhere := e.tree.sourceOf(int32(e.Index))
+	return kept || elsewhere
 }
 
 // Aside reports whether the entry does not move the leaf, because it belongs to a side conversation or to none.

@@ -38,6 +38,7 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ dialect.Needer       = (*decoder)(nil)
+	_ dialect.LogNeeder    = (*decoder)(nil)
 )
 
 // reader is the codec of one log: it knows which lines the program does not read.

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -31,17 +30,9 @@ type decoder struct {
 	hanging bool
 	open    int // position of the last task_started that no user message followed, or -1
 	lead    int // position of the first of the program's messages that belong to the next turn, or -1
-	needs   []dialect.Need
-	bases   []base
+	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
-}
-
-// base is a log that this one goes on from.
-type base struct {
-	need dialect.Need
-	end  int64 // its records with a smaller ordinal count
-	data []byte
 }
 
 // NewDecoder starts to decode a log.
@@ -127,7 +118,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		if !alone || !rawjson.IsString(f.timestamp) {
 			dec.lose(dec.b.Len())
 		}
-		dec.entry(r, record, span, &f, false)
+		dec.entry(r, record, span, &f, nil)
 	}
 	dec.numbered = dialect.IsNumber(f.ordinal)
 	return end, nil
@@ -177,7 +168,9 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	if !rawjson.IsString(f.timestamp) {
 		dec.r.refused = "the header's line has no timestamp"
 	}
-	dec.want(payload)
+	if why := dec.want(payload); why != "" {
+		dec.r.refused = why
+	}
 }
 
 // parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
@@ -199,84 +192,15 @@ func isTask(payload []byte) bool {
 	return rawjson.Get(rawjson.Get(payload, "source"), "subagent") != nil || rawjson.Str(payload, "parent_thread_id") != ""
 }
 
-// want asks for the base that a header names.
-func (dec *decoder) want(payload []byte) {
-	at := rawjson.Get(payload, "history_base")
-	id := rawjson.Str(at, "thread_id")
-	if id == "" {
-		return
-	}
-	b := base{need: dialect.Need{Kind: dialect.NeedLog, Name: "*/*/*/rollout-*" + id + ".jsonl"}}
-	b.end = dialect.Integer(rawjson.Get(at, "end_ordinal_exclusive"))
-	dec.bases = append(dec.bases, b)
-	dec.needs = append(dec.needs, b.need)
-}
-
-// Needs implements dialect.Needer.
-func (dec *decoder) Needs() []dialect.Need {
-	needs := dec.needs
-	dec.needs = nil
-	return needs
-}
-
-// Supply implements dialect.Needer. The records of a base are added when those of its own base are known.
-func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
-	k := len(dec.bases) - 1
-	if k < 0 || dec.bases[k].need != n {
-		return
-	}
-	if err != nil {
-		dec.b.Problem(session.Problem{Line: 1, Kind: session.ProblemUnreadable, Message: fmt.Sprintf("the rollout that this one goes on from cannot be read: %v", err),
-			Advice: "what comes before is missing"})
-		dec.r.refused = "the rollout that it goes on from is missing"
-		dec.bases = dec.bases[:k]
-	} else {
-		dec.bases[k].data = content
-		first, _, _ := bytes.Cut(content, []byte{'\n'})
-		before := len(dec.bases)
-		dec.want(rawjson.Get(first, "payload"))
-		if len(dec.bases) > before {
-			return
-		}
-	}
-	for k := len(dec.bases) - 1; k >= 0; k-- {
-		dec.adopt(dec.bases[k])
-	}
-	dec.bases = nil
-}
-
-// adopt adds the records of a base.
-func (dec *decoder) adopt(b base) {
-	line, at := 0, int64(0)
-	var text rawjson.Text
-	for data := range bytes.Lines(b.data) {
-		line++
-		offset := at
-		at += int64(len(data))
-		record := bytes.TrimSpace(data)
-		if line == 1 || !rawjson.IsObject(record) {
-			continue
-		}
-		var f fields
-		text.Reset(record)
-		if end, err := f.scan(&text, 0); err != nil || end != len(record) || string(f.typ) == typeMeta {
-			continue
-		}
-		if dialect.Integer(f.ordinal) >= b.end {
-			continue
-		}
-		dec.entry(dialect.Record{Data: record, Offset: offset, Line: line}, record, session.Span{Offset: offset, Length: int64(len(record))}, &f, true)
-	}
-}
-
 // entry passes an envelope to the builder.
-func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, foreign bool) {
+// from is the base that the record is in; nil for the log itself.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, from dialect.OtherLog) {
 	env := &dec.env
 	*env = session.Envelope{
-		Type: f.typ, Span: span, Line: r.Line, Record: record, Foreign: foreign, Made: true, Repeats: true, InOrder: true,
+		Type: f.typ, Span: span, Line: r.Line, Record: record, Made: true, Repeats: true, InOrder: true,
 	}
-	if foreign {
-		env.Record = bytes.Clone(record)
+	if from != nil {
+		env.Foreign, env.Source = true, from
 	}
 	env.ID = strconv.AppendInt(nil, int64(r.Line), 10)
 	if dialect.IsNumber(f.ordinal) {

@@ -94,6 +94,10 @@ func byRule(list []seen, from, to string) []seen {
 			if from == "codex" || to == "codex" {
 				form = strings.TrimSuffix(form, " (error)")
 			}
+			// A result of Operator's is a text.
+			if list[i].role == session.RoleTool && (strings.HasPrefix(from, "operator") || strings.HasPrefix(to, "operator")) {
+				form, _, _ = strings.Cut(form, " image data:")
+			}
 			list[i].forms[k] = form
 		}
 	}

@@ -2,12 +2,12 @@ package convert
 
 import (
 	"crypto/sha256"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -34,9 +34,6 @@ type script struct {
 	work      int // entries on the paths so far
 }
 
-// errMixed: an entry that changed stands before one with an origin, so that the old records do not fit any more.
-var errMixed = errors.New("restored entries follow changed ones")
-
 // byScript reports whether the messages of one of the sessions are made from whole paths. The log of a run is always
 // converted by its entries: what the model saw is in its requests.
 func (c *crossing) byScript() bool {
@@ -46,28 +43,49 @@ func (c *crossing) byScript() bool {
 	return c.tree.Replayed() || c.replays
 }
 
-// perform converts by a script.
+// perform converts by a script. Restored records name their parents by the ids that these had. Where one is missing now,
+// because an entry before them was changed, nothing is restored.
 func (c *crossing) perform() error {
-	passages, dropped := c.passages, c.dropped
-	err := c.play()
-	if errors.Is(err, errMixed) {
-		c.passages, c.dropped = passages, dropped
-		clear(c.origins)
-		clear(c.done)
-		clear(c.passageOf)
-		err = c.play()
+	begin := len(c.passages)
+	if err := c.play(); err != nil || !c.orphaned() {
+		return err
 	}
-	return err
+	c.passages = c.passages[:begin]
+	clear(c.origins)
+	clear(c.done)
+	clear(c.passageOf)
+	clear(c.used)
+	for e := range c.tree.Entries() {
+		c.used[e.ID] = true
+	}
+	return c.play()
+}
+
+// orphaned reports whether the parent of a restored record is missing.
+func (c *crossing) orphaned() bool {
+	restored, fresh := false, false
+	for _, p := range c.passages {
+		restored, fresh = restored || p.restored, fresh || !p.restored
+	}
+	if !restored || !fresh {
+		return false
+	}
+	var records [][]byte
+	for _, f := range flatten(c.passages) {
+		records = append(records, f.record)
+	}
+	t := logtree.FromRecords(c.to.Dialect, "", logtree.Born(c.newOf), records).Tree
+	for e := range t.Entries() {
+		if e.Parent != "" && !t.Has(e.Parent) {
+			return true
+		}
+	}
+	return false
 }
 
 // play converts each branch.
 func (c *crossing) play() error {
 	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}}
-	for i, o := range c.origins {
-		if o != nil && !c.done[i] {
-			c.restore(o)
-		}
-	}
 	tips, err := s.tips()
 	if err != nil {
 		return err
@@ -82,6 +100,11 @@ func (c *crossing) play() error {
 			return err
 		}
 		c.last[tip], c.tip = end.id, end.id
+	}
+	for i, o := range c.origins {
+		if o != nil && !c.done[i] && (c.leaf == nil || c.asked[i]) {
+			c.restore(o)
+		}
 	}
 	return nil
 }
@@ -147,107 +170,142 @@ func speaks(e session.Entry) bool {
 }
 
 // branch converts what the model sees at an entry and gives its last message.
-func (s *script) branch(tip session.EntryID) (node, error) {
+func (s *script) branch(tip session.EntryID) (at node, err error) {
 	path, err := s.tree.Path(tip)
 	if err != nil {
-		return node{}, err
-	}
-	if err := s.unmixed(path); err != nil {
-		return node{}, err
+		return at, err
 	}
 	atoms, err := s.context(tip)
 	if err != nil {
-		return node{}, err
+		return at, err
 	}
-	begin := node{}
-	if at, ok := s.compaction(path); ok {
-		if begin, atoms, err = s.compact(path, at, atoms); err != nil {
-			return node{}, err
-		}
-	} else if last := s.lastRestored(path); last >= 0 {
-		if begin, atoms, err = s.goOn(path.At(last), atoms); err != nil {
-			return node{}, err
+	from := 0
+	if k, ok := compaction(path); ok {
+		from = k
+		if at, atoms, err = s.compact(path, k, atoms); err != nil {
+			return at, err
 		}
 	}
-	for _, u := range s.units(atoms) {
-		if begin, err = s.say(begin, u); err != nil {
-			return node{}, err
+	runs := s.runs(path, from)
+	if err := s.assign(atoms, path, runs); err != nil {
+		return at, err
+	}
+	units := s.units(atoms)
+	for k, r := range runs {
+		if r.restored {
+			at = s.restoreRun(path, r)
+			continue
+		}
+		for _, u := range units {
+			if u.run != k {
+				continue
+			}
+			if at, err = s.say(at, u); err != nil {
+				return at, err
+			}
 		}
 	}
-	return begin, nil
+	return at, nil
 }
 
-// unmixed fails where an entry that speaks and has no origin stands before one that has, unless a compaction is between
-// them: what it keeps is written again.
-func (s *script) unmixed(path session.Path) error {
-	changed := false
-	for _, e := range path.Entries() {
+// run is a part of a path: its entries that speak are all restored, or none is.
+type run struct {
+	from, to int // positions; to is that of the last entry
+	restored bool
+}
+
+// runs divides a path, from a position on. There is at least one.
+func (s *script) runs(path session.Path, from int) []run {
+	list := []run{{from: 0, to: from}}
+	for k := from; k < path.Len(); k++ {
+		e := path.At(k)
+		last := &list[len(list)-1]
+		restored := s.origins[e.Index] != nil
 		switch {
-		case e.Kind == session.KindCompaction && s.origins[e.Index] == nil:
-			return nil
-		case s.origins[e.Index] == nil:
-			changed = changed || speaks(e)
-		case changed && speaks(e):
-			return errMixed
+		case !speaks(e) || restored == last.restored:
+		case k == from || !s.spoke(path, *last):
+			last.restored = restored
+		default:
+			list = append(list, run{from: k, restored: restored})
+			last = &list[len(list)-1]
 		}
+		last.to = k
+	}
+	return list
+}
+
+// spoke reports whether an entry of a run speaks.
+func (s *script) spoke(path session.Path, r run) bool {
+	for k := r.from; k <= r.to; k++ {
+		if speaks(path.At(k)) {
+			return true
+		}
+	}
+	return false
+}
+
+// restoreRun restores the entries of a run and gives the place after them.
+func (s *script) restoreRun(path session.Path, r run) (at node) {
+	for k := r.from; k <= r.to; k++ {
+		o := s.origins[path.At(k).Index]
+		if o == nil {
+			continue
+		}
+		if !s.done[o.last] {
+			s.restore(o)
+		}
+		at.id = o.Tip
+	}
+	at.key, at.at = sha256.Sum256([]byte(at.id)), s.clock
+	return at
+}
+
+// assign says which run each atom belongs to. Programs join messages, so that the message of an entry may go on with what
+// entries of the next run said: what the message has more than at the end of its run is theirs.
+func (s *script) assign(atoms []atom, path session.Path, runs []run) error {
+	if len(runs) == 1 {
+		for k := range atoms {
+			atoms[k].old = runs[0].restored
+		}
+		return nil
+	}
+	had := make([]map[int]int, len(runs)) // atoms of each entry at the end of the run
+	at := map[int]int{}                   // entry → run
+	for k, r := range runs {
+		for i := r.from; i <= r.to; i++ {
+			at[path.At(i).Index] = k
+		}
+		if k == len(runs)-1 {
+			break
+		}
+		before, err := s.context(path.At(r.to).ID)
+		if err != nil {
+			return err
+		}
+		had[k] = map[int]int{}
+		for _, a := range before {
+			had[k][a.entry]++
+		}
+	}
+	now, count := 0, map[int]int{}
+	for k := range atoms {
+		a := &atoms[k]
+		if a.entry >= 0 { // what the program made up goes with what is before it
+			now = at[a.entry]
+			for now < len(runs)-1 && count[a.entry] >= had[now][a.entry] {
+				now++
+			}
+			count[a.entry]++
+		}
+		a.run, a.old = now, runs[now].restored
 	}
 	return nil
 }
 
-// lastRestored is the position of the last entry on a path that has an origin, -1 where there is none.
-func (s *script) lastRestored(path session.Path) int {
+// compaction gives the position of the last compaction on a path.
+func compaction(path session.Path) (int, bool) {
 	for k := path.Len() - 1; k >= 0; k-- {
-		if s.origins[path.At(k).Index] != nil {
-			return k
-		}
-	}
-	return -1
-}
-
-// goOn gives the place after the restored entries of a path, and what the model sees after them. Programs join messages, so
-// the first of what follows may be in the message of a restored entry: as much of it is new as the message has more now.
-func (s *script) goOn(restored session.Entry, atoms []atom) (node, []atom, error) {
-	tip := s.origins[restored.Index].Tip
-	begin := node{key: sha256.Sum256([]byte(tip)), id: tip, at: s.clock}
-	last := -1
-	for k, a := range atoms {
-		if a.entry >= 0 && s.origins[a.entry] != nil {
-			last = k
-		}
-	}
-	if last < 0 {
-		return begin, atoms, nil
-	}
-	before, err := s.context(restored.ID)
-	if err != nil {
-		return begin, nil, err
-	}
-	skip := 0 // atoms of the joined message that are old
-	for _, a := range before {
-		if a.entry == atoms[last].entry {
-			skip++
-		}
-	}
-	more := false // not only what the program makes up at the end
-	for k := range atoms {
-		if atoms[k].info != atoms[last].info {
-			atoms[k].old = k < last
-		} else {
-			atoms[k].old = skip > 0
-			skip--
-		}
-		more = more || !atoms[k].old && atoms[k].entry >= 0
-	}
-	if !more {
-		return begin, nil, nil
-	}
-	return begin, atoms, nil
-}
-
-// compaction gives the position of the last compaction on a path that hides what comes before it.
-func (s *script) compaction(path session.Path) (int, bool) {
-	for k := path.Len() - 1; k >= 0; k-- {
-		if e := path.At(k); e.Kind == session.KindCompaction && s.origins[e.Index] == nil {
+		if path.At(k).Kind == session.KindCompaction {
 			return k, true
 		}
 	}
@@ -259,7 +317,8 @@ func (s *script) compaction(path session.Path) (int, bool) {
 func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom, error) {
 	e := path.At(at)
 	done, again := s.compacted[e.Index]
-	if s.to.Habits().SavedWhole {
+	restored := s.origins[e.Index] != nil
+	if s.to.Habits().SavedWhole && !restored {
 		return node{}, atoms, nil
 	}
 	var before node
@@ -269,10 +328,16 @@ func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom,
 			return node{}, nil, err
 		}
 	}
+	if restored {
+		s.compacted[e.Index] = before
+		return before, atoms, nil
+	}
 	k, rest, ok := s.summary(e, atoms)
 	if !ok && !s.linear {
 		// The target shows a summary first, and this context begins with something else: it becomes a root of its own.
-		return node{key: sha256.Sum256([]byte(e.ID)), at: before.at}, atoms, nil
+		done = node{key: sha256.Sum256([]byte(e.ID)), at: before.at}
+		s.compacted[e.Index] = done
+		return done, atoms, nil
 	}
 	if again {
 		return done, rest, nil

@@ -289,7 +289,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 	dec.b.Add(env)
 	if string(f.inner) == "thread_rolled_back" && string(f.typ) == typeEvent {
-		dec.rollBack(int(dialect.Integer(rawjson.Get(rawjson.Get(record, "payload"), "num_turns"))))
+		dec.rollBack(numTurns(rawjson.Get(record, "payload")))
 	}
 }
 

@@ -23,6 +23,12 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
+// Caller is a Dialect of an agent that uses one interface of language models, whichever model it asks.
+type Caller interface {
+	// API names the interface, as package llm does.
+	API() string
+}
+
 // Commander is a Dialect that keeps commands that the user ran without the model.
 type Commander interface {
 	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
@@ -104,14 +110,6 @@ type Besider interface {
 type Copier interface {
 	// Copy gives the record of an entry for a copy of its session. from is the session that is copied.
 	Copy(record []byte, from session.Header, to NewSession) []byte
-}
-
-// Completer is a Decoder of a log whose next records depend on what it has already.
-type Completer interface {
-	// Complete gets the records that one write appends to what was decoded so far. It gives them as they are to be
-	// written, in the same number and order, and the records that have to follow them in the same write. It is called
-	// again with its own result where another process wrote first.
-	Complete(records [][]byte) (complete, more [][]byte)
 }
 
 // AdoptMembers is Adopter.Adopt for records whose place in the tree is in the members place.

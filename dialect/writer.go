@@ -47,6 +47,8 @@ type HeaderEdit struct {
 	Parent *string
 	// Copy: the header is that of a new session. It has a title slot only if new sessions of the value have one.
 	Copy bool
+	// Whole: the log will hold all entries itself, also those that it has from another log.
+	Whole bool
 	// Now is asked for the time of the edit by formats that note when a title was changed. It must be set with Title.
 	Now func() time.Time
 }
@@ -109,6 +111,8 @@ type Habits struct {
 	ResultsInCalls bool
 	// KeepsByRepeating: a compaction does not name what it keeps; the kept entries are written again after it.
 	KeepsByRepeating bool
+	// SummaryFollows: a compaction shows nothing itself. Its summary is the message after it, and what it keeps follows.
+	SummaryFollows bool
 	// SavedWhole: a session is what the model sees now and is rewritten with each save. What a compaction removes is gone,
 	// and the time of the header is that of the last save.
 	SavedWhole bool

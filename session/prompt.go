@@ -31,6 +31,9 @@ func (t *Tree) Prompts(next int) (list []Prompt, errs []error, after int) {
 
 // Delegated reports whether an agent began the session to give a task to another.
 func (t *Tree) Delegated() bool {
+	if t.header.Task {
+		return true
+	}
 	for e := range t.Entries() {
 		if e.Kind != KindSessionInit {
 			continue

@@ -15,25 +15,29 @@ import (
 // appendDeferred adds the records of an entry to a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Appended, error) {
 	w := s.w
-	records, more := s.complete(group)
-	all := append(records, more...)
-	first := s.tree.Len()
+	if err := s.frame(group); err != nil {
+		return Appended{}, err
+	}
+	at := s.tree.Len() // every record becomes one entry
 	if w.opt.Durability == DurabilityAlways || slices.ContainsFunc(group, func(p *proposal) bool { return wakes(w.opt.Defer, s.asWritten(p)) }) {
-		if err := s.create(ctx, all...); err != nil {
+		if err := s.create(ctx, framed(group)...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		for _, r := range all {
+		for _, r := range framed(group) {
 			s.wait(r)
 		}
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	last := len(group) - 1
-	for i, p := range group {
-		s.hold(s.tree.At(first+i).ID, p)
+	var id session.EntryID
+	for _, p := range group {
+		at += len(p.framed.Before)
+		id = s.tree.At(at).ID
+		s.hold(id, p)
+		at += 1 + len(p.framed.After)
 	}
-	return Appended{ID: s.tree.At(first + last).ID, Durable: w.created && s.stored()}, nil
+	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }
 
 // asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.

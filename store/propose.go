@@ -16,8 +16,9 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
-	beside bool   // nothing can follow it: what is appended next follows the entry before it
-	whole  []byte // the record before persist, if something of it is missing in record
+	framed dialect.Framed // what is written: record and what the agent writes with it
+	beside bool           // nothing can follow it: what is appended next follows the entry before it
+	whole  []byte         // the record before persist, if something of it is missing in record
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
@@ -89,23 +90,6 @@ func (s *Session) encode(p *proposal) error {
 func (s *Session) isBeside(record []byte) bool {
 	d, ok := s.dialect.(dialect.Besider)
 	return ok && d.Beside(record)
-}
-
-// complete makes records fit for the end of the log, and gives those that have to follow them.
-func (s *Session) complete(batch []*proposal) (records, more [][]byte) {
-	records = make([][]byte, len(batch))
-	for i, p := range batch {
-		records[i] = p.record
-	}
-	c, ok := s.w.dec.(dialect.Completer)
-	if !ok {
-		return records, nil
-	}
-	records, more = c.Complete(records)
-	for i, p := range batch {
-		p.record = records[i]
-	}
-	return records, more
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.

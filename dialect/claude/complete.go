@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,9 +11,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Completer = (*decoder)(nil)
+var _ dialect.Framer = (*Dialect)(nil)
 
-// Complete makes new lines follow from those of the log, as the program would have written them:
+// Frame makes new lines follow from those of the log, as the program would have written them:
 //
 //   - They take over the version, the branch of git and the slug of the last entry.
 //   - No line is older than one before it: versions of the program choose the leaf by time.
@@ -20,23 +21,27 @@ var _ dialect.Completer = (*decoder)(nil)
 //   - A compaction names the messages that it keeps.
 //   - Where the log has last-prompt lines, one with the new leaf follows. Otherwise the program would go back to the branch
 //     that the last of them names.
-func (dec *decoder) Complete(records [][]byte) (complete, more [][]byte) {
-	c := completion{dec: dec, t: dec.b.Finish(), marked: dec.r.prompt.set}
-	complete = make([][]byte, len(records))
-	for i, r := range records {
-		complete[i] = c.line(r)
-		c.done = complete[:i+1]
+func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.Framed, error) {
+	r, ok := t.Codec().EntryCodec.(*reader)
+	if !ok {
+		return nil, errors.New("the tree is not one of this format")
+	}
+	c := completion{r: r, t: t, marked: r.prompt.set}
+	out := make([]dialect.Framed, len(batch))
+	for i, n := range batch {
+		out[i].Record = c.line(n.Record)
+		c.done = append(c.done, out[i].Record)
 	}
 	if c.marked && c.leaf != "" {
-		h := dec.b.Header()
-		more = [][]byte{lastPrompt(&h, c.leaf, false)}
+		h := t.Header()
+		out[len(out)-1].After = [][]byte{lastPrompt(&h, c.leaf, false)}
 	}
-	return complete, more
+	return out, nil
 }
 
-// completion is the state of one Complete.
+// completion is the state of one Frame.
 type completion struct {
-	dec    *decoder
+	r      *reader
 	t      *session.Tree
 	done   [][]byte // the lines before, of the same write
 	marked bool     // a last-prompt line counts
@@ -64,7 +69,7 @@ func (c *completion) line(record []byte) []byte {
 			record = rawjson.Set(record, m.key, v)
 		}
 	}
-	at, ok := c.dec.r.Time(record).Millis()
+	at, ok := c.r.Time(record).Millis()
 	if ok && at < c.latest {
 		record = rawjson.Set(record, "timestamp", dialect.ISO(time.UnixMilli(c.latest)))
 	}
@@ -86,7 +91,7 @@ func (c *completion) look() {
 		return
 	}
 	c.looked = true
-	r := c.dec.r
+	r := c.r
 	for ; r.timed < len(r.marks); r.timed++ {
 		r.newestAt = max(r.newestAt, r.marks[r.timed].at)
 	}
@@ -142,7 +147,7 @@ func (c *completion) call(id, after string) (uuid, prompt []byte) {
 			after = rawjson.Str(record, "parentUuid")
 		}
 	}
-	r := c.dec.r
+	r := c.r
 	answers := map[int32]bool{}
 	from, ok := c.t.Lookup(session.EntryID(after))
 	top := len(r.marks)
@@ -190,10 +195,10 @@ func (c *completion) kept(record []byte) []byte {
 	head := session.EntryID(rawjson.Str(segment, "headUuid"))
 	var ids [][]byte
 	kept := false
-	for _, i := range c.dec.r.Path(c.t, tail.Index) {
+	for _, i := range c.r.Path(c.t, tail.Index) {
 		e := c.t.At(i)
 		kept = kept || e.ID == head
-		if kept && c.dec.r.marks[i].flags&isEntry != 0 {
+		if kept && c.r.marks[i].flags&isEntry != 0 {
 			ids = append(ids, rawjson.Quote(string(e.ID)))
 		}
 	}

@@ -16,6 +16,7 @@ var metadata = map[string]session.Kind{
 	"queue-operation": session.KindCustom, "file-history-snapshot": session.KindCustom, "tools-used": session.KindCustom,
 	"cost-state": session.KindCustom, "atis-latch": session.KindCustom, "api-request-shape": session.KindCustom,
 	"api-request-blob": session.KindCustom, "api-request": session.KindCustom, typeLabel: session.KindLabel,
+	typeHeader: session.KindOpaque,
 }
 
 // Detect claims a log that begins with a line of the program. A line of an unknown type may stand before it, if it names a
@@ -111,7 +112,7 @@ type fields struct {
 	object                                 bool // message is an object
 	message, role                          []byte
 	content                                []byte // and everything after it
-	compact                                []byte // compactMetadata
+	compact, fork                          []byte // compactMetadata, forkedFrom
 	second                                 bool   // something stands before it on its line
 }
 
@@ -162,6 +163,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.title = t.Value(m)
 		case "compactMetadata":
 			f.compact = t.Value(m)
+		case "forkedFrom":
+			f.fork = t.Value(m)
 		case "message":
 			f.message, f.role, f.content = nil, nil, nil
 			f.object = t.From(m)[0] == '{'
@@ -197,7 +200,10 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	dec.record = dec.record || f.ours()
 	if !dec.header || len(f.cwd) > 0 && !dec.cwd {
-		dec.begin(r, record, span, &f)
+		first := !dec.header
+		if dec.begin(r, record, span, &f); first && string(f.typ) == typeHeader {
+			return end, nil
+		}
 	}
 	// The program reads what a line begins with.
 	f.second = r.Data[0] == 0 || len(bytes.TrimSpace(data[:pos])) > 0
@@ -211,13 +217,16 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	h := dec.b.Header()
 	if !dec.header {
 		dec.header = true
-		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, true
+		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, string(f.typ) != typeHeader
 	}
 	if h.ID == "" {
 		h.ID = session.ID(f.session)
 	}
 	if h.Timestamp.Text == "" {
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
+	}
+	if h.Parent == "" {
+		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
 	if len(f.cwd) > 0 { // the log knows better than the place where it lies
 		h.CWD, dec.cwd = string(f.cwd), true

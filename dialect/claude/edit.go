@@ -75,17 +75,24 @@ func adoptMessage(record, given []byte) []byte {
 // setSource names the session that an entry was copied from, as the program's /branch does. Other lines have no place
 // for it.
 func setSource(record []byte, parent string) []byte {
-	id := rawjson.Get(record, "uuid")
-	if id == nil {
+	id, had := rawjson.Get(record, "uuid"), rawjson.Get(record, "forkedFrom")
+	switch {
+	case parent == "":
+		return rawjson.Delete(record, "forkedFrom")
+	case id == nil && had == nil:
 		return record
 	}
-	if parent == "" {
-		return rawjson.Delete(record, "forkedFrom")
-	}
+	return rawjson.Set(record, "forkedFrom", source(parent, id))
+}
+
+// source names a session by its id or its path, and an entry of it; id is nil for none.
+func source(parent string, id []byte) []byte {
 	var w dialect.Object
 	w.Str("sessionId", strings.TrimSuffix(path.Base(parent), ".jsonl"))
-	w.Add("messageUuid", id)
-	return rawjson.Set(record, "forkedFrom", w.End())
+	if id != nil {
+		w.Add("messageUuid", id)
+	}
+	return w.End()
 }
 
 // Copy gives a line for a copy of its session: the id of the session changes, and the working directory where the copy has

@@ -30,6 +30,7 @@ const (
 
 // Types of lines that the program does not know and ignores, and members of that sort.
 const (
+	typeHeader = "treeline-session"
 	typeLabel  = "treeline-label"
 	memberData = "treelineData" // data of an extension in a system line
 )
@@ -37,16 +38,28 @@ const (
 // typeSummary is the type of the custom message that is the summary of a compaction.
 const typeSummary = "compact-summary"
 
-// Habits: a tree without a header, in which lines beside it name the session and the leaf.
+// Habits: a tree in which lines beside it name the session and the leaf.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: dialect.DeferMessage, Branches: true, Labels: true, RenameByEntry: true, Headerless: true, ForkByID: true,
+		Defer: dialect.DeferMessage, Branches: true, Labels: true, RenameByEntry: true, ForkByID: true,
 		FromTarget: true, RelabelKeepsTime: true, ResolvesCWD: true, ListsByCWD: true,
 	}
 }
 
-// Header: the first line is an entry like all others.
-func (d *Dialect) Header(dialect.NewSession) ([]byte, error) { return nil, nil }
+// Header gives a line that the program ignores. The program's own sessions have none; without it a session that has no
+// message yet would not know its working directory.
+func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
+	if err := d.CheckID(n.ID); err != nil {
+		return nil, err
+	}
+	return metaLine(dialect.NewEntry{Header: &session.Header{ID: n.ID}}, typeHeader, func(w *dialect.Object) {
+		w.Str("cwd", n.CWD)
+		w.Add("timestamp", dialect.ISO(n.Time))
+		if n.Parent != "" {
+			w.Add("forkedFrom", source(n.Parent, nil))
+		}
+	}), nil
+}
 
 // EditHeader changes the line that stands for the header. Copy changes all other lines of a copy.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
@@ -231,7 +244,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		}
 		return lastPrompt(n.Header, b.Target, true), nil
 	case session.Opaque:
-		if b.Type == "" || entryType(b.Type) || b.Type == typeProgress {
+		if b.Type == "" || entryType(b.Type) || b.Type == typeProgress || b.Type == typeHeader {
 			return nil, fmt.Errorf("the line is of the type %q, but lacks what such an entry has", b.Type)
 		}
 		return metaLine(n, b.Type, func(w *dialect.Object) { w.Others(b.JSON, "type", "uuid", "parentUuid", "sessionId") }), nil
@@ -282,9 +295,6 @@ func entry(n dialect.NewEntry, typ string, members func(*dialect.Object)) []byte
 	}
 	w.Str("version", programVersion)
 	w.Str("gitBranch", noBranch)
-	if n.Parent == "" && n.Header != nil && n.Header.Parent != "" {
-		return setSource(w.End(), n.Header.Parent)
-	}
 	return w.End()
 }
 
@@ -375,12 +385,6 @@ func (d *Dialect) boundary(n dialect.NewEntry, b session.Compaction) ([]byte, er
 	}
 	before := n.Parent
 	n.Parent = ""
-	h := n.Header
-	if h != nil { // it is not the first entry
-		copied := *h
-		copied.Parent = ""
-		n.Header = &copied
-	}
 	return entry(n, typeSystem, func(w *dialect.Object) {
 		if before != "" {
 			w.Str("logicalParentUuid", string(before))

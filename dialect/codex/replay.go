@@ -33,11 +33,19 @@ const noSummary = "(no summary available)"
 // Replay implements session.Replayer: the lines up to the end of the path are replayed in file order, as the program does.
 func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
 	return func(yield func(session.ContextMessage, error) bool) {
-		if p.Len() == 0 || d.refused != "" {
+		if d.refused != "" {
 			return
 		}
-		t, last := p.Tree(), p.At(p.Len()-1).Index
-		r := replay{t: t, lost: d.lost}
+		t, last := p.Tree(), -1
+		var end session.EntryID
+		if p.Len() > 0 {
+			last, end = p.At(p.Len()-1).Index, p.At(p.Len()-1).ID
+		}
+		// Where a rollback is the last that moved the leaf, the program reads it, too.
+		if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
+			last = k
+		}
+		r := newReplay(t, d)
 		if err := r.read(last); err != nil {
 			yield(session.ContextMessage{}, err)
 			return
@@ -55,6 +63,14 @@ type replay struct {
 	t       *session.Tree
 	lost    map[int]bool
 	history []item
+	// based: the file goes on from another one.
+	based bool
+	from  int // the first position that the program reads
+	extra int // turns to roll back at the end
+}
+
+func newReplay(t *session.Tree, d *reader) replay {
+	return replay{t: t, lost: d.lost, based: d.based, from: d.from}
 }
 
 // read replays the lines from the base on.
@@ -63,20 +79,24 @@ func (r *replay) read(last int) error {
 	if err != nil {
 		return err
 	}
-	for i := begin; i <= last; i++ {
+	for i := max(begin, r.from); i <= last; i++ {
 		if err := r.line(r.t.At(i)); err != nil {
 			return err
 		}
 	}
+	r.rollBack(r.extra)
 	return nil
 }
 
 // base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
 // position after it.
 func (r *replay) base(last int) (int, error) {
-	skip := 0
+	if r.based {
+		return r.page(last)
+	}
+	skip := r.extra
 	var turn span
-	for i := last; i >= 0; i-- {
+	for i := last; i >= r.from; i-- {
 		e := r.t.At(i)
 		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
 			continue
@@ -102,6 +122,25 @@ func (r *replay) base(last int) (int, error) {
 	}
 	begin, _ := r.settle(turn, &skip)
 	return begin, nil
+}
+
+// page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
+// from its end, up to that line.
+func (r *replay) page(last int) (int, error) {
+	for i := last; i >= r.from; i-- {
+		e := r.t.At(i)
+		if e.Type != typeCompacted || r.lost[i] {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return 0, err
+		}
+		if list, ok := replacementOf(rawjson.Get(raw, "payload")); ok && list != nil {
+			return i, nil
+		}
+	}
+	return 0, nil
 }
 
 // span is what a turn has, collected from its end to its begin. A turn reaches from its task_started to the next one.
@@ -167,14 +206,20 @@ func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
 	case s.replacement == nil:
 		return 0, false
 	}
-	for part := range rawjson.Elements(s.replacement) {
-		it, ok := itemOf(s.compacted, part)
+	r.replace(s.compacted, s.replacement)
+	return s.compacted.Index + 1, true
+}
+
+// replace makes the items that a compaction leaves the history.
+func (r *replay) replace(e session.Entry, list []byte) {
+	r.history = nil
+	for part := range rawjson.Elements(list) {
+		it, ok := itemOf(e, part)
 		if !ok {
 			it.json = []byte(`{"type":"other"}`)
 		}
 		r.history = append(r.history, it)
 	}
-	return s.compacted.Index + 1, true
 }
 
 // replacementOf gives the history that a compaction leaves; nil where it has none. ok is false for a line that the program
@@ -223,8 +268,11 @@ func (r *replay) line(e session.Entry) error {
 	case typeAgents:
 		r.history = append(r.history, item{entry: e, kind: "agent_message", turn: true, json: agentMessage(payload)})
 	case typeCompacted:
-		if list, ok := replacementOf(payload); ok && list == nil {
+		switch list, ok := replacementOf(payload); {
+		case ok && list == nil:
 			r.compact(e, rawjson.Str(payload, "message"))
+		case ok && r.based:
+			r.replace(e, list)
 		}
 	case typeEvent:
 		if rawjson.Str(payload, "type") == "thread_rolled_back" {

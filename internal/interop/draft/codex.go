@@ -66,7 +66,7 @@ func (s *codexDraft) forebears(others map[string][]byte) string {
 		text := strings.Join(b.lines, "\n") + "\n"
 		others["rollout-2026-04-30T09-00-00-"+b.id+".jsonl"] = []byte(text)
 		end, bytes := b.ordinal, len(text)
-		for range s.rnd.IntN(4) {
+		for range min(s.rnd.IntN(4), len(b.lines)-1) {
 			end--
 			bytes -= len(b.lines[len(b.lines)-1]) + 1
 			b.lines = b.lines[:len(b.lines)-1]

@@ -262,19 +262,22 @@ func joinUsers(turns []*turn) []*turn {
 			}
 			continue
 		}
-		last.quoted = nil
-		if a, b := len(last.blocks)-1, 0; a >= 0 && len(t.blocks) > 0 && last.blocks[a].kind == blockText && t.blocks[b].kind == blockText {
-			text := rawjson.Str(last.blocks[a].json, "text")
-			last.blocks = slices.Clone(last.blocks)
-			last.blocks[a].json = rawjson.Set(last.blocks[a].json, "text", rawjson.Quote(text+"\n"))
+		if last.rest == nil { // the first one that follows it
+			blocks := last.blocks
+			last.quoted, last.blocks, last.rest = nil, nil, []block{}
+			last.join(blocks)
 		}
-		last.blocks = append(last.blocks, t.blocks...)
-		slices.SortStableFunc(last.blocks, func(a, b block) int { return resultRank(a) - resultRank(b) })
+		if a := len(last.rest) - 1; a >= 0 && len(t.blocks) > 0 && last.rest[a].kind == blockText && t.blocks[0].kind == blockText {
+			text := rawjson.Str(last.rest[a].json, "text")
+			last.rest[a].json = rawjson.Set(last.rest[a].json, "text", rawjson.Quote(text+"\n"))
+		}
+		last.join(t.blocks)
 		if last.entry.Type == "" {
 			last.entry = t.entry
 		}
 	}
 	for _, t := range out {
+		t.blocks, t.rest = append(t.blocks, t.rest...), nil
 		if t.user && len(t.blocks) == 0 {
 			t.quoted, t.blocks = nil, []block{textBlock(noContent)}
 		}
@@ -282,9 +285,13 @@ func joinUsers(turns []*turn) []*turn {
 	return out
 }
 
-func resultRank(b block) int {
-	if b.kind == blockResult {
-		return 0
+// join adds blocks to a message that others are joined to.
+func (t *turn) join(blocks []block) {
+	for _, b := range blocks {
+		if b.kind == blockResult {
+			t.blocks = append(t.blocks, b)
+		} else {
+			t.rest = append(t.rest, b)
+		}
 	}
-	return 1
 }
